@@ -42,6 +42,12 @@ def read_cached(path: str, largest: int = _LARGEST_CACHED) -> bytes | None:
 
     One of more bytes than the `largest` is not read.
     """
+    found = read_own(path, largest)
+    return None if found is None else found[0]
+
+
+def read_own(path: str, largest: int) -> tuple[bytes, float] | None:
+    """The same, and when the file was written or touched, in seconds."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -49,7 +55,7 @@ def read_cached(path: str, largest: int = _LARGEST_CACHED) -> bytes | None:
     try:
         status = os.fstat(fd)
         is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
-        return os.read(fd, status.st_size) if is_ours and status.st_size <= largest else None
+        return (os.read(fd, status.st_size), status.st_mtime) if is_ours and status.st_size <= largest else None
     except OSError:
         return None
     finally:

@@ -24,11 +24,13 @@ class Code:
     Where that cannot be told, `digest` is None, and `fault` says why.
     """
 
-    __slots__ = ("digest", "fault", "parts")
+    __slots__ = ("digest", "fault", "key_parts", "parts")
 
     def __init__(self, parts: dict[str, str], fault: str = "") -> None:
         self.parts = parts
         self.fault = fault
+        self.key_parts: dict[tuple[str, str], Any] = {}
+        """Those of keys that are the same on each visit of the node of a name and version (pflow.cache.key)."""
         self.digest = None if fault else digest_of(sorted([*part] for part in parts.items()))
 
 

@@ -30,16 +30,17 @@ _UNITS = {"str": "character", "bytes": "byte", "list": "item", "dict": "member"}
 
 def facts_of(key: Key) -> list[Facts]:
     """What is kept of the parts of a key."""
-    return [{"kind": part.kind, "name": part.name, "digest": part.digest[:SHORT], **_told(part)} for part in key.parts]
+    return [_facts_of_part(part) for part in key.parts]
 
 
-def _told(part: Part) -> Facts:
-    if part.kind == "node":
-        return {"value": part.value}
-    if part.value is ...:
-        return {}
-    plain = digest_of(part.value)
-    return {**describe(part.value), **({} if plain == part.digest else {"path": plain[:SHORT]})}
+def _facts_of_part(part: Part) -> Facts:
+    """Made once: some parts are the same on each visit."""
+    if part.facts is None:
+        told: Facts = {} if part.value is ... else describe(part.value)
+        told = {"value": part.value} if part.kind == "node" else told
+        told |= {"path": digest_of(part.value)[:SHORT]} if part.has_files else {}
+        part.facts = {"kind": part.kind, "name": part.name, "digest": part.digest[:SHORT], **told}
+    return part.facts
 
 
 def facts_of_entry(entry: Entry) -> list[Facts]:
@@ -85,13 +86,14 @@ def _change(part: Facts, old: Facts, value: Any, before: Any) -> str:
     if not now or not then:
         return "changed"
     if now == then:
-        return f"another {now}"
+        return "changed" if part["kind"] == "more" else f"another {now}"
     return f"{now} was {then}" if ... not in (value, before) else f"{now}, was {_shortly(then, now)}"
 
 
 def _shortly(then: str, now: str) -> str:
     """A size without its unit, where the other has the same."""
-    return then.partition(" ")[0] if then.partition(" ")[2] == now.partition(" ")[2] else then
+    (count, _, unit), (_, _, other) = then.partition(" "), now.partition(" ")
+    return count if unit and unit.removesuffix("s") == other.removesuffix("s") else then
 
 
 def _shown(value: Any) -> str:

@@ -10,7 +10,7 @@ from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, to
 from pflow.digest import bytes_digest
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode, quote
-from pflow.xdg import read_cached
+from pflow.xdg import read_cached, read_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     """The digests of the parts of a key, by their kinds and names."""
 
 _LARGEST = 1 << 40
+_MOMENT = 30
+"""Seconds after which a use is noted again: nothing is pruned that was used within twice as many."""
 
 
 class Entry:
-    """One kept answer: `node` and `key`, when it was `made` (seconds), the `run` that made it, its key's `parts`.
+    """One kept answer: `node` and `key`, when it was `made` and `used` (seconds), the `run` that made it, its `parts`.
 
     Raises ValueError where the file is damaged, OSError where it is not there.
     """
@@ -33,9 +35,10 @@ class Entry:
     def __init__(self, path: str) -> None:
         self.path = path
         self.node, self.key = path.rsplit("/", 2)[1:]
-        data = read_cached(path)
-        if data is None:
+        found = read_own(path, _LARGEST)
+        if found is None:
             raise FileNotFoundError(path)
+        data, self.used = found
         about = decode(data)
         try:
             self.made, self.run, self.blob = float(about["made"]), str(about["run"]), str(about["blob"])
@@ -47,7 +50,7 @@ class Entry:
 
     @property
     def blob_path(self) -> str:
-        return os.path.join(directory(BLOBS), self.blob)
+        return f"{self.path.rsplit('/', 3)[0]}/{BLOBS}/{self.blob}"
 
     def read(self) -> Any:
         """The answer. Raises ValueError where it is damaged, OSError where it is not there."""
@@ -74,8 +77,9 @@ def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, Entry] | None:
         except OSError:
             pass  # the disk may only be read
         return None
-    touch(entry.path)
-    touch(entry.blob_path)
+    if entry.used < time.time() - _MOMENT:
+        touch(entry.path)
+        touch(entry.blob_path)
     return answer, entry
 
 
@@ -97,7 +101,7 @@ def keep(key: Key, answer: Any, run: str = "") -> None:
 
 
 def _path(key: Key) -> str:
-    return os.path.join(directory(), ENTRIES, key.node, key.digest)
+    return f"{directory()}/{ENTRIES}/{key.node}/{key.digest}"
 
 
 def drop(path: str) -> None:

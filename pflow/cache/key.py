@@ -7,7 +7,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.cache.memo import digest_of_file
-from pflow.digest import digest_of, keyed_digest
+from pflow.digest import bytes_digest, digest_of, frame, keyed_digest
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pflow.cache.code import Code
     from pflow.interface import Interface, Item
 
-_FORM = "pflow key 1"
+_FORM = b"pflow key 2"
 _NEVER = frozenset({"params", "successors", "max_retries", "wait", "cur_retry", "id", "sink"})
 """What pocketflow keeps on a node, and no answer depends on."""
 
@@ -29,13 +29,20 @@ class Part:
     `value` is `...` for what is secret, and for code.
     """
 
-    __slots__ = ("digest", "kind", "name", "value")
+    __slots__ = ("digest", "facts", "framed", "has_files", "kind", "name", "value")
 
-    def __init__(self, kind: str, name: str, value: Any = ..., digest: str = "") -> None:
+    def __init__(
+        self, kind: str, name: str, value: Any = ..., digest: str = "", *, has_files: bool = False
+    ) -> None:  # fmt: skip
         self.kind = kind
         self.name = name
         self.value = value
         self.digest = digest or digest_of(value)
+        self.has_files = has_files
+        """Whether the digest is that of files, too, which the value names."""
+        self.facts: dict[str, Any] | None = None
+        """What is said of it without its value, once somebody asked."""
+        self.framed = frame([kind, name, self.digest])
 
 
 class Key:
@@ -45,7 +52,7 @@ class Key:
         self.node = node
         self.parts = parts
         self.files = files
-        self.digest = digest_of([_FORM, *([part.kind, part.name, part.digest] for part in parts)])
+        self.digest = bytes_digest(b"".join([_FORM, *(part.framed for part in parts)]))
 
     def is_current(self) -> bool:
         """Whether the files are what they were when the key was made."""
@@ -96,8 +103,7 @@ class _Parts:
         _check(interface, code, has_more=more is not None)
         reads = {key: view.peek(key) for key in sorted(interface.reads) if key in view}
         state = {key: value for key, value in sorted(vars(node).items()) if key not in _NEVER} if is_made else {}
-        parts = [Part("node", "name", name), Part("node", "version", version)]
-        parts += [Part("code", file, digest=digest) for file, digest in sorted(code.parts.items())]
+        parts = [*_fixed_parts(name, version, code)]
         parts += self._parts_of("param", interface.params, dict(sorted(node.params.items())))
         parts += self._parts_of("state", {}, state)
         parts += self._parts_of("read", interface.reads, reads)
@@ -111,7 +117,7 @@ class _Parts:
                 if item is not None and "secret" in item.marks and value is not None:
                     yield Part(kind, name, digest=_of_secret(value))
                 elif item is not None and item.type.is_path:
-                    yield Part(kind, name, value, digest_of(self._with_files(name, value)))
+                    yield Part(kind, name, value, digest_of(self._with_files(name, value)), has_files=True)
                 else:
                     yield Part(kind, name, value)
             except PflowError as error:
@@ -127,6 +133,14 @@ class _Parts:
         if path not in self.files:
             self.files[path] = _digest(path, name)
         return [_counted(path), self.files[path]]
+
+
+def _fixed_parts(name: str, version: str, code: Code) -> list[Part]:
+    """The parts that are the same on each visit of a node, made once."""
+    if (name, version) not in code.key_parts:
+        files = [Part("code", file, digest=digest) for file, digest in sorted(code.parts.items())]
+        code.key_parts[name, version] = [Part("node", "name", name), Part("node", "version", version), *files]
+    return code.key_parts[name, version]  # type: ignore[no-any-return]
 
 
 def _check(interface: Interface, code: Code, *, has_more: bool) -> None:

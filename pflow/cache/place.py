@@ -29,9 +29,15 @@ _YOUNG = 60
 """Seconds in which a file may be in use, and is not pruned."""
 
 
+_sound: set[str] = set()
+"""The directories that this process has looked at, and found its own."""
+
+
 def directory(name: str = "") -> str:
     """The cache's directory, or one in it, made where it is missing. Raises PflowError (78) where it may not be."""
     base = cache_directory()
+    if base is not None and (known := f"{base}/results/{name}".rstrip("/")) in _sound:
+        return known
     if base is None:
         hint = "HOME or XDG_CACHE_HOME names the place"
         raise PflowError("cannot use the cache: there is no place for it", hint=hint, exit=BAD_CONFIG)
@@ -47,6 +53,7 @@ def directory(name: str = "") -> str:
     except OSError as error:
         why = f"cannot use the cache in '{place}': {(error.strerror or str(error)).lower()}"
         raise PflowError(why, exit=BAD_CONFIG) from None
+    _sound.add(place)
     return place
 
 

@@ -75,7 +75,8 @@ class CachedNode:
         from pflow.cache.differences import differences, facts_of, facts_of_entry
 
         nearest = entries.nearest(key)
-        why = "; ".join(differences(facts_of(key), facts_of_entry(nearest))) if nearest else "nothing of it is kept"
+        changed = differences(facts_of(key), facts_of_entry(nearest)) if nearest else []
+        why = "; ".join(changed) or "nothing of it is kept"
         hint = "--cache runs it, and keeps what it gives"
         return PflowError(f"cannot take what '{self.name}' gave before: {why}", hint=hint, exit=MISSING)
 

@@ -42,7 +42,7 @@ class Guard:
         theirs, self.pipe = os.pipe()
         files: list[Any] = [(os.POSIX_SPAWN_DUP2, theirs, 0)]
         files += [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
-        path = {"PATH": os.defpath}
+        path = {"PATH": os.environ.get("PATH", os.defpath)}  # nothing else of ours: it may be secret
         try:
             self.pid = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", _SCRIPT], path, file_actions=files, setsid=True)
         except OSError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
+from pflow.jsontext import encode
 from pflow.run.inputs import RunInputs
 from pflow.run.resume.drift import facts_of
 from pflow.run.snapshot import Snapshot, kept
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from pflow.run.arguments import RunFlags
 
     Begin = dict[str, Any]
-    """store {kind, header, values (of the keys that the flow may look at), texts (the JSON of all others), keys (all,
-    in their order), own}, inputs {values, params, data}, environment (by variable, of params), secrets
+    """store {kind, header, values (of keys that the flow may look at), texts (the JSON of others, as it came), keys
+    (all, in their order), own}, inputs {values, params, data}, environment (by variable, of params), secrets
     (digests of the variables that hold some), flags, place {directory, flow_directory, file, script}, flow and nodes
     (resume/drift.py); sealed: the path of each secret, where it has null, and its digest; key: by which that of this
     user's state is known again.
@@ -28,13 +29,17 @@ if TYPE_CHECKING:
 def begin_of(inputs: RunInputs, intake: Intake, used: dict[str, Any], flags: RunFlags) -> Begin:
     """It, where the inputs have taken what came through the pipe; `used` are the values that the flow may look at."""
     document = intake.document
+    texts = {key: document.json(key) for key in document}
+    values = {
+        key: value for key, value in used.items() if encode(value) == texts[key].encode("utf-8", "surrogateescape")
+    }
     store = {
         "kind": intake.kind,
         "header": dict(document.header),
         "keys": document.keys(),
         "own": list(document.own),
-        "values": used,
-        "texts": {key: document.json(key) for key in document if key not in used},
+        "values": values,
+        "texts": {key: text for key, text in texts.items() if key not in values},
     }
     snapshot = Snapshot()
     snapshot.note_place(inputs.wired.flow)
@@ -57,7 +62,7 @@ def is_same(begin: Begin, other: Begin) -> bool:
 
 
 _INPUTS = ("values", "params", "data")
-_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store")
+_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "refresh")
 
 
 def _variables(flow: WiredFlow, *, are_secret: bool = False) -> list[str]:

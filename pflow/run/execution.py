@@ -96,11 +96,11 @@ class Execution:
         return snapshot
 
     def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot, begin: Begin) -> None:
-        """Run the steps, with whatever listens, and show what they leave: before it is shown, a run is not done."""
+        """Run the steps, with whatever listens, and show what they leave: a run whose output was lost is not done."""
         listeners = self._listen(document, shared, snapshot, begin)
         run_id, reopened = listeners.run_id, self.inputs.reopened
         failed: BaseException | None = None
-        is_left = False
+        is_whole = False
         begun = time.monotonic()
         try:
             context = self._context(listeners, run_id, reopened)
@@ -110,11 +110,11 @@ class Execution:
             ms = int((time.monotonic() - begun) * 1000 + 0.5)
             about = {"run": run_id, "reads": self.inputs.origins, "writes": {key: key for key in found}, "ms": ms}
             self._add_entry(left, about | listeners.usage.members())
-            is_left = True
+            is_whole = True
             listeners.clear()
             self._show(shared, left)
         except BaseException as error:
-            if not (is_left and isinstance(error, ClosedPipe)):  # else its reader had enough of it
+            if not is_whole or not isinstance(error, ClosedPipe):  # else its reader had enough
                 failed = self.secrets.hide(error) if isinstance(error, PflowError) else error
             if isinstance(failed, PflowError):
                 failed.usage = listeners.usage.members()

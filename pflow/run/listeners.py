@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from pflow.stage.document import Document
 
 
+_KEY = b'{"v":1,"event":"key"'
+"""How an event begins that is for pflow why alone, and lies in a file of its own."""
+
+
 class Listeners:
     """Begins the log of a run and whatever else listens; `write` takes the events, each a line."""
 
@@ -48,7 +52,8 @@ class Listeners:
         self.flags = flags
         self.wired = wired
         self.snapshot = snapshot
-        self.failed_items = 0
+        self.failed_items: dict[tuple[str, int], int] = {}
+        """How many each visit of a batch went on without, the last time that it ran; of one in a subflow, in all."""
         self.usage = Usage()
         self.end_line = end_line
         self.log = self._go_on(reopened, document) if reopened else self._open_log(run_id, document)
@@ -88,15 +93,15 @@ class Listeners:
         return reopened.log
 
     def write(self, line: bytes) -> None:
-        event = decode(line)
-        if event["event"] == "key":
-            if self.log is not None:
+        if line.startswith(_KEY):
+            if self.log is not None and self.log.has_keys:
                 self.log.key(line)
             return
         if self.log is not None:
             self.log.line(line)
         if self.is_traced:
             write_lines(PROGRAM, line)
+        event = decode(line)
         self._count(event)
         if not self.is_quiet:
             self._show(event)
@@ -108,8 +113,10 @@ class Listeners:
 
     def _count(self, event: dict[str, Any]) -> None:
         self.usage.add_event(event)
-        if "exit" not in event:
-            self.failed_items += event.get("items", {}).get("failed", 0)
+        if "exit" not in event and "items" in event:
+            visit = event["step"], event.get("visit", 1)
+            before = self.failed_items.get(visit, 0) if "/" in event["step"] else 0
+            self.failed_items[visit] = before + event["items"]["failed"]
 
     def _show(self, event: dict[str, Any]) -> None:
         if self.progress is None and (self.is_drawn or event["event"] == "batch"):
@@ -155,7 +162,7 @@ class Listeners:
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (name, name)
             about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
         if self.log.finish(
-            code, about, store, self.failed_items, self.usage.total(), is_kept=self.flags.keep_store
+            code, about, store, sum(self.failed_items.values()), self.usage.total(), is_kept=self.flags.keep_store
         ):  # fmt: skip
             from pflow.run.runs import prune
 

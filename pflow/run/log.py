@@ -56,6 +56,8 @@ class RunLog:
         self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children inherit, and the programs that they become: the run goes on while one has it."""
         self._keys = -1
+        self.has_keys = True
+        """Whether what keys are made of can be kept."""
         self._trace = open_private(os.path.join(directory, TRACE), os.O_APPEND)
         self.journal: Journal | None = None
         self._begun = time.monotonic()
@@ -165,12 +167,14 @@ class RunLog:
 
     def key(self, data: bytes) -> None:
         """Write what the key of a cached step is made of."""
+        path = os.path.join(self.directory, KEYS)
         try:
             if self._keys < 0:
-                self._keys = open_private(os.path.join(self.directory, KEYS), os.O_APPEND)
+                self._keys = open_private(path, os.O_APPEND)
             write_all(self._keys, data)
         except OSError as error:
-            _warn(f"cannot write '{os.path.join(self.directory, KEYS)}': {error.strerror}")
+            self.has_keys = False
+            _warn(f"cannot write '{path}': {error.strerror}")
 
     def finish(
         self, exit: int, error: dict[str, Any] | None, store: dict[str, Any], failed_items: int = 0,

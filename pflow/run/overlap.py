@@ -61,7 +61,8 @@ class Other:
 
     def __str__(self) -> str:
         who = f"process {self.pid}" if self.is_alive() else holder(self.lock) or f"what process {self.pid} started"
-        return f"run {self.run} is still going ({who})" if self.run else "another run of it has just begun"
+        what = f"run {self.run} is still going" if self.run else "another run of it is about to begin"
+        return f"{what} ({who})" if self.pid else what
 
 
 class Turn:

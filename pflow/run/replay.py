@@ -10,6 +10,7 @@ from pflow.binding.sources import Constant
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, USAGE, PflowError
 from pflow.flow.unload import flow_hash
 from pflow.jsontext import text_of
+from pflow.masks import MASK
 from pflow.paths import parse_path, write_path
 from pflow.run.inputs import RunInputs
 from pflow.run.kept import enter, load_kept
@@ -38,11 +39,13 @@ class Replay:
             raise PflowError(what, hint=f"{'… | ' if self.kept.piped['paths'] else ''}{hint}", exit=USAGE)
 
     def _flags(self) -> list[str]:
-        """What it was given, as flags."""
+        """What it was given, as flags; secrets have none."""
         params = {f"{id}.{name}": each for id, all in self.kept.config_overrides.items() for name, each in all.items()}
         piped = self.kept.piped["paths"]
         data = {path: each for path, each in self.kept.cli_injections.items() if path not in piped}
-        return [f"--{name}={text_of(value)}" for name, value in {**data, **params}.items()]
+        texts = {name: os.fsdecode(each) if isinstance(each, bytes) else text_of(each) for name, each in data.items()}
+        texts |= {name: text_of(each) for name, each in params.items()}
+        return [f"--{name}={text}" for name, text in texts.items() if text != MASK]
 
     def flow(self) -> Flow:
         """Go to where the run was, and load its flow. Raises PflowError: 66 where either is gone, 65."""
@@ -81,14 +84,15 @@ class Replay:
     def intake(self) -> Intake:
         """What came through the pipe; of what is not kept, what comes now (Snapshot.follow compares them).
 
-        Raises PflowError: 66 where nothing comes, 65 where it is something else.
+        Raises PflowError where nothing comes: 78 for a secret, else 66.
         """
         piped = self.kept.piped
         if piped["again"]:
             taken = take_in(source="text" if piped["as"] == RAW else piped["as"])
             if taken.kind in (EMPTY, NOTHING):
-                what = f"cannot replay the run '{self.run.id}': what came through its pipe is secret or too large"
                 is_secret = not all("$digest" in self.kept.cli_injections[path] for path in piped["again"])
+                why = "it is a secret" if is_secret else "it is larger than 10 MB"
+                what = f"cannot replay the run '{self.run.id}': what came through its pipe is not kept, {why}"
                 hint = f"pipe it again: … | pflow replay {self.run.id}"
                 raise PflowError(what, hint=hint, exit=BAD_CONFIG if is_secret else MISSING)
             return taken
@@ -110,12 +114,22 @@ def _snapshot_of(run: Run) -> Snapshot:
         snapshot.cli_injections = dict(kept["cli_injections"])
         snapshot.piped |= kept.get("piped", {})
         snapshot.place = {name: os.fsdecode(kept[name]) for name in PLACE}
-        for path in [*snapshot.cli_injections, *snapshot.piped["paths"]]:
-            parse_path(path)
+        _check_paths(snapshot)
     except (KeyError, TypeError, ValueError, AttributeError):
         what = f"cannot replay the run '{run.id}': its snapshot is missing or damaged"
         raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA) from None
     return snapshot
+
+
+def _check_paths(snapshot: Snapshot) -> None:
+    """Raise KeyError, TypeError or ValueError for what no run has written so."""
+    piped = snapshot.piped
+    for path in (*snapshot.cli_injections, *filter(None, [piped["last"]])):
+        parse_path(path)
+    for path in [*piped["paths"], *piped["again"]]:
+        snapshot.cli_injections[path]
+    if piped["as"] not in (NOTHING, RAW, STORE, "json"):
+        raise ValueError(piped["as"])
 
 
 def _raw(document: Document, how: str) -> bytes:

@@ -107,6 +107,9 @@ def common_value(flag: Item, text: str | bool) -> Any:
     word = flag.word if isinstance(flag, CommonFlag) else ""
     if isinstance(text, bool) or (word and text == word) or (word.isupper() and text not in ("true", "false")):
         return text
+    if word and text not in ("true", "false"):
+        what = f"cannot take {flag.flag}='{shorten(text)}': it takes no such word"
+        raise PflowError(what, hint=f"{flag.flag}, or {flag.flag}={word}", exit=USAGE)
     return flag_value(flag.flag, flag.type, text)
 
 

@@ -25,7 +25,7 @@ load helper
     {
         echo 'from pflow import Flow, step'
         node say 'Reads: shared["text"]: str [pipe]  # what' 'Writes: shared["said"]: str [pipe]  # the same' \
-            'Params: n: int = 1  # how often' <<'E'
+            'Params: n: int = 1  # how often' 'Params: key: str = null [secret] [env SAY_KEY]  # whose' <<'E'
     def post(self, shared, prepared, result):
         shared["said"] = shared["text"] * self.params["n"]
 E
@@ -33,7 +33,7 @@ E
         echo 'Flow(step(Say)).main()'
     } >report.py
     export PATH=${PYTHON%/*}:$PATH
-    in_shells 'python ../report.py --text="it is" --n=2 -r; pflow replay last -q; echo $?
+    in_shells 'SAY_KEY=hush python ../report.py --text="it is" --n=2 -r; pflow replay last -q; echo $?
         pflow replay last 2>&1 >/dev/null | sed "s/.*; //" | sh | pflow-get said'
     expect 0 $'it isit is\n2\nit isit is' "a script runs its flow; python $PWD/report.py '--text=it is' --say.n=2"
 }

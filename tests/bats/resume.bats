@@ -68,6 +68,19 @@ E
     expect 0 $'1\na b ' "cannot run 'c' again: it has not run yet"
 }
 
+@test "items keep their key over all parts, and count as they ended the last time" {
+    need jq
+    cat >items.pflow.json <<'E'
+{"inputs": {"list": {"type": "list"}}, "nodes": [
+  {"id": "each", "type": "shell", "batch": {"over": "list", "jobs": 2, "on_error": "keep"}, "inputs": {"command": "echo \"$1 $PFLOW_STEP_KEY\" >>keys; test $1 != b || test -e ok", "args": ["$item"]}},
+  {"id": "end", "type": "shell", "inputs": {"command": "echo \"end $PFLOW_STEP_KEY\" >>keys; test -e ok"}}],
+ "mappings": {"end": {"output_mappings": {"*": "end"}}}}
+E
+    in_shells "$here"'pflow run ../items.pflow.json -n --list='"'[\"a\",\"b\",\"a\"]'"' -q --keep-store 2>/dev/null; : >ok; pflow resume last -q; pflow runs --json | jq .[0].failed_items
+        pflow resume last -q --only=each; pflow runs --json | jq .[0].failed_items; sort keys | uniq -c | sed "s/\([ab]\|end\) .*/\1/"'
+    expect 0 $'1\n0\n      2 a\n      2 a\n      2 b\n      2 end'
+}
+
 @test "what still goes on is left alone, and so is a run without a journal" {
     in_shells "$here"'mkfifo f; pflow run "shell --command='"'echo >begun; cat f'"'" -n -q & run=$!
         until [ -e begun ]; do sleep 0.02; done; pflow resume last -q; echo $?; : >f; wait $run

@@ -292,7 +292,11 @@ def nights(directory: Path, flow: str, times: int, seed: int) -> Iterator[str]:
         ran = scene.ran()
         again = sum(ran.values()) - len(ran)
         is_done_before = len(before) == visits and len(ran) == 2 * visits  # the kill came after the end
-        if ended.code or not (len(ran) == visits or is_done_before) or again > (2 if flow.endswith("twice") or asked else 0):
+        if (
+            ended.code
+            or not (len(ran) == visits or is_done_before)
+            or again > (2 if flow.endswith("twice") or asked else 0)
+        ):
             last = ended.stderr.strip().rpartition("\n")[2]
             yield f"{flow}, night {night}: exit {ended.code}, {len(ran)} of {visits} ran, {again} again: {last}"
         scene.forget()

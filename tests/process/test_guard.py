@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from pflow.process import guard
 from pflow.process.children import run
 
 LIMIT = 20
@@ -39,7 +40,8 @@ def killed(command):
         "timeout -k 1 1000 sh -c 'trap : TERM; echo; while :; do sleep 1000; done'",
     ],
 )
-def test_kill_9_ends_all_that_a_command_started(command):
+def test_kill_9_ends_all_that_a_command_started(monkeypatch, command):
+    monkeypatch.setattr(guard, "_SCRIPT", guard._SCRIPT.replace("-le 100", "-le 5"))
     reader = killed(command)
     try:
         assert select.select([reader], [], [], LIMIT)[0], "a process is left"

@@ -33,10 +33,11 @@ def kept(intake: Intake, used: tuple[str, ...] = (), **values: object) -> tuple[
     return inputs, decode(encode(begin))
 
 
-def test_a_store_comes_back_in_its_order_and_byte_for_byte_where_nobody_looked():
-    document = read_document(STORED)
+@pytest.mark.parametrize("used", [(), ("a",), ("a", "odd")])
+def test_a_store_comes_back_in_its_order_and_byte_for_byte(used):
+    document = read_document(STORED if "odd" not in used else STORED.replace(b"NaN", b"1e3"))
     assert document is not None
-    restored = restore_intake(kept(Intake(document, STORE, STORED), used=("a",))[1])
+    restored = restore_intake(kept(Intake(document, STORE, STORED), used=used)[1])
     assert restored.kind == STORE
     assert b"".join(map(bytes, restored.document.pieces())) == b"".join(map(bytes, document.pieces()))
 

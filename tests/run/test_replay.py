@@ -1,5 +1,7 @@
 """A run that is done again: the same flow, the same values, and where its steps are pure the same store."""
 
+import contextlib
+import itertools
 import json
 import os
 import subprocess
@@ -8,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from pflow.errors import PflowError
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.wiring import wire
+from pflow.run.replay import Replay
+from pflow.run.runs import find_run
 from pflow.run.snapshot import MOST_PIPED
+from pflow.stage.document import NOTHING, Document, Intake
 from tests.run.flows import write_flow
 
 LOUD = '''from pflow import Node
@@ -160,7 +168,7 @@ def test_a_secret_comes_from_where_it_came_and_stands_in_no_snapshot(runs):
         "LOUD_TOKEN in the environment gives it\n",
     )
     code, said = runs.error("replay", "last", LOUD_TOKEN="hushhush")
-    assert (code, "what came through its pipe is secret or too large; pipe it again" in said) == (78, True)
+    assert (code, "what came through its pipe is not kept, it is a secret; pipe it again" in said) == (78, True)
     assert runs.store("replay", "last", stdin=store, LOUD_TOKEN="hushhush") == first
     assert "hush" not in json.dumps(runs.snapshots())
 
@@ -168,7 +176,8 @@ def test_a_secret_comes_from_where_it_came_and_stands_in_no_snapshot(runs):
 def test_what_is_known_by_its_digest_only_is_piped_again_and_compared(runs):
     large = b"x" * (MOST_PIPED + 1)
     first = runs.store("run", "echo", stdin=large)
-    assert runs.error("replay", "last")[0] == 66
+    code, said = runs.error("replay", "last")
+    assert (code, "what came through its pipe is not kept, it is larger than 10 MB" in said) == (66, True)
     code, said = runs.error("replay", "last", stdin=large + b"y")
     assert (code, "what comes through the pipe as 'stdin' is not what came" in said) == (65, True)
     assert runs.store("replay", "last", stdin=large) == first
@@ -188,6 +197,20 @@ def test_a_damaged_snapshot_is_an_error(runs, damage):
     place.write_bytes(damage)
     code, said = runs.error("replay", "last")
     assert (code, "its snapshot is missing or damaged" in said) == (65, True)
+
+
+def test_no_byte_of_a_snapshot_makes_a_replay_fail_otherwise_than_in_words(runs, monkeypatch):
+    runs.store("run", "text => echo => loud", "--text=d", "--loud.level=2", stdin=TWO)
+    run = find_run()
+    path, wired = Path(run.directory, "snapshot.json"), wire(parse_pipe(["text => echo => loud"]))
+    data = path.read_bytes()
+    monkeypatch.setattr("pflow.run.replay.take_in", lambda **_: Intake(Document(), NOTHING))
+    for at, new in itertools.product(range(len(data)), b'0"'):
+        path.write_bytes(data[:at] + bytes([new]) + data[at + 1 :])
+        with contextlib.suppress(PflowError):
+            replay = Replay(run)
+            replay.inputs(wired)
+            replay.intake()
 
 
 def test_what_is_gone_or_another_version_is_said(runs, nodes):

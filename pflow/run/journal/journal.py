@@ -82,7 +82,9 @@ class Journal:
             write_all(self._fd, line)
             failpoint(f"{name}.written")
             self._size += len(line)
-            if self._size > self._limit:
+            if "begin" in record:
+                self._left(self._size)  # nothing of it is replaced yet, however large the store was
+            elif self._size > self._limit:
                 self._compact()
         except OSError as error:
             self._close()

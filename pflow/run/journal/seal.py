@@ -7,6 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import assign
 from pflow.digest import keyed_digest
+from pflow.jsontext import decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +33,23 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
         return None
 
     if secrets:
+        _find_in_texts(begin["store"], secrets)
         begin |= {name: without(begin[name], [name]) for name in ("store", "inputs")}
     set_ones = {name: os.environ[name] for name in begin["secrets"] if os.environ.get(name)}
     begin["secrets"] = {name: keyed_digest(key, value) for name, value in set_ones.items()}
     begin["key"] = keyed_digest(key, "")
+
+
+def _find_in_texts(store: dict[str, Any], secrets: Secrets) -> None:
+    """Make values of those texts in which there is one, so that it can be put back."""
+    for key, text in list(store["texts"].items()):
+        try:
+            value = decode(text if isinstance(text, bytes) else text.encode())
+        except ValueError:
+            continue
+        if secrets.are_in(value):
+            store["values"][key] = value
+            del store["texts"][key]
 
 
 def unseal(begin: Begin, find: Callable[[str], Any], key: bytes) -> list[str]:
