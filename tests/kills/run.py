@@ -1,7 +1,7 @@
 """`make kills`: runs that are killed at every commit point, at random times, and night after night by a cron line.
 
-Whatever comes between, `pflow resume` ends in the store of a run that nothing disturbed; what is done is done once; what
-may not repeat is never repeated unasked. Each step notes its PFLOW_STEP_KEY in a file: that counts how often it ran.
+Whatever comes between, `pflow resume` ends in the store of a run that nothing disturbed, what is done is done once, and
+what may not repeat is never repeated unasked. Each step notes its PFLOW_STEP_KEY in a file: so its runs are counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs that are killed and resumed, through the installed program. `make kills` does it at every point and far longer."""
+"""Runs that are killed and resumed, through the installed program. `make kills` does it at every point, and longer."""
 
 import random
 
