@@ -115,11 +115,6 @@ def list_runs(
     return list(islice(filter(is_wanted, map(Run, newer)), limit))
 
 
-def runs_before(run: Run) -> Iterator[Run]:
-    """The runs that began before one, newest first."""
-    return (Run(each) for each in run_directories() if os.path.basename(each) < run.id)
-
-
 def find_run(word: str = "last") -> Run:
     """The run of this id, or whose id alone begins so; `last` or `@1` is the newest, `@2` the one before it.
 

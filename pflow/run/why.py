@@ -10,7 +10,7 @@ from pflow.digest import digest_of
 from pflow.errors import PflowError
 from pflow.jsontext import decode
 from pflow.run.log import FLOW, KEYS
-from pflow.run.runs import Event, Run, read_events, runs_before
+from pflow.run.runs import Event, Run, read_events, run_directories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,16 +73,18 @@ def _kept_values(run: Run) -> Iterator[Any]:
 
 
 def earlier(run: Run, step: str) -> Visits | None:
-    """The newest run before this one, of a flow of its name, that knows the step; of flows without a name, one that is
-    wired alike goes first.
+    """The newest run before this one, of the same flow, that knows the step.
+
+    A flow is known by its name, one without by how it is wired.
     """
-    found = None
-    for other in runs_before(run):
-        if other.name == run.name and (visits := Visits(other, step)).events:
-            if run.name != "flow" or other.flow_hash == run.flow_hash:
-                return visits
-            found = found or visits
-    return found
+    for directory in run_directories():
+        if os.path.basename(directory) >= run.id or not os.path.isfile(os.path.join(directory, KEYS)):
+            continue
+        other = Run(directory)
+        is_same = other.name == run.name and (run.name != "flow" or other.flow_hash == run.flow_hash)
+        if is_same and (visits := Visits(other, step)).events:
+            return visits
+    return None
 
 
 def explain(run: Run, step: str, against: Run | None) -> list[str]:
@@ -125,7 +127,7 @@ def _lines(visits: Visits, event: Event, before: Visits | None) -> list[str]:
     head = f"{_label(event['visit'])}: {verdict}" + (f", not kept: {why}" if why else "")
     then = before.nearest(event) if before is not None else None
     if before is None or then is None or "parts" not in then:
-        return [f"{head}; no earlier run of this flow kept it"]
+        return [f"{head}; no earlier run of this flow has it"]
     changed = differences(event["parts"], then["parts"], visits.value, before.value)
     if not changed:
         changed = [_unchanged(event, then)]

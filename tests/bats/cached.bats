@@ -40,7 +40,7 @@ E2
 @test "pflow why says what changed since an earlier run, and shows values that are kept" {
     pflow run "$flow" -q
     run pflow why last shout
-    [[ $output == "shout: miss; no earlier run of this flow kept it" ]]
+    [[ $output == "shout: miss; no earlier run of this flow has it" ]]
     pflow run "$flow" -q
     run pflow why last shell
     [[ $output == "shell: hit, kept by the run "* ]]

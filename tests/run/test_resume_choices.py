@@ -39,6 +39,8 @@ def decide(tmp_path):
 START = {"start": "b@1"}
 DROPPED = {"end": "b@1", "changes": [[["x"], None]], "dropped": [["x"]]}
 LOST = "cannot run 'c' again: what 'b' gave in an earlier round is not kept"
+COMPACT = "cannot run 'in/x' again: of 'in' only what it gave in the end is kept"
+ROUND = ["in@1/x@1", "in@2/x@1"]
 ROUNDS = end("a@1", "in@1/x@1", "in@1/y@1", "in@1", "b@1", "c@1", "b@2")
 
 
@@ -63,6 +65,9 @@ ROUNDS = end("a@1", "in@1/x@1", "in@1/y@1", "in@1", "b@1", "c@1", "b@2")
         ([*end("a@1"), DROPPED, *end("c@1", "b@2", "c@2")], {"start": "b"}, ({"a@1"}, set())),
         ([DROPPED, *end("b@2", "a@1")], {"only": "a"}, ({"b@1", "b@2"}, set())),
         (end("a@1"), {"only": "c"}, (1, "cannot run 'c' again: it has not run yet")),
+        (end("a@1", "in@1"), {"only": "in/x"}, (66, COMPACT)),
+        (end("in@1[k.0]", "in@1[k.1]/x@1", "in@1[k.1]"), {"only": "in/x"}, (66, COMPACT)),
+        (end("in@1/x@1", "in@1", "in@2/x@1", "in@2/y@1", "in@2"), {"only": "in/y"}, ({*ROUND, "in@1"}, set())),
         (end("a@1"), {"redo": ["a"]}, (2, "cannot take --redo=a: it was not interrupted")),
         ([START], {"redo": ["b"], "skip": ["b"]}, (2, "cannot take --redo and --skip for 'b'")),
         (end("a@1"), {"start": "nope"}, (2, "cannot take --from=nope: no such step")),
@@ -70,6 +75,13 @@ ROUNDS = end("a@1", "in@1/x@1", "in@1/y@1", "in@1", "b@1", "c@1", "b@2")
 )
 def test_choices_become_records(decide, records, choices, result):
     assert decide(records, **choices) == result
+
+
+def test_a_large_batch_is_forgotten_as_one():
+    flow = plan_of({"nodes": [{"id": "b", **COMMAND}]})
+    known = Records([BEGIN, *end(*(f"b@1[{number}.0]" for number in range(1000)))])
+    decided = Decision("R", flow, known, Choices(only="b")).decide(lambda path: False)
+    assert list(decided) == [{"again": "b@1"}]
 
 
 def test_what_is_not_decided_is_named_with_all_its_items(decide):

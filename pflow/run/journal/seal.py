@@ -8,9 +8,10 @@ from pflow import TYPE_CHECKING
 from pflow.binding.sources import assign
 from pflow.digest import keyed_digest
 from pflow.jsontext import decode
+from pflow.run.journal.lines import raw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from pflow.masks import Secrets
@@ -33,33 +34,42 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
         return None
 
     if secrets:
-        _find_in_texts(begin["store"], secrets)
+        _find_in_texts(begin, secrets)
         begin |= {name: without(begin[name], [name]) for name in ("store", "inputs")}
     set_ones = {name: os.environ[name] for name in begin["secrets"] if os.environ.get(name)}
     begin["secrets"] = {name: keyed_digest(key, value) for name, value in set_ones.items()}
     begin["key"] = keyed_digest(key, "")
 
 
-def _find_in_texts(store: dict[str, Any], secrets: Secrets) -> None:
+def _find_in_texts(begin: Begin, secrets: Secrets) -> None:
     """Make values of those texts in which there is one, so that it can be put back."""
-    for key, text in list(store["texts"].items()):
+    for key, text in list(begin["texts"].items()):
         try:
-            value = decode(text if isinstance(text, bytes) else text.encode())
+            value = decode(raw(text))
         except ValueError:
             continue
         if secrets.are_in(value):
-            store["values"][key] = value
-            del store["texts"][key]
+            begin["store"]["values"][key] = value
+            del begin["texts"][key]
 
 
-def unseal(begin: Begin, find: Callable[[str], Any], key: bytes) -> list[str]:
-    """Put the secrets back, each as `find` gives it by its name; the names of those that are others by now."""
-    found: dict[str, Any] = {}
+def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:
+    """Put the secrets back, whose texts `find` gives by their names; the names of those that are others by now."""
+    texts: dict[str, str] = {}
     others = []
     for path, digest in begin.get("sealed", ()):
         name = ".".join(map(str, path[2:]))
-        value = found[name] = found[name] if name in found else find(name)
-        assign(begin, path, value)
-        if keyed_digest(key, value) != digest:
-            others.append(name)
+        text = texts[name] = texts[name] if name in texts else find(name)
+        value = next((each for each in _values(text) if keyed_digest(key, each) == digest), None)
+        assign(begin, path, text if value is None else value)
+        others += [name] if value is None else []
     return list(dict.fromkeys(others))
+
+
+def _values(text: str) -> Iterator[Any]:
+    """What a text may have been: itself, with the newline that a file's text is without, JSON."""
+    yield from (text, f"{text}\n")
+    try:
+        yield decode(text.encode())
+    except ValueError:
+        pass

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.run.journal.records import is_within
-from pflow.run.resume.places import is_again, is_of, name_of, refuse_missing, steps_by_name
+from pflow.run.resume.drift import cannot_resume
+from pflow.run.resume.places import is_again, is_of, name_of, outer_paths, refuse_missing, steps_by_name
 from pflow.terminal.ask import open_terminal
 
 if TYPE_CHECKING:
@@ -76,17 +77,35 @@ class Decision:
         yield from self._settle(cut, is_there)
 
     def _again(self, name: str, *, with_later: bool) -> Iterator[Record]:
+        """What a step's visits are forgotten by, and those around them and after them.
+
+        Raises PflowError: 1 where it has not run, 66 where compaction has taken what it would need.
+        """
         done = list(self.records.done)
-        first = next((at for at, path in enumerate(done) if is_of(path, name)), len(done))
-        others = [*self.records.interrupted, *self.records.failed]
-        if first == len(done) and not any(is_of(path, name) for path in others):
+        known = [*done, *self.records.interrupted, *self.records.failed]
+        holds: dict[str, bool] = {}
+        for path in known:
+            for outer in outer_paths(path):
+                holds[outer] = holds.get(outer, False) or is_of(path, name)
+        around = {path for path in known if name.startswith(f"{name_of(path)}/")}
+        if lost := next((name_of(path) for path in around if path not in holds), None):
+            what = f"cannot run '{name}' again: of '{lost}' only what it gave in the end is kept"
+            raise PflowError(what, hint=f"--from={lost} or --only={lost} runs all of it", exit=MISSING)
+        if not any(is_of(path, name) for path in known):
             what = f"cannot run '{name}' again: it has not run yet"
             raise PflowError(what, hint=f"pflow resume {self.run} goes on", exit=FAILED)
-        again = [path for path in [*done[first:], *others] if is_again(self.flow, name, path, with_later=with_later)]
+        first = next((at for at, path in enumerate(done) if is_of(path, name)), len(done))
+        later = [*done[first:], *known[len(done) :]]
+        again = [path for path in later if is_again(self.flow, name, path, with_later=with_later)]
         self._refuse_replaced(name, done, set(again))
-        for path in again:
-            is_around = name.startswith(f"{name_of(path)}/")
-            yield {"failed" if is_around else "again": path}
+        forgotten: set[str] = set()
+        for path in sorted(again, key=len):  # an outer one before what is inside
+            visit = path.rpartition("[")[0] if path.endswith("]") else path
+            if path in around:
+                yield from [{"failed": path}] * holds[path]
+            elif forgotten.isdisjoint([visit, *outer_paths(visit)]):
+                forgotten.add(visit)
+                yield {"again": visit}
 
     def _refuse_replaced(self, name: str, done: list[str], again: set[str]) -> None:
         """Raise PflowError (66) where a visit that runs again would see what compaction took from one before it: what a
@@ -155,4 +174,4 @@ class Decision:
         told = "; ".join(self._told(name, paths) for name, paths in names.items())
         flags = " ".join(f"--redo={name}|--skip={name}" for name in names)
         hint = f"pflow resume {self.run} {flags}: run it again, or take it as done"
-        return PflowError(f"cannot resume the run {self.run}: {told}", hint=hint, exit=BAD_DATA)
+        return cannot_resume(self.run, told, hint, BAD_DATA)

@@ -29,6 +29,11 @@ def facts_of(flow: WiredFlow) -> Facts:
     return {"flow": digest_of(flow_to_ir(flow.flow)), "nodes": nodes}
 
 
+def cannot_resume(run: str, why: str, hint: str, exit: int) -> PflowError:
+    """The error for a run that does not go on."""
+    return PflowError(f"cannot resume the run {run}: {why}", hint=hint, exit=exit)
+
+
 def refuse_drift(run: str, before: Facts, now: Facts) -> None:
     """Raise PflowError (78) where something has changed since a run began; all of it is named."""
     changes = list(_changes(before["nodes"], now["nodes"]))
@@ -38,7 +43,7 @@ def refuse_drift(run: str, before: Facts, now: Facts) -> None:
     changes += [f"the secret in {name} is another one" for name in others]
     if changes:
         hint = f"pflow resume {run} --accept-changes goes on all the same"
-        raise PflowError(f"cannot resume the run {run}: {'; '.join(changes)}", hint=hint, exit=BAD_CONFIG)
+        raise cannot_resume(run, "; ".join(changes), hint, BAD_CONFIG)
 
 
 def _changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:

@@ -59,7 +59,7 @@ def find_unfinished(begin: Begin, flow: WiredFlow, secrets: Secrets) -> Reopened
         if _flow_hash_of(directory) != wanted:
             continue
         before = _begin_of(directory)
-        if before is not None and "begin" in before and is_same(before, begin):
+        if before is not None and {"begin", "store"} <= before.keys() and is_same(before, begin):
             run = Run(directory)
             if run.exit != 0:
                 return Reopened(run, Choices(), secrets)

@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import read_text
 from pflow.binding.sources import has
 from pflow.digest import keyed_digest
-from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, USAGE, PflowError
 from pflow.flow.wiring import wire
 from pflow.interface import fresh
 from pflow.run.begin import restore_environment, restore_inputs, restore_intake
@@ -19,7 +19,7 @@ from pflow.run.journal.seal import unseal
 from pflow.run.kept import enter, load_kept
 from pflow.run.log import RunLog
 from pflow.run.resume.choices import Choices, Decision
-from pflow.run.resume.drift import facts_of, refuse_drift
+from pflow.run.resume.drift import cannot_resume, facts_of, refuse_drift
 from pflow.run.runs import RUNNING, Run
 from pflow.state_key import state_key
 from pflow.terminal.ask import open_terminal
@@ -51,12 +51,14 @@ class Reopened:
         except PflowError as error:
             raise error.within(f"cannot resume the run {run.id}") from None
         if self.journal.records is None:
-            raise _nothing(run, "it was ended before anything ran", "pflow run begins it anew")
+            raise cannot_resume(run.id, "it was ended before anything ran", "pflow run begins it anew", FAILED)
         self.records = self.journal.records
         self.begin: dict[str, Any] = self.records.begin
+        if not {"store", "inputs", "place", "nodes", "key"} <= self.begin.keys():
+            raise cannot_resume(run.id, "another pflow began it", f"pflow replay {run.id} runs it anew", BAD_DATA)
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
-            what = f"cannot resume the run {run.id}: the key of pflow's state is another one, and items go by it"
-            raise PflowError(what, hint=f"pflow replay {run.id} runs it anew", exit=BAD_CONFIG)
+            why = "the key of pflow's state is another one, and items go by it"
+            raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
 
     @property
     def models(self) -> list[tuple[str, str, str]]:
@@ -85,18 +87,16 @@ class Reopened:
         if self.choices.accepts_changes:
             self._add({**self.begin, "nodes": {}})  # its classes are in the script alone
         self._decide(self.load(), {})
-        what = f"cannot resume the run {self.run.id}: it is one of a script in Python"
-        what += ", for which this is noted" if is_decided else ""
-        return PflowError(what, hint=f"python {quote(str(self.script))} --resume", exit=USAGE)
+        why = "it is one of a script in Python" + ", for which this is noted" * is_decided
+        return cannot_resume(self.run.id, why, f"python {quote(str(self.script))} --resume", USAGE)
 
     def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
         """What the run began with. Raises PflowError (78) for a secret that nothing gives, and for another one."""
         begin = fresh(self.begin)  # what the journal has stays sealed
         others = unseal(begin, self._find_secret, self.journal.key)
         if others and not self.choices.accepts_changes:
-            what = f"cannot resume the run {self.run.id}: the secret '{others[0]}' is another one"
             hint = f"pflow resume {self.run.id} --accept-changes goes on all the same"
-            raise PflowError(what, hint=hint, exit=BAD_CONFIG)
+            raise cannot_resume(self.run.id, f"the secret '{others[0]}' is another one", hint, BAD_CONFIG)
         inputs = restore_inputs(begin, flow)
         inputs.reopened = self
         return inputs, restore_intake(begin)
@@ -105,18 +105,18 @@ class Reopened:
         """A digest of each variable that holds a secret. Raises PflowError (78) for one that is not set any more."""
         for name in self.begin["secrets"]:
             if not os.environ.get(name):
-                what = f"cannot resume the run {self.run.id}: it needs the secret in {name} once more"
-                raise PflowError(what, hint=f"set {name}", exit=BAD_CONFIG)
+                why = f"it needs the secret in {name} once more"
+                raise cannot_resume(self.run.id, why, f"set {name}", BAD_CONFIG)
         return {name: keyed_digest(self.journal.key, os.environ[name]) for name in self.begin["secrets"]}
 
-    def _find_secret(self, name: str) -> Any:
+    def _find_secret(self, name: str) -> str:
         """The text of a secret, from its file or a person."""
         flag = f"--{name.replace('_', '-')}"
         file = self.choices.files.get(name)
         text = read_text(flag, file) if file else _ask_secret(f"{name} (a secret of the run {self.run.id}): ")
         if not text:
-            what = f"cannot resume the run {self.run.id}: it needs the secret '{name}' once more"
-            raise PflowError(what, hint=f"{flag}@FILE has its text", exit=BAD_CONFIG)
+            why = f"it needs the secret '{name}' once more"
+            raise cannot_resume(self.run.id, why, f"{flag}@FILE has its text", BAD_CONFIG)
         self.journal.secrets.add(text)
         return text
 
@@ -159,13 +159,9 @@ def _refuse_finished(run: Run, choices: Choices) -> None:
     is_done = run.exit == 0
     if has_journal and (not is_done or runs_again):
         return
+    why, hint = "it is done", "--from=STEP and --only=STEP run steps of it again"
     if not is_done:
-        raise _nothing(run, "it kept no journal", f"pflow replay {run.id} runs it anew")
-    if has_journal:
-        raise _nothing(run, "it is done", "--from=STEP and --only=STEP run steps of it again")
-    hint = f"pflow replay {run.id} runs it anew; pflow run --keep-store keeps what --from and --only need"
-    raise _nothing(run, "it is done", hint)
-
-
-def _nothing(run: Run, why: str, hint: str) -> PflowError:
-    return PflowError(f"cannot resume the run {run.id}: {why}", hint=hint, exit=FAILED)
+        why, hint = "it kept no journal", f"pflow replay {run.id} runs it anew"
+    elif not has_journal:
+        hint = f"pflow replay {run.id} runs it anew; pflow run --keep-store keeps what --from and --only need"
+    raise cannot_resume(run.id, why, hint, FAILED)
