@@ -50,6 +50,9 @@ class Records:
             self.failed[record["failed"]] = record
         elif "again" in record:
             self.forget(record["again"])
+        elif "decided" in record:  # all of it or nothing
+            for each in record["decided"]:
+                self.add(each)
 
     def _end(self, path: str, record: Record) -> None:
         start = self.interrupted.get(path)
