@@ -9,7 +9,7 @@ MODEL := $(VENV)/share/pflow/models/SmolLM2.gguf
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test check bench eval mutants generate clean
+.PHONY: help run test check bench eval kills mutants generate clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Both slow every start of Python down, and some machines set them.
@@ -59,6 +59,9 @@ bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare pyth
 eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL='--model NAME' takes another
 	@if [ -z '$(EVAL)' ]; then $(MAKE) -s $(MODEL); fi; \
 	XDG_DATA_HOME="$$PWD/$(VENV)/share" PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
+
+kills: $(VENV)/.dev ## kill runs at every commit point and 300 random times, and on 60 nights; KILLS='--seed 2'
+	@PYTHONPATH=. $(VENV)/bin/python tests/kills/run.py $(KILLS)
 
 mutants: $(VENV)/.dev ## change 300 places of what must never be wrong, each of which a test must see; MUTANTS='--seed 2'
 	@$(VENV)/bin/python -m pip install -q 'cosmic-ray>=8.4'

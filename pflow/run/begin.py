@@ -7,6 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.jsontext import encode
 from pflow.run.inputs import RunInputs
+from pflow.run.journal.lines import raw
 from pflow.run.resume.drift import facts_of
 from pflow.run.snapshot import Snapshot, kept
 from pflow.stage.document import Document, Intake
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from pflow.run.arguments import RunFlags
 
     Begin = dict[str, Any]
-    """store {kind, header, values (of keys that the flow may look at), texts (the JSON of others, as it came), keys
-    (all, in their order), own}, inputs {values, params, data}, environment (by variable, of params), secrets
-    (digests of the variables that hold some), flags, place {directory, flow_directory, file, script}, flow and nodes
-    (resume/drift.py); sealed: the path of each secret, where it has null, and its digest; key: by which that of this
-    user's state is known again.
+    """store {kind, header, values (of keys that the flow may look at), keys (all, in their order), own}, texts (the
+    JSON of all other keys, in the bytes that it came in), inputs {values, params, data}, environment (by variable, of
+    params), secrets (digests of the variables that hold some), flags, place {directory, flow_directory, file, script},
+    flow and nodes (resume/drift.py); sealed: the path of each secret, where it has null, and its digest; key: by which
+    that of this user's state is known again.
     """
 
 
@@ -30,16 +31,13 @@ def begin_of(inputs: RunInputs, intake: Intake, used: dict[str, Any], flags: Run
     """It, where the inputs have taken what came through the pipe; `used` are the values that the flow may look at."""
     document = intake.document
     texts = {key: document.json(key) for key in document}
-    values = {
-        key: value for key, value in used.items() if encode(value) == texts[key].encode("utf-8", "surrogateescape")
-    }
+    values = {key: value for key, value in used.items() if encode(value) == texts[key]}
     store = {
         "kind": intake.kind,
         "header": dict(document.header),
         "keys": document.keys(),
         "own": list(document.own),
         "values": values,
-        "texts": {key: text for key, text in texts.items() if key not in values},
     }
     snapshot = Snapshot()
     snapshot.note_place(inputs.wired.flow)
@@ -51,6 +49,7 @@ def begin_of(inputs: RunInputs, intake: Intake, used: dict[str, Any], flags: Run
         "flags": {name: getattr(flags, name) for name in _FLAGS},
         "place": snapshot.place,
         **facts_of(inputs.wired),
+        "texts": {key: text for key, text in texts.items() if key not in values},
     }
 
 
@@ -58,7 +57,8 @@ def is_same(begin: Begin, other: Begin) -> bool:
     """Whether two runs are of one flow with one store and the same flags, in one place."""
     store, others = ({**each["store"], "header": each["store"]["header"].get("last")} for each in (begin, other))
     parts = ("inputs", "flow", "place", "sealed")
-    return store == others and all(begin.get(part) == other.get(part) for part in parts)
+    texts, those = ({key: raw(text) for key, text in each["texts"].items()} for each in (begin, other))
+    return store == others and texts == those and all(begin.get(part) == other.get(part) for part in parts)
 
 
 _INPUTS = ("values", "params", "data")
@@ -81,9 +81,8 @@ def restore_intake(begin: Begin) -> Intake:
     store = begin["store"]
     document = Document(store["header"])
     for key in store["keys"]:
-        if key in store["texts"]:
-            text = store["texts"][key]
-            document.set_json(key, text.encode() if isinstance(text, str) else text)
+        if key in begin["texts"]:
+            document.set_json(key, raw(begin["texts"][key]))
         else:
             document.set(key, store["values"][key])
     document.own = store["own"]

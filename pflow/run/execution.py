@@ -5,14 +5,11 @@ from __future__ import annotations
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.binding.resolve import is_stored
-from pflow.binding.sources import Constant, PathSource, TemplateSource, assign
+from pflow.binding.sources import PathSource, assign
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.cache.wishes import Wishes
 from pflow.errors import PflowError
-from pflow.jsontext import text_of
 from pflow.paths import parse_path, write_path
-from pflow.printable import clean
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.run.arguments import PROGRAM
 from pflow.run.begin import begin_of
@@ -28,10 +25,10 @@ from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, write_stderr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
-    from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.flow.wired import WiredFlow
     from pflow.masks import Secrets
     from pflow.paths import Path
     from pflow.run.arguments import RunFlags
@@ -67,7 +64,11 @@ class Execution:
         for name, value in ask_for(self.wired, self.inputs.missing(document), is_dry=is_dry).items():
             self.inputs.set_input(name, value)
         if is_dry:
-            self.output.write_document(self._pretend(document))
+            from pflow.run.dry_run import pretend
+
+            left = pretend(self.inputs, document)
+            self._add_entry(left, {"dry": True})
+            self.output.write_document(left)
             return
         shared = NodeStore(document, has_copies=False)
         snapshot = self._snapshot(intake, shared)
@@ -239,19 +240,6 @@ class Execution:
         source = self.wired.outputs.get(self._output_of(place) or "")
         return last.id if isinstance(source, PathSource) and source.path == place else ""
 
-    def _pretend(self, document: Document) -> Document:
-        """Say each step on stderr; the document for the stages after it, marked with what would be written."""
-        wired = self.wired
-        for id in wired.graph.order():
-            say(PROGRAM, _would(wired.steps[id], self.inputs, document))
-        document = document.copy()
-        if wired.carried is not None:
-            document.header["last"] = write_path(wired.carried)
-        places = list(wired.flow.outputs) or [write_path(place) for place in _places(self.inputs)]
-        document.header["dry"] = list(dict.fromkeys([*document.header.get("dry", []), *places]))
-        self._add_entry(document, {"dry": True})
-        return document
-
 
 def used_keys(wired: WiredFlow) -> set[str] | None:
     """The top-level keys of a store that a flow may look at; None where that is not known: all of them."""
@@ -262,46 +250,3 @@ def used_keys(wired: WiredFlow) -> set[str] | None:
         keys |= {step.id, *step.interface.reads}
         keys |= {str(step.place_of(key)[0]) for key in [*step.interface.writes, *step.targets]}
     return keys | {str(each.path[0]) for each in wired.inputs.values()}
-
-
-def _places(inputs: RunInputs) -> Iterator[Path]:
-    """Where the flow would put something: what it is given, and the data and the writes of each step."""
-    yield from inputs.stored()
-    for wired in inputs.wired.steps.values():
-        for key in [*wired.step.inputs, *inputs.data.get(wired.id, ())]:
-            if is_stored(wired.interface, key, wired.step.params):
-                yield wired.data_place(key)
-        for key in [*wired.interface.writes, *wired.targets]:
-            yield wired.place_of(key)
-
-
-def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
-    """What a step would read, from where, write, and touch."""
-    values = {key: source.value for key, source in wired.sources.items() if isinstance(source, Constant)}
-    for name, value in inputs.values.items():
-        readers = inputs.wired.inputs[name].readers if name in inputs.wired.inputs else ()
-        values |= {key: value for id, key in readers if id == wired.id}
-    sources = {**wired.params, **wired.sources}.items()
-    templates = {key: source for key, source in sources if isinstance(source, TemplateSource)}
-    values |= {key: source.written for key, source in templates.items()} | inputs.data.get(wired.id, {})
-    parts = [f"would run {wired.id} ({wired.step.type})"]
-    reads = []
-    for key, item in wired.interface.reads.items():
-        source = wired.sources.get(key)
-        if source is not None and source.paths:
-            reads.append(f"{key} from {source.origin}")
-        elif key in values:
-            reads.append(f"{key} from {item.flag}")
-        elif item.required or (key in document and "explicit" not in item.marks):
-            reads.append(f"{key} from {key}")
-    writes = [write_path(wired.place_of(key)) for key in wired.interface.writes]
-    parts += ["reads " + ", ".join(reads)] if reads else []
-    parts += ["writes " + ", ".join(writes)] if writes else []
-    parts += [", ".join(wired.interface.effects)] if wired.interface.effects else []
-    items = {**wired.interface.params, **wired.interface.reads}
-    for key in [key for key, item in items.items() if item.is_telling]:
-        is_led = key not in inputs.data.get(wired.id, {}) and inputs.wired.is_led_by_data(wired.id, key)
-        if is_led or key in values:
-            value = clean(text_of(values.get(key, "not known yet")))
-            parts.append(f"{key}: {value}" + ", whose directory data chooses" * is_led)
-    return "; ".join(parts)

@@ -54,9 +54,9 @@ class Document:
                 raise PflowError(f"cannot read '{key}' of the store: {error}", exit=BAD_DATA) from None
         return self._values[key]
 
-    def json(self, key: str) -> str:
-        """The JSON text of a key, as it came; bytes that are not UTF-8 as surrogates."""
-        return str(self._members[key], "utf-8", "surrogateescape")
+    def json(self, key: str) -> Piece:
+        """The JSON text of a key, in the bytes that it came in."""
+        return self._members[key]
 
     def last_for(self, interface: Interface) -> Any:
         """The path of what the pipe carries, if anything; where the read is inferred, its member of an own object."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from pflow import TYPE_CHECKING, __version__
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.store import NodeStore
-    from pflow.cache.use import Visit
+    from pflow.cache.use import CachedNode
     from pflow.interface import Interface
     from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
@@ -48,6 +47,7 @@ class Stage:
         self.untaken = 0
         self.entry: dict[str, Any] = {"id": name, "node": name}
         self.spent: list[dict[str, Any]] = []
+        self.cached: CachedNode | None = None
 
     def run(self, words: list[str]) -> int:
         """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
@@ -82,6 +82,10 @@ class Stage:
             say(self.program, f"warning: {warning}, and stays as it is")
         if interface.fault:
             say(self.program, f"warning: any key and flag may pass; pflow nodes {self.name} says why")
+        if flags.cache or flags.refresh:  # its code is what was just loaded, however long the input takes to come
+            from pflow.stage.cached import cached_node
+
+            self.cached = cached_node(self.name, self.file, node_class, flags)
         intake = take_in(
             no_stdin=flags.no_stdin,
             source=getattr(flags, "from"),
@@ -166,7 +170,7 @@ class Stage:
         used: Any = None
         try:
             node = self._make_node(node_class, params)
-            visit = self._look_up(node_class, node, flags, view)
+            visit = self.cached.begin(node, view, self._warn) if self.cached else None
             is_kept = visit is not None and visit.found is not None
             action = visit.apply(view) if visit and is_kept else self._run_node(node, flags, view)
             changes = view.changes(outcome.binding.is_watched)
@@ -180,7 +184,13 @@ class Stage:
         check_changes(interface, changes)
         self.document, self.entry["writes"] = outcome.put(changes)
         if visit is not None:
-            self._keep(visit, node, action, changes, flags, view)
+            from pflow.stage.cached import keep
+
+            self.entry["cache"] = keep(visit, node, action, changes, view, self.secrets)
+            if visit.warning:
+                self._warn(visit.warning)
+            if flags.verbose:
+                say(self.program, f"cache: {visit.verdict}")
         self.entry.pop("carries", None)
         if action not in (None, "default"):
             self.entry["action"] = str(action)
@@ -191,6 +201,9 @@ class Stage:
             say(self.program, f"warning: {what}; -n leaves them to others")
         self.output.finish(self.document, shows=interface.carried_of(self.entry["writes"]) is not None)
 
+    def _warn(self, text: str) -> None:
+        say(self.program, f"warning: {text}")
+
     def _make_node(self, node_class: Any, params: dict[str, Any]) -> Any:
         try:
             node = node_class()
@@ -200,45 +213,6 @@ class Stage:
             raise
         except Exception as error:
             raise node_error(self.name, error) from error
-
-    def _look_up(self, node_class: Any, node: Any, flags: Flags, view: NodeStore) -> Visit | None:
-        """What the cache knows of it, where that is wanted. Raises PflowError: 78 where that cannot be told, 66."""
-        if not (flags.cache or flags.refresh):
-            return None
-        from pflow.cache.wishes import REQUIRE, is_off
-
-        if is_off():
-            return None
-        from pflow.cache.use import CachedNode
-        from pflow.catalog.interfaces import BUNDLED, PROGRAM, PYTHON, Kind
-
-        origin = BUNDLED if self.file is None else PYTHON if self.file.endswith(".py") else PROGRAM
-        kind = Kind(self.name, origin, self.file or str(sys.modules[node_class.__module__].__file__))
-        is_required = flags.cache == REQUIRE
-        cached = CachedNode(
-            kind,
-            version_of(node_class),
-            flags.interface,
-            is_required=is_required,
-            refreshes=bool(flags.refresh),
-        )
-        cached.is_asked = True
-        return cached.begin(node, view, lambda text: say(self.program, f"warning: {text}"))
-
-    def _keep(
-        self, visit: Visit, node: Any, action: Any, changes: dict[str, Any], flags: Flags, view: NodeStore
-    ) -> None:  # fmt: skip
-        """Keep what the node gave, where it was looked for; the entry of the trace says how that went."""
-        from pflow.masks import Secrets
-
-        secrets = Secrets()
-        secrets.add(self.secrets)
-        visit.keep(node, action, changes, view, secrets)
-        self.entry["cache"] = visit.about()
-        if visit.warning:
-            say(self.program, f"warning: {visit.warning}")
-        if flags.verbose:
-            say(self.program, f"cache: {visit.verdict}")
 
     def _run_node(self, node: Any, flags: Flags, view: NodeStore) -> Any:
         try:

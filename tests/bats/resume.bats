@@ -50,6 +50,11 @@ E
     expect 0 $'0\na b b c '
 }
 
+@test "what could not be printed is printed by resume, and a reader that had enough ends no run" {
+    in_shells "$here: >ok; $three"' -r >/dev/full; echo $?; pflow resume last -r; echo $?; pflow run "shell \"yes | head -c 1000000\"" -r | head -n 1; pflow runs -n 1 | grep -c " done "'"$ran"
+    expect 0 $'73\nA\nB\nT\n0\ny\n1\na b c ' 'No space left on device'
+}
+
 @test "names of no step, and of steps that were not interrupted, are wrong words" {
     in_shells "$here$three"' -q 2>/dev/null; for flag in redo=d from=d skip=a redo=a,b; do pflow resume last --$flag -q; echo $?; done; pflow resume last -q --redo=b --skip=b 2>/dev/null; echo $?; pflow resume last -q --text=x 2>/dev/null; echo $?'"$ran"
     expect 0 $'2\n2\n2\n2\n2\n2\na b ' 'cannot take --redo=d: no such step; there is a, b, c'

@@ -10,6 +10,7 @@ import pytest
 from pflow.cache import place
 from pflow.cache.wishes import Wishes
 from pflow.catalog.kinds import forget_kinds
+from pflow.stage.document import take_in
 from tests.run.flows import run as run_flow
 from tests.stage.running import run
 
@@ -221,6 +222,17 @@ def test_refresh_replaces_require_fails_and_the_environment_turns_it_off(project
     assert project.stage("--cache=require", "--a=p").code == 0
     assert "cache" not in project.stage("--cache").header["steps"][-1]
     assert project.times == 4
+
+
+def test_code_that_changes_while_a_stage_waits_for_its_input_is_not_taken_for_what_runs(project, monkeypatch):
+    def edit_and_take_in(**options):
+        project.file.write_text(CALC.replace("FACTOR = 2", "FACTOR = 10"))
+        return take_in(**options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("pflow.stage.stage.take_in", edit_and_take_in)
+        assert project.stage("--cache", "-r").out == b"xyxy.\n"
+    assert project.stage("--cache", "-r").out == b"xy" * 10 + b".\n"
 
 
 def test_without_a_flag_a_stage_is_never_cached(project):

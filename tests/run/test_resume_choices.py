@@ -3,6 +3,7 @@
 import pytest
 
 from pflow.errors import PflowError
+from pflow.run.journal.compact import compacted
 from pflow.run.journal.records import Records
 from pflow.run.resume.choices import Choices, Decision
 from tests.run.flows import plan_of, write_flow
@@ -91,3 +92,12 @@ def test_what_is_not_decided_is_named_with_all_its_items(decide):
         "cannot resume the run R: 'b' (shell) was interrupted, and may not repeat; 'c' (shell) was interrupted at 2 of "
         "its items, and may not repeat; 'in/x' (shell) was interrupted at one of its items, and may not repeat",
     )
+
+
+def test_a_step_of_a_loop_whose_rounds_are_one_record_does_not_run_again_alone(decide):
+    rounds = [record for number in range(1, 5) for record in end(f"b@{number}", f"c@{number}")]
+    kept = compacted([BEGIN, *end("a@1", "in@1"), *rounds])[1:]
+    assert [(each["end"], each.get("to")) for each in kept[2:]] == [("b@1", 4), ("c@1", 4)]
+    changed = compacted([BEGIN, *kept, {"end": "b@5", "action": "x"}, {"end": "c@5", "action": "x"}])[1:]
+    assert decide(changed, start="c")[0] == 66
+    assert decide(changed, start="b")[0] == {"a@1", "in@1"}

@@ -70,7 +70,7 @@ def _joined(ends: Iterable[Record]) -> Iterable[Record]:
 
 
 def _body(record: Record) -> Record:
-    return {name: value for name, value in record.items() if name not in ("end", "to")}
+    return {name: value for name, value in record.items() if name not in ("end", "to", "joined")}
 
 
 def _step_of(record: Record) -> str:

@@ -11,7 +11,7 @@ from pflow.errors import CANNOT_WRITE, MISSING, PflowError
 from pflow.failpoint import failpoint
 from pflow.process.signals import HeldSignals
 from pflow.run.journal.compact import compacted
-from pflow.run.journal.lines import JOURNAL, line_of, read_lines
+from pflow.run.journal.lines import JOURNAL, line_of, pieces_of, read_lines
 from pflow.run.journal.records import Records
 
 if TYPE_CHECKING:
@@ -74,14 +74,15 @@ class Journal:
         """Add a record. What is written, no kill -9 takes back. Raises PflowError (73), from then on each time."""
         if self.secrets and "changes" in record:
             record = {**record, "changes": [self._sealed(change) for change in record["changes"]]}
-        line = line_of(record)
+        pieces = pieces_of(record) if "texts" in record else [line_of(record)]
         name = f"journal.{next(iter(record))}"
         held = HeldSignals()
         try:
             failpoint(name)
-            write_all(self._fd, line)
+            for piece in pieces:
+                write_all(self._fd, piece)
+                self._size += len(piece)
             failpoint(f"{name}.written")
-            self._size += len(line)
             if "begin" in record:
                 self._left(self._size)  # nothing of it is replaced yet, however large the store was
             elif self._size > self._limit:

@@ -6,12 +6,15 @@ from binascii import crc32
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
-from pflow.jsontext import decode, encode
+from pflow.jsontext import decode, encode, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     Record = dict[str, Any]
+
+_PIECE = 1 << 20
 
 JOURNAL = "journal.jsonl"
 """Its name in a run's directory."""
@@ -21,6 +24,34 @@ def line_of(record: Record) -> bytes:
     """The line of a record. Raises PflowError (65) for what JSON cannot hold."""
     data = encode(record)
     return b"%08x %s\n" % (crc32(data), data)
+
+
+def pieces_of(record: Record) -> Iterator[bytes]:
+    """The line of a record with `texts`, bytes by key, in pieces: they may be large.
+
+    There a character stands for each byte; `raw` gives the bytes back.
+    """
+    checksum = 0
+    for piece in _data_of(record):
+        checksum = crc32(piece, checksum)
+    yield b"%08x " % checksum
+    yield from _data_of(record)
+    yield b"\n"
+
+
+def _data_of(record: Record) -> Iterator[bytes]:
+    yield encode({name: value for name, value in record.items() if name != "texts"})[:-1] + b',"texts":{'
+    for number, (key, text) in enumerate(record["texts"].items()):
+        yield b"," * (number > 0) + quote(key).encode() + b':"'
+        for at in range(0, len(text), _PIECE):
+            yield quote(str(raw(text[at : at + _PIECE]), "latin-1"))[1:-1].encode()
+        yield b'"'
+    yield b"}}"
+
+
+def raw(text: str | bytes | memoryview) -> bytes:
+    """The bytes of one of the `texts` of a record that was read, or is to be written."""
+    return text.encode("latin-1") if isinstance(text, str) else bytes(text)
 
 
 def read_lines(data: bytes) -> tuple[list[Record], int]:

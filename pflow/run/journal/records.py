@@ -83,13 +83,13 @@ def is_within(path: str, outer: str) -> bool:
 
 
 def _each(record: Record) -> dict[str, Record]:
-    """The end of each of the visits that a record is of."""
+    """The end of each of the visits that a record is of; of one that is `joined` nobody knows when it was."""
     if "to" not in record:
         return {record["end"]: record}
     stem, _, first = record["end"].rpartition("@")
     paths = [f"{stem}@{number}" for number in range(int(first), record["to"] + 1)]
     body = {name: value for name, value in record.items() if name != "to"}
-    return {path: {**body, "end": path} for path in paths}
+    return {path: {**body, "end": path, "joined": True} for path in paths}
 
 
 def last_visit(record: Record) -> int:

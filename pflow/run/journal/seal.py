@@ -8,6 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.sources import assign
 from pflow.digest import keyed_digest
 from pflow.jsontext import decode
+from pflow.run.journal.lines import raw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,23 +34,23 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
         return None
 
     if secrets:
-        _find_in_texts(begin["store"], secrets)
+        _find_in_texts(begin, secrets)
         begin |= {name: without(begin[name], [name]) for name in ("store", "inputs")}
     set_ones = {name: os.environ[name] for name in begin["secrets"] if os.environ.get(name)}
     begin["secrets"] = {name: keyed_digest(key, value) for name, value in set_ones.items()}
     begin["key"] = keyed_digest(key, "")
 
 
-def _find_in_texts(store: dict[str, Any], secrets: Secrets) -> None:
+def _find_in_texts(begin: Begin, secrets: Secrets) -> None:
     """Make values of those texts in which there is one, so that it can be put back."""
-    for key, text in list(store["texts"].items()):
+    for key, text in list(begin["texts"].items()):
         try:
-            value = decode(text if isinstance(text, bytes) else text.encode())
+            value = decode(raw(text))
         except ValueError:
             continue
         if secrets.are_in(value):
-            store["values"][key] = value
-            del store["texts"][key]
+            begin["store"]["values"][key] = value
+            del begin["texts"][key]
 
 
 def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:

@@ -118,7 +118,7 @@ class Decision:
                 if lost := next((each for each in seen if name_of(each) in later), None):
                     what = f"cannot run '{name}' again: what '{name_of(lost)}' gave in an earlier round is not kept"
                     raise PflowError(what, hint=f"--from={name_of(lost)} runs that again, too", exit=MISSING)
-            elif self.records.done[path].get("dropped"):
+            elif self.records.done[path].keys() & {"dropped", "joined"}:
                 seen.append(path)
 
     def _settle(self, interrupted: list[str], is_there: Callable[[Path], bool]) -> Iterator[Record]:
