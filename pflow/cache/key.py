@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pflow.binding.store import NodeStore
     from pflow.cache.code import Code
     from pflow.interface import Interface, Item
+    from pflow.masks import Secrets
 
 _FORM = b"pflow key 2"
 _NEVER = frozenset({"params", "successors", "max_retries", "wait", "cur_retry", "id", "sink"})
@@ -67,7 +68,8 @@ def cannot_cache(node: str, why: str) -> PflowError:
 
 
 def make_key(
-    name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore, *, is_made: bool = False
+    name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore,
+    secrets: Secrets | None = None, *, is_made: bool = False,
 ) -> Key:  # fmt: skip
     """The key of what a node, with its params set, will answer to a store.
 
@@ -75,7 +77,7 @@ def make_key(
     the key cannot be told.
     """
     try:
-        return Key(name, *_Parts(name, version, code, interface, node, view, is_made=is_made).found)
+        return Key(name, *_Parts(name, version, code, interface, node, view, secrets, is_made=is_made).found)
     except _Unknown as why:
         raise cannot_cache(name, str(why)) from None
 
@@ -96,8 +98,10 @@ class _Parts:
     """The parts of one key, and the files that count in it."""
 
     def __init__(
-        self, name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore, *, is_made: bool
+        self, name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore,
+        secrets: Secrets | None, *, is_made: bool,
     ) -> None:  # fmt: skip
+        self.secrets = secrets
         self.files: dict[str, str] = {}
         more = getattr(node, "cache_parts", None)
         _check(interface, code, has_more=more is not None)
@@ -114,14 +118,19 @@ class _Parts:
         for name, value in values.items():
             item = items.get(name)
             try:
-                if item is not None and "secret" in item.marks and value is not None:
-                    yield Part(kind, name, digest=_of_secret(value))
-                elif item is not None and item.type.is_path:
-                    yield Part(kind, name, value, digest_of(self._with_files(name, value)), has_files=True)
+                has_files = item is not None and item.type.is_path
+                counted = self._with_files(name, value) if has_files else value
+                if self._is_secret(item, value):
+                    yield Part(kind, name, digest=_of_secret(counted))
                 else:
-                    yield Part(kind, name, value)
+                    yield Part(kind, name, value, digest_of(counted), has_files=has_files)
             except PflowError as error:
                 raise _Unknown(f"'{name}' is no JSON") if error.exit == BAD_DATA else error from None
+
+    def _is_secret(self, item: Item | None, value: Any) -> bool:
+        if item is not None and "secret" in item.marks:
+            return value is not None
+        return self.secrets is not None and bool(self.secrets) and self.secrets.are_in(value)
 
     def _with_files(self, name: str, value: Any) -> Any:
         """A path as it counts, with the digest of its file; a list of them."""

@@ -89,6 +89,7 @@ class Listeners:
         for event in reopened.events:
             self._count(event)
         reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **reopened.choices.about()}))
+        reopened.commit()
         reopened.log.write_snapshot(self.snapshot.as_json())
         return reopened.log
 

@@ -169,7 +169,9 @@ class Stage:
         visit = used = None
         try:
             node = self._make_node(node_class, params)
-            visit = self.cached.begin(node, view, self._warn) if self.cached else None
+            if self.cached:
+                self.cached.secrets.add(self.secrets)
+                visit = self.cached.begin(node, view, self._warn)
             is_kept = visit is not None and visit.found is not None
             action = visit.apply(view) if visit and is_kept else self._run_node(node, flags, view)
             changes = view.changes(outcome.binding.is_watched)
@@ -183,9 +185,8 @@ class Stage:
         check_changes(interface, changes)
         self.document, self.entry["writes"] = outcome.put(changes)
         if visit is not None:
-            from pflow.stage.cached import keep
-
-            self.entry["cache"] = keep(visit, node, action, changes, view, self.secrets)
+            visit.keep(node, action, changes, view)
+            self.entry["cache"] = visit.about()
             if visit.warning:
                 self._warn(visit.warning)
             if flags.verbose:

@@ -81,6 +81,12 @@ E
     expect 0 $'1\n0\n      2 a\n      2 a\n      2 b\n      2 end'
 }
 
+@test "what is decided holds for all later parts, once it is written" {
+    in_shells "$here: >ok; $three"' -q --keep-store; try() { PFLOW_TESTING=1 PFLOW_FAILPOINT=$1 pflow resume last -q $2; echo $?; }
+        try journal.decided --from=b; pflow resume last -q; echo $?; try journal.decided.written --from=b; try journal.end.written:1; pflow resume last -q; echo $?'"$ran"
+    expect 0 $'137\n0\n137\n137\n0\na b c b c '
+}
+
 @test "what still goes on is left alone, and so is a run without a journal" {
     in_shells "$here"'mkfifo f; pflow run "shell --command='"'echo >begun; cat f'"'" -n -q & run=$!
         until [ -e begun ]; do sleep 0.02; done; pflow resume last -q; echo $?; : >f; wait $run

@@ -14,7 +14,7 @@ from pflow.digest import digest_of
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.node import STEP_KEY, pocketflow, version_of
-from pflow.paths import write_path
+from pflow.paths import look_up, meet, write_path
 from pflow.printable import encodable
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
 from pflow.run.engine.context import StepFailed, failure_of
@@ -22,7 +22,7 @@ from pflow.stage.tries import run_node
 from pflow.usage import Usage, usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from pflow.binding.resolve import Binding
@@ -133,9 +133,12 @@ class StepNode(PlainStep):
         name = f"{self.context.recorder.prefix if self.context.recorder else ''}{self.id}"
         is_made = wired.step.made is not None
         try:
-            return wishes.of_step(name, wired.kind, self.interface, self.node, wired.step.cache, is_made=is_made)
+            cached = wishes.of_step(name, wired.kind, self.interface, self.node, wired.step.cache, is_made=is_made)
         except PflowError as error:
             raise StepFailed(self.id, self.type, error) from error
+        if cached is not None:
+            cached.secrets = self.context.secrets
+        return cached
 
     def _run(self, shared: Any) -> Any:
         recorder, work = self.context.recorder, Work()
@@ -207,10 +210,23 @@ class StepNode(PlainStep):
             self._spend(work, answered.members())
         if not self.declared.issuperset(changes):
             check_changes(self.interface, changes)
+        if self.context.secret_paths:
+            self.context.learn([*self._secrets_in(changes)])
         if visit is not None:
-            visit.keep(node, work.action, changes, view, self.context.secrets, self.context.run_id)
+            visit.keep(node, work.action, changes, view, self.context.run_id)
             self._note_cache(visit, work)
         return changes, view.found
+
+    def _secrets_in(self, changes: dict[str, Any]) -> Iterator[Any]:
+        """What of its changes a step takes as a secret."""
+        for key, value in changes.items():
+            place = self.wired.place_of(key)
+            for path in self.context.secret_paths if value is not REMOVED else ():
+                if meet(path, place):
+                    try:
+                        yield look_up(value, path, len(place))
+                    except PflowError:
+                        yield value  # an item of a batch, whose list is at the place
 
     def _note_cache(self, visit: Visit, work: Work) -> None:
         """Record what became of it; pflow why tells it."""

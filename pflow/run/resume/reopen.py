@@ -54,6 +54,7 @@ class Reopened:
             raise cannot_resume(run.id, "it was ended before anything ran", "pflow run begins it anew", FAILED)
         self.records = self.journal.records
         self.begin: dict[str, Any] = self.records.begin
+        self.decided: list[Record] = []
         if not {"store", "inputs", "place", "nodes", "key"} <= self.begin.keys():
             raise cannot_resume(run.id, "another pflow began it", f"pflow replay {run.id} runs it anew", BAD_DATA)
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
@@ -85,8 +86,9 @@ class Reopened:
         """Note what is decided for a run of a script; the error (2) that says how that goes on."""
         is_decided = bool(self.choices.about() or self.choices.accepts_changes)
         if self.choices.accepts_changes:
-            self._add({**self.begin, "nodes": {}})  # its classes are in the script alone
+            self.decided.append({**self.begin, "nodes": {}})  # its classes are in the script alone
         self._decide(self.load(), {})
+        self.commit()
         why = "it is one of a script in Python" + ", for which this is noted" * is_decided
         return cannot_resume(self.run.id, why, f"python {quote(str(self.script))} --resume", USAGE)
 
@@ -129,17 +131,19 @@ class Reopened:
         if not self.choices.accepts_changes:
             refuse_drift(self.run.id, self.begin, facts)
         elif facts != {name: self.begin[name] for name in facts}:
-            self._add({**self.begin, **facts})
+            self.decided.append({**self.begin, **facts})
         self._decide(flow, store)
 
     def _decide(self, flow: WiredFlow, store: Any) -> None:
         decision = Decision(self.run.id, flow, self.records, self.choices)
-        for record in [*decision.decide(lambda path: has(store, path))]:
-            self._add(record)
+        self.decided += decision.decide(lambda path: has(store, path))
 
-    def _add(self, record: Record) -> None:
-        self.journal.write(record)
-        self.records.add(record)
+    def commit(self) -> None:
+        """Keep what was decided, all or nothing; the log says by now that the run is not done any more."""
+        if self.decided:
+            record = {"decided": self.decided}
+            self.journal.write(record)
+            self.records.add(record)
 
 
 def _ask_secret(question: str) -> str | None:
