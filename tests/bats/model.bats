@@ -192,12 +192,11 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
     printf 'reply' >llm/default_model.txt
     unset PFLOW_MODEL
     ask() { echo cached-tree | PYTHONPROFILEIMPORTTIME=1 pflow-llm 'Summarize' --cache 2>stderr | pflow-get response usage.model; }
-    without_llm() { ask && ! grep -q ' llm$' stderr; } # settings that are fresh are looked at with llm
+    without_llm() { ask >out && ! grep -q ' llm$' stderr; } # settings that are fresh are looked at with llm
     run ask
     [ "$output" = $'Oak, ash and elm.\nreply' ]
     until_true without_llm
-    run ask
-    [ "$output" = $'Oak, ash and elm.\nreply' ]
+    [ "$(cat out)" = $'Oak, ash and elm.\nreply' ]
     [ "$(requests_with 'cached-tree')" -eq 1 ]
     printf 'echo' >llm/default_model.txt
     run ask
@@ -208,9 +207,10 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
 
 @test "an answer that was cut, is empty or had to be mended is never kept, and says so" {
     in_shells '
-        ask() { pflow-llm -n "never-kept" --cache -q "$@"; }
-        for _ in 1 2; do ask -m long; ask -m empty; ask -m json-fenced --schema="name, height int"; done'
+        flow="llm:a never-kept -m long --cache => llm:b never-kept -m empty --cache =>
+            llm:c never-kept -m json-fenced --schema=\"name, height int\" --cache"
+        for _ in 1 2; do pflow run "$flow" -n -q; done; pflow-llm -n never-kept --cache -q -m empty'
     expect 0 '' "is not kept: the answer stops at its token limit"
     [[ $stderr == *'is not kept: it is empty'*'is not kept: it stands among other words'* ]]
-    [ "$(requests_with never-kept)" -eq 6 ]
+    [ "$(requests_with never-kept)" -eq 7 ]
 }
