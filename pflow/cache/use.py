@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.store import REMOVED
 from pflow.cache import entries
-from pflow.cache.code import code_of
+from pflow.cache.code import code_of, is_current
 from pflow.cache.key import cannot_cache, check, make_key
 from pflow.errors import MISSING, PflowError
 
@@ -34,6 +34,7 @@ class CachedNode:
         self, kind: Kind, version: str, interface: Interface, *, is_required: bool = False, refreshes: bool = False,
         is_unasked: bool = False, is_made: bool = False,
     ) -> None:  # fmt: skip
+        self.kind = kind
         self.name = kind.name
         self.version = version
         self.interface = interface
@@ -122,6 +123,8 @@ class Visit:
         if unnamed:
             what = "which keys there are" if unnamed[0] == "*" else f"'{unnamed[0]}', which its interface does not name"
             return f"it looked at {what}"
+        if not is_current(self.cached.kind):
+            return "its code changed while it ran"
         assert self.key is not None
         return "" if self.key.is_current() else "a file that it reads changed while it ran"
 
@@ -131,7 +134,7 @@ class Visit:
         found = {"action": action, "changes": kept, "removed": [key for key in changes if key not in kept]}
         assert self.key is not None
         try:
-            if secrets and tells(secrets, kept):
+            if secrets.are_in(kept):
                 return "a secret stands in it"
             entries.keep(self.key, found, run)
         except PflowError as error:
@@ -162,13 +165,3 @@ class Visit:
         known = {"key": self.key.digest, "parts": facts_of(self.key)} if self.key else {}
         of = {"of": self.run} if self.run else {}
         return {"cache": self.about(), **of, **({"refreshed": True} if self.cached.refreshes else {}), **known}
-
-
-def tells(secrets: Secrets, value: Any) -> bool:
-    """Whether a secret stands in a value."""
-    if isinstance(value, dict):
-        return any(tells(secrets, key) or tells(secrets, each) for key, each in value.items())
-    if isinstance(value, list | tuple):
-        return any(tells(secrets, each) for each in value)
-    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
-    return isinstance(text, str) and secrets.mask(text) != text

@@ -12,6 +12,7 @@ from pflow.masks import Secrets
 from pflow.node import version_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from pflow.binding.store import NodeStore
@@ -37,10 +38,13 @@ def cached_node(name: str, file: str | None, node_class: Any, flags: Flags) -> C
 
 
 def keep(
-    visit: Visit, node: Any, action: Any, changes: dict[str, Any], view: NodeStore, secrets: list[Any]
+    visit: Visit, node: Any, action: Any, changes: dict[str, Any], view: NodeStore, secrets: list[Any],
+    warn: Callable[[str], None],
 ) -> dict[str, str]:  # fmt: skip
-    """Keep what the node gave, where it did and may be kept; what the trace says of that."""
+    """Keep what the node gave, where it did and may be kept, or warn why not; what the trace says of that."""
     known = Secrets()
     known.add(secrets)
     visit.keep(node, action, changes, view, known)
+    if visit.warning:
+        warn(visit.warning)
     return visit.about()

@@ -166,8 +166,7 @@ class Stage:
         enter_span(outcome.document)
         self._trace("start", {})
         begun = time.monotonic()
-        visit = None
-        used: Any = None
+        visit = used = None
         try:
             node = self._make_node(node_class, params)
             visit = self.cached.begin(node, view, self._warn) if self.cached else None
@@ -186,9 +185,7 @@ class Stage:
         if visit is not None:
             from pflow.stage.cached import keep
 
-            self.entry["cache"] = keep(visit, node, action, changes, view, self.secrets)
-            if visit.warning:
-                self._warn(visit.warning)
+            self.entry["cache"] = keep(visit, node, action, changes, view, self.secrets, self._warn)
             if flags.verbose:
                 say(self.program, f"cache: {visit.verdict}")
         self.entry.pop("carries", None)
