@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pflow.binding.store import NodeStore
     from pflow.cache.code import Code
     from pflow.interface import Interface, Item
+    from pflow.masks import Secrets
     from pflow.types import Type
 
 _FORM = b"pflow key 2"
@@ -68,7 +69,8 @@ def cannot_cache(node: str, why: str) -> PflowError:
 
 
 def make_key(
-    name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore, *, is_made: bool = False
+    name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore,
+    secrets: Secrets | None = None, *, is_made: bool = False,
 ) -> Key:  # fmt: skip
     """The key of what a node, with its params set, will answer to a store.
 
@@ -76,7 +78,7 @@ def make_key(
     the key cannot be told.
     """
     try:
-        return Key(name, *_Parts(name, version, code, interface, node, view, is_made=is_made).found)
+        return Key(name, *_Parts(name, version, code, interface, node, view, secrets, is_made=is_made).found)
     except _Unknown as why:
         raise cannot_cache(name, str(why)) from None
 
@@ -97,8 +99,10 @@ class _Parts:
     """The parts of one key, and the files that count in it."""
 
     def __init__(
-        self, name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore, *, is_made: bool
+        self, name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore,
+        secrets: Secrets | None, *, is_made: bool,
     ) -> None:  # fmt: skip
+        self.secrets = secrets
         self.files: dict[str, str] = {}
         more = getattr(node, "cache_parts", None)
         _check(interface, code, has_more=more is not None)
@@ -115,13 +119,18 @@ class _Parts:
         for name, value in values.items():
             item = items.get(name)
             try:
-                if item is not None and "secret" in item.marks and value is not None:
-                    yield Part(kind, name, digest=_of_secret(value))
-                    continue
                 counted = value if item is None else self._with_files(name, item.type, value)
-                yield Part(kind, name, value, digest_of(counted), has_files=counted != value)
+                if self._is_secret(item, value):
+                    yield Part(kind, name, digest=_of_secret(counted))
+                else:
+                    yield Part(kind, name, value, digest_of(counted), has_files=counted != value)
             except PflowError as error:
                 raise _Unknown(f"'{name}' is no JSON") if error.exit == BAD_DATA else error from None
+
+    def _is_secret(self, item: Item | None, value: Any) -> bool:
+        if item is not None and "secret" in item.marks:
+            return value is not None
+        return self.secrets is not None and bool(self.secrets) and self.secrets.are_in(value)
 
     def _with_files(self, name: str, type: Type, value: Any) -> Any:
         """A value as it counts: each path in it with the digest of its file."""

@@ -8,6 +8,7 @@ from pflow.cache import entries
 from pflow.cache.code import code_of, is_current
 from pflow.cache.key import cannot_cache, check, make_key
 from pflow.errors import MISSING, PflowError
+from pflow.masks import Secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from pflow.cache.key import Key
     from pflow.catalog.interfaces import Kind
     from pflow.interface import Interface
-    from pflow.masks import Secrets
 
     Changes = dict[str, Any]
 
@@ -44,6 +44,8 @@ class CachedNode:
         self.is_unasked = is_unasked
         self.is_made = is_made
         self.is_asked = False
+        self.secrets = Secrets()
+        """Those that are known: none is kept, and what has one in it counts by HMAC."""
 
     def insist(self, node: Any) -> None:
         """Take it that a person wants it of this very node. Raises PflowError (78) where that cannot be."""
@@ -57,7 +59,9 @@ class CachedNode:
         """
         visit = Visit(self)
         try:
-            visit.key = make_key(self.name, self.version, self.code, self.interface, node, view, is_made=self.is_made)
+            visit.key = make_key(
+                self.name, self.version, self.code, self.interface, node, view, self.secrets, is_made=self.is_made
+            )
             found = None if self.refreshes else entries.find(visit.key, warn)
             if found is not None:
                 visit.found, visit.run = found[0], found[1].run
@@ -105,13 +109,11 @@ class Visit:
             view.pop(key, None)
         return self.found["action"]
 
-    def keep(
-        self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore, secrets: Secrets, run: str = ""
-    ) -> None:
+    def keep(self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore, run: str = "") -> None:
         """Keep what the node gave in a run, where it may be kept."""
         if self.key is None or self.verdict != MISS:
             return
-        self.why = self._why_not(node, action, view) or self._put(action, changes, secrets, run)
+        self.why = self._why_not(node, action, view) or self._put(action, changes, run)
 
     def _why_not(self, node: Any, action: Any, view: NodeStore) -> str:
         """Why it is not kept: it could go better the next time, or depends on more than its key has."""
@@ -128,13 +130,13 @@ class Visit:
         assert self.key is not None
         return "" if self.key.is_current() else "a file that it reads changed while it ran"
 
-    def _put(self, action: Any, changes: Mapping[str, Any], secrets: Secrets, run: str) -> str:
+    def _put(self, action: Any, changes: Mapping[str, Any], run: str) -> str:
         """Write it down; why not, where it cannot be."""
         kept = {key: value for key, value in changes.items() if value is not REMOVED}
         found = {"action": action, "changes": kept, "removed": [key for key in changes if key not in kept]}
         assert self.key is not None
         try:
-            if secrets.are_in(kept):
+            if self.cached.secrets.are_in(kept):
                 return "a secret stands in it"
             entries.keep(self.key, found, run)
         except PflowError as error:

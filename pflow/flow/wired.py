@@ -157,6 +157,17 @@ class WiredStep:
         keys = [name, *(key for key, source in readers if any(path[0] == name for path in source.paths))]
         return any(map(self.is_secret, keys))
 
+    def secret_paths(self) -> Iterator[Path]:
+        """The places that it takes secrets from."""
+        for key, item in self.interface.reads.items():
+            if "secret" in item.marks:
+                source = self.sources.get(key)
+                yield from source.paths if source else ((key,),)
+        for key, source in self.params.items():
+            yield from source.paths if self.is_secret(key) else ()
+        if self.step.batch is not None and self.over is not None and self.has_secret_items(self.step.batch.item):
+            yield from self.over.paths
+
     def place_of(self, key: str) -> Path:
         """Where a write goes."""
         if key in self.targets:

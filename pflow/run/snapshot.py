@@ -92,7 +92,7 @@ class Snapshot:
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
         """Note raw input; of a store, the keys that the flow may look at (`store`), and what the first step took."""
         document = intake.document
-        secret = {key for step in wired.steps.values() for key in _secret_keys(step)}
+        secret = {str(path[0]) for step in wired.steps.values() for path in step.secret_paths()}
         secret |= {str(each.path[0]) for each in wired.inputs.values() if each.secret}
         last = "stdin" if intake.kind == RAW else document.header.get("last")
         if last is not None and _is_pipe_secret(wired):
@@ -192,21 +192,6 @@ def _as_text(value: Any) -> Any:
         return str(value, "utf-8") if isinstance(value, bytes) else value
     except UnicodeDecodeError:
         return value
-
-
-def _secret_keys(step: WiredStep) -> set[str]:
-    """The keys of the store that a step reads a secret from."""
-    keys: set[str] = set()
-    for key, item in step.interface.reads.items():
-        if "secret" in item.marks:
-            source = step.sources.get(key)
-            keys |= {str(path[0]) for path in source.paths} if source else {key}
-    for key, item in step.interface.params.items():
-        if "secret" in item.marks and key in step.params:
-            keys |= {str(path[0]) for path in step.params[key].paths}
-    if step.step.batch is not None and step.over is not None and step.has_secret_items(step.step.batch.item):
-        keys |= {str(path[0]) for path in step.over.paths}
-    return keys
 
 
 def _is_pipe_secret(wired: WiredFlow) -> bool:

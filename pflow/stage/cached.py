@@ -8,15 +8,11 @@ from pflow import TYPE_CHECKING
 from pflow.cache.use import CachedNode
 from pflow.cache.wishes import REQUIRE, is_off
 from pflow.catalog.interfaces import BUNDLED, PROGRAM, PYTHON, Kind
-from pflow.masks import Secrets
 from pflow.node import version_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-    from pflow.binding.store import NodeStore
-    from pflow.cache.use import Visit
     from pflow.stage.flags import Flags
 
 
@@ -35,16 +31,3 @@ def cached_node(name: str, file: str | None, node_class: Any, flags: Flags) -> C
     )
     cached.is_asked = True
     return cached
-
-
-def keep(
-    visit: Visit, node: Any, action: Any, changes: dict[str, Any], view: NodeStore, secrets: list[Any],
-    warn: Callable[[str], None],
-) -> dict[str, str]:  # fmt: skip
-    """Keep what the node gave, where it did and may be kept, or warn why not; what the trace says of that."""
-    known = Secrets()
-    known.add(secrets)
-    visit.keep(node, action, changes, view, known)
-    if visit.warning:
-        warn(visit.warning)
-    return visit.about()

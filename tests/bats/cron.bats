@@ -34,6 +34,17 @@ cron() {
         env -i HOME="$HOME" LOGNAME=ada "${settings[@]}" "${@:2}" /bin/sh -c "$command"
 }
 
+@test "a nightly run that was killed goes on the next night, and asks for no answer twice" {
+    mkdir reports && printf 'night a' >reports/a.txt && printf 'night b' >reports/b.txt
+    cron --if-running PFLOW_TESTING=1 PFLOW_FAILPOINT=journal.end.written:5
+    expect 137
+    [ ! -e reports/all.json ]
+    cron --if-running
+    expect 0 '' ''
+    [ "$(grep -o 'Oak, ash and elm.' reports/all.json | wc -l)" -eq 2 ]
+    [ "$(grep -c 'night a' "$PEER/requests.jsonl")" -eq 1 ]
+}
+
 @test "the daemon itself runs the jobs" {
     need cron unshare
     [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || skip 'only root can give the daemon a table of its own'

@@ -121,7 +121,7 @@ END
 @test "the command of a flow runs where there is no PATH, as from cron, whatever its directories are called" {
     home=$PWD/"it's a \$home" && mkdir "$home"
     HOME=$home pflow save count 'shell --command="wc -w"' --command
-    run --separate-stderr sh -c 'echo a b c | env -i HOME="$1" "$1/.local/bin/pflow-count" -r; cd / && echo a b | env -i "$1/.local/bin/pflow-count" -r' sh "$home"
+    run --separate-stderr sh -c 'echo a b c | env -i HOME="$1" "$1/.local/bin/pflow-count" -r; cd / && echo a b | env -i "$1/.local/bin/pflow-count" -r --no-journal' sh "$home"
     expect 0 $'3\n2'
     HOME=$home pflow remove count
     [ "$(ls "$home/.local/bin")" = '' ]

@@ -213,7 +213,7 @@ END
     [ "$(requests_with closed-out)" -eq 0 ]
     run --separate-stderr sh -c 'pflow plan "read-file --path=a => shell --command=cat" >/dev/full'
     expect 73 '' 'cannot write to stdout'
-    run --separate-stderr sh -c 'env -u HOME pflow "copy a.txt to b.txt" --yes -q >&- 2>&- <&-'
+    run --separate-stderr sh -c 'env -u HOME pflow "copy a.txt to b.txt" --yes -q --no-journal >&- 2>&- <&-'
     expect 0
     cmp a.txt b.txt
 }

@@ -125,3 +125,56 @@ is_nowhere() {
     expect 2 - "did you mean --token?"
     is_nowhere
 }
+
+@test "after a day of runs, kills, resumes and kept answers nothing at home has a secret, and none is for others" {
+    export HOME=$PWD/home LLM_USER_PATH=$PWD/llm MY_TOKEN='canary/"ä' PFLOW_TRACE=0 steps
+    unset XDG_STATE_HOME
+    mkdir home
+    cd "$PFLOW_NODES" || return
+    node login 'Reads: shared["pass"]: str [secret]' 'Params: token: str = "" [secret] [env MY_TOKEN]' 'Repeats: yes' \
+        'Writes: shared["session"]: str [secret]' 'Writes: shared["page"]: str' <<'END'
+    def post(self, shared, prepared, done):
+        shared["session"], shared["page"] = "canary-session", self.params["token"] + " and " + shared["pass"]
+END
+    node size 'Reads: shared["key"]: str [secret]' 'Reads: shared["text"]: str = ""' 'Writes: shared["size"]: int' 'Writes: shared["raw"]: bytes' <<'END'
+    flow_safe = True
+
+    def post(self, shared, prepared, done):
+        shared["size"] = len(shared["key"] + shared["text"])
+        shared["raw"] = b"\xff" + shared["key"].encode() if shared["text"] == "raw" else b""
+END
+    cd "$BATS_TEST_TMPDIR" || return
+    # Secrets from the pipe and a variable, that a step writes, in items, in longer texts, in bytes, and from a vault.
+    steps='"nodes": [{"id": "vault", "type": "shell", "repeats": true, "cache": true, "inputs": {"command": "printf \"[\\\"c%s-1\\\",2]\" anary"}},
+        {"id": "size", "type": "size", "inputs": {"key": "${vault.stdout[0]}", "text": "raw"}}'
+    echo "{$steps], \"outputs\": {\"it\": \"vault.stdout\"}, \"mappings\": {\"vault\": {\"output_mappings\": {\"*\": \"vault\"}}}}" >inner.pflow.json
+    echo "{\"name\": \"day\", $steps"', {"id": "login", "type": "login"}, {"id": "inner", "type": "./inner.pflow.json"},
+        {"id": "call", "type": "shell", "repeats": true, "inputs": {"command": "echo \"$1\"", "args": ["Bearer ${session}; ${page}"]}},
+        {"id": "told", "type": "size", "inputs": {"key": "${inner.it[0]}", "text": "${page}"}},
+        {"id": "each", "type": "size", "batch": {"over": "users", "as": "who", "jobs": 2}, "inputs": {"key": "${who.pass}", "text": "${who.name}"}},
+        {"id": "end", "type": "shell", "repeats": true, "inputs": {"command": "test -e ok"}}], "mappings": {
+        "vault": {"output_mappings": {"*": "vault"}}, "size": {"output_mappings": {"*": "size"}}, "inner": {"output_mappings": {"*": "inner"}},
+        "call": {"output_mappings": {"*": "call"}}, "told": {"output_mappings": {"*": "told"}},
+        "each": {"output_mappings": {"*": "each"}}, "end": {"output_mappings": {"*": "end"}}}}' >day.pflow.json
+    printf canary-pass >pass
+    echo '[{"name": "raw", "pass": "canary-ann"}, {"name": "bob", "pass": "canary-bob"}]' >users
+    in_shells '
+        umask 000; cp ../*.pflow.json .; files="--pass@../pass --users@../users"
+        {
+            pflow-set -n pass="$(cat ../pass)" users:="$(cat ../users)" >../piped
+            pflow run day.pflow.json -q <../piped; pflow run day.pflow.json -q --if-running=skip --keep-store <../piped
+            PFLOW_TESTING=1 PFLOW_FAILPOINT=journal.end:8 pflow run day.pflow.json -q <../piped
+            cp -r ~/.local/state/pflow/runs/ ../after-kill; : >ok
+            pflow resume last -q; MY_TOKEN= pflow resume last -q $files; MY_TOKEN=other pflow resume last -q $files
+            MY_TOKEN=canary-2 pflow resume last -q --accept-changes $files
+            pflow lock day.pflow.json; pflow runs; pflow runs --json; pflow trace last --store; pflow trace last --json
+            for step in vault size told each; do pflow why last $step; done
+            pflow replay last --dry-run -v <../piped >/dev/null; pflow replay last -q <../piped; pflow cache info; pflow cache verify
+            pflow-set -n key=canary-k text="at canary-k" | pflow size --cache -v >../sized
+        } >../said 2>&1
+        find ~ -type f ! -perm 600 -o -type d ! -perm 700 ! -path "$HOME" ! -path "$HOME/.local" ! -path "$HOME/.local/state" ! -path "$HOME/.cache"
+        ls ~/.local/state/pflow/key ~/.local/state/pflow/runs/*/journal.jsonl | wc -l
+        base64=$(for pad in "" x xx; do printf "%scanary" "$pad" | base64 | cut -c 5-8; done | paste -sd "|")
+                grep -rlEa "canary|$base64" ~ ../after-kill ../said day.lock.json 2>&1'
+    expect 1 3
+}

@@ -155,11 +155,12 @@ calls_of_writing() {
 }
 
 @test "kill -9 of a stage or a run ends what they had started, and what it cannot end holds the run's lock" {
-    printf '%s\n' '#!/bin/sh' '# Interface:' '# - Reads: shared["text"]: str = ""' 'echo $$ >>pids; sleep 60; :' >pflow-nap
+    printf '%s\n' '#!/bin/sh' '# Interface:' '# - Reads: shared["text"]: str = ""' 'read -r _; echo $$ >>pids; sleep 60; :' >pflow-nap
     chmod +x pflow-nap
     export PATH=$PWD:$PATH
-    local nap='sleep 60 & echo $! >>pids; sh -c "echo \$\$ >>pids; sleep 60; :"'
-    for words in 'pflow-shell|-n|'"$nap" 'pflow-nap|-n' "pflow|run|-n|shell '$nap'" 'pflow|run|-n|--isolate|nap'; do
+    # What they get on stdin comes once they are guarded.
+    local nap='read -r _; sleep 60 & echo $! >>pids; sh -c "echo \$\$ >>pids; sleep 60; :"'
+    for words in 'pflow-shell|-n|--input=x|'"$nap" 'pflow-nap|-n' "pflow|run|-n|shell '$nap' --input=x" 'pflow|run|-n|--isolate|nap'; do
         rm -f pids
         IFS='|' read -ra words <<<"$words"
         start "${words[@]}"

@@ -132,6 +132,8 @@ class Context:
         self._warned: set[str] = set()
         self.secrets = Secrets() if secrets is None else secrets
         self.ask = ask or Asks()
+        self.secret_paths: list[Path] = []
+        """The places of the store that a step takes secrets from."""
         self.carried: Path | None = None
         self.visits: dict[str, int] = {}
         self.watchers: list[dict[Path, Any]] = []

@@ -12,16 +12,18 @@ from pflow.flow.graph import ERROR
 from pflow.flow.subflow import FlowKind
 from pflow.interface import fresh
 from pflow.node import pocketflow
+from pflow.paths import meet
 from pflow.printable import encodable
 from pflow.run.engine.context import StepFailed, failure_of
 from pflow.run.engine.step import PlainStep, StepNode, copied, is_direct
 from pflow.run.engine.visit import Visit
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Iterator, Mapping
     from typing import Any
 
     from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.paths import Path
     from pflow.run.engine.context import Context
 
     Overrides = Mapping[str, Mapping[str, Any]] | None
@@ -43,6 +45,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         if self.alternatives:
             context.keep_order()
         self.has_forks = bool(flow.graph.forks())
+        context.secret_paths += [path for wired in flow.steps.values() for path in wired.secret_paths()]
         self.nodes = {
             id: self._make(wired, bind(wired, (params or {}).get(id) or {}, (data or {}).get(id) or {}))
             for id, wired in flow.steps.items()
@@ -236,6 +239,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         self.id = wired.id
         self.interface = wired.interface
         self.flow = wired.kind.flow
+        self.place_of = wired.place_of
         self.context = context
 
     def prep(self, shared: Any) -> dict[str, Any]:
@@ -258,13 +262,21 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         set_defaults(self.flow, store)
         if self.context.commits is not None:
             self.context.commits.enter(self.context.visit_path(self.id))
-        action = Engine(self.flow, self.context.inside(self.id), params, data).run(store)
+        context = self.context.inside(self.id)
+        context.secret_paths += self._secret_outputs()
+        action = Engine(self.flow, context, params, data).run(store)
         if self.flow.flow.outputs:
             return outputs_of(self.flow, store), action
         inputs = {each.path[0] for each in self.flow.inputs.values()}
         is_open, writes = self.interface.open, self.interface.writes  # who knows what an open one writes
         found = {key: value for key, value in store.items() if key in writes or (is_open and key not in inputs)}
         return found, action
+
+    def _secret_outputs(self) -> Iterator[Path]:
+        """Where in the store of its own that is which a step outside takes as a secret."""
+        for name in self.interface.writes:
+            if any(meet(path, self.place_of(name)) for path in self.context.secret_paths):
+                yield from self.flow.outputs[name].paths if name in self.flow.outputs else ((name,),)
 
     def post(self, shared: Any, store: Any, result: tuple[dict[str, Any], Any]) -> Any:
         shared.update(result[0])

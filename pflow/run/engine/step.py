@@ -9,12 +9,12 @@ from pflow import TYPE_CHECKING, budget
 from pflow.binding.secrets import has_secrets, secret_values, secret_writes
 from pflow.binding.sources import check_place, has
 from pflow.binding.store import REMOVED, check_changes
-from pflow.catalog.kinds import FLOW
+from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.digest import digest_of
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.node import STEP_KEY, pocketflow, version_of
-from pflow.paths import write_path
+from pflow.paths import look_up, meet, write_path
 from pflow.printable import encodable
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
 from pflow.run.engine.context import StepFailed, failure_of
@@ -22,7 +22,7 @@ from pflow.stage.tries import run_node
 from pflow.usage import Usage, usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from pflow.binding.resolve import Binding
@@ -47,11 +47,11 @@ class Work:
         self.usage = Usage()
 
 
-class KeyedVisit:
-    """A while in which the environment has the key of a visit: the same whenever this visit of this run is tried."""
+class KeyInEnvironment:
+    """A while in which what a node starts finds the key of its visit; an empty one is not put there."""
 
-    def __init__(self, context: Context, step: str) -> None:
-        self.key = digest_of([context.run_id, context.visit_path(step)]) if context.run_id else ""
+    def __init__(self, key: str) -> None:
+        self.key = key
 
     def __enter__(self) -> None:
         self.before = os.environ.get(STEP_KEY)
@@ -119,7 +119,10 @@ class StepNode(PlainStep):
         self.deep = [path for path in self.places.values() if len(path) > 1]
         self.has_secrets = has_secrets(wired.interface)
         self.declared = frozenset(wired.interface.writes) - {"stdin"}
-        self.is_flow = wired.kind is not None and wired.kind.origin == FLOW  # whose steps say themselves what they used
+        origin = wired.kind.origin if wired.kind else ""
+        self.is_flow = origin == FLOW  # whose steps say themselves what they used, and have keys of their own
+        acts = bool(wired.interface.effects) or wired.interface.open or origin == PROGRAM
+        self.may_start = acts and not self.is_flow  # only then: the C library keeps every value that it ever had
         self.cached = None if self.is_flow else self._cached()
 
     def _cached(self) -> CachedNode | None:
@@ -130,9 +133,12 @@ class StepNode(PlainStep):
         name = f"{self.context.recorder.prefix if self.context.recorder else ''}{self.id}"
         is_made = wired.step.made is not None
         try:
-            return wishes.of_step(name, wired.kind, self.interface, self.node, wired.step.cache, is_made=is_made)
+            cached = wishes.of_step(name, wired.kind, self.interface, self.node, wired.step.cache, is_made=is_made)
         except PflowError as error:
             raise StepFailed(self.id, self.type, error) from error
+        if cached is not None:
+            cached.secrets = self.context.secrets
+        return cached
 
     def _run(self, shared: Any) -> Any:
         recorder, work = self.context.recorder, Work()
@@ -204,10 +210,23 @@ class StepNode(PlainStep):
             self._spend(work, answered.members())
         if not self.declared.issuperset(changes):
             check_changes(self.interface, changes)
+        if self.context.secret_paths:
+            self.context.learn([*self._secrets_in(changes)])
         if visit is not None:
-            visit.keep(node, work.action, changes, view, self.context.secrets, self.context.run_id)
+            visit.keep(node, work.action, changes, view, self.context.run_id)
             self._note_cache(visit, work)
         return changes, view.found
+
+    def _secrets_in(self, changes: dict[str, Any]) -> Iterator[Any]:
+        """What of its changes a step takes as a secret."""
+        for key, value in changes.items():
+            place = self.wired.place_of(key)
+            for path in self.context.secret_paths if value is not REMOVED else ():
+                if meet(path, place):
+                    try:
+                        yield look_up(value, path, len(place))
+                    except PflowError:
+                        yield value  # an item of a batch, whose list is at the place
 
     def _note_cache(self, visit: Visit, work: Work) -> None:
         """Record what became of it; pflow why tells it."""
@@ -226,7 +245,10 @@ class StepNode(PlainStep):
         commits = self.context.commits
         if commits is not None and not self.wired.may_repeat(node.params):
             commits.write({"start": self.visit_path()})
-        with KeyedVisit(self.context, self.id):
+        key = digest_of([self.context.run_id, self.visit_path()]) if self.context.run_id else ""
+        if key:
+            vars(node)["step_key"] = key
+        with KeyInEnvironment(key if self.may_start else ""):
             return node._run(view) if self.is_direct else self._run_node(node, view, work)
 
     def _run_node(self, node: Any, view: NodeStore, work: Work) -> Any:
