@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.jsontext import encode
 from pflow.run.inputs import RunInputs
 from pflow.run.journal.lines import raw
 from pflow.run.resume.drift import facts_of
@@ -19,25 +18,23 @@ if TYPE_CHECKING:
     from pflow.run.arguments import RunFlags
 
     Begin = dict[str, Any]
-    """store {kind, header, values (of keys that the flow may look at), keys (all, in their order), own}, texts (the
-    JSON of all other keys, in the bytes that it came in), inputs {values, params, data}, environment (by variable, of
-    params), secrets (digests of the variables that hold some), flags, place {directory, flow_directory, file, script},
-    flow and nodes (resume/drift.py); sealed: the path of each secret, where it has null, and its digest; key: by which
-    that of this user's state is known again.
+    """store {kind, header, keys (all, in their order), values (of keys with a secret), own}, texts (the JSON of all
+    other keys, in the bytes that it came in), inputs {values, params, data}, environment (by variable, of params),
+    secrets (digests of the variables that hold some), flags, place {directory, flow_directory, file, script}, flow and
+    nodes (resume/drift.py); sealed: the path of each secret, where it has null, and its digest; key: by which that of
+    this user's state is known again.
     """
 
 
-def begin_of(inputs: RunInputs, intake: Intake, used: dict[str, Any], flags: RunFlags) -> Begin:
-    """It, where the inputs have taken what came through the pipe; `used` are the values that the flow may look at."""
+def begin_of(inputs: RunInputs, intake: Intake, flags: RunFlags) -> Begin:
+    """It, where the inputs have taken what came through the pipe."""
     document = intake.document
-    texts = {key: document.json(key) for key in document}
-    values = {key: value for key, value in used.items() if encode(value) == texts[key]}
     store = {
         "kind": intake.kind,
         "header": dict(document.header),
         "keys": document.keys(),
         "own": list(document.own),
-        "values": values,
+        "values": {},
     }
     snapshot = Snapshot()
     snapshot.note_place(inputs.wired.flow)
@@ -49,7 +46,7 @@ def begin_of(inputs: RunInputs, intake: Intake, used: dict[str, Any], flags: Run
         "flags": {name: getattr(flags, name) for name in _FLAGS},
         "place": snapshot.place,
         **facts_of(inputs.wired),
-        "texts": {key: text for key, text in texts.items() if key not in values},
+        "texts": {key: document.json(key) for key in document},
     }
 
 

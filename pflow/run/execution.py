@@ -72,7 +72,7 @@ class Execution:
             return
         shared = NodeStore(document, has_copies=False)
         snapshot = self._snapshot(intake, shared)
-        begin = begin_of(self.inputs, intake, self._piped(intake, shared), self.flags)
+        begin = begin_of(self.inputs, intake, self.flags)
         for path, value in self.inputs.stored().items():
             assign(shared, path, value)
         set_defaults(self.wired, shared)

@@ -21,6 +21,7 @@ def key(node, number):
 def results(tmp_path, monkeypatch):
     """Two answers of llm, of which the second has the blob of read-file's."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it
     for node, number, answer in (("llm", 1, "one"), ("llm", 2, "both"), ("read-file", 1, "both")):
         keep(key(node, number), answer)
     return tmp_path / "pflow" / "results"

@@ -102,13 +102,7 @@ def run_all(
             while waiting and len(workers) < (jobs or count):
                 _Worker(serve, workers).work_on(waiting.pop())
             for worker in _ready(workers):
-                number = worker.number
-                try:
-                    kind, value = worker.read()
-                except Died as died:
-                    if rescue is None:
-                        raise
-                    kind, value = RESULT, rescue(number, died)
+                number, (kind, value) = worker.number, _message(worker, rescue)
                 if kind == LINE:
                     take(value)
                 elif kind == ASKED:
@@ -130,6 +124,16 @@ def run_all(
         return results
     finally:
         _end_all(workers)
+
+
+def _message(worker: _Worker, rescue: Rescue | None) -> tuple[str, Any]:
+    """The next message of a worker; of one that is gone, what `rescue` makes of that. Raises Died."""
+    try:
+        return worker.read()
+    except Died as died:
+        if rescue is None:
+            raise
+        return RESULT, rescue(worker.number, died)
 
 
 def _ready(workers: list[_Worker]) -> list[_Worker]:

@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pflow.run.journal.lines import Record
 
@@ -19,12 +19,8 @@ class Records:
     and about whose end nothing is known; `failed` says how others did.
     """
 
-    def __init__(self, records: Iterable[Record], *, has_ranges: bool = False) -> None:
-        """With `has_ranges` the record of several visits stands at the first of them alone.
-
-        Raises PflowError (65) where they do not begin as a journal does.
-        """
-        self.has_ranges = has_ranges
+    def __init__(self, records: Iterable[Record]) -> None:
+        """Raises PflowError (65) where they do not begin as a journal does."""
         self.begin: Record = {}
         self.done: dict[str, Record] = {}
         self.interrupted: dict[str, Record] = {}
@@ -62,8 +58,8 @@ class Records:
             for each in [each for each in index if each.startswith(over)]:
                 del index[each]
         if not is_withheld(record):
-            self.done |= {path: record} if self.has_ranges else _each(record)
-        elif start is not None or record.get("once"):
+            self.done[path] = record
+        elif start is not None:
             self.interrupted[path] = record
 
     def _forget(self, path: str) -> None:
@@ -82,20 +78,9 @@ def is_within(path: str, outer: str) -> bool:
     return path == outer or path.startswith((f"{outer}/", f"{outer}["))
 
 
-def _each(record: Record) -> dict[str, Record]:
-    """The end of each of the visits that a record is of; of one that is `joined` nobody knows when it was."""
-    if "to" not in record:
-        return {record["end"]: record}
-    stem, _, first = record["end"].rpartition("@")
-    paths = [f"{stem}@{number}" for number in range(int(first), record["to"] + 1)]
-    body = {name: value for name, value in record.items() if name != "to"}
-    return {path: {**body, "end": path, "joined": True} for path in paths}
-
-
-def last_visit(record: Record) -> int:
-    """The number of the last visit that the end of a step is of; 0 for an item and a fork."""
-    number = record["end"].rpartition("@")[2]
-    return int(record.get("to", number)) if number.isdecimal() else 0
+def outer_paths(path: str) -> Iterator[str]:
+    """The visits and items that one is in."""
+    return (path[:at] for at, letter in enumerate(path) if letter in "/[")
 
 
 def is_withheld(record: Record) -> bool:

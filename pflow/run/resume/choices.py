@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
-from pflow.run.journal.records import is_within
+from pflow.run.journal.records import is_within, outer_paths
 from pflow.run.resume.drift import cannot_resume
-from pflow.run.resume.places import is_again, is_of, name_of, outer_paths, refuse_missing, steps_by_name
+from pflow.run.resume.places import is_again, is_of, name_of, refuse_missing, steps_by_name
 from pflow.terminal.ask import open_terminal
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Decision:
                 if lost := next((each for each in seen if name_of(each) in later), None):
                     what = f"cannot run '{name}' again: what '{name_of(lost)}' gave in an earlier round is not kept"
                     raise PflowError(what, hint=f"--from={name_of(lost)} runs that again, too", exit=MISSING)
-            elif self.records.done[path].keys() & {"dropped", "joined"}:
+            elif self.records.done[path].get("dropped"):
                 seen.append(path)
 
     def _settle(self, interrupted: list[str], is_there: Callable[[Path], bool]) -> Iterator[Record]:

@@ -9,7 +9,7 @@ from pflow.flow.uses import uses
 from pflow.flow.wired import END
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pflow.flow.wired import WiredFlow, WiredStep, Write
     from pflow.paths import Path
@@ -37,11 +37,6 @@ def steps_by_name(flow: WiredFlow, prefix: str = "") -> dict[str, tuple[WiredFlo
 def is_of(path: str, name: str) -> bool:
     """Whether a visit is one of this step, or inside of one."""
     return f"{name_of(path)}/".startswith(f"{name}/")
-
-
-def outer_paths(path: str) -> Iterator[str]:
-    """The visits and items that one is in."""
-    return (path[:at] for at, letter in enumerate(path) if letter in "/[")
 
 
 def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool:
