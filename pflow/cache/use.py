@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.store import REMOVED
 from pflow.cache import entries
-from pflow.cache.code import code_of
+from pflow.cache.code import code_of, is_current
 from pflow.cache.key import cannot_cache, check, make_key
 from pflow.errors import MISSING, PflowError
 from pflow.masks import Secrets
@@ -34,6 +34,7 @@ class CachedNode:
         self, kind: Kind, version: str, interface: Interface, *, is_required: bool = False, refreshes: bool = False,
         is_unasked: bool = False, is_made: bool = False,
     ) -> None:  # fmt: skip
+        self.kind = kind
         self.name = kind.name
         self.version = version
         self.interface = interface
@@ -124,6 +125,8 @@ class Visit:
         if unnamed:
             what = "which keys there are" if unnamed[0] == "*" else f"'{unnamed[0]}', which its interface does not name"
             return f"it looked at {what}"
+        if not is_current(self.cached.kind):
+            return "its code changed while it ran"
         assert self.key is not None
         return "" if self.key.is_current() else "a file that it reads changed while it ran"
 

@@ -19,7 +19,8 @@ from pflow.flow.subflow import is_one_step
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
-from pflow.help.usage import Flag, Usage, argument, help_text
+from pflow.help.text import help_text
+from pflow.help.usage import Flag, Usage, argument
 from pflow.jsontext import encode
 from pflow.printable import clean, clean_json, encodable
 from pflow.process.signals import ClosedPipe

@@ -7,7 +7,8 @@ from importlib import import_module
 
 from pflow.catalog.registry import PACKAGE, bundled_names, names_in, tool_names
 from pflow.commands._click import usage_of_click
-from pflow.help.usage import HELP, SENTENCE, WORD, Flag, Usage, argument, help_text, usage_of_node
+from pflow.help.text import help_text
+from pflow.help.usage import HELP, SENTENCE, WORD, Flag, Usage, argument, usage_of_node
 from pflow.run.help import usage_of_run
 from pflow.source import read_interface
 

@@ -7,7 +7,8 @@ import os
 from pflow.doctor import ADVICE, BROKEN, WELL, Line, examine
 from pflow.errors import FAILED, OK, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
-from pflow.help.usage import HELP, Flag, Usage, help_text, split_flags
+from pflow.help.text import help_text
+from pflow.help.usage import HELP, Flag, Usage, split_flags
 from pflow.jsontext import encode
 from pflow.printable import clean, clean_json, encodable
 from pflow.process.streams import Diverted, write_pieces

@@ -10,7 +10,8 @@ from pflow.catalog.lines import about, entry, find, inferred_in_words, is_known,
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog
-from pflow.help.usage import HELP, NODE, Flag, Usage, argument, help_text, split_flags
+from pflow.help.text import help_text
+from pflow.help.usage import HELP, NODE, Flag, Usage, argument, split_flags
 from pflow.printable import clean
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import (

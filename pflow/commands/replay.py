@@ -7,7 +7,8 @@ import os
 from pflow import errors
 from pflow.errors import PflowError
 from pflow.help import usage as kinds
-from pflow.help.usage import Usage, argument, help_text
+from pflow.help.text import help_text
+from pflow.help.usage import Usage, argument
 from pflow.interface import Item
 from pflow.plan.approval.view import show, touched_text
 from pflow.process.streams import write_pieces

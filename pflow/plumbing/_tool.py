@@ -65,7 +65,7 @@ def run_tool(usage: Usage, work: Callable[[list[str], Tool], int], *, prints_sto
 
 
 def _tell(usage: Usage, word: str) -> int:
-    from pflow.help.usage import help_text
+    from pflow.help.text import help_text
 
     text = f"{usage.name} (pflow-shell {__version__})\n" if word == "--version" else help_text(usage)
     write_pieces(1, [text.encode()])

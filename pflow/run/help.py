@@ -13,7 +13,8 @@ from pflow.flow.flags import FlowFlags
 from pflow.flow.subflow import find_file
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
-from pflow.help.usage import Flag, Usage, argument, common_flag, flag_of, flag_of_common, help_text, noted
+from pflow.help.text import help_text
+from pflow.help.usage import Flag, Usage, argument, common_flag, flag_of, flag_of_common, noted
 from pflow.interface import Item
 from pflow.printable import clean
 from pflow.run.arguments import TAKEN, own_items

@@ -71,17 +71,16 @@ class Stage:
         self.debug = flags.debug
         known = {name: value.value for name, value in flags.params.items() if not value.references}
         interface = flags.interface = with_keys(interface, known)
-        carried = interface.pipe_write
-        if carried is not None:  # where the pipe will find it, for pflow-catch after a failure
-            self.entry["carries"] = write_path(flags.place_of(carried.name))
+        if interface.pipe_write is not None:  # where the pipe will find it, for pflow-catch after a failure
+            self.entry["carries"] = write_path(flags.place_of(interface.pipe_write.name))
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         if flags.help or flags.describe or flags.version:
             return self._tell(interface, node_class, flags)
         for warning in flags.warnings:
-            say(self.program, f"warning: {warning}, and stays as it is")
+            self._warn(f"{warning}, and stays as it is")
         if interface.fault:
-            say(self.program, f"warning: any key and flag may pass; pflow nodes {self.name} says why")
+            self._warn(f"any key and flag may pass; pflow nodes {self.name} says why")
         if flags.cache or flags.refresh:  # its code is what was just loaded, however long the input takes to come
             from pflow.stage.cached import cached_node
 
@@ -114,7 +113,7 @@ class Stage:
         for key, item in flags.interface.reads.items():
             text = flags.data[key].value if key in flags.data else ""
             for doubt in unfilled(item, flags.interface, text, lambda path: has(document, path)):
-                say(self.program, f"warning: {'; '.join(doubt)}")
+                self._warn("; ".join(doubt))
         self.secrets += secret_values(binding, document)
         view = binding.open(document)
         params = binding.find_params(document)
@@ -155,7 +154,8 @@ class Stage:
             about = describe(self.name, interface, version=version_of(node_class), flow_safe=flow_safe)
             text = clean_json(str(encode(about), "utf-8")) + "\n"
         else:
-            from pflow.help.usage import help_text, usage_of_node
+            from pflow.help.text import help_text
+            from pflow.help.usage import usage_of_node
 
             text = help_text(usage_of_node(self.name, interface), is_whole=bool(flags.verbose))
         self.output.write([text.encode()])
@@ -166,13 +166,12 @@ class Stage:
         enter_span(outcome.document)
         self._trace("start", {})
         begun = time.monotonic()
-        visit = None
-        used: Any = None
+        visit = used = None
         try:
             node = self._make_node(node_class, params)
             if self.cached:
                 self.cached.secrets.add(self.secrets)
-            visit = self.cached.begin(node, view, self._warn) if self.cached else None
+                visit = self.cached.begin(node, view, self._warn)
             is_kept = visit is not None and visit.found is not None
             action = visit.apply(view) if visit and is_kept else self._run_node(node, flags, view)
             changes = view.changes(outcome.binding.is_watched)
@@ -198,8 +197,7 @@ class Stage:
         add_step(self.document, self.entry)
         self._trace("end", {"exit": 0})
         if self.untaken and "stdin" not in view.reads:
-            what = f"the node did not look at the {self.untaken:,} bytes of stdin"
-            say(self.program, f"warning: {what}; -n leaves them to others")
+            self._warn(f"the node did not look at the {self.untaken:,} bytes of stdin; -n leaves them to others")
         self.output.finish(self.document, shows=interface.carried_of(self.entry["writes"]) is not None)
 
     def _warn(self, text: str) -> None:

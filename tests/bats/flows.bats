@@ -235,7 +235,7 @@ END
 }
 
 @test "a loop of 20,000 visits takes no more memory than one of 10,000, without a journal" {
-    for count in 10000 20000; do
+    for count in 10 10000 20000; do # the first time compiles the nodes
         echo '{"nodes":[{"id":"c","type":"count","params":{"enough":'$count'},"max_visits":'$count'},
             {"id":"e","type":"say","inputs":{"text":"done"}}],
             "edges":[{"from":"c","to":"c"},{"from":"c","to":"e","action":"done"}]}' >f.pflow.json
@@ -245,5 +245,5 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' >out
         grep -qx "\"n\":$count," out
         tail -n 1 out >>kilobytes
     done
-    [ $(($(sed -n 2p kilobytes) - $(sed -n 1p kilobytes))) -lt 1000 ] || { cat kilobytes && return 1; }
+    [ $(($(sed -n 3p kilobytes) - $(sed -n 2p kilobytes))) -lt 1000 ] || { cat kilobytes && return 1; }
 }

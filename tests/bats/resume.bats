@@ -200,3 +200,11 @@ E
         pflow run ../three.pflow.json -n -r --resume; pflow run --resume ../three.pflow.json -n -q; pflow runs | cut -c 61-70 | sed "s/ *$//"'"$ran"
     expect 0 $'--\nA\nB\nT\ndone\ndone\nfailed 1\na b a b b b c a b c '
 }
+
+@test "a journal that a full disk cuts short is gone on with once there is room, and the message says so" {
+    in_shells "$here: >ok; $killed"'journal.end:2:enospc '"$three"' -q; echo $?; '"$killed"'journal.end:1:enospc pflow resume last -q --redo=b; echo $?; pflow resume last -q --redo=b; echo $?'"$ran"
+    expect 0 $'73\n73\n0\na b b b c ' 'No space left on device; make room, then pflow resume 01'
+    [[ $stderr != *no-journal* ]]
+    in_shells "$here$killed"'journal.begin:enospc '"$three"' -q; echo $?'
+    expect 0 73 '--no-journal runs without one'
+}

@@ -10,7 +10,8 @@ count_keys() { echo "$(grep -cxE '[0-9a-f]{64}' keys) $(sort -u keys | wc -l)"; 
 say='echo "$PFLOW_STEP_KEY" >>keys'
 
 @test "a visit has one key in all its tries, and in a node, a program and a command alike; each other visit another" {
-    node count_down 'Reads: shared["left"]: int = 3' 'Writes: shared["left"]: int' 'Actions: again, default' <<'END'
+    node count_down 'Reads: shared["left"]: int = 3' 'Writes: shared["left"]: int' 'Actions: again, default' \
+        'Effects: writes files' <<'END'
     def exec(self, prepared):
         import os
         print(self.step_key, os.environ["PFLOW_STEP_KEY"], sep="\n", file=open("keys", "a"))
@@ -21,7 +22,11 @@ say='echo "$PFLOW_STEP_KEY" >>keys'
         shared["left"] -= 1
         return "again" if shared["left"] else "default"
 END
-    mkdir nodes && mv count_down.py nodes
+    node tell 'Writes: shared["key"]: str [pipe]' <<'END'
+    def post(self, shared, prepared, done):
+        shared["key"] = self.step_key
+END
+    mkdir nodes && mv count_down.py tell.py nodes
     printf '%s\n' '#!/bin/sh' '# Interface:' '# - Reads: shared["text"]: str = ""' "$say; cat" >nodes/pflow-note
     chmod +x nodes/pflow-note
     export PFLOW_NODES=$PWD/nodes
@@ -33,6 +38,8 @@ END
         pflow run -n "note => shell '$say; pflow note -n -q; pflow run -n note -q'" -q $more
     done
     [ "$(count_keys)" = '8 6' ]
+    pflow run -n "shell '$say; pflow run -n tell -r >>keys'" -q
+    [ "$(count_keys)" = '10 8' ]
     pflow note -n -q
     [ -z "$(tail -n 1 keys)" ]
 }

@@ -38,10 +38,9 @@ class Dropped:
         self.older = older
         self.writers: list[str] = []
 
-    def add(self, writer: str, graph: Graph) -> None:
-        """Add a writer, unless one that comes later is there: its answer would be the newer one."""
-        if not any(graph.may_precede(writer, later, past_loops=False) for later in self.writers):
-            self.writers.insert(0, writer)
+    def has_newer(self, writer: str, graph: Graph) -> bool:
+        """Whether the answer of a writer that comes later is there."""
+        return any(graph.may_precede(writer, later, past_loops=False) for later in self.writers)
 
 
 def dropped_answers(flow: WiredFlow) -> list[Dropped]:
@@ -54,8 +53,8 @@ def dropped_answers(flow: WiredFlow) -> list[Dropped]:
     while more := [id for id in _unused(flow, found) if id not in seen]:
         seen.update(more)
         for id in reversed(more):
-            for dropped in _nearest(flow, flow.steps[id]):
-                found.setdefault(dropped.reader, dropped).add(id, flow.graph)
+            for dropped in _nearest(flow, flow.steps[id], found):
+                found.setdefault(dropped.reader, dropped).writers.insert(0, id)
     return list(found.values())
 
 
@@ -75,10 +74,11 @@ def _chooses(flow: WiredFlow, id: str) -> bool:
     return any(action != "default" and action in flow.steps[id].interface.actions for action in flow.graph.next[id])
 
 
-def _nearest(flow: WiredFlow, writer: WiredStep) -> Iterator[Dropped]:
+def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped]) -> Iterator[Dropped]:
     """On each way the nearest `[pipe]` read that could take the answer, where it takes an older write, or nothing.
 
-    Past a read that the flow gives a value, nothing more is missed; an older write is still the wrong one.
+    Past a read that has a value from the flow, or is `found` to want a newer answer, nothing more is missed; an older
+    write is still the wrong one.
     """
     answer = writer.interface.pipe_write
     if answer is None or "secret" in answer.marks:
@@ -88,7 +88,8 @@ def _nearest(flow: WiredFlow, writer: WiredStep) -> Iterator[Dropped]:
     todo = [each for action, after in flow.graph.next[writer.id].items() if action != ERROR for each in after]
     for id in todo:
         item = flow.steps[id].interface.pipe_read
-        if id != writer.id and item is not None and _is_left_open(flow.steps[id], item) and fits(type, item.type):
+        is_taken = id == writer.id or (id in found and found[id].has_newer(writer.id, flow.graph))
+        if item is not None and not is_taken and _is_left_open(flow.steps[id], item) and fits(type, item.type):
             dropped = _dropped(flow, writer, flow.steps[id], item)
             yield from [dropped] if dropped and (dropped.older or is_first) else []
         else:

@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING, budget
 from pflow.binding.secrets import has_secrets, secret_values, secret_writes
 from pflow.binding.sources import check_place, has
 from pflow.binding.store import REMOVED, check_changes
-from pflow.catalog.kinds import FLOW
+from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.digest import digest_of
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
@@ -47,11 +47,11 @@ class Work:
         self.usage = Usage()
 
 
-class KeyedVisit:
-    """A while in which the environment has the key of a visit: the same whenever this visit of this run is tried."""
+class KeyInEnvironment:
+    """A while in which what a node starts finds the key of its visit; an empty one is not put there."""
 
-    def __init__(self, context: Context, step: str) -> None:
-        self.key = digest_of([context.run_id, context.visit_path(step)]) if context.run_id else ""
+    def __init__(self, key: str) -> None:
+        self.key = key
 
     def __enter__(self) -> None:
         self.before = os.environ.get(STEP_KEY)
@@ -119,7 +119,10 @@ class StepNode(PlainStep):
         self.deep = [path for path in self.places.values() if len(path) > 1]
         self.has_secrets = has_secrets(wired.interface)
         self.declared = frozenset(wired.interface.writes) - {"stdin"}
-        self.is_flow = wired.kind is not None and wired.kind.origin == FLOW  # whose steps say themselves what they used
+        origin = wired.kind.origin if wired.kind else ""
+        self.is_flow = origin == FLOW  # whose steps say themselves what they used, and have keys of their own
+        acts = bool(wired.interface.effects) or wired.interface.open or origin == PROGRAM
+        self.may_start = acts and not self.is_flow  # only then: the C library keeps every value that it ever had
         self.cached = None if self.is_flow else self._cached()
 
     def _cached(self) -> CachedNode | None:
@@ -242,7 +245,10 @@ class StepNode(PlainStep):
         commits = self.context.commits
         if commits is not None and not self.wired.may_repeat(node.params):
             commits.write({"start": self.visit_path()})
-        with KeyedVisit(self.context, self.id):
+        key = digest_of([self.context.run_id, self.visit_path()]) if self.context.run_id else ""
+        if key:
+            vars(node)["step_key"] = key
+        with KeyInEnvironment(key if self.may_start else ""):
             return node._run(view) if self.is_direct else self._run_node(node, view, work)
 
     def _run_node(self, node: Any, view: NodeStore, work: Work) -> Any:

@@ -1,0 +1,56 @@
+"""The help that a command, a tool or a node prints."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.help.usage import COMMON, TITLES
+
+if TYPE_CHECKING:
+    from pflow.help.usage import Flag, Usage
+
+_COLUMN = 28
+
+
+def help_text(usage: Usage, *, is_whole: bool = True) -> str:
+    """The help: flags in their groups, what is written, actions and effects; in short, of common flags the letters."""
+    parts = [
+        "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(usage.synopsis)),
+        usage.summary,
+        usage.description * is_whole,
+        *(_group_text(TITLES[group], list(map(flag_row, flags))) for group, flags in usage.groups() if group != COMMON),
+        _common_text([flag for flag in usage.flags if flag.group == COMMON], is_whole=is_whole),
+        _group_text("Writes", usage.writes) if usage.writes else "",
+        *usage.notes,
+        f"Actions: {usage.actions}" if usage.actions and is_whole else "",
+        "" if usage.effects is None or not is_whole else f"Effects: {', '.join(usage.effects) or 'none'}",
+        f"Repeats: {usage.repeats}" if usage.repeats and is_whole else "",
+        "\n  ".join(["Examples:", *usage.examples]) if usage.examples else "",
+        "Exit codes: pflow help exit, or pflow-exit(7)",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _common_text(flags: list[Flag], *, is_whole: bool) -> str:
+    import textwrap
+
+    shown = [flag for flag in flags if is_whole or len(flag.names) > 1]
+    rows = [_group_text(TITLES[COMMON], list(map(flag_row, shown)))] if shown else []
+    if rest := " ".join(flag.names[-1] for flag in flags if flag not in shown):
+        rest = f"{rest} (--help -v tells of them)"
+        rows.append(textwrap.indent(textwrap.fill(rest, 94, break_on_hyphens=False), "  "))
+    return "\n".join(rows)
+
+
+def flag_row(flag: Flag) -> tuple[str, str]:
+    value = f" {flag.metavar}" if flag.words else f"[={flag.metavar}]"
+    return ", ".join(flag.names) + value * bool(flag.metavar), flag.text
+
+
+def _group_text(title: str, rows: list[tuple[str, str]]) -> str:
+    lines = [title + ":"]
+    for left, right in rows:
+        if len(left) > _COLUMN - 3:
+            lines += [f"  {left}", f"  {'':{_COLUMN}}{right}"]
+        else:
+            lines.append(f"  {left:{_COLUMN}}{right}")
+    return "\n".join(lines)
