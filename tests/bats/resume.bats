@@ -116,6 +116,13 @@ E
     expect 0 $'78\n0' "'one': one.py has changed"
 }
 
+@test "a version that has changed since is named by pflow run --resume, too: no other run begins" {
+    node one 'Writes: shared["one"]: int  # it' <<<'    def post(self, shared, prepared, done): shared["one"] = 1'
+    in_shells "$here"'cp ../one.py .; PFLOW_NODES=$PWD; export PFLOW_NODES; line="pflow run -n -q --resume"; flow="one => shell '"'test -e ok'"'"
+        $line "$flow" 2>/dev/null; : >ok; echo "    version = \"2.0.0\"" >>one.py; $line "$flow"; echo $?; pflow resume last -q --accept-changes; echo $?; pflow runs | wc -l'
+    expect 0 $'78\n0\n1' "'one' is one 2.0.0, was "
+}
+
 @test "secrets are nowhere in what is kept, and are taken anew" {
     node login 'Reads: shared["token"]: str [secret] [explicit]  # the token' 'Params: key: str = null [secret] [env LOGIN_KEY]  # the key' \
         'Writes: shared["length"]: int [pipe]  # how long both are' <<<'    def post(self, shared, prepared, done): shared["length"] = len(shared["token"]) + len(self.params["key"])'
