@@ -231,8 +231,6 @@ class StepNode(PlainStep):
     def _note_cache(self, visit: Visit, work: Work) -> None:
         """Record what became of it; pflow why tells it."""
         work.more["cache"] = visit.about()
-        if visit.warning:
-            self.context.warn(visit.warning)
         if self.context.recorder is not None:
             about = {"node": self.type, "visit": self.visit_path(), **visit.facts()}
             self.context.recorder.event("key", self.id, about)
