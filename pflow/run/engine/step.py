@@ -204,7 +204,7 @@ class StepNode(PlainStep):
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)
-        if not self.is_flow and not is_kept:
+        if "usage" in changes and not (self.is_flow or is_kept):
             answered = Usage()
             answered.add_answer(changes.get("usage"))
             self._spend(work, answered.members())
