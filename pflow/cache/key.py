@@ -130,7 +130,7 @@ class _Parts:
     def _is_secret(self, item: Item | None, value: Any) -> bool:
         if item is not None and "secret" in item.marks:
             return value is not None
-        return self.secrets is not None and bool(self.secrets) and self.secrets.are_in(value)
+        return self.secrets is not None and self.secrets.are_in(value)
 
     def _with_files(self, name: str, type: Type, value: Any) -> Any:
         """A value as it counts: each path in it with the digest of its file."""
