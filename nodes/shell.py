@@ -28,7 +28,8 @@ class Shell(Node):
 
     The command is taken as it is written: values reach it as its arguments, "$1", "$2", …, and on its stdin, never as
     a part of its text. Its stderr is shown as it comes. It has no terminal, and it ends when its shell does: what that
-    left in the background is not waited for.
+    left in the background is not waited for. With --cache the command, its arguments, its stdin and the directory
+    count; what it reads itself, files and variables, is not known: --refresh runs it again.
 
     Interface:
     - Reads: shared["command"]: str [explicit] [word] [verbatim]  # the command

@@ -52,6 +52,8 @@ class Secrets:
 
     def are_in(self, value: Any) -> bool:
         """Whether one stands in a value, be it as a key or in bytes."""
+        if not self._texts:
+            return False
         if isinstance(value, bytes):
             value = value.decode("utf-8", "backslashreplace")
         elif isinstance(value, dict):

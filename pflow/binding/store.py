@@ -118,7 +118,9 @@ class NodeStore(_MutableDict):
         """What the node looked at that is none of these names, before it wrote it itself."""
         return sorted((self.asked | self.reads.keys()) - {*names}, key=str)
 
-    __len__ = dict.__len__
+    def __len__(self) -> int:
+        self.asked.add("*")
+        return dict.__len__(self)
 
     def copy(self) -> dict[str, Any]:
         return dict(self)

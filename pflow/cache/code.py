@@ -47,6 +47,11 @@ def code_of(kind: Kind) -> Code:
     return code
 
 
+def is_current(kind: Kind) -> bool:
+    """Whether a kind's code still is what it was: what a node imports as it runs is as new as that."""
+    return _find(kind).parts == code_of(kind).parts
+
+
 def _find(kind: Kind) -> Code:
     try:
         if kind.origin == FLOW:

@@ -13,7 +13,7 @@ from pflow.jsontext import decode, encode, quote
 from pflow.xdg import read_cached, read_own
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import Any
 
     from pflow.cache.key import Key
@@ -89,8 +89,7 @@ def keep(key: Key, answer: Any, run: str = "") -> None:
     Raises PflowError: 73 where it cannot be written, 65 where it is no JSON, or names a place that no key has.
     """
     data = encode(answer)
-    places = [path for path in key.files if os.path.isabs(path)]
-    if any(quote(path)[1:-1].encode("utf-8", "surrogatepass") in data for path in places):
+    if key.files and _tells_place(data, key.files):
         raise PflowError("the place of a file stands in it, which may be another the next time", exit=BAD_DATA)
     blob = bytes_digest(data)
     parts = [[part.kind, part.name, part.digest] for part in key.parts]
@@ -98,6 +97,20 @@ def keep(key: Key, answer: Any, run: str = "") -> None:
     save(os.path.join(directory(BLOBS), blob), data)
     directory(os.path.join(ENTRIES, key.node))
     save(_path(key), encode(about))
+
+
+def _tells_place(data: bytes, files: Iterable[str]) -> bool:
+    """Whether the absolute path of one of these files stands in JSON, or a text there begins with its folder."""
+    texts = data.replace(b'\\"', b"'")
+    for file in files:
+        try:
+            path = os.path.abspath(file)
+        except OSError:  # the working directory is gone
+            continue
+        whole, folder = (quote(each).encode("utf-8", "surrogatepass") for each in (path, os.path.dirname(path)))
+        if whole[1:-1] in data or (folder != b'"/"' and folder[:-1].replace(b'\\"', b"'") in texts):
+            return True
+    return False
 
 
 def _path(key: Key) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pflow.cache.code import Code
     from pflow.interface import Interface, Item
     from pflow.masks import Secrets
+    from pflow.types import Type
 
 _FORM = b"pflow key 2"
 _NEVER = frozenset({"params", "successors", "max_retries", "wait", "cur_retry", "id", "sink"})
@@ -118,25 +119,27 @@ class _Parts:
         for name, value in values.items():
             item = items.get(name)
             try:
-                has_files = item is not None and item.type.is_path
-                counted = self._with_files(name, value) if has_files else value
+                counted = value if item is None else self._with_files(name, item.type, value)
                 if self._is_secret(item, value):
                     yield Part(kind, name, digest=_of_secret(counted))
                 else:
-                    yield Part(kind, name, value, digest_of(counted), has_files=has_files)
+                    yield Part(kind, name, value, digest_of(counted), has_files=counted != value)
             except PflowError as error:
                 raise _Unknown(f"'{name}' is no JSON") if error.exit == BAD_DATA else error from None
 
     def _is_secret(self, item: Item | None, value: Any) -> bool:
         if item is not None and "secret" in item.marks:
             return value is not None
-        return self.secrets is not None and bool(self.secrets) and self.secrets.are_in(value)
+        return self.secrets is not None and self.secrets.are_in(value)
 
-    def _with_files(self, name: str, value: Any) -> Any:
-        """A path as it counts, with the digest of its file; a list of them."""
-        if isinstance(value, list):
-            return [self._with_files(name, each) for each in value]
-        if not isinstance(value, str | bytes) or not value:
+    def _with_files(self, name: str, type: Type, value: Any) -> Any:
+        """A value as it counts: each path in it with the digest of its file."""
+        if type.items and isinstance(value, list):
+            return [self._with_files(name, type.items, each) for each in value]
+        if type.fields and isinstance(value, dict):
+            paths = {key: self._with_files(name, of, value[key]) for key, of in type.fields.items() if key in value}
+            return {**value, **paths}
+        if type.name != "path" or not isinstance(value, str | bytes) or not value:
             return value
         path = os.fsdecode(value)
         if path not in self.files:
@@ -189,14 +192,11 @@ def _of_secret(value: Any) -> str:
 
 
 def _counted(path: str) -> str:
-    """What of a path counts: a relative one as it is; else what follows the working directory, or its last part."""
-    if not os.path.isabs(path):
-        return path
+    """What of a path counts: how it is reached from the working directory."""
     try:
-        below = os.path.relpath(path)
+        return "/" + os.path.relpath(path) if os.path.isabs(path) else path
     except OSError:  # the working directory is gone
-        below = ".."
-    return "/" + (os.path.basename(path) if below.partition("/")[0] == ".." else below)
+        return path
 
 
 def _digest(path: str, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.store import REMOVED
 from pflow.cache import entries
-from pflow.cache.code import code_of
+from pflow.cache.code import code_of, is_current
 from pflow.cache.key import cannot_cache, check, make_key
 from pflow.errors import MISSING, PflowError
 from pflow.masks import Secrets
@@ -34,6 +34,7 @@ class CachedNode:
         self, kind: Kind, version: str, interface: Interface, *, is_required: bool = False, refreshes: bool = False,
         is_unasked: bool = False, is_made: bool = False,
     ) -> None:  # fmt: skip
+        self.kind = kind
         self.name = kind.name
         self.version = version
         self.interface = interface
@@ -52,11 +53,11 @@ class CachedNode:
         check(self.name, self.interface, self.code, node)
 
     def begin(self, node: Any, view: NodeStore, warn: Callable[[str], None]) -> Visit:
-        """Look for what it gave for these values; `warn` hears of what is damaged.
+        """Look for what it gave for these values; `warn` hears of what is damaged, and of what is not kept.
 
         Raises PflowError: 66 where that must be there and is not, 78 where a person wants it and it cannot be.
         """
-        visit = Visit(self)
+        visit = Visit(self, warn)
         try:
             visit.key = make_key(
                 self.name, self.version, self.code, self.interface, node, view, self.secrets, is_made=self.is_made
@@ -88,8 +89,9 @@ class CachedNode:
 class Visit:
     """One visit of a cached node. `why` tells of OFF, and of a miss that was not kept."""
 
-    def __init__(self, cached: CachedNode) -> None:
+    def __init__(self, cached: CachedNode, warn: Callable[[str], None]) -> None:
         self.cached = cached
+        self.warn = warn
         self.verdict = MISS
         self.why = ""
         self.key: Key | None = None
@@ -109,10 +111,17 @@ class Visit:
         return self.found["action"]
 
     def keep(self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore, run: str = "") -> None:
-        """Keep what the node gave in a run, where it may be kept."""
-        if self.key is None or self.verdict != MISS:
-            return
-        self.why = self._why_not(node, action, view) or self._put(action, changes, run)
+        """Keep what the node gave in a run, where it may be kept.
+
+        A warning says that a pure node, or one that a person wants cached, is not.
+        """
+        name = self.cached.name
+        if self.key is not None and self.verdict == MISS:
+            self.why = self._why_not(node, action, view) or self._put(action, changes, run)
+        if self.verdict == OFF and self.cached.is_unasked:
+            self.warn(f"'{name}' is not cached: {self.why}")
+        elif self.why and self.cached.is_asked:
+            self.warn(f"what '{name}' gave is not kept: {self.why}")
 
     def _why_not(self, node: Any, action: Any, view: NodeStore) -> str:
         """Why it is not kept: it could go better the next time, or depends on more than its key has."""
@@ -124,6 +133,8 @@ class Visit:
         if unnamed:
             what = "which keys there are" if unnamed[0] == "*" else f"'{unnamed[0]}', which its interface does not name"
             return f"it looked at {what}"
+        if not is_current(self.cached.kind):
+            return "its code changed while it ran"
         assert self.key is not None
         return "" if self.key.is_current() else "a file that it reads changed while it ran"
 
@@ -139,13 +150,6 @@ class Visit:
         except PflowError as error:
             return error.message
         return ""
-
-    @property
-    def warning(self) -> str:
-        """What is said of it: that a pure node, or one that a person wants cached, is not."""
-        if self.verdict == OFF and self.cached.is_unasked:
-            return f"'{self.cached.name}' is not cached: {self.why}"
-        return f"what '{self.cached.name}' gave is not kept: {self.why}" if self.why and self.cached.is_asked else ""
 
     def about(self) -> dict[str, str]:
         """For the trace; of an answer that was kept the model, which was not asked."""

@@ -60,6 +60,8 @@ def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, A
             raise PflowError(f"cannot cache an answer to '{place}': what lies there may change", exit=BAD_CONFIG)
     model = identify(name)
     parts: dict[str, Any] = {"model": model["id"], "options": options_of(model["id"])}
+    if address := os.environ.get("OPENAI_BASE_URL"):
+        parts["OPENAI_BASE_URL"] = address
     if "entry" in model:
         parts["extra-openai-models.yaml"] = model["entry"]
     if "weights" in model:

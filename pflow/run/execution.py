@@ -71,6 +71,7 @@ class Execution:
             self.output.write_document(left)
             return
         shared = NodeStore(document, has_copies=False)
+        self.secrets.add([*known_secrets(self.inputs, shared)])
         snapshot = self._snapshot(intake, shared)
         begin = begin_of(self.inputs, intake, self.flags)
         for path, value in self.inputs.stored().items():
@@ -87,7 +88,7 @@ class Execution:
 
     def _snapshot(self, intake: Intake, shared: NodeStore) -> Snapshot:
         """What this run begins with."""
-        snapshot = Snapshot()
+        snapshot = Snapshot(self.secrets)
         snapshot.note_place(self.wired.flow)
         snapshot.note_piped(self.wired, intake, self._piped(intake, shared))
         snapshot.note_inputs(self.inputs)

@@ -104,7 +104,28 @@ def parse_event(line: bytes) -> Event | None:
     except ValueError:
         return None
     is_ours = isinstance(event, dict) and event.get("v") == 1 and isinstance(event.get("event"), str)
-    return event if is_ours and isinstance(event.get("time"), int | float) else None
+    return event if is_ours and _is_sound(event) else None
+
+
+_NEEDED = {
+    "start": ("step", "node"),
+    "end": ("step", "node"),
+    "item": ("step",),
+    "batch": ("step",),
+    "key": ("step", "node", "visit", "cache"),
+    "budget": ("used", "limits"),
+}
+_TYPES = {
+    **dict.fromkeys(("step", "node"), str),
+    **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "store", "used", "limits"), dict),
+}
+
+
+def _is_sound(event: Event) -> bool:
+    """Whether an event has what is asked of its kind, each of its type: a byte of it may be another one by now."""
+    types = {**_TYPES, "time": int | float, "ms": int | float, "visit": str if event["event"] == "key" else int}
+    is_whole = all(name in event for name in ("time", *_NEEDED.get(event["event"], ())))
+    return is_whole and all(isinstance(event[name], type) for name, type in types.items() if name in event)
 
 
 def list_runs(

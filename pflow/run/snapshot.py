@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Flow
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.interface import Item
+    from pflow.masks import Secrets
     from pflow.paths import Path
     from pflow.run.inputs import RunInputs
     from pflow.stage.document import Intake
@@ -37,7 +38,8 @@ PLACE = ("directory", "flow_directory", "file", "script")
 class Snapshot:
     """With the flow, all that it takes to run a run again. No secret ever gets into it."""
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: Secrets | None = None) -> None:
+        """`secrets` are masked in what comes through the pipe, wherever they stand in it."""
         self.flow_hash = ""
         self.config_overrides: dict[str, dict[str, Any]] = {}
         self.cli_injections: dict[str, Any] = {}
@@ -47,6 +49,7 @@ class Snapshot:
         which of these are to be piped `again`, since they are secret or too large to be kept.
         """
         self._size = 0
+        self._secrets = secrets
 
     def note_inputs(self, inputs: RunInputs) -> None:
         """Note what flags and answers give, and the params of variables, which a later run could not know of."""
@@ -136,6 +139,9 @@ class Snapshot:
     def _inject_unless(self, secret: set[str], path: Path, value: Any, key: str) -> None:
         """Note what came through the pipe under a key, with the secrets masked."""
         shown = MASK if key in secret else _masked(value, secret) if key == "stdin" else value
+        if self._secrets:
+            shown = self._secrets.masked(shown)
+            shown = MASK if self._secrets.are_in(shown) else shown  # in a key, bytes or a number
         self.inject_piped(path, shown, is_whole=shown == value)
 
     def inject_piped(self, path: Path, value: Any, *, is_whole: bool = True) -> None:

@@ -11,6 +11,7 @@ from pflow.errors import PflowError
 from pflow.jsontext import decode
 from pflow.run.log import FLOW, KEYS
 from pflow.run.runs import Event, Run, read_events, run_directories
+from pflow.terminal.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,10 +53,22 @@ def _key_events(run: Run) -> list[Event]:
     """The whole lines that the run wrote of keys."""
     try:
         with open(os.path.join(run.directory, KEYS), "rb") as file:
-            events = read_events(file.read())[0]
+            events, warnings = read_events(file.read())
     except OSError:
         return []
-    return [event for event in events if event["event"] == "key" and isinstance(event.get("visit"), str)]
+    for warning in warnings:
+        say("pflow why", f"warning: of the run {run.id} {warning}")
+    return [event for event in events if event["event"] == "key" and _is_sound(event)]
+
+
+def _is_sound(event: Event) -> bool:
+    """Whether an event has what is told of it."""
+    parts = event.get("parts", [])
+    are_whole = isinstance(parts, list) and all(isinstance(part, dict) and part.keys() >= _PART for part in parts)
+    return are_whole and "verdict" in event["cache"]
+
+
+_PART = {"kind", "name", "digest"}
 
 
 def _kept_values(run: Run) -> Iterator[Any]:

@@ -187,8 +187,6 @@ class Stage:
         if visit is not None:
             visit.keep(node, action, changes, view)
             self.entry["cache"] = visit.about()
-            if visit.warning:
-                self._warn(visit.warning)
             if flags.verbose:
                 say(self.program, f"cache: {visit.verdict}")
         self.entry.pop("carries", None)

@@ -116,6 +116,13 @@ E
     expect 0 $'78\n0' "'one': one.py has changed"
 }
 
+@test "a version that has changed since is named by pflow run --resume, too: no other run begins" {
+    node one 'Writes: shared["one"]: int  # it' <<<'    def post(self, shared, prepared, done): shared["one"] = 1'
+    in_shells "$here"'cp ../one.py .; PFLOW_NODES=$PWD; export PFLOW_NODES; line="pflow run -n -q --resume"; flow="one => shell '"'test -e ok'"'"
+        $line "$flow" 2>/dev/null; : >ok; echo "    version = \"2.0.0\"" >>one.py; $line "$flow"; echo $?; pflow resume last -q --accept-changes; echo $?; pflow runs | wc -l'
+    expect 0 $'78\n0\n1' "'one' is one 2.0.0, was "
+}
+
 @test "secrets are nowhere in what is kept, and are taken anew" {
     node login 'Reads: shared["token"]: str [secret] [explicit]  # the token' 'Params: key: str = null [secret] [env LOGIN_KEY]  # the key' \
         'Writes: shared["length"]: int [pipe]  # how long both are' <<<'    def post(self, shared, prepared, done): shared["length"] = len(shared["token"]) + len(self.params["key"])'
@@ -199,4 +206,12 @@ E
     in_shells "$here$three"' -q --text=other 2>/dev/null; for n in 1 2; do pflow run ../three.pflow.json -n -q --resume 2>/dev/null; done; : >ok; echo --
         pflow run ../three.pflow.json -n -r --resume; pflow run --resume ../three.pflow.json -n -q; pflow runs | cut -c 61-70 | sed "s/ *$//"'"$ran"
     expect 0 $'--\nA\nB\nT\ndone\ndone\nfailed 1\na b a b b b c a b c '
+}
+
+@test "a journal that a full disk cuts short is gone on with once there is room, and the message says so" {
+    in_shells "$here: >ok; $killed"'journal.end:2:enospc '"$three"' -q; echo $?; '"$killed"'journal.end:1:enospc pflow resume last -q --redo=b; echo $?; pflow resume last -q --redo=b; echo $?'"$ran"
+    expect 0 $'73\n73\n0\na b b b c ' 'No space left on device; make room, then pflow resume 01'
+    [[ $stderr != *no-journal* ]]
+    in_shells "$here$killed"'journal.begin:enospc '"$three"' -q; echo $?'
+    expect 0 73 '--no-journal runs without one'
 }

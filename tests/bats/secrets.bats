@@ -150,7 +150,7 @@ END
     echo "{$steps], \"outputs\": {\"it\": \"vault.stdout\"}, \"mappings\": {\"vault\": {\"output_mappings\": {\"*\": \"vault\"}}}}" >inner.pflow.json
     echo "{\"name\": \"day\", $steps"', {"id": "login", "type": "login"}, {"id": "inner", "type": "./inner.pflow.json"},
         {"id": "call", "type": "shell", "repeats": true, "inputs": {"command": "echo \"$1\"", "args": ["Bearer ${session}; ${page}"]}},
-        {"id": "told", "type": "size", "inputs": {"key": "${inner.it[0]}", "text": "${page}"}},
+        {"id": "told", "type": "size", "inputs": {"key": "${inner.it[0]}", "text": "${page}; ${note}"}},
         {"id": "each", "type": "size", "batch": {"over": "users", "as": "who", "jobs": 2}, "inputs": {"key": "${who.pass}", "text": "${who.name}"}},
         {"id": "end", "type": "shell", "repeats": true, "inputs": {"command": "test -e ok"}}], "mappings": {
         "vault": {"output_mappings": {"*": "vault"}}, "size": {"output_mappings": {"*": "size"}}, "inner": {"output_mappings": {"*": "inner"}},
@@ -159,9 +159,9 @@ END
     printf canary-pass >pass
     echo '[{"name": "raw", "pass": "canary-ann"}, {"name": "bob", "pass": "canary-bob"}]' >users
     in_shells '
-        umask 000; cp ../*.pflow.json .; files="--pass@../pass --users@../users"
+        umask 000; cp ../*.pflow.json .; files="--pass@../pass --users@../users --note@../note"; echo "at $(cat ../pass)" >../note
         {
-            pflow-set -n pass="$(cat ../pass)" users:="$(cat ../users)" >../piped
+            pflow-set -n pass="$(cat ../pass)" users:="$(cat ../users)" note="at $(cat ../pass)" >../piped
             pflow run day.pflow.json -q <../piped; pflow run day.pflow.json -q --if-running=skip --keep-store <../piped
             PFLOW_TESTING=1 PFLOW_FAILPOINT=journal.end:8 pflow run day.pflow.json -q <../piped
             cp -r ~/.local/state/pflow/runs/ ../after-kill; : >ok

@@ -47,11 +47,13 @@ def test_an_answer_comes_back_as_it_was(value):
 
 def test_an_answer_that_names_the_place_of_a_file_is_not_kept():
     """The key has no absolute path, so that a project may move; an answer that tells one is of this place alone."""
-    of_file = Key("try", [], {'/p/a"ü.txt': "D", "b.txt": "D"})
-    with pytest.raises(PflowError, match="the place of a file stands in it"):
-        keep(of_file, {"writes": {"copy": 'see /p/a"ü.txt.bak'}})
-    keep(of_file, {"writes": {"copy": "b.txt.bak"}})
-    assert look_up(of_file)[0] == {"writes": {"copy": "b.txt.bak"}}
+    of_file = Key("try", [], {'/p"q/a"ü.txt': "D", "b.txt": "D", "/c.txt": "D"})
+    for tells in ('see /p"q/a"ü.txt.bak', '/p"q', '/p"q/other.txt', os.path.abspath("b.txt"), os.getcwd()):
+        with pytest.raises(PflowError, match="the place of a file stands in it"):
+            keep(of_file, {"writes": {"copy": [tells]}})
+    told = {"writes": {"copy": ["b.txt.bak", '{"file": "/p"}', f'{{"in": "{os.getcwd()}"}}', "/"]}}
+    keep(of_file, told)
+    assert look_up(of_file)[0] == told
 
 
 def test_the_newest_answer_counts():

@@ -135,6 +135,35 @@ def test_a_path_counts_by_its_file(tmp_path, monkeypatch):
     assert digest({"path": str(first)}, interface=FILES) != digest({"path": "gone.txt"}, interface=FILES)
 
 
+def test_an_absolute_path_counts_as_it_is_reached(tmp_path, monkeypatch):
+    for name in ("one", "two", "moved/one", "cwd", "moved/cwd"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "in.txt").write_text("x")
+    monkeypatch.chdir(tmp_path / "cwd")
+    one, two = (digest({"path": str(tmp_path / name / "in.txt")}, interface=FILES) for name in ("one", "two"))
+    assert one != two
+    monkeypatch.chdir(tmp_path / "moved" / "cwd")
+    assert digest({"path": str(tmp_path / "moved" / "one" / "in.txt")}, interface=FILES) == one
+
+
+@pytest.mark.parametrize(
+    ("type", "value"),
+    [
+        ("dict{file: path, n: int}", {"file": "in.txt", "n": 1}),
+        ("list[dict{file: path}]", [{"file": "in.txt"}, {"other": 1}]),
+        ("dict{files: list[path]}", {"files": ["in.txt", "gone.txt"], "more": "x"}),
+    ],
+)
+def test_a_path_inside_a_value_counts_by_its_file(tmp_path, monkeypatch, type, value):
+    monkeypatch.chdir(tmp_path)
+    interface = PLAIN + f'- Reads: shared["box"]: {type} = null  # it\n'
+    (tmp_path / "in.txt").write_text("x")
+    before = key_of({"box": value}, interface=interface)
+    assert "in.txt" in before.files
+    (tmp_path / "in.txt").write_text("y")
+    assert digest({"box": value}, interface=interface) != before.digest
+
+
 def test_what_is_read_from_a_folder_or_a_pipe_cannot_be_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo("fifo")
@@ -193,6 +222,8 @@ LOOKS = {
     "a key that is not there": (lambda shared: shared.get("y", "plain"), ["y"]),
     "whether a key is there": (lambda shared: "z" in shared, ["z"]),
     "which keys there are": (lambda shared: list(shared), ["*"]),
+    "how many keys there are": (lambda shared: len(shared), ["*"]),
+    "whether there is any": (lambda shared: bool(shared), ["*"]),
     "all of it": (lambda shared: dict(shared), ["*", "z"]),
     "all of it as items": (lambda shared: sorted(shared.items()), ["*", "z"]),
     "a count that goes on": (lambda shared: shared.update(n=shared.get("n", 0) + 1), ["n"]),

@@ -60,6 +60,9 @@ class Calc(Node):
             list(shared)
         if how == "cut":
             self.not_kept = "it was cut"
+        if how == "edit":
+            with open(os.environ["CODE"], "a") as file:
+                file.write("MORE = 1\\n")
         if how == "touch":
             with open(os.environ["RAN"] + ".txt", "a") as file:
                 file.write("more")
@@ -233,6 +236,12 @@ def test_code_that_changes_while_a_stage_waits_for_its_input_is_not_taken_for_wh
         patched.setattr("pflow.stage.stage.take_in", edit_and_take_in)
         assert project.stage("--cache", "-r").out == b"xyxy.\n"
     assert project.stage("--cache", "-r").out == b"xy" * 10 + b".\n"
+
+
+def test_what_ran_while_its_code_changed_is_not_kept(project, monkeypatch):
+    """What a node imports when it runs may be newer than the code of its key."""
+    monkeypatch.setenv("CODE", str(project.helper))
+    assert "is not kept: its code changed while it ran" in project.stage("--cache", "--how=edit").err
 
 
 def test_without_a_flag_a_stage_is_never_cached(project):

@@ -8,7 +8,7 @@ import llm
 import pytest
 
 from pflow.errors import PflowError
-from pflow.models.identity import identify, options_of
+from pflow.models.identity import identify, model_parts, options_of
 
 WITHOUT_LLM = "import sys, json, pflow.digest; pflow.digest._MOMENT = 0; from pflow.models.identity import identify; \
 print(json.dumps([identify(sys.argv[1] or None), 'llm' in sys.modules]))"
@@ -65,6 +65,12 @@ def test_what_is_said_of_a_model_counts_and_what_is_said_of_others_does_not(sett
     of_echo["model_name"] = "reply"
     file.write_text(json.dumps(models))
     assert identify("echo") != before
+
+
+def test_where_the_provider_is_said_to_be_counts(settings, monkeypatch):
+    before = model_parts("gpt-4o-mini", [], None)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert model_parts("gpt-4o-mini", [], None) != before
 
 
 def test_a_model_on_this_machine_is_its_file(settings, tmp_path):

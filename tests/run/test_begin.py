@@ -122,6 +122,21 @@ def test_a_secret_is_kept_as_a_digest_and_comes_back_when_its_text_is_given_agai
     assert sealed(["CANARY", 1234567], store) == begin
 
 
+@pytest.mark.parametrize("text", ['[NaN,"CANARY"]', '[1e999,"\\u0043ANARY", "\u00e4"]', '["CANARY"'])
+def test_a_secret_in_what_cannot_be_decoded_is_kept_as_a_digest(text):
+    document, secrets = Document({"v": 1}), Secrets()
+    document.set_json("odd", text.encode())
+    document.set_json("plain", b"[NaN]")
+    secrets.add("CANARY")
+    begin = kept(Intake(document, STORE))[1]
+    seal(begin, secrets, b"key")
+    assert b"ANARY" not in written(begin)
+    given = again(begin)
+    assert unseal(given, {"odd": text}.__getitem__, b"key") == []
+    restored = restore_intake(given).document
+    assert [(key, bytes(restored.json(key))) for key in restored] == [("odd", text.encode()), ("plain", b"[NaN]")]
+
+
 def test_runs_are_the_same_by_flow_store_flags_and_place_and_not_by_the_pipe_around_them():
     def begin(**values: object) -> dict:
         document = Document({"v": 1, "last": "stdin", "run": new_run_id()})

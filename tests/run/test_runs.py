@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 
 from pflow.errors import MISSING, PflowError
 from pflow.run.journal.lines import JOURNAL
-from pflow.run.log import PRUNED, RunLog, describe
+from pflow.run.log import KEYS, PRUNED, RunLog, describe
 from pflow.run.runs import Run, find_run, list_runs, parse_event, prune, read_events
-from pflow.run.trace import trace_of_run
+from pflow.run.trace import trace_of_run, trace_text
+from pflow.run.trace_formats import as_chrome, as_json, as_otlp
+from pflow.run.why import explain
 from pflow.stage.document import new_run_id
 from pflow.stage.trace import event_line
 
@@ -111,7 +114,7 @@ from pflow.run.log import RunLog
 from pflow.stage.trace import event_line
 log = RunLog.open({NEW!r}, lambda: b"{{}}", {{}})
 for visit in range(3):
-    log.line(event_line("end", {{"step": "a", "visit": visit}}))
+    log.line(event_line("end", {{"step": "a", "node": "x", "visit": visit}}))
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -222,6 +225,28 @@ def test_a_log_that_is_cut_anywhere_is_read_and_no_step_ended_that_it_does_not_s
         ended = {visit["step"] for visit in visits if visit["state"] in ("done", "failed")}
         assert ended == {each["step"] for each in whole if each["event"] == "end"}
         assert (run.status == "failed") is (length == len(LOG))
+
+
+@pytest.mark.parametrize("byte", [b"x", b"0", b'"'])
+def test_a_log_with_another_byte_anywhere_is_shown_without_what_that_spoils(place, byte):
+    part = {"kind": "read", "name": "text", "digest": "0", "type": "str", "size": 1}
+    about = {"step": "a", "node": "x", "cache": {"verdict": "miss"}, "parts": [part]}
+    log = LOG + event_line("start", {"step": "a", "node": "x", "visit": 1}) + event_line("end", {**about, "visit": 1})
+    keys = event_line("key", {**about, "visit": "a@1"})
+    keep(place, OLD, log)
+    keep(place, NEW, log)
+    (place / OLD / KEYS).write_bytes(keys)
+    for at in range(len(log)):
+        (place / NEW / "trace.jsonl").write_bytes(log[:at] + byte + log[at + 1 :])
+        run = Run(str(place / NEW))
+        trace = trace_of_run(run, run.events()[0])
+        for write in (as_json, as_chrome, as_otlp, trace_text):
+            with suppress(PflowError):  # a time that no number in JSON holds
+                assert write(trace, now=1.0, with_store=True)
+    for at in range(len(keys)):
+        (place / NEW / KEYS).write_bytes(keys[:at] + byte + keys[at + 1 :])
+        with suppress(PflowError):
+            assert explain(find_run(NEW), "a", find_run(OLD))
 
 
 def ended(step: str, **more: object) -> bytes:

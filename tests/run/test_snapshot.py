@@ -104,6 +104,19 @@ def test_the_object_that_the_pipe_carries_is_masked_where_a_secret_is_a_part_of_
     assert snapshot.cli_injections == {"stdin": "***", "one.text": "***"}
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [({"a": "at hush!"}, {"a": "at ***!"}), (b"\xffhush", "***"), ({"hush": 1}, "***"), ('["hush"]', '["***"]')],
+)
+def test_a_secret_is_masked_wherever_it_stands_in_what_came_through_the_pipe(locked, text, kept):
+    secrets = Secrets()
+    secrets.add("hush")
+    snapshot, store = Snapshot(secrets), {"key": "hush", "text": text}
+    snapshot.note_piped(locked(), Intake(Piped(store), STORE), store)
+    assert snapshot.cli_injections == {"key": "***", "text": kept}
+    assert snapshot.piped["again"] == ["key", "text"]
+
+
 def test_what_the_pipe_carries_is_masked_where_it_is_a_secret_under_another_name(locked):
     flow = {
         "nodes": [{"id": "one", "type": "locked", "inputs": {"key": "$given"}}],

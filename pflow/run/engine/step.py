@@ -204,7 +204,7 @@ class StepNode(PlainStep):
         if action is not None:
             work.action = _action(action)
         changes = view.changes(binding.is_watched)
-        if not self.is_flow and not is_kept:
+        if "usage" in changes and not (self.is_flow or is_kept):
             answered = Usage()
             answered.add_answer(changes.get("usage"))
             self._spend(work, answered.members())
@@ -231,8 +231,6 @@ class StepNode(PlainStep):
     def _note_cache(self, visit: Visit, work: Work) -> None:
         """Record what became of it; pflow why tells it."""
         work.more["cache"] = visit.about()
-        if visit.warning:
-            self.context.warn(visit.warning)
         if self.context.recorder is not None:
             about = {"node": self.type, "visit": self.visit_path(), **visit.facts()}
             self.context.recorder.event("key", self.id, about)

@@ -41,6 +41,7 @@ class Journal:
         self.secrets = secrets
         self.key = key
         self.records: Records | None = None
+        self._has_begun = False
         self._fd = -1
         self._left(0)
         try:
@@ -52,6 +53,7 @@ class Journal:
     def _mend(self) -> None:
         if not os.fstat(self._fd).st_size:
             return
+        self._has_begun = True
         data = self._read()
         records, size = read_lines(data)
         self.records = Records(records) if records else None
@@ -84,6 +86,7 @@ class Journal:
                 self._size += len(piece)
             failpoint(f"{name}.written")
             if "begin" in record:
+                self._has_begun = True
                 self._left(self._size)  # nothing of it is replaced yet, however large the store was
             elif self._size > self._limit:
                 self._compact()
@@ -122,7 +125,9 @@ class Journal:
 
     def _cannot_keep(self, error: OSError) -> PflowError:
         what = f"cannot keep the journal '{self.path}': {error.strerror}"
-        failure = PflowError(what, hint=WITHOUT, exit=CANNOT_WRITE)
+        run = os.path.basename(os.path.dirname(self.path))
+        hint = f"make room, then pflow resume {run}" if self._has_begun else WITHOUT
+        failure = PflowError(what, hint=hint, exit=CANNOT_WRITE)
         failure.ends_run = failure.is_cut = True
         return failure
 

@@ -34,23 +34,40 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
         return None
 
     if secrets:
-        _find_in_texts(begin, secrets)
+        sealed += [[["texts", name], digest] for name, digest in _find_in_texts(begin, secrets, key)]
         begin |= {name: without(begin[name], [name]) for name in ("store", "inputs")}
     set_ones = {name: os.environ[name] for name in begin["secrets"] if os.environ.get(name)}
     begin["secrets"] = {name: keyed_digest(key, value) for name, value in set_ones.items()}
     begin["key"] = keyed_digest(key, "")
 
 
-def _find_in_texts(begin: Begin, secrets: Secrets) -> None:
-    """Make values of those texts in which there is one, so that it can be put back."""
-    for key, text in list(begin["texts"].items()):
+def _find_in_texts(begin: Begin, secrets: Secrets, key: bytes) -> Iterator[tuple[str, str]]:
+    """Make values of those texts in which there is one, so that it can be put back.
+
+    Of one that cannot be decoded nothing is kept: its name, and a digest of all of it.
+    """
+    for name, text in list(begin["texts"].items()):
+        data = raw(text)
         try:
-            value = decode(raw(text))
+            value = decode(data)
         except ValueError:
+            if secrets.are_in(_unescaped(data)):
+                begin["texts"][name] = b""
+                yield name, keyed_digest(key, str(data, "utf-8", "replace"))
             continue
         if secrets.are_in(value):
-            begin["store"]["values"][key] = value
-            del begin["texts"][key]
+            begin["store"]["values"][name] = value
+            del begin["texts"][name]
+
+
+def _unescaped(data: bytes) -> str | bytes:
+    """JSON that pflow refuses, NaN or a number that is too large, as a text without escapes; else the bytes."""
+    import json
+
+    try:
+        return json.dumps(json.loads(data), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return data
 
 
 def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:
@@ -58,11 +75,13 @@ def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:
     texts: dict[str, str] = {}
     others = []
     for path, digest in begin.get("sealed", ()):
-        name = ".".join(map(str, path[2:]))
+        is_text = path[0] == "texts"
+        name = ".".join(map(str, path[1 if is_text else 2 :]))
         text = texts[name] = texts[name] if name in texts else find(name)
         value = next((each for each in _values(text) if keyed_digest(key, each) == digest), None)
-        assign(begin, path, text if value is None else value)
         others += [name] if value is None else []
+        value = text if value is None else value
+        assign(begin, path, value.encode() if is_text else value)
     return list(dict.fromkeys(others))
 
 

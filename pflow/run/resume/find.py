@@ -9,14 +9,15 @@ from contextlib import contextmanager
 from pflow import TYPE_CHECKING
 from pflow.atomic import open_private
 from pflow.errors import CANNOT_WRITE, PflowError
-from pflow.flow.unload import flow_hash
+from pflow.flow.unload import flow_to_ir
+from pflow.jsontext import encode
 from pflow.run.begin import is_same
 from pflow.run.journal.lines import JOURNAL, read_lines
 from pflow.run.journal.seal import seal
-from pflow.run.log import TRACE, runs_directory
+from pflow.run.log import FLOW, runs_directory
 from pflow.run.resume.choices import Choices
 from pflow.run.resume.reopen import Reopened
-from pflow.run.runs import Run, parse_event, run_directories
+from pflow.run.runs import Run, run_directories
 from pflow.state_key import state_key
 from pflow.xdg import make_private
 
@@ -53,10 +54,10 @@ def alone() -> Iterator[None]:
 
 def find_unfinished(begin: Begin, flow: WiredFlow, secrets: Secrets) -> Reopened | None:
     """It, opened again; None where there is none. Raises PflowError as `Reopened` does."""
-    wanted = flow_hash(flow)
+    wanted = encode(flow_to_ir(flow.flow)) + b"\n"
     seal(begin, secrets, state_key())
     for directory in run_directories():
-        if _flow_hash_of(directory) != wanted:
+        if _first_line(directory, FLOW) != wanted:
             continue
         before = _begin_of(directory)
         if before is not None and {"begin", "store"} <= before.keys() and is_same(before, begin):
@@ -64,11 +65,6 @@ def find_unfinished(begin: Begin, flow: WiredFlow, secrets: Secrets) -> Reopened
             if run.exit != 0:
                 return Reopened(run, Choices(), secrets)
     return None
-
-
-def _flow_hash_of(directory: str) -> str:
-    """What the first event of a run says."""
-    return str((parse_event(_first_line(directory, TRACE)) or {}).get("flow_hash"))
 
 
 def _begin_of(directory: str) -> Begin | None:
