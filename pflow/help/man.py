@@ -25,6 +25,7 @@ ENVIRONMENT = (
     ("PFLOW_PLAN_MODEL", "the model that plans, instead of that of PFLOW_MODEL and of llm's default"),
     ("PFLOW_MODEL", "the model that plans, where no other is named; the nodes of a flow ask it too"),
     ("LLM_MODEL", "the model where PFLOW_MODEL names none, as for llm itself"),
+    ("OPENAI_BASE_URL", "the server that OpenAI's models are asked at; an answer of another one is not taken for its"),
     ("VISUAL, EDITOR", "the editor for a plan, instead of vi"),
     ("TMPDIR", "where the file for the editor lies, instead of /tmp"),
     ("PFLOW_EMBEDDING_MODEL", "the embedding model that finds saved flows, instead of llm's default"),
