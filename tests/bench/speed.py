@@ -252,25 +252,42 @@ class Tick(Node):
 
 
 def measure_kept(scratch: Path, rounds: int) -> list[Line]:
-    """CPU time of what is kept of runs, each row against the same without it."""
-    nodes, flow = scratch / "nodes", scratch / "loop.pflow.json"
+    """CPU time of what is kept of runs and of answers, each row against the same without it."""
+    nodes, text = scratch / "nodes", scratch / "read"
     nodes.mkdir()
+    text.write_text("a line of text\n" * 130)
     (nodes / "tick.py").write_text(TICK)
-    steps = [{"type": "tick", "max_visits": 1000}, {"id": "end", "type": "list-files", "inputs": {"pattern": "none"}}]
-    edges = [{"from": "tick", "to": "tick"}, {"from": "tick", "to": "end", "action": "done"}]
-    flow.write_text(json.dumps({"nodes": steps, "edges": edges}))
-    command = [program("pflow"), "run", "-n", "-q", str(flow), "--n=0"]
-    kept = {**os.environ, "PFLOW_NODES": str(nodes)}
+    pure = TICK.replace("import Node", "import Node, flow_safe").replace("class Tick", "@flow_safe\nclass Pure")
+    (nodes / "pure.py").write_text(pure)
+    kept = {**os.environ, "PFLOW_NODES": str(nodes), "XDG_CACHE_HOME": str(nodes)}
     bare = {name: value for name, value in kept.items() if name not in ("HOME", "XDG_STATE_HOME")}
-    rows = [Pair("1,000 visits, log and journal on", (command, kept), ([*command, "--no-journal"], bare), 2)]
+    start = [program("pflow"), "run", "-n", "-q", "--n=0"]
+    read = [program("pflow-read-file"), "-n", "-q", str(text)]
+    tick, hits = ([*start, str(loop_of(name, scratch))] for name in ("tick", "pure"))
+    rows = [
+        Pair("1,000 visits, log and journal on", (tick, kept), ([*tick, "--no-journal"], bare), 2),
+        Pair("1,000 visits, all from the cache", (hits, kept), (tick, kept), 2),
+        Pair("a stage from the cache", ([*read, "--cache"], kept), (read, kept), 1.3),
+    ]
     return [measure_pair(row, rounds) for row in rows]
+
+
+def loop_of(node: str, scratch: Path) -> Path:
+    """The file of a flow that visits a node 1,000 times."""
+    flow = scratch / f"{node}.pflow.json"
+    steps = [{"type": node, "max_visits": 1000}, {"id": "end", "type": "list-files", "inputs": {"pattern": "none"}}]
+    edges = [{"from": node, "to": node}, {"from": node, "to": "end", "action": "done"}]
+    flow.write_text(json.dumps({"nodes": steps, "edges": edges}))
+    return flow
 
 
 def measure_pair(pair: Pair, rounds: int) -> Line:
     samples: tuple[list[float], list[float]] = ([], [])
-    for _ in range(rounds):
+    for turn in range(rounds + 1):
         for sample, (command, variables) in zip(samples, (pair.row, pair.base), strict=True):
-            sample.append(run([command], Path(os.devnull), variables).cpu)
+            usage = run([command], Path(os.devnull), variables)
+            if turn:  # the first fills the caches
+                sample.append(usage.cpu)
     row, base = map(statistics.median, samples)
     return Line(pair.title, row * 1000, "ms", row / base, pair.limit)
 
