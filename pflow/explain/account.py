@@ -9,10 +9,11 @@ from pflow.explain.effects import effects_of_flow, effects_of_step
 from pflow.explain.origins import Origins
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding
+from pflow.flow.flow_input import FlowInput
 from pflow.flow.graph import ERROR
 from pflow.flow.reaching import data_of, is_stored, writes_of
 from pflow.flow.subflow import repeats
-from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.paths import Path, write_path
 
 Account = dict[str, Any]

@@ -5,8 +5,9 @@ from typing import Any
 
 from pflow.binding import resolve
 from pflow.binding.sources import Constant, Source, TemplateSource
+from pflow.flow.flow_input import FlowInput
 from pflow.flow.uses import uses, writes_behind, writes_by_name
-from pflow.flow.wired import END, FlowInput, Reference, WiredFlow, WiredStep, Write
+from pflow.flow.wired import END, Reference, WiredFlow, WiredStep, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.interface import Item
 from pflow.paths import Path, meet, write_path

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pflow import __version__
 from pflow.export._sh_loop import HELPERS, loop
 from pflow.export._sh_stage import Stage, State, refused, word_of
+from pflow.flow.flow_input import FlowInput
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.scan import quote
-from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.jsontext import encode
 from pflow.naming import variable
 from pflow.paths import write_path

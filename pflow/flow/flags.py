@@ -16,7 +16,8 @@ from pflow.types import Type
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
+    from pflow.flow.flow_input import FlowInput
+    from pflow.flow.wired import WiredFlow, WiredStep
 
     Target = tuple[str, str, str]
     """What a flag sets: one of INPUT, DATA, PARAM and OPEN, the step's id, the name."""

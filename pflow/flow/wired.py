@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pflow.binding.sources import Source
     from pflow.catalog.kinds import Kind
     from pflow.flow.flow import Flow, Step
+    from pflow.flow.flow_input import FlowInput
     from pflow.flow.graph import Graph
     from pflow.flow.written import Part
     from pflow.interface import Interface, Item
@@ -75,29 +76,6 @@ class Reference:
         """Whether the value begins with what it leads to: where that is a path, it chooses the directory."""
         is_first = not self.part.is_template or self.path in leading_references(self.part.written)
         return is_first and self.is_stem is None and not self.trouble
-
-
-class FlowInput:
-    """A value that the flow starts with: declared, or a source that no step writes.
-
-    `step` is set where it is for one step alone (an `[explicit]` read). `readers` are the (step, read) that take it,
-    `flags` every flag that gives it, `flag` the one that a person would type; `pipe` says that what comes through the
-    pipe does.
-    """
-
-    def __init__(self, name: str, path: Path, type: Type) -> None:
-        self.name = name
-        self.path = path
-        self.type = type
-        self.doc = ""
-        self.required = False
-        self.has_default = False
-        self.default: Any = None
-        self.pipe = self.declared = self.secret = False
-        self.step: str | None = None
-        self.readers: list[tuple[str, str]] = []
-        self.flags: list[str] = []
-        self.flag = ""
 
 
 class WiredStep:
@@ -307,5 +285,8 @@ class WiredFlow:
 
     def _last_pipe_place(self) -> Path | None:
         in_forks = {id for fork in self.graph.forks() for branch in fork.branches for id in branch}
-        writes = [(id, self.steps[id].interface.pipe_write) for id in self.order if id not in in_forks]
-        return next((self.steps[id].place_of(write.name) for id, write in writes[::-1] if write is not None), None)
+        for id in reversed(self.order):
+            write = self.steps[id].interface.pipe_write
+            if write is not None and id not in in_forks:
+                return self.steps[id].place_of(write.name)
+        return None

@@ -6,9 +6,10 @@ from pflow import TYPE_CHECKING
 from pflow.binding.sources import AlternativeSource, Constant, NameSource, PathSource, Source, TemplateSource
 from pflow.errors import PflowError
 from pflow.flow.flags import name_flags
+from pflow.flow.flow_input import FlowInput
 from pflow.flow.graph import Graph
 from pflow.flow.reaching import are_there_first, find_writes, reaching_writes, resolve, writes_of
-from pflow.flow.wired import END, FlowInput, Reference, WiredFlow, WiredStep
+from pflow.flow.wired import END, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
 from pflow.interface import Interface, with_keys
 from pflow.paths import write_path

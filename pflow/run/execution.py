@@ -15,7 +15,8 @@ from pflow.run.arguments import PROGRAM
 from pflow.run.begin import begin_of
 from pflow.run.engine.commits import Commits
 from pflow.run.engine.context import Context, Recorder, drop
-from pflow.run.engine.engine import Engine, outputs_of, set_defaults
+from pflow.run.engine.engine import Engine
+from pflow.run.engine.outputs import outputs_of, set_defaults
 from pflow.run.inputs import ask_for
 from pflow.run.known_secrets import known_secrets
 from pflow.run.listeners import Listeners

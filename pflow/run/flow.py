@@ -17,7 +17,8 @@ from pflow.node import Default, Node, declared_interface, id_of, pocketflow
 from pflow.run.arguments import PROGRAM
 from pflow.run.driver import Driver, checked
 from pflow.run.engine.context import Context
-from pflow.run.engine.engine import Engine, goes_on, outputs_of, set_defaults
+from pflow.run.engine.engine import Engine, goes_on
+from pflow.run.engine.outputs import outputs_of, set_defaults
 from pflow.run.engine.step import copied
 from pflow.stage.main import leave
 from pflow.terminal.messages import say

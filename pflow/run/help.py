@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from pflow.flow.flow import Flow
-    from pflow.flow.wired import FlowInput, WiredFlow
+    from pflow.flow.flow_input import FlowInput
+    from pflow.flow.wired import WiredFlow
 
 DESCRIPTION = """\
 Flags of the flow are those of its inputs, and of the params of its steps; --ID.FLAG where several steps have one.

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flags import Target
-    from pflow.flow.wired import FlowInput, WiredFlow, WiredStep
+    from pflow.flow.flow_input import FlowInput
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
     from pflow.stage.document import Document, Intake
     from pflow.terminal.ask import Terminal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue, Json, flag_value
+from pflow.binding.secrets import secret_names
 from pflow.common import COMMON, CommonFlag
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.paths import is_step_name, meet
@@ -52,6 +53,16 @@ class Flags:
     def place_of(self, key: str) -> Path:
         """Where a write goes: where --map-out says, else to its own place."""
         return self.map_out.get(key) or self.own_place(key)
+
+
+def flags_of(words: list[str], interface: Interface) -> Flags:
+    """As `parse_flags`; no secret among the words is in what it raises."""
+    try:
+        return parse_flags(words, interface)
+    except PflowError as error:
+        from pflow.masks import mask_flags
+
+        raise mask_flags(error, words, secret_names(interface)) from None
 
 
 def parse_flags(words: list[str], interface: Interface) -> Flags:

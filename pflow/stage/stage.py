@@ -8,7 +8,7 @@ import time
 from pflow import TYPE_CHECKING, __version__
 from pflow.binding.flag_value import unfilled
 from pflow.binding.resolve import Binding
-from pflow.binding.secrets import secret_names, secret_values, secret_writes
+from pflow.binding.secrets import secret_values, secret_writes
 from pflow.binding.sources import PathSource, has
 from pflow.binding.store import OWN, check_changes
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
@@ -17,7 +17,7 @@ from pflow.node import interface_of, version_of
 from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
-from pflow.stage.flags import parse_flags
+from pflow.stage.flags import flags_of
 from pflow.stage.output import Outcome, Output, pretended_places
 from pflow.stage.trace import add_step, enter_span, step_id, write_event
 from pflow.stage.tries import run_node
@@ -59,12 +59,7 @@ class Stage:
         node_class = self._load()
         interface = interface_of(node_class)
         self.entry["version"] = version_of(node_class)
-        try:
-            flags = parse_flags(words, interface)
-        except PflowError as error:
-            from pflow.masks import mask_flags
-
-            raise mask_flags(error, words, secret_names(interface)) from None
+        flags = flags_of(words, interface)
         self.output.choose_form(
             quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
         )

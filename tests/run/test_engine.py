@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pflow.process.signals import Deadline
-from pflow.run.engine.engine import outputs_of
+from pflow.run.engine.outputs import outputs_of
 from pflow.usage import Usage
 from tests.run.flows import Ran, plan_of, run, write_flow
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
-from pflow.binding.sources import AlternativeSource, Constant, TemplateSource, assign, has
+from pflow.binding.sources import AlternativeSource, Constant, TemplateSource, assign
 from pflow.catalog.kinds import FLOW, PROGRAM
-from pflow.errors import BAD_DATA, FAILED, MISSING, PflowError
+from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import FlowKind
-from pflow.interface import fresh
 from pflow.node import pocketflow
 from pflow.paths import meet
 from pflow.printable import encodable
 from pflow.run.engine.context import StepFailed, failure_of
+from pflow.run.engine.outputs import outputs_of, set_defaults
 from pflow.run.engine.step import PlainStep, StepNode, copied, is_direct
 from pflow.run.engine.visit import Visit
 
@@ -281,25 +281,6 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     def post(self, shared: Any, store: Any, result: tuple[dict[str, Any], Any]) -> Any:
         shared.update(result[0])
         return result[1]
-
-
-def set_defaults(flow: WiredFlow, store: Any) -> None:
-    """Put the default of each input that is not there into a store."""
-    for given in flow.inputs.values():
-        if given.has_default and not has(store, given.path):
-            assign(store, given.path, fresh(given.default))
-
-
-def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:
-    """The declared outputs of a flow; one that is not there was not reached."""
-    found = {}
-    for name, source in flow.outputs.items():
-        try:
-            found[name] = source.find(store)
-        except PflowError as error:
-            if error.exit != MISSING:
-                raise
-    return found
 
 
 def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 from pflow import TYPE_CHECKING, budget
@@ -10,14 +9,14 @@ from pflow.binding.secrets import has_secrets, secret_values, secret_writes
 from pflow.binding.sources import check_place, has
 from pflow.binding.store import REMOVED, check_changes
 from pflow.catalog.kinds import FLOW, PROGRAM
-from pflow.digest import digest_of
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
-from pflow.node import STEP_KEY, pocketflow, version_of
+from pflow.node import pocketflow, version_of
 from pflow.paths import look_up, meet, write_path
 from pflow.printable import encodable
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
 from pflow.run.engine.context import StepFailed, failure_of
+from pflow.run.engine.step_key import KeyInEnvironment, step_key
 from pflow.stage.tries import run_node
 from pflow.usage import Usage, usage_of
 
@@ -45,24 +44,6 @@ class Work:
         self.writes: Places = {}
         self.more: dict[str, Any] = {}
         self.usage = Usage()
-
-
-class KeyInEnvironment:
-    """A while in which what a node starts finds the key of its visit; an empty one is not put there."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-    def __enter__(self) -> None:
-        self.before = os.environ.get(STEP_KEY)
-        if self.key:
-            os.environ[STEP_KEY] = self.key
-
-    def __exit__(self, *error: object) -> None:
-        if self.before is not None:
-            os.environ[STEP_KEY] = self.before
-        else:
-            os.environ.pop(STEP_KEY, None)
 
 
 class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
@@ -243,7 +224,7 @@ class StepNode(PlainStep):
         commits = self.context.commits
         if commits is not None and not self.wired.may_repeat(node.params):
             commits.write({"start": self.visit_path()})
-        key = digest_of([self.context.run_id, self.visit_path()]) if self.context.run_id else ""
+        key = step_key(self.context, self.visit_path())
         if key:
             vars(node)["step_key"] = key
         with KeyInEnvironment(key if self.may_start else ""):
