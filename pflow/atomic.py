@@ -39,8 +39,6 @@ def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
     Nobody takes back the part that kill -9 or a power cut left: there is no way to add to a file in one step.
     Processes that append through here take turns, so that none takes back what another wrote. Raises OSError.
     """
-    import fcntl
-
     if not os.path.exists(path):
         try:
             return replace(path, data, mode=mode, overwrite=False)
@@ -48,13 +46,20 @@ def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
             pass
     fd = os.open(path, os.O_WRONLY | os.O_APPEND)
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-        except OSError:
-            pass  # a file system without locks
+        take_turn(fd)
         _append_or_restore(fd, data)
     finally:
         os.close(fd)
+
+
+def take_turn(fd: int) -> None:
+    """Wait until no other process has this file or directory; it is ours until it is closed."""
+    import fcntl
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    except OSError:
+        pass  # a file system without locks
 
 
 def open_private(path: str, flags: int = 0) -> int:

@@ -34,11 +34,6 @@ class Code:
         self.digest = None if fault else digest_of(sorted([*part] for part in parts.items()))
 
 
-def code_digest(kind: Kind) -> str | None:
-    """The digest of a kind's code; None where it cannot be told."""
-    return code_of(kind).digest
-
-
 def code_of(kind: Kind) -> Code:
     """The code of a kind, found once: as it was when this process may have loaded it."""
     code: Code | None = kind.code

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 from pflow.conformance.samples import FILES, Answer, read_answer
 from pflow.errors import BUG, EXIT_CODES, OK
+from pflow.models.identity import settings_directory
 from pflow.process.children import running_groups, signal_session
 from pflow.process.signals import HeldSignals
 
@@ -206,8 +207,7 @@ def _read_one_byte(fd: int) -> None:
 def _environment(place: Path) -> dict[str, str]:
     """Our environment with home and temporary directory in `place`, and with the settings of models as they are."""
     kept = {name: value for name, value in os.environ.items() if name not in _DROPPED}
-    config = kept.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    models = kept.get("LLM_USER_PATH") or os.path.join(config, "io.datasette.llm")
+    models = settings_directory()
     if os.path.isdir(models):
         kept["LLM_USER_PATH"] = os.path.abspath(models)
     ours = [os.path.dirname(os.path.abspath(program)) for program in (sys.argv[0], sys.executable)]

@@ -6,7 +6,6 @@ there.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.atomic import replace as write_file
+from pflow.atomic import take_turn
 from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError
 from pflow.flow.flow import Flow, Step
@@ -127,8 +127,7 @@ def _locked(act: str) -> Iterator[None]:
         make_private(folder)
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(fd, fcntl.LOCK_EX)
+            take_turn(fd)
             yield
         finally:
             os.close(fd)

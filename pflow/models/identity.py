@@ -37,9 +37,8 @@ def identify(name: str | None) -> dict[str, str]:
     settings, weights = settings_directory(), data_directory("models")
     files = [os.path.join(settings, each) for each in _SETTINGS] + [*filter(None, [weights, *sys.path])]
     said = [f"{each}={os.environ.get(each, '')}" for each in _VARIABLES]
-    keys = sorted(
-        each for each in os.environ if each.endswith("_KEY") and os.environ[each]
-    )  # the default needs its own
+    # Without a name a model is asked only where its key is there.
+    keys = sorted(each for each in os.environ if each.endswith("_KEY") and os.environ[each])
 
     def find() -> Any:
         from pflow.models.choose import identity_of

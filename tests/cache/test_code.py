@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pflow.cache import memo
-from pflow.cache.code import code_digest, code_of
+from pflow.cache.code import code_of
 from pflow.cache.python_code import PythonCode
 from pflow.catalog.interfaces import PROGRAM, PYTHON, Kind
 from pflow.catalog.kinds import add_class, find_kind, forget_kinds
@@ -249,9 +249,9 @@ def test_without_a_cache_it_is_found_each_time(project, monkeypatch):
 def test_a_program_counts_by_its_bytes(tmp_path, content):
     file = tmp_path / "pflow-x"
     file.write_bytes(content)
-    before = code_digest(Kind("x", PROGRAM, str(file)))
+    before = code_of(Kind("x", PROGRAM, str(file))).digest
     file.write_bytes(content + b"\n")
-    assert None is not before != code_digest(Kind("x", PROGRAM, str(file)))
+    assert None is not before != code_of(Kind("x", PROGRAM, str(file))).digest
 
 
 def test_a_node_that_comes_with_pflow_counts_by_its_own_file():
@@ -278,7 +278,7 @@ def test_a_flow_counts_by_its_json_and_its_nodes(project, monkeypatch):
         kind = FlowCatalog().find(str(project / "f.pflow.json"))
         assert kind is not None
         assert code_of(kind).fault == ""
-        return code_digest(kind)
+        return code_of(kind).digest
 
     before = digest(flow)
     assert digest(flow.replace(",", " ,\n").replace('"type":"llm" ,\n"id":"b"', '"id":"b","type":"llm"')) == before

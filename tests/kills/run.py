@@ -59,66 +59,51 @@ class Mark{name}(Node):
         return "done" if self.params["until"] and len(shared["marked"]) > self.params["until"] else None
 '''
 
+ITEMS = ["a", "b", "a", "c", "d"]
+
+
+def _step(id: str, **more: object) -> dict[str, object]:
+    return {"id": id, "type": "mark-KIND", **more}
+
+
+def _edge(source: str, target: str, **more: str) -> dict[str, str]:
+    return {"from": source, "to": target, **more}
+
+
+def _wire(**sources: object) -> dict[str, object]:
+    """Mappings of the one read of each step."""
+    return {id: {"input_mappings": {"text": source}} for id, source in sources.items()}
+
+
 INNER = {
     "pflow": 1,
     "inputs": {"text": {"type": "any", "required": True}},
     "outputs": {"marked": "second.marked"},
-    "nodes": [{"id": "first", "type": "mark-KIND"}, {"id": "second", "type": "mark-KIND"}],
-    "mappings": {
-        "first": {"input_mappings": {"text": "text"}},
-        "second": {"input_mappings": {"text": "first.marked"}},
-    },
+    "nodes": [_step("first"), _step("second")],
+    "mappings": _wire(first="text", second="first.marked"),
 }
+"""The flow in the flows."""
 
-ITEMS = ["a", "b", "a", "c", "d"]
-
-
-def _wire(**sources: str) -> dict[str, object]:
-    return {id: {"input_mappings": {"text": source}} for id, source in sources.items()}
-
+FLOW = "./inner-KIND.pflow.json"
+BATCH = {"over": "items", "as": "item", "jobs": 2}
 
 FLOWS = {
     "batch": {
-        "nodes": [
-            {"id": "one", "type": "mark-KIND"},
-            {"id": "each", "type": "mark-KIND", "batch": {"over": "items", "as": "item", "jobs": 2}},
-            {"id": "last", "type": "mark-KIND"},
-        ],
+        "nodes": [_step("one"), _step("each", batch=BATCH), _step("last")],
         "mappings": _wire(one="seed", each="item", last="each.marked"),
     },
     "fork": {
-        "nodes": [{"id": id, "type": "mark-KIND"} for id in ("one", "left", "again", "right", "last")],
-        "edges": [
-            {"from": "one", "to": "left"},
-            {"from": "left", "to": "again"},
-            {"from": "one", "to": "right"},
-            {"from": "again", "to": "last"},
-            {"from": "right", "to": "last"},
-        ],
+        "nodes": [_step(id) for id in ("one", "left", "again", "right", "last")],
+        "edges": [_edge(*pair.split()) for pair in ("one left", "left again", "one right", "again last", "right last")],
         "mappings": _wire(one="seed", left="one.marked", again="left.marked", right="one.marked", last="again.marked"),
     },
     "loop": {
-        "nodes": [
-            {"id": "one", "type": "mark-KIND"},
-            {"id": "turn", "type": "mark-KIND", "params": {"until": 5}},
-            {"id": "last", "type": "mark-KIND"},
-        ],
-        "edges": [
-            {"from": "one", "to": "turn"},
-            {"from": "turn", "to": "turn"},
-            {"from": "turn", "to": "last", "action": "done"},
-        ],
-        "mappings": {
-            **_wire(one="seed", last="turn.marked"),
-            "turn": {"input_mappings": {"text": ["one.marked", "turn.marked"]}},
-        },
+        "nodes": [_step("one"), _step("turn", params={"until": 5}), _step("last")],
+        "edges": [_edge("one", "turn"), _edge("turn", "turn"), _edge("turn", "last", action="done")],
+        "mappings": _wire(one="seed", turn=["one.marked", "turn.marked"], last="turn.marked"),
     },
     "subflow": {
-        "nodes": [
-            {"id": "one", "type": "./inner-KIND.pflow.json"},
-            {"id": "each", "type": "./inner-KIND.pflow.json", "batch": {"over": "items", "as": "item", "jobs": 2}},
-            {"id": "last", "type": "mark-KIND"},
-        ],
+        "nodes": [_step("one", type=FLOW), _step("each", type=FLOW, batch=BATCH), _step("last")],
         "mappings": _wire(one="seed", each="item", last="each.marked"),
     },
 }

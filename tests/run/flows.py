@@ -12,10 +12,17 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine
+from pflow.run.journal.lines import JOURNAL, read_lines
+from pflow.run.journal.records import Records
 
 
 def plan_of(ir: dict[str, Any], directory: str = ".") -> WiredFlow:
     return wire(load_text(json.dumps(ir), "test", FlowCatalog(directory)).usable())
+
+
+def read_journal(directory: str) -> Records:
+    """What the journal in a run's directory says."""
+    return Records(read_lines((Path(directory) / JOURNAL).read_bytes())[0])
 
 
 def write_flow(folder: Path, name: str, ir: dict[str, Any]) -> str:

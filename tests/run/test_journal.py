@@ -15,10 +15,9 @@ from pflow.run.engine.commits import Commits
 from pflow.run.engine.context import Context, Recorder
 from pflow.run.engine.engine import Engine
 from pflow.run.journal import journal
-from pflow.run.journal.journal import read_journal
 from pflow.run.journal.records import Records
 from pflow.state_key import state_key
-from tests.run.flows import plan_of, write_flow
+from tests.run.flows import plan_of, read_journal, write_flow
 from tests.run.test_engine import flow, step
 
 SEND = '''

@@ -4,8 +4,9 @@ import pytest
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.masks import Secrets
-from pflow.run.journal.journal import Journal, read_journal
+from pflow.run.journal.journal import Journal
 from pflow.run.journal.lines import JOURNAL, line_of, read_lines
+from tests.run.flows import read_journal
 
 RECORDS = [
     {"begin": "R", "store": {}},

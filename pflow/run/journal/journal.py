@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.atomic import open_private, write_all
 from pflow.digest import keyed_digest
-from pflow.errors import CANNOT_WRITE, MISSING, PflowError
+from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.failpoint import failpoint
 from pflow.process.signals import HeldSignals
 from pflow.run.journal.compact import compacted
@@ -150,13 +150,3 @@ def unlink(path: str) -> None:
         os.unlink(path)
     except OSError:
         pass  # who removed the run's directory has removed it
-
-
-def read_journal(directory: str) -> Records:
-    """What the journal in a run's directory says. Raises PflowError: 66 where there is none, 65 where it is damaged."""
-    path = os.path.join(directory, JOURNAL)
-    try:
-        with open(path, "rb") as file:
-            return Records(read_lines(file.read())[0])
-    except OSError as error:
-        raise PflowError(f"cannot read the journal '{path}': {error.strerror}", exit=MISSING) from None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Records:
     """The state of a run that has not finished, by the paths of its visits and items (Context.visit_path).
 
-    `begin` is what it began with (journal/begin.py), with the `models` that were chosen since, each after its step and
+    `begin` is what it began with (run/begin.py), with the `models` that were chosen since, each after its step and
     param. `done` has the `end` of each that is done, `interrupted` the `start` of each that may not repeat and began,
     and about whose end nothing is known; `failed` says how others did.
     """

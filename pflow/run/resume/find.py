@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from contextlib import contextmanager
 
 from pflow import TYPE_CHECKING
-from pflow.atomic import open_private
+from pflow.atomic import open_private, take_turn
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.flow.unload import flow_to_ir
 from pflow.jsontext import encode
@@ -43,10 +42,7 @@ def alone() -> Iterator[None]:
         what = f"cannot look for an unfinished run in '{place}': {(error.strerror or str(error)).lower()}"
         raise PflowError(what, exit=CANNOT_WRITE) from None
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-    except OSError:
-        pass  # a file system without locks
-    try:
+        take_turn(fd)
         yield
     finally:
         os.close(fd)
