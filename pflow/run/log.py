@@ -14,7 +14,7 @@ from pflow.paths import describe
 from pflow.stage.document import WRITER
 from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
-from pflow.xdg import state_directory
+from pflow.xdg import make_private, state_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +81,7 @@ class RunLog:
             return None
         directory = os.path.join(place, run_id)
         try:
-            _make_directory(directory)
+            make_private(directory)
             log = cls(directory)
             log._put(FLOW, flow())
         except OSError as error:
@@ -216,14 +216,6 @@ def _remove(directory: str) -> None:
     import shutil
 
     shutil.rmtree(directory, ignore_errors=True)
-
-
-def _make_directory(directory: str) -> None:
-    before = os.umask(0o077)
-    try:
-        os.makedirs(directory)
-    finally:
-        os.umask(before)
 
 
 def _take_lock(directory: str) -> int:
