@@ -133,6 +133,12 @@ def exit_code(error: BaseException) -> int:
     return FAILED
 
 
+def no_extra(act: str, library: str, extra: str) -> PflowError:
+    """The failure of an act for which a library is missing that an extra of pflow-shell brings."""
+    hint = f"pip install 'pflow-shell[{extra}]'"
+    return PflowError(f"{act}: {library} is not installed", hint=hint, exit=BAD_CONFIG)
+
+
 def no_memory(act: str, error: BaseException, size: int = 0) -> PflowError:
     """The failure of an act that took so many bytes, where that is known, or as many as the exception says."""
     wanted = f" for {size:,} bytes" if size else f": {error}" if isinstance(error, MemoryError) and str(error) else ""

@@ -16,6 +16,11 @@ LAYERS = [
     *(
         "terminal",
         "process",
+        "tables",
+        "web",
+        "git",
+        "github",
+        "agents",
         "binding",
         "node",
         "catalog",
@@ -116,7 +121,8 @@ def test_a_layer_imports_from_those_before_it(layer):
 @pytest.mark.parametrize("node", sorted(modules_in("pflow.nodes")))
 def test_a_node_knows_nothing_of_pipes_nor_of_other_nodes(node):
     known = [each for each in ARROWS[node] if each in SOURCES and layer_of(each) >= 0]
-    allowed = ("pflow.node", "pflow.models", "pflow.process")
+    rooms = (f"pflow.{room}" for room in ("tables", "web", "git", "github", "agents"))
+    allowed = ("pflow.node", "pflow.models", "pflow.process", *rooms)
     assert not [each for each in known if not any(_is_in(each, package) for package in allowed)]
     assert not [each for each in ARROWS[node] if _is_in(each, "pflow.nodes") and each != node]
 

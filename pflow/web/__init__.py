@@ -1,0 +1,1 @@
+"""The HTTP client that nodes share: requests, limits, redirects, keys from the environment."""
