@@ -1,1 +1,1 @@
-"""Rows: read from and written to CSV, JSON lines and other forms, counted, asked by SQL; what the nodes for data share."""
+"""Rows: CSV, JSON lines and other forms, read and written, counted, asked by SQL; what the nodes for data share."""
