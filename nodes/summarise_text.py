@@ -65,14 +65,14 @@ class SummariseText(Node):
         return model_parts(self.params["model"], [], None)
 
     def prep(self, shared: Mapping[str, Any]) -> Task:
-        from pflow.models.ask import parse_options
-        from pflow.models.summary import Task
-
         text, params = shared["text"], self.params
         if not text.strip():
             raise PflowError("cannot summarise the text: it is empty", exit=MISSING)
         if params["chunk"] is not None and params["chunk"] < _LEAST:
             raise PflowError(f"cannot take --chunk={params['chunk']}: it is at least {_LEAST}", exit=USAGE)
+        from pflow.models.ask import parse_options
+        from pflow.models.summary import Task
+
         options: dict[str, Any] = parse_options(params["option"] or [])
         if params["temperature"] is not None:
             options["temperature"] = params["temperature"]

@@ -1,5 +1,7 @@
 """Texts cut into chunks where a reader would cut them."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +20,7 @@ def test_chunks_are_the_text_when_they_are_joined_and_none_is_too_long(text, siz
 def test_a_chunk_begins_with_the_end_of_the_one_before(text, size, data):
     overlap = data.draw(st.integers(1, size // 2))
     chunks = [*split_text(text, size, overlap)]
-    assert all(after.startswith(before[-overlap:]) for before, after in zip(chunks, chunks[1:], strict=False))
+    assert all(after.startswith(before[-overlap:]) for before, after in pairwise(chunks))
     assert "".join([chunks[0], *(chunk[overlap:] for chunk in chunks[1:])] if chunks else []) == text
 
 
