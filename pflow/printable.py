@@ -28,3 +28,9 @@ def _in_json(char: str) -> str:
 def encodable(text: str) -> str:
     """A text with the escape of each lone surrogate, which names of files may have."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def one_line(text: str) -> str:
+    """What somebody else said, for a message: on one line, 300 characters of it."""
+    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    return line if len(line) <= 300 else line[:300] + "…"
