@@ -27,7 +27,7 @@ class JoinText(Node):
 
     Examples:
         pflow-split-text --size=0 --by=line --strip <examples/notes.txt | pflow-join-text --separator=' / ' -r
-        pflow 'split-text --size=300 => shell "wc -w" --each => join-text --separator=""' -r <examples/notes.txt
+        printf 'a\\nb\\n' | pflow 'shell "wc -c" --each => join-text --separator=""' -r
     """
 
     version = "1.0.0"
