@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import text_of
 from pflow.node import Node, flow_safe
-from pflow.paths import kind_of
+from pflow.paths import kind_of, look_inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class JoinText(Node):
     """Join texts into one.
 
-    Of an object its values are joined, as a batch over an object leaves them. null is an empty text, anything else that
-    is no text its JSON.
+    Of an object its values are joined, as a batch over an object leaves them. A text that holds a list or an object as
+    JSON is that; any other stays as it is. null is an empty text, any other item that is no text its JSON.
 
     Interface:
     - Reads: shared["texts"]: any [pipe]  # a list of texts, or an object of them
@@ -34,8 +34,11 @@ class JoinText(Node):
 
     def prep(self, shared: Mapping[str, Any]) -> list[Any]:
         texts = shared["texts"]
+        texts = look_inside(texts) if isinstance(texts, str) else texts
         if isinstance(texts, dict | list):
             return [*texts.values()] if isinstance(texts, dict) else texts
+        if isinstance(texts, str):
+            return [texts]
         raise PflowError(f"cannot join 'texts': it is {kind_of(texts)}, and neither list nor object", exit=BAD_DATA)
 
     def exec(self, texts: list[Any]) -> str:
