@@ -9,12 +9,12 @@ from typing import Any
 from llm import Model
 
 from pflow import budget
+from pflow.chunks import chunks
 from pflow.errors import FAILED, PflowError
 from pflow.models.ask import Answer, Request, ask
 from pflow.models.choose import choose
 from pflow.models.context import characters_for
 from pflow.terminal.messages import say
-from pflow.textsplit import split_text
 from pflow.usage import Usage, usage_of
 
 WHOLE = "Summarize the text that follows."
@@ -68,7 +68,7 @@ class _Summarising:
 
     def _shorten(self, text: str) -> str:
         """The summaries of all parts of a text."""
-        parts = [*split_text(text, self.size)]
+        parts = [*chunks(text, self.size, "paragraph")]
         of_what = f"the text has {len(text):,} characters, and '{self.model.model_id}' gets {self.size:,} at once"
         say("pflow", f"{of_what}: {len(parts)} parts are summarised, and merged")
         done = self.task.done
