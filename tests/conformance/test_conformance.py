@@ -10,7 +10,7 @@ import pytest
 from pflow.catalog.registry import bundled_names
 from pflow.conformance.conduct import CHECKS, FAILED, SKIPPED, conduct
 from pflow.conformance.node import find_node
-from tests.peers.openai_server import OpenAIServer
+from tests.nodes.cases.case import Case, filled, load_cases
 from tests.tools import need
 
 HERE = Path(__file__).parent
@@ -19,6 +19,7 @@ GOOD = sorted(file for file in (HERE / "good").iterdir() if file.is_file())
 GOOD_RUN = {"runs", "noise", "header", "writes", "types", "actions", "carries", "keys"}
 """Checks that only look at the run with all that a node needs."""
 TIMEOUT = 60
+CASES = load_cases()
 
 
 def verdicts(node, given=(), checks=CHECKS):
@@ -39,9 +40,12 @@ def test_a_good_node_passes_in_any_language(node):
 
 @pytest.mark.parametrize("name", bundled_names())
 def test_every_node_of_pflow_passes(name, tmp_path, monkeypatch):
-    with OpenAIServer(tmp_path) as server:
-        monkeypatch.setenv("LLM_USER_PATH", str(server.llm_user_path))
-        assert failed(name, ["--model=echo"] if name == "llm" else []) == {}
+    case = CASES.get(name, Case(name))
+    with case.laid_out(tmp_path / "here") as variables:
+        for variable, value in variables.items():
+            monkeypatch.setenv(variable, value)
+        words = case.flags if case.words is None else case.words
+        assert failed(name, filled(words, {**variables, "here": str(tmp_path / "here")})) == {}
 
 
 def breaks(node):
