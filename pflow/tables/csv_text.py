@@ -99,8 +99,9 @@ def _ragged(text: str, form: dict[str, Any], names: list[str]) -> str:
             break
         line = reader.line_num + 1
     width = len(record)
-    where = f"nothing for column {width + 1}, '{names[width]}'" if width < len(names) else "one more has no name"
-    return f"line {line} has {width} columns, not {len(names)}: {where}"
+    if width < len(names):
+        return f"line {line}, column {width + 1} ('{names[width]}'): nothing is there"
+    return f"line {line}, column {len(names) + 1}: it has no name, the header has {len(names)} columns"
 
 
 def _place(text: str, form: dict[str, Any], error: str) -> str:

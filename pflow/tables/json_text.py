@@ -35,9 +35,11 @@ def _decode(text: str, name: str, first_line: int) -> Any:
 
 def _fault(text: str, error: ValueError) -> tuple[int, str]:
     """Where a text is wrong, in characters, and why: the scanner says no place of a number that it refuses."""
-    why = str(getattr(error, "msg", error))
     at: int | None = getattr(error, "pos", None)
-    return _refused(text) if at is None else at, why[:1].lower() + why[1:]
+    if at is None:
+        return _refused(text), str(error)
+    why = str(getattr(error, "msg", error))
+    return at, why[:1].lower() + why[1:]
 
 
 def _refused(text: str) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -15,11 +17,15 @@ TABLE = "rows"
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 _DENIED = {"load_extension"}
 _MOST_ROWS = 1_000_000
-_MOST_BYTES = 1 << 30
-"""What a query may take beside the rows."""
+_MOST_BYTES, _LONGEST = 1 << 30, 1 << 28
+"""What a query may take beside the rows, and one value of it."""
 _STEPS = 10_000
 """Instructions of SQLite between two looks at signals and time limits: a millisecond or less."""
 _SOON = 0.05
+
+
+class _Interrupted(Exception):
+    """A callback ended the query."""
 
 
 def query(rows: list[Row], sql: str) -> list[Row]:
@@ -28,8 +34,15 @@ def query(rows: list[Row], sql: str) -> list[Row]:
     base = sqlite3.connect(":memory:", isolation_level=None)
     try:
         _fill(base, rows, names)
-        _restrict(base)
+        watch = _Watch()
+        _restrict(base, watch)
         return _run(base, sql, names)
+    except _Interrupted:
+        if watch.is_over:
+            hint = f"it may take {_MOST_BYTES >> 20:,} MB beside the rows"
+            raise PflowError("cannot query: it takes too much memory", hint=hint, exit=NO_MEMORY) from None
+        time.sleep(_SOON)  # the signal comes again
+        raise KeyboardInterrupt from None
     finally:
         base.close()
         sqlite3.enable_callback_tracebacks(False)
@@ -73,14 +86,29 @@ def _value(value: Any) -> Any:
     return cell(value)
 
 
-def _restrict(base: sqlite3.Connection) -> None:
-    """Nothing but reading from here on, and so that a signal or a time limit ends a query that does not."""
+class _Watch:
+    """Called all the while a query runs: lets a signal or a time limit in, and ends one that takes too much memory."""
+
+    def __init__(self) -> None:
+        self.limit = _peak_memory() + _MOST_BYTES
+        self.is_over = False
+
+    def __call__(self) -> bool:
+        self.is_over = _peak_memory() > self.limit
+        return self.is_over
+
+
+def _peak_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _restrict(base: sqlite3.Connection, watch: _Watch) -> None:
+    """Nothing but reading from here on."""
     base.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-    used = base.execute("PRAGMA page_count").fetchone()[0] * base.execute("PRAGMA page_size").fetchone()[0]
-    base.execute(f"PRAGMA hard_heap_limit = {2 * used + _MOST_BYTES}")
+    base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
     base.set_authorizer(_authorize)
-    sqlite3.enable_callback_tracebacks(True)  # so that what is raised in a callback is told, and sent again
-    base.set_progress_handler(lambda: 0, _STEPS)
+    sqlite3.enable_callback_tracebacks(True)  # what a signal raises in a callback is told, and sent again
+    base.set_progress_handler(watch, _STEPS)
 
 
 def _authorize(action: int, one: str | None, two: str | None, base: str | None, within: str | None) -> int:
@@ -96,8 +124,6 @@ def _run(base: sqlite3.Connection, sql: str, names: list[str]) -> list[Row]:
         values = found.fetchmany(_MOST_ROWS + 1)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
         raise _failure(str(error), names) from None
-    except MemoryError:
-        raise PflowError("cannot query: it takes more than 1 GB of memory", exit=NO_MEMORY) from None
     if not columns:
         raise _failure("it is no query", names)
     twice = next((name for name in columns if columns.count(name) > 1), None)
@@ -110,11 +136,10 @@ def _run(base: sqlite3.Connection, sql: str, names: list[str]) -> list[Row]:
     return [dict(zip(columns, value, strict=True)) for value in values]
 
 
-def _failure(why: str, names: list[str]) -> PflowError:
+def _failure(why: str, names: list[str]) -> Exception:
     if why == "interrupted":
-        time.sleep(_SOON)  # the signal comes again
-        raise KeyboardInterrupt
-    if "not authorized" in why or "prohibited" in why:
+        return _Interrupted()
+    if any(word in why for word in ("authoriz", "prohibited", "too many attached")):
         return PflowError("cannot query: it may only read the rows", hint="SELECT … FROM rows", exit=DENIED)
     shown = ", ".join(names[:20]) + ", …" * (len(names) > 20)
     return PflowError(f"cannot query: {why}", hint=f"the table is rows; its columns: {shown}", exit=BAD_DATA)
