@@ -20,6 +20,7 @@ from tests.tools import need
 
 ROOT = Path(__file__).parent.parent
 QUICK_LLM = ROOT / "tests" / "peers" / "quick_llm.py"
+CLAUDE = ROOT / "tests" / "peers" / "claude"
 DOCS = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
 BLOCKS = [
     pytest.param(block, id=f"{name}-{number}")
@@ -52,7 +53,7 @@ def shell(tmp_path):
     with OpenAIServer(tmp_path / "server") as server:
         environment = {
             **os.environ,
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": f"{Path(sys.executable).parent}:{CLAUDE}:{os.environ['PATH']}",
             "HOME": str(tmp_path),
             "LLM_USER_PATH": str(server.llm_user_path),
             "NO_PROXY": "127.0.0.1",
