@@ -30,7 +30,11 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+LONGEST = 300
+"""Characters of somebody else's own words that a message shows."""
+
+
 def one_line(text: str) -> str:
-    """What somebody else said, for a message: on one line, 300 characters of it."""
+    """What somebody else said, on one line, for a message."""
     line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
-    return line if len(line) <= 300 else line[:300] + "…"
+    return line if len(line) <= LONGEST else line[:LONGEST] + "…"
