@@ -23,6 +23,8 @@ ENVIRONMENT = (
     ("PFLOW_CACHE", "off has nothing cached, whatever flags and flows say"),
     ("PFLOW_CACHE_SIZE", "how much room the cache of answers may take: 500M, 2G; 1G where it says nothing"),
     ("PFLOW_PLAN_MODEL", "the model that plans, instead of that of PFLOW_MODEL and of llm's default"),
+    ("GITHUB_TOKEN, GH_TOKEN", "the key for GitHub; without one, what gh has"),
+    ("GITHUB_API_URL", "where the interface of GitHub is, instead of https://api.github.com"),
     ("PFLOW_MODEL", "the model that plans, where no other is named; the nodes of a flow ask it too"),
     ("LLM_MODEL", "the model where PFLOW_MODEL names none, as for llm itself"),
     ("OPENAI_BASE_URL", "the server that OpenAI's models are asked at; an answer of another one is not taken for its"),
