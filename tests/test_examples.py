@@ -15,6 +15,7 @@ import pytest
 from pflow.commands._usages import usages
 from pflow.help.man import files
 from tests.manual.source import COMMANDS, examples, fits
+from tests.nodes.cases.github import github
 from tests.peers.openai_server import OpenAIServer
 from tests.tools import need
 
@@ -50,9 +51,10 @@ def shell(tmp_path):
     quick_llm = tmp_path / "quick" / "pflow-llm"
     quick_llm.write_text(f"#!{sys.executable}\n{QUICK_LLM.read_text()}")
     quick_llm.chmod(0o755)
-    with OpenAIServer(tmp_path / "server") as server:
+    with OpenAIServer(tmp_path / "server") as server, github(tmp_path) as of_github:
         environment = {
             **os.environ,
+            **of_github,
             "PATH": f"{Path(sys.executable).parent}:{CLAUDE}:{os.environ['PATH']}",
             "HOME": str(tmp_path),
             "LLM_USER_PATH": str(server.llm_user_path),
