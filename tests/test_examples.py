@@ -15,11 +15,13 @@ import pytest
 from pflow.commands._usages import usages
 from pflow.help.man import files
 from tests.manual.source import COMMANDS, examples, fits
+from tests.nodes.cases.github import github
 from tests.peers.openai_server import OpenAIServer
 from tests.tools import need
 
 ROOT = Path(__file__).parent.parent
 QUICK_LLM = ROOT / "tests" / "peers" / "quick_llm.py"
+CLAUDE = ROOT / "tests" / "peers" / "claude"
 DOCS = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
 BLOCKS = [
     pytest.param(block, id=f"{name}-{number}")
@@ -49,10 +51,11 @@ def shell(tmp_path):
     quick_llm = tmp_path / "quick" / "pflow-llm"
     quick_llm.write_text(f"#!{sys.executable}\n{QUICK_LLM.read_text()}")
     quick_llm.chmod(0o755)
-    with OpenAIServer(tmp_path / "server") as server:
+    with OpenAIServer(tmp_path / "server") as server, github(tmp_path) as of_github:
         environment = {
             **os.environ,
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            **of_github,
+            "PATH": f"{Path(sys.executable).parent}:{CLAUDE}:{os.environ['PATH']}",
             "HOME": str(tmp_path),
             "LLM_USER_PATH": str(server.llm_user_path),
             "NO_PROXY": "127.0.0.1",
@@ -171,6 +174,12 @@ def test_readme_is_short():
 
 
 PAGE_PRINTED = {
+    "pflow-analyze.1": ["| price | float | 12 |", "| Lyon | 348.8 |", "91.15"],
+    "pflow-clean-data.1": ['"duplicates":1'],
+    "pflow-custom-analysis.1": ["Oslo | 588.75"],
+    "pflow-load-csv.1": ["ash, planed", "\n3\n", '[{"name":"Ada","age":"36"}]'],
+    "pflow-load-json.1": ["words\n[1,2]\n"],
+    "pflow-save-results.1": ['"results": "12 rows, 7 columns'],
     "pflow.1": ["Oak, ash and elm.", "317\\n", "Usage: pflow-llm"],
     "pflow-catch.1": ["nothing to read"],
     "pflow-check.1": ["report.pflow.json: 4 steps", "words.pflow.json", "pipe: 2 steps"],
