@@ -41,9 +41,8 @@ class SummariseText(Node):
     - Repeats: yes
 
     Examples:
-        cat examples/notes.txt | pflow-summarise-text
-        pflow-read-file examples/notes.txt | pflow-summarise-text --style='one sentence' -r
-        cat examples/notes.txt | pflow-summarise-text --temperature=0.9 --chunk=20000 --retries=2 -r
+        cat examples/notes.txt | pflow-summarise-text --style='one sentence' -r
+        pflow-read-file examples/notes.txt | pflow-summarise-text --temperature=0.9 --chunk=20000 --retries=2 -r
     """
 
     version = "2.1.0"  # that of the papers' flows

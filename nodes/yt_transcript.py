@@ -36,7 +36,7 @@ class YtTranscript(Node):
     Examples:
         pflow-yt-transcript https://www.youtube.com/watch?v=jNQXAC9IVRw
         pflow-yt-transcript jNQXAC9IVRw --language=de,en | pflow-summarise-text --style='one sentence'
-        pflow run 'yt-transcript --each=urls --delay=2 => write-file transcripts.json' --urls:='["jNQXAC9IVRw"]'
+        printf 'jNQXAC9IVRw\n' | pflow 'yt-transcript --each --delay=2 => write-file transcripts.json' -q
     """
 
     version = "1.0.0"

@@ -120,11 +120,8 @@ def _session(proxy: str | None) -> Any:
     import requests
 
     session: Any = requests.Session()
-    session.request = partial(session.request, timeout=MAX_SILENCE)
-    if proxy:
-        session.trust_env = False  # it would take the environment's proxy first
-        session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or True
-        session.proxies = {"http": proxy, "https": proxy}
+    proxies = {"http": proxy, "https": proxy} if proxy else None  # the session's own come last
+    session.request = partial(session.request, timeout=MAX_SILENCE, proxies=proxies)
     return session
 
 
