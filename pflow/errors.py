@@ -107,6 +107,22 @@ class PflowError(Exception):
         return about
 
 
+def retry_after(said: str) -> float | None:
+    """The seconds to wait that a Retry-After header names, by a number or a date."""
+    import time
+    from email.utils import mktime_tz, parsedate_tz
+
+    try:
+        seconds = float(said or "nan")
+    except ValueError:
+        try:
+            date = parsedate_tz(said)
+            seconds = mktime_tz(date) - time.time() if date else float("nan")
+        except (ValueError, OverflowError):  # a day or a year that no calendar has
+            return None
+    return max(seconds, 0.0) if abs(seconds) < float("inf") else None
+
+
 def names_meant(hint: str) -> list[str]:
     """The names that a hint proposes, `did you mean a, b or c?`, the nearest first; none where it proposes none."""
     names, ended, _ = f"{hint.partition('did you mean ')[2]} ".partition("?")

@@ -28,3 +28,13 @@ def _in_json(char: str) -> str:
 def encodable(text: str) -> str:
     """A text with the escape of each lone surrogate, which names of files may have."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+LONGEST = 300
+"""Characters of somebody else's own words that a message shows."""
+
+
+def one_line(text: str) -> str:
+    """What somebody else said, on one line, for a message."""
+    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    return line if len(line) <= LONGEST else line[:LONGEST] + "…"

@@ -16,10 +16,11 @@ from pflow.jsontext import decode
 from pflow.models import log
 from pflow.models.attach import attach
 from pflow.models.choose import check_key
-from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, one_line, watch
+from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, watch
 from pflow.models.prices import cost_of, is_priced, no_price, no_tokens
 from pflow.models.schema import ask_for, is_bare, load_schema, read_answer
 from pflow.models.settings import default_options
+from pflow.printable import one_line
 from pflow.terminal.messages import say
 from pflow.usage import Usage
 

@@ -39,7 +39,8 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     """
     import llm
 
-    from pflow.models.errors import explain, one_line
+    from pflow.models.errors import explain
+    from pflow.printable import one_line
 
     try:
         model = llm.get_embedding_model(name)  # type: ignore[no-untyped-call]

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from copy import copy
-from email.utils import mktime_tz, parsedate_tz
 from operator import attrgetter
 from typing import Any
 
 from llm import Model, NeedsKeyException
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
+from pflow.errors import (
+    BAD_CONFIG,
+    BAD_DATA,
+    DENIED,
+    FAILED,
+    MISSING,
+    TRY_AGAIN,
+    UNAVAILABLE,
+    USAGE,
+    PflowError,
+    retry_after,
+)
 from pflow.masks import Secrets
+from pflow.printable import one_line
 
 COMPLETE, CUT, LIMIT, FILTERED, BROKEN = "complete", "cut", "limit", "filtered", "broken"
 
@@ -128,9 +138,6 @@ def _note(said: Any, ending: Ending) -> None:
         ending.usage = usage.model_dump()
 
 
-LONGEST = 300
-"""Characters of a provider's own words that are shown."""
-
 _BY_STATUS = {
     **dict.fromkeys((400, 413, 422), BAD_DATA),
     **dict.fromkeys((401, 402, 403), DENIED),
@@ -224,11 +231,6 @@ def _words(error: Any) -> str:
     return one_line(said if isinstance(said, str) and said else str(error) or type(error).__name__)
 
 
-def one_line(text: str) -> str:
-    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
-    return line if len(line) <= LONGEST else line[:LONGEST] + "…"
-
-
 def hide_keys(text: str, model: Model) -> str:
     """`text` without any key that this model could have sent."""
     secrets = Secrets()
@@ -253,12 +255,5 @@ def _secrets(model: Any) -> set[str]:
 
 
 def _retry_after(error: Any) -> float | None:
-    """Seconds to wait, from a Retry-After header: a number, or a date."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    said = headers.get("retry-after") or "nan"
-    try:
-        seconds = float(said)
-    except ValueError:
-        date = parsedate_tz(said)
-        seconds = mktime_tz(date) - time.time() if date else float("nan")
-    return max(seconds, 0.0) if abs(seconds) < float("inf") else None
+    return retry_after(headers.get("retry-after") or "")

@@ -20,7 +20,7 @@ from referencing.jsonschema import EMPTY_REGISTRY
 
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
 from pflow.jsontext import WHITESPACE, encode, scan
-from pflow.models.errors import one_line
+from pflow.printable import one_line
 from pflow.root import hold_below_root
 from pflow.types import names_schema_file
 

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
-from pflow.models.errors import LONGEST, explain, hide_keys, no_key, one_line
+from pflow.models.errors import explain, hide_keys, no_key
+from pflow.printable import LONGEST, one_line
 
 
 def model(key=None, *, headers=None, api_base=None, needs_key="peer", variable=None):

@@ -8,13 +8,10 @@ The program stops with the process that started it, when its stdin is a pipe tha
 from __future__ import annotations
 
 import json
-import os
 import select
 import socket
-import stat
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,8 +19,12 @@ from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.peers.lifetime import serve_until_left
+
 KEY = "sk-peer-0123456789abcdef"
-LONGEST_LIFE = 600
 REPLY = "Oak, ash and elm."
 
 
@@ -438,28 +439,9 @@ class OpenAIServer:
 
 
 def main(directory: Path) -> None:
-    """Serve until the parent is gone, a piped stdin closes, or LONGEST_LIFE is over."""
-    parent, ends = os.getppid(), time.monotonic() + LONGEST_LIFE
     directory.mkdir(parents=True, exist_ok=True)
     with OpenAIServer(directory) as server:
-        temporary = directory / ".port"
-        temporary.write_text(f"{server.port}\n")
-        temporary.rename(directory / "port")
-        while os.getppid() == parent and time.monotonic() < ends and not _stdin_closed():
-            continue
-
-
-def _stdin_closed() -> bool:
-    """Whether a piped stdin has come to its end; waits a moment. A shell gives its background jobs /dev/null."""
-    try:
-        mode = os.fstat(0).st_mode
-    except OSError:
-        mode = 0
-    if not stat.S_ISFIFO(mode) and not stat.S_ISSOCK(mode):
-        time.sleep(0.1)
-        return False
-    readable, _, _ = select.select([0], [], [], 0.1)
-    return bool(readable) and not os.read(0, 1024)
+        serve_until_left(directory, server.port)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,54 @@
+"""Answers whose status is a failure, in the server's words and with an exit code."""
+
+from collections.abc import Collection
+from typing import Any
+
+from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, PflowError, retry_after
+from pflow.jsontext import decode
+from pflow.masks import masked
+from pflow.printable import one_line
+from pflow.web.address import show
+from pflow.web.client import Answer
+from pflow.web.failures import HINTS
+
+_BY_STATUS = {
+    **dict.fromkeys((401, 403, 407, 451), DENIED),
+    **dict.fromkeys((404, 410), MISSING),
+    **dict.fromkeys((408, 423, 425, 429), TRY_AGAIN),
+}
+_BY_CLASS = {4: BAD_DATA, 5: TRY_AGAIN}
+
+
+def check(answer: Answer, secrets: Collection[str] = ()) -> Answer:
+    """The answer, where its status is no failure. Raises PflowError with the server's own words."""
+    status = answer.status
+    if status < 400:
+        return answer
+    exit = _BY_STATUS.get(status, _BY_CLASS.get(status // 100, FAILED))
+    said = ": ".join(filter(None, (f"{status} {answer.reason}".strip(), _words_of(answer))))
+    error = PflowError(
+        f"cannot {answer.method} '{show(answer.url)}': {said}",
+        hint=HINTS.get(exit, ""),
+        exit=exit,
+        retry_after=retry_after(answer.headers.get("retry-after", "")) if exit == TRY_AGAIN else None,
+        is_permanent=exit != TRY_AGAIN,
+    )
+    raise masked(error, *secrets)
+
+
+def _words_of(answer: Answer) -> str:
+    """What the body says of the failure, on one line: its message where it is JSON, else a plain text."""
+    text = answer.body[:100_000].decode(errors="replace")
+    if "json" in answer.headers.get("content-type", ""):
+        try:
+            return one_line(_message(decode(answer.body)))
+        except PflowError:
+            return ""
+    return one_line(text) if answer.headers.get("content-type", "").startswith("text/plain") else ""
+
+
+def _message(said: Any) -> str:
+    for name in ("message", "error_description", "detail", "error", "title"):
+        if isinstance(said, dict) and said.get(name):
+            return _message(said[name])
+    return said if isinstance(said, str) else ""
