@@ -25,13 +25,14 @@ def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
             path = next(fields)
             origin = path if letters[0] in "RC" and not is_merged else None
             path = path if origin is None else next(fields)
-            found[path] = _change(path, origin, "U" if is_merged else letters[0])
+            letter = "U" if is_merged else letters[0]
+            found.setdefault(path, _change(path, origin, letter))  # a conflict comes first, then one side of it
         elif field:
             added, deleted, path = field.split(b"\t", 2)
             if not path:
                 next(fields)
                 path = next(fields)
-            found[path] |= _lines(added, deleted)
+            found[path] |= {} if found[path]["change"] == "conflicted" else _lines(added, deleted)
     return list(found.values())
 
 

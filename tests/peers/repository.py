@@ -43,7 +43,7 @@ def make_repository(folder: Path, **files: str) -> Path:
 def add_remote(folder: Path) -> Path:
     """A bare repository beside it, its remote origin, to which main belongs and is pushed."""
     remote = folder.with_name(f"{folder.name}-origin.git")
-    git(folder, "init", "--quiet", "--bare", "--template=", str(remote))
+    git(folder, "init", "--quiet", "--bare", "--initial-branch=main", "--template=", str(remote))
     git(folder, "remote", "add", "origin", str(remote))
     git(folder, "push", "--quiet", "--set-upstream", "origin", "main")
     return remote

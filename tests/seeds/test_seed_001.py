@@ -83,7 +83,7 @@ def test_the_chain_of_templates_runs_as_it_is_printed(place):
     assert "nothing writes '$commit_message'" in ran.err
     assert git(place.directory, "log", "-1", "--format=%B").rstrip() == message
     reads = {step["node"]: step["reads"] for step in place.trace()["execution_trace"]}
-    assert (reads["llm"], reads["git-commit"]) == ({"prompt": ["code_report"]}, {"message": ["response"]})
+    assert (reads["llm"], reads["git-commit"]["message"]) == ({"prompt": ["code_report"]}, ["response"])
 
 
 def test_a_template_of_several_lines_is_filled_from_the_store(place):
