@@ -15,12 +15,14 @@ import pytest
 from pflow.commands._usages import usages
 from pflow.help.man import files
 from tests.manual.source import COMMANDS, examples, fits
+from tests.nodes.cases.github import github
 from tests.peers.openai_server import OpenAIServer
 from tests.peers.repository import IDENTITY, add_remote, git, make_repository
 from tests.tools import need
 
 ROOT = Path(__file__).parent.parent
 QUICK_LLM = ROOT / "tests" / "peers" / "quick_llm.py"
+CLAUDE = ROOT / "tests" / "peers" / "claude"
 DOCS = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
 BLOCKS = [
     pytest.param(block, id=f"{name}-{number}")
@@ -50,11 +52,12 @@ def shell(tmp_path):
     quick_llm = tmp_path / "quick" / "pflow-llm"
     quick_llm.write_text(f"#!{sys.executable}\n{QUICK_LLM.read_text()}")
     quick_llm.chmod(0o755)
-    with OpenAIServer(tmp_path / "server") as server:
+    with OpenAIServer(tmp_path / "server") as server, github(tmp_path) as of_github:
         environment = {
             **os.environ,
+            **of_github,
             **IDENTITY,
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": f"{Path(sys.executable).parent}:{CLAUDE}:{os.environ['PATH']}",
             "HOME": str(tmp_path),
             "LLM_USER_PATH": str(server.llm_user_path),
             "NO_PROXY": "127.0.0.1",
