@@ -176,6 +176,12 @@ def test_readme_is_short():
 
 
 PAGE_PRINTED = {
+    "pflow-analyze.1": ["| price | float | 12 |", "| Lyon | 348.8 |", "91.15"],
+    "pflow-clean-data.1": ['"duplicates":1'],
+    "pflow-custom-analysis.1": ["Oslo | 588.75"],
+    "pflow-load-csv.1": ["ash, planed", "\n3\n", '[{"name":"Ada","age":"36"}]'],
+    "pflow-load-json.1": ["words\n[1,2]\n"],
+    "pflow-save-results.1": ['"results": "12 rows, 7 columns'],
     "pflow.1": ["Oak, ash and elm.", "317\\n", "Usage: pflow-llm"],
     "pflow-catch.1": ["nothing to read"],
     "pflow-check.1": ["report.pflow.json: 4 steps", "words.pflow.json", "pipe: 2 steps"],
