@@ -17,6 +17,7 @@ from pflow.help.man import files
 from tests.manual.source import COMMANDS, examples, fits
 from tests.nodes.cases.github import github
 from tests.peers.openai_server import OpenAIServer
+from tests.peers.repository import IDENTITY, add_remote, git, make_repository
 from tests.peers.youtube import YouTube
 from tests.tools import need
 
@@ -57,6 +58,7 @@ def shell(tmp_path):
             **os.environ,
             **of_github,
             **tube.environment,
+            **IDENTITY,
             "PATH": f"{Path(sys.executable).parent}:{CLAUDE}:{os.environ['PATH']}",
             "HOME": str(tmp_path),
             "LLM_USER_PATH": str(server.llm_user_path),
@@ -189,6 +191,10 @@ PAGE_PRINTED = {
     "pflow-export.1": ["flowchart"],
     "pflow-find.1": ["sum-up"],
     "pflow-get.1": ["a\nAda\n"],
+    "pflow-git-commit.1": ["Mend the notes"],
+    "pflow-git-diff.1": ["+less", "examples/notes.txt | modified, +1 -"],
+    "pflow-git-log.1": ["Begin"],
+    "pflow-git-status.1": ["unstaged: modified examples/notes.txt", "main\n"],
     "pflow-list.1": ["summary  Sum up the notes", '"name":"summary"'],
     "pflow-list-files.1": ["examples/notes.txt"],
     "pflow-nodes.1": ["write-file"],
@@ -208,11 +214,19 @@ PAGE_PRINTED = {
 """What the examples of a page print at least; those of pages that are written by hand have it beside them."""
 
 
-@pytest.mark.parametrize(
-    "name", sorted(PAGES.keys() - {"pflow-summarize-text.1"})
-)  # the same as pflow-summarise-text.1
-def test_what_a_man_page_shows_works(shell, name):
+def work_in_a_repository(folder):
+    """Make a directory a repository, with a remote, two commits and a change."""
+    make_repository(folder)
+    add_remote(folder)
+    git(folder, "commit", "--quiet", "--allow-empty", "--message=Go on")
+    (folder / "examples" / "notes.txt").write_text("less\n")
+
+
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"pflow-summarize-text.1"}))  # that of another name
+def test_what_a_man_page_shows_works(shell, tmp_path, name):
     shown = examples(PAGES[name])
+    if name.startswith("pflow-git-"):
+        work_in_a_repository(tmp_path)
     for number, (kind, text) in enumerate(shown):
         if kind != COMMANDS:
             continue
