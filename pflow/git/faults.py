@@ -51,6 +51,7 @@ _FAULTS = (
 
 _TRANSIENT = (TRY_AGAIN, UNAVAILABLE)
 _ADVICE = ("hint:", "usage:", "Please ", "Aborting", "To add an exception", "Another git process", "***", "remote:")
+_NOTHING = "error: failed to push some refs"  # which tells nothing of why
 _LONGEST = 300
 
 
@@ -64,7 +65,7 @@ def fault(act: str, code: int, said: str) -> PflowError:
 
 def _reason(said: str) -> str:
     """What it gives as its reason, on one line: from its first error on, else all, as far as that is no advice."""
-    lines = [line.strip() for line in without_logins(said).splitlines() if line.strip()]
+    lines = [line.strip() for line in without_logins(said).splitlines() if line.strip() and _NOTHING not in line]
     first = next((n for n, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))), 0)
     told = lines[first:] if first or (lines and lines[0][:5] in ("fatal", "error")) else lines[-3:]
     end = next((n for n, line in enumerate(told) if n and line.startswith(_ADVICE)), len(told))
