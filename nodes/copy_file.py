@@ -33,7 +33,7 @@ class CopyFile(Node):
     Examples:
         pflow-copy-file examples/notes.txt notes.bak
         pflow-copy-file --path=examples/notes.txt --destination=old/ --no-overwrite
-        pflow 'list-files "examples/notes/*" => copy-file --each --as=note --destination="out/$note_stem.md"'
+        pflow 'list-files "examples/*.txt" => copy-file --each --destination=old/'
     """
 
     version = "1.0.0"

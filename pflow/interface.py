@@ -17,6 +17,13 @@ UNLESS = "unless "
 """Before the name of a param, in what is said of whether a node repeats."""
 
 
+COMMANDS = ("command", "allowed_tools", "expect")
+"""What says which commands a node would run."""
+
+LIMITS = ("model", "max_budget")
+"""What says whom it would ask, and for how much."""
+
+
 class Item:
     """One read, write or param: its name, type, default (UNDECLARED without one), marks and what it is.
 
@@ -53,7 +60,7 @@ class Item:
     @property
     def is_telling(self) -> bool:
         """Whether its value says what a node would touch."""
-        return (self.type.is_path or self.name == "command") and "secret" not in self.marks
+        return (self.type.is_path or self.name in (*COMMANDS, *LIMITS)) and "secret" not in self.marks
 
     @property
     def flag(self) -> str:
