@@ -10,6 +10,7 @@ import pytest
 from pflow.catalog.registry import bundled_names
 from pflow.conformance.conduct import CHECKS, FAILED, SKIPPED, conduct
 from pflow.conformance.node import find_node
+from tests.conformance.forks import fork_runs
 from tests.nodes.cases.case import Case, filled, load_cases
 from tests.tools import need
 
@@ -44,6 +45,7 @@ def test_every_node_of_pflow_passes(name, tmp_path, monkeypatch):
     with case.laid_out(tmp_path / "here") as variables:
         for variable, value in variables.items():
             monkeypatch.setenv(variable, value)
+        fork_runs(monkeypatch, find_node(name))
         words = case.flags if case.words is None else case.words
         assert failed(name, filled(words, {**variables, "here": str(tmp_path / "here")})) == {}
 

@@ -57,7 +57,9 @@ def test_a_page_names_only_pages_that_there_are(page):
 @pytest.mark.parametrize("each", [each for each in usages() if each.is_node], ids=lambda each: each.name)
 def test_a_node_s_page_has_its_groups(each):
     there = sections(rendered(PAGES[f"{each.name}.1"]))
-    assert {"DATA", "PARAMS", "COMMON", "ACTIONS", "EFFECTS", "ENVIRONMENT"} <= set(there)
+    has_params = "- Params:" in (ROOT / "nodes" / f"{each.name[6:].replace('-', '_')}.py").read_text()
+    assert {"DATA", "COMMON", "ACTIONS", "EFFECTS", "ENVIRONMENT"} <= set(there)
+    assert ("PARAMS" in there) == has_params
 
 
 def test_a_variable_of_a_param_stands_in_environment():

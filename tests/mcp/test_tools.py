@@ -10,8 +10,9 @@ from mcp import ClientSession
 from mcp.client.stdio import stdio_client
 from mcp.shared.tool_name_validation import validate_tool_name
 
-from pflow.catalog.registry import bundled_names
+from pflow.catalog.registry import bundled_names, load_bundled
 from pflow.mcp.schema import schema_of
+from pflow.node import declared_interface
 from pflow.types import parse_type
 from tests.mcp.talking import COUNT, NAP, PATIENCE, call, call_all, furnished, listed, one_step, until, words
 from tests.peers.openai_server import OpenAIServer
@@ -117,7 +118,11 @@ def test_effects_are_annotations(tools):
 
 def test_read_only_offers_what_changes_nothing(home):
     tools = listed(home, "--read-only")
-    assert {*OWN, "list-files", "read-file", "look", "rate"} - {"pflow_plan"} == tools.keys()  # that asks a model
+    harmless = {
+        name for name in bundled_names() if set(declared_interface(load_bundled(name)).effects) <= {"reads files"}
+    }
+    assert harmless > {"list-files", "read-file"}
+    assert {*OWN, *harmless, "look", "rate"} - {"pflow_plan"} == tools.keys()  # that asks a model
     assert all(tool.annotations.read_only_hint for tool in tools.values())
 
 

@@ -40,6 +40,7 @@ class Repository:
         self.issues: dict[int, Row] = {}
         self.comments: dict[int, list[Row]] = {}
         self.branches = {"main", "fix"}
+        self.takes_twins = False  # a second pull request for a branch
         self.diff = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n"
 
     def add_issue(self, title: str, body: str | None = "", *, labels: tuple[str, ...] = (), **more: Any) -> Row:
@@ -118,7 +119,8 @@ class Call(BaseHTTPRequestHandler):
         self.query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         self.body: Row = json.loads(data or b"{}")
         github = self.server.github
-        fault = github.record(method, parts.path, self.query, self.body, dict(self.headers))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        fault = github.record(method, parts.path, self.query, self.body, headers)
         try:
             if fault and not fault.is_late:
                 fault.act(self)
@@ -247,7 +249,8 @@ def create_pull(call: Call, name: str) -> tuple[int, Any]:
             422, "Validation Failed", errors=[{"resource": "PullRequest", "field": "head", "code": "invalid"}]
         )
     label = body["head"] if ":" in body["head"] else f"{name.partition('/')[0]}:{body['head']}"
-    if any(row.get("head", {}).get("label") == label for row in repository.issues.values()):
+    heads = {row["head"]["label"] for row in repository.issues.values() if "head" in row}
+    if label in heads and not repository.takes_twins:
         raise Refused(422, "Validation Failed", errors=[{"message": f"A pull request already exists for {label}."}])
     ends = {"head": body["head"], "base": body["base"]}
     return 201, repository.add_pull(body["title"], body.get("body"), draft=body.get("draft", False), **ends)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from pflow.catalog.kinds import find_kind, forget_kinds
+from pflow.catalog.registry import bundled_names
 from pflow.plan.building_blocks import ROOM, building_blocks, interface_text
 
 NODE = '''from pflow import Node
@@ -111,7 +112,7 @@ def test_no_secret_is_told(home, monkeypatch):
 def test_a_library_that_cannot_be_read_is_said_and_left_out(home, capfd):
     (home / "pflow").write_text("a file")
 
-    assert building_blocks("anything").types == ["list-files", "llm", "read-file", "shell", "write-file"]
+    assert building_blocks("anything").types == bundled_names()
     assert capfd.readouterr().err.count("cannot list the saved flows") == 1
 
 
@@ -124,7 +125,7 @@ def test_what_is_broken_is_left_out(home):
 
     types = building_blocks("anything").types
 
-    assert types == ["list-files", "llm", "read-file", "shell", "write-file", "fine", "flow:sound"]
+    assert types == [*bundled_names(), "fine", "flow:sound"]
 
 
 def test_of_many_nodes_the_bundled_and_those_that_matter_are_told(home):

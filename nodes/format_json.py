@@ -1,0 +1,58 @@
+"""The format-json node: a value as JSON text."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import USAGE, PflowError
+from pflow.node import Node, flow_safe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+@flow_safe
+class FormatJson(Node):
+    """Write a value as JSON text, which ends with a newline.
+
+    A text that begins with a brace or a bracket is taken as JSON, and is an error (65) where it is none; any other is
+    a JSON string.
+
+    Interface:
+    - Reads: shared["data"]: any [pipe]  # the value
+    - Writes: shared["text"]: str [pipe]  # it as JSON
+    - Params: indent: int = 2  # blanks for each level; 0 puts all on one line
+    - Params: sort: bool = false  # the members of objects in the order of their keys
+    - Params: lines: bool = false  # each item of a list on a line of its own: JSON lines
+
+    Examples:
+        echo '{"name": "Ada", "born": 1815}' | pflow-format-json -r
+        pflow-list-files 'examples/*.txt' | pflow-format-json --indent=0 -r
+        echo '[{"n": 1}, {"n": 2}]' | pflow-format-json --lines | pflow-write-file rows.jsonl -q
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> Any:
+        if not 0 <= self.params["indent"] <= 16:
+            raise PflowError(f"cannot indent by {self.params['indent']} blanks", hint="0 to 16 will do", exit=USAGE)
+        return shared["data"]
+
+    def exec(self, data: Any) -> str:
+        import json
+
+        from pflow.json_input import parse_text
+        from pflow.jsontext import plain, write_bytes
+
+        if isinstance(data, str) and data.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+            data = parse_text(data)
+        rows = data if self.params["lines"] and isinstance(data, list) else [data]
+        indent = None if self.params["lines"] else self.params["indent"] or None
+        separators = (",", ": ") if indent else (",", ":")
+        writer = json.JSONEncoder(
+            ensure_ascii=False, indent=indent, separators=separators, sort_keys=self.params["sort"], default=write_bytes
+        )
+        return "".join([writer.encode(row) + "\n" for row in plain(rows)])
+
+    def post(self, shared: MutableMapping[str, Any], data: Any, text: str) -> None:
+        shared["text"] = text

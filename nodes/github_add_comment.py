@@ -1,0 +1,60 @@
+"""The github-add-comment node: a comment on an issue or a pull request on GitHub."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import MISSING, PflowError
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+class GithubAddComment(Node):
+    """Comment on an issue or a pull request of GitHub.
+
+    Repository and issue are those of the store where no flag names them: what comes after github-get-issue answers that
+    issue. A run that is resumed, or tries again, comments once: each comment has a mark of its step, which GitHub does
+    not show, and it is looked for among those of the last 30 days. A key is needed, found as for github-get-issue.
+
+    Interface:
+    - Reads: shared["body"]: str [pipe]  # the comment
+    - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin here
+    - Reads: shared["issue_number"]: int [flag issue]  # the number of the issue or pull request
+    - Writes: shared["comment_url"]: str [pipe]  # where it stands
+    - Effects: network
+    - Repeats: yes
+
+    Examples:
+        echo 'Thank you!' | pflow-github-add-comment --repo=owner/repo --issue=1 -r
+        pflow run 'github-get-issue 1 --repo=owner/repo => llm Fix => github-add-comment'
+    """
+
+    version = "1.0.0"
+
+    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+        from pflow.github.once import never_cached
+
+        raise never_cached("a comment")
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, int, str]:
+        from pflow.github.repository import resolve
+
+        repo, number, body = resolve(shared.get("repo")), int(shared["issue_number"]), shared["body"]
+        if not body.strip():
+            raise PflowError(f"cannot comment on '{repo}#{number}': the comment is empty", exit=MISSING)
+        return repo, number, body
+
+    def exec(self, prepared: tuple[str, int, str]) -> str:
+        from pflow.github.client import Client
+        from pflow.github.once import earliest, make_once
+
+        repo, number, body = prepared
+        github = Client(f"cannot comment on '{repo}#{number}'", "there is no such issue")
+        path = f"/repos/{repo}/issues/{number}/comments"
+        there = github.rows(path, {"since": earliest()})
+        return str(make_once(github, path, {"body": body}, self.step_key, there)["html_url"])
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, url: str) -> None:
+        shared["comment_url"] = url

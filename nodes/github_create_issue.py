@@ -1,0 +1,62 @@
+"""The github-create-issue node: a new issue on GitHub."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import MISSING, PflowError
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+class GithubCreateIssue(Node):
+    """Create an issue on GitHub.
+
+    A run that is resumed, or tries again, creates one: it has a mark of its step, which GitHub does not show, and is
+    looked for among the issues of the last 30 days. A key is needed, found as for github-get-issue.
+
+    Interface:
+    - Reads: shared["title"]: str [word]  # its title
+    - Reads: shared["body"]: str = "" [pipe]  # what it says
+    - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin here
+    - Writes: shared["issue_url"]: str [pipe]  # where it is
+    - Writes: shared["issue_number"]: int  # its number
+    - Params: labels: list[str] = [] [flag label]  # its labels
+    - Effects: network
+    - Repeats: yes
+
+    Examples:
+        echo 'It hangs.' | pflow-github-create-issue 'A hang' --repo=owner/repo --label=bug -r
+        pflow-github-create-issue --title='A hang' --body='It hangs.' --repo=owner/repo | pflow-get issue_number
+    """
+
+    version = "1.0.0"
+
+    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+        from pflow.github.once import never_cached
+
+        raise never_cached("a new issue")
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        from pflow.github.repository import resolve
+
+        repo, title = resolve(shared.get("repo")), shared["title"].strip()
+        if not title:
+            raise PflowError(f"cannot create an issue in '{repo}': the title is empty", exit=MISSING)
+        labels = {"labels": self.params["labels"]} if self.params["labels"] else {}
+        return repo, {"title": title, "body": shared.get("body") or "", **labels}
+
+    def exec(self, prepared: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+        from pflow.github.client import Client
+        from pflow.github.once import make_once, not_too_old
+
+        repo, content = prepared
+        github = Client(f"cannot create an issue in '{repo}'", "there is no such repository")
+        path = f"/repos/{repo}/issues"
+        query = {"state": "all", "sort": "created", "direction": "desc"}
+        return make_once(github, path, content, self.step_key, not_too_old(github.rows(path, query)))
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, issue: dict[str, Any]) -> None:
+        shared["issue_url"], shared["issue_number"] = issue["html_url"], issue["number"]

@@ -1,0 +1,64 @@
+"""The github-create-pr node: a new pull request on GitHub."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import MISSING, PflowError
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+class GithubCreatePr(Node):
+    """Create a pull request on GitHub, for a branch that is there: git-push puts it there.
+
+    A run that is resumed, or tries again, creates one: it has a mark of its step, which GitHub does not show. A key is
+    needed, found as for github-get-issue.
+
+    Interface:
+    - Reads: shared["title"]: str [word]  # its title
+    - Reads: shared["body"]: str = "" [pipe]  # what it says
+    - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin here
+    - Writes: shared["pr_url"]: str [pipe]  # where it is
+    - Writes: shared["pr_number"]: int  # its number
+    - Params: head: str = null  # the branch with the changes, or OWNER:BRANCH; without it, the one here
+    - Params: base: str = null  # the branch to change; without it, the default one of the repository
+    - Params: draft: bool = false  # make it a draft
+    - Effects: network
+    - Repeats: yes
+
+    Examples:
+        echo 'It hangs no more.' | pflow-github-create-pr 'Mend the hang' --head=fix --repo=owner/repo -r
+    """
+
+    version = "1.0.0"
+
+    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+        from pflow.github.once import never_cached
+
+        raise never_cached("a new pull request")
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        from pflow.github.repository import current_branch, resolve
+
+        repo, title, head = resolve(shared.get("repo")), shared["title"].strip(), self.params["head"]
+        if not title:
+            raise PflowError(f"cannot create a pull request in '{repo}': the title is empty", exit=MISSING)
+        content = {"title": title, "body": shared.get("body") or "", "head": head or current_branch()}
+        return repo, content | ({"draft": True} if self.params["draft"] else {})
+
+    def exec(self, prepared: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+        from pflow.github.client import Client
+        from pflow.github.once import make_once
+
+        repo, content = prepared
+        github = Client(f"cannot create a pull request in '{repo}'", "there is no such repository")
+        head, base = content["head"], self.params["base"] or github.get(f"/repos/{repo}")["default_branch"]
+        label = head if ":" in head else f"{repo.partition('/')[0]}:{head}"
+        there = github.rows(f"/repos/{repo}/pulls", {"state": "all", "head": label})
+        return make_once(github, f"/repos/{repo}/pulls", {**content, "base": base}, self.step_key, there)
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, made: dict[str, Any]) -> None:
+        shared["pr_url"], shared["pr_number"] = made["html_url"], made["number"]

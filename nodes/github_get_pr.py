@@ -1,0 +1,62 @@
+"""The github-get-pr node: a pull request of a repository on GitHub."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+class GithubGetPr(Node):
+    """Get a pull request of GitHub, with the files that it changes.
+
+    pr is a text to be read, by people and models; pr_data has title, body, state, url, user.login, head.ref, base.ref,
+    files[0].filename, with --diff also diff, and what else GitHub tells of one, under its names there. The key and
+    GITHUB_API_URL are as for github-get-issue.
+
+    Interface:
+    - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin here
+    - Reads: shared["pr_number"]: int [flag pr] [word]  # the number of the pull request
+    - Writes: shared["pr"]: str [pipe]  # its title, body and files, as a text
+    - Writes: shared["pr_title"]: str  # its title
+    - Writes: shared["pr_data"]: dict  # all of it
+    - Params: diff: bool = false  # with what it changes in them
+    - Effects: network
+    - Repeats: yes
+
+    Examples:
+        pflow-github-get-pr --repo=owner/repo --pr=2
+        pflow-github-get-pr 2 --repo=owner/repo --diff | pflow-llm --prompt='Review this'
+    """
+
+    version = "1.0.0"
+
+    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+        from pflow.github.repository import cache_parts
+
+        return cache_parts(reads)
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, int]:
+        from pflow.github.repository import resolve
+
+        return resolve(shared.get("repo")), int(shared["pr_number"])
+
+    def exec(self, prepared: tuple[str, int]) -> dict[str, Any]:
+        from pflow.github.client import DIFF, Client
+        from pflow.github.rows import kept
+
+        repo, number = prepared
+        github = Client(f"cannot get '{repo}#{number}'", "there is no such pull request")
+        path = f"/repos/{repo}/pulls/{number}"
+        found = {**kept(github.get(path)), "files": kept([*github.rows(f"{path}/files")])}
+        return {**found, "diff": github.get(path, accept=DIFF)} if self.params["diff"] else found
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, found: dict[str, Any]) -> None:
+        from pflow.github.rows import as_text, files_text
+
+        shared["pr"] = as_text(found, [], files_text(found["files"]), found.get("diff", ""))
+        shared["pr_title"] = found["title"]
+        shared["pr_data"] = found

@@ -1,0 +1,61 @@
+"""The github-list-issues node: the issues of a repository on GitHub."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+class GithubListIssues(Node):
+    """List the issues of a repository on GitHub, the newest first.
+
+    The key and GITHUB_API_URL are as for github-get-issue.
+
+    Interface:
+    - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME; without it, that of the remote origin here
+    - Writes: shared["issues"]: list[dict] [pipe]  # number, title, body, state, url, user.login, labels[0].name, …
+    - Params: state: open|closed|all = "open"  # which of them
+    - Params: labels: list[str] = [] [flag label]  # those with this label, with all of several
+    - Params: since: str = null  # those changed since then: 2026-11-01 or 2026-11-01T08:00:00Z
+    - Params: limit: int = 30  # at most so many
+    - Effects: network
+    - Repeats: yes
+
+    Examples:
+        pflow-github-list-issues owner/repo --label=bug --limit=10 -r
+        pflow-github-list-issues owner/repo --since=2026-01-01 | pflow-llm --prompt='What is most urgent?'
+    """
+
+    version = "1.0.0"
+
+    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+        from pflow.github.repository import cache_parts
+
+        return cache_parts(reads)
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, dict[str, Any], int]:
+        from pflow.github.query import at_least_one, time_of
+        from pflow.github.repository import resolve
+
+        params = self.params
+        labels = ",".join(params["labels"] or []) or None
+        query = {"state": params["state"], "labels": labels, "since": time_of(params["since"])}
+        return resolve(shared.get("repo")), query, at_least_one(params["limit"])
+
+    def exec(self, prepared: tuple[str, dict[str, Any], int]) -> list[dict[str, Any]]:
+        from itertools import islice
+
+        from pflow.github.client import Client
+        from pflow.github.rows import kept
+
+        repo, query, limit = prepared
+        github = Client(f"cannot list the issues of '{repo}'", "there is no such repository")
+        rows = github.rows(f"/repos/{repo}/issues", query)
+        return [kept(row) for row in islice((row for row in rows if "pull_request" not in row), limit)]
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, issues: list[dict[str, Any]]) -> None:
+        shared["issues"] = issues

@@ -1,0 +1,60 @@
+"""The github-list-prs node: the pull requests of a repository on GitHub."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+class GithubListPrs(Node):
+    """List the pull requests of a repository on GitHub, the newest first; with --since the last changed first.
+
+    The key and GITHUB_API_URL are as for github-get-issue.
+
+    Interface:
+    - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME; without it, that of the remote origin here
+    - Writes: shared["prs"]: list[dict] [pipe]  # number, title, body, state, url, user.login, head.ref, base.ref, …
+    - Params: state: open|closed|all = "open"  # which of them
+    - Params: labels: list[str] = [] [flag label]  # those with this label, with all of several
+    - Params: since: str = null  # those changed since then: 2026-11-01 or 2026-11-01T08:00:00Z
+    - Params: limit: int = 30  # at most so many
+    - Effects: network
+    - Repeats: yes
+
+    Examples:
+        pflow-github-list-prs owner/repo --state=all --limit=5 -r
+    """
+
+    version = "1.0.0"
+
+    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+        from pflow.github.repository import cache_parts
+
+        return cache_parts(reads)
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, str, int]:
+        from pflow.github.query import at_least_one, time_of
+        from pflow.github.repository import resolve
+
+        return resolve(shared.get("repo")), time_of(self.params["since"]) or "", at_least_one(self.params["limit"])
+
+    def exec(self, prepared: tuple[str, str, int]) -> list[dict[str, Any]]:
+        from itertools import islice, takewhile
+
+        from pflow.github.client import Client
+        from pflow.github.rows import has_labels, kept
+
+        repo, since, limit = prepared
+        github = Client(f"cannot list the pull requests of '{repo}'", "there is no such repository")
+        # GitHub itself selects them neither by labels nor by time.
+        query = {"state": self.params["state"], "sort": "updated" if since else "created", "direction": "desc"}
+        rows = takewhile(lambda row: row["updated_at"] >= since, github.rows(f"/repos/{repo}/pulls", query))
+        wanted = set(self.params["labels"] or [])
+        return [kept(row) for row in islice((row for row in rows if has_labels(row, wanted)), limit)]
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, found: list[dict[str, Any]]) -> None:
+        shared["prs"] = found

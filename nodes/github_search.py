@@ -1,0 +1,75 @@
+"""The github-search node: search in GitHub."""
+
+from __future__ import annotations
+
+import sys
+
+from pflow import TYPE_CHECKING
+from pflow.errors import MISSING, PflowError
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+    Found = tuple[list[dict[str, Any]], int]
+
+_CUT = "GitHub did not search everything in time"
+
+
+class GithubSearch(Node):
+    """Search GitHub for issues, pull requests, repositories, code or commits, the best first.
+
+    The query is as on its pages: 'crash label:bug state:open'. GitHub gives at most 1,000 results, allows few searches
+    a minute, and searches code only with a key, which is found as for github-get-issue.
+
+    Interface:
+    - Reads: shared["query"]: str [word]  # what to search for
+    - Reads: shared["repo"]: str = null [explicit]  # in this repository alone, OWNER/NAME
+    - Writes: shared["results"]: list[dict] [pipe]  # what was found: title or name or path, url, …
+    - Writes: shared["total"]: int  # how many there are
+    - Params: kind: issues|prs|repositories|code|commits = "issues"  # what to search for
+    - Params: limit: int = 30  # at most so many
+    - Effects: network
+    - Repeats: yes
+
+    Examples:
+        pflow-github-search 'crash state:open' --repo=owner/repo -r
+        pflow-github-search 'language:python topic:cli' --kind=repositories --limit=3 | pflow-get 'results[0].url'
+    """
+
+    version = "1.0.0"
+
+    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+        from pflow.github.client import api_url
+
+        return {"api": api_url()}
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, int]:
+        from pflow.github.query import at_least_one, search_query
+        from pflow.github.repository import resolve
+
+        if not shared["query"].strip():
+            raise PflowError("cannot search GitHub: the query is empty", exit=MISSING)
+        repo = resolve(shared["repo"]) if shared.get("repo") is not None else None
+        return search_query(shared["query"], self.params["kind"], repo), at_least_one(self.params["limit"])
+
+    def exec(self, prepared: tuple[str, int]) -> Found:
+        from pflow.github.client import Client
+        from pflow.github.query import search_path
+        from pflow.github.rows import kept
+
+        query, limit = prepared
+        github = Client(f"cannot search GitHub for '{query}'")
+        found: list[dict[str, Any]] = []
+        for page in github.pages(search_path(self.params["kind"]), {"q": query}, most=limit):
+            found += kept(page["items"])
+            self.not_kept = self.not_kept or (_CUT if page["incomplete_results"] else "")
+            if len(found) >= limit:
+                break
+        if self.not_kept:
+            print(f"warning: {self.not_kept}", file=sys.stderr)
+        return found[:limit], page["total_count"]
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, found: Found) -> None:
+        shared["results"], shared["total"] = found

@@ -1,0 +1,43 @@
+"""The parse-json node: the value that a JSON text holds."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.json_input import parse_lines, parse_text
+from pflow.node import Node, flow_safe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+@flow_safe
+class ParseJson(Node):
+    """Read the value that a JSON text holds.
+
+    The text is JSON, or has JSON in a fence of ``` as models write it: the first fence counts that is marked as json,
+    else the first. What is no JSON is an error (65) that names line and column; nothing is guessed, rounded or
+    repaired.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # the JSON text
+    - Writes: shared["data"]: any [pipe]  # the value
+    - Params: lines: bool = false  # each line that is not blank is a value: JSON lines, as a list
+
+    Examples:
+        echo '{"name": "Ada"}' | pflow-parse-json | pflow-select name -r
+        printf '%s\\n' 'Here it is:' '```json' '[1, 2]' '```' | pflow-parse-json -r
+        printf '{"n": %d}\\n' 1 2 3 | pflow-parse-json --lines -r
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> str:
+        text: str = shared["text"]
+        return text
+
+    def exec(self, text: str) -> Any:
+        return parse_lines(text) if self.params["lines"] else parse_text(text)
+
+    def post(self, shared: MutableMapping[str, Any], text: str, data: Any) -> None:
+        shared["data"] = data

@@ -1,0 +1,56 @@
+"""The split-text node: a text in chunks."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.chunks import chunks, parts
+from pflow.errors import USAGE, PflowError
+from pflow.node import Node, flow_safe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+@flow_safe
+class SplitText(Node):
+    """Split a text into chunks, as for a batch (--each) over a text that is too long for a model.
+
+    A chunk ends where a paragraph ends, as long as one ends in it, else where a line, a sentence or a word does.
+    Nothing is left out: the chunks, joined, are the text. With --size=0 each paragraph, line, … is a chunk by itself.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # the text
+    - Writes: shared["chunks"]: list[str] [pipe]  # its chunks, in order
+    - Params: size: int = 4000  # how many characters a chunk has at most
+    - Params: overlap: int = 0  # how many characters of the chunk before a chunk repeats at most, in whole words
+    - Params: by: paragraph|line|sentence|word|character = "paragraph"  # where it may be cut, if it can be cut there
+    - Params: strip: bool = false  # without the white space around each chunk, and without chunks of nothing else
+
+    Examples:
+        pflow-split-text --size=200 <examples/notes.txt
+        printf 'one\\n\\ntwo\\nthree\\n' | pflow-split-text --by=line --size=0 --strip -r
+        pflow-read-file examples/notes.txt | pflow-split-text --size=300 --overlap=50 --by=sentence -r
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> str:
+        size, overlap = self.params["size"], self.params["overlap"]
+        if size < 0:
+            raise PflowError(f"cannot split into chunks of {size} characters", exit=USAGE)
+        if not 0 <= overlap <= max(size - 1, 0):
+            what = f"cannot have chunks of {size} characters overlap by {overlap}"
+            raise PflowError(what, hint="--overlap is less than --size", exit=USAGE)
+        text: str = shared["text"]
+        return text
+
+    def exec(self, text: str) -> list[str]:
+        size, by = self.params["size"], self.params["by"]
+        found = chunks(text, size, by, self.params["overlap"]) if size else parts(text, by)
+        if not self.params["strip"]:
+            return list(found)
+        return [chunk for chunk in map(str.strip, found) if chunk]
+
+    def post(self, shared: MutableMapping[str, Any], text: str, chunks: list[str]) -> None:
+        shared["chunks"] = chunks

@@ -1,0 +1,76 @@
+"""A user's own JSON text, strictly: its value, or the line and column where it goes wrong."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import BAD_DATA, PflowError
+from pflow.jsontext import WHITESPACE, ScanError, scan_without_duplicates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_BLANK = WHITESPACE + "\ufeff"
+_FENCE = "```"
+
+
+def parse_text(text: str) -> Any:
+    """The value of a JSON text; of one that is none, the value in its Markdown fence, the first of json before others.
+
+    An object that looks like escaped bytes is an object. Raises PflowError (65).
+    """
+    try:
+        return _value(text, 0, len(text))
+    except PflowError:
+        fences = list(_fences(text))
+        if not fences:
+            raise
+    _, start, end = next((fence for fence in fences if fence[0].startswith("json")), fences[0])
+    return _value(text, start, end)
+
+
+def parse_lines(text: str) -> list[Any]:
+    """The value of each line that is not blank. Raises PflowError (65)."""
+    return [_value(text, start, end) for start, end in _lines(text) if text[start:end].strip(_BLANK)]
+
+
+def _value(text: str, start: int, end: int) -> Any:
+    """The one value between two places of a text."""
+    from json.decoder import JSONDecodeError
+
+    at = end - len(text[start:end].lstrip(_BLANK))
+    try:
+        value, after = scan_without_duplicates(text, at)
+        if after > end:
+            raise ScanError("it ends in the middle of a value", end)
+        if text[after:end].strip(_BLANK):
+            raise ScanError("something follows the value", end - len(text[after:end].lstrip(_BLANK)))
+        return value
+    except ValueError as error:
+        said = error.msg.lower() if isinstance(error, JSONDecodeError) else str(error)
+        pos = getattr(error, "pos", at)
+    line, column = text.count("\n", 0, pos) + 1, pos - text.rfind("\n", 0, pos)
+    why = said.removesuffix(" at") if text.strip(_BLANK) else "it is empty"
+    raise PflowError(f"cannot read the JSON at line {line}, column {column}: {why}", exit=BAD_DATA)
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = end if end >= 0 else len(text)
+        yield start, end
+        start = end + 1
+
+
+def _fences(text: str) -> Iterator[tuple[str, int, int]]:
+    """What stands behind each fence's opening, and where its inside begins and ends; one that is cut ends with all."""
+    opened: tuple[str, int] | None = None
+    for start, end in _lines(text):
+        line = text[start:end].strip()
+        if line.startswith(_FENCE):
+            if opened:
+                yield (*opened, start)
+            opened = None if opened else (line.strip("`").strip().lower(), end + 1)
+    if opened:
+        yield (*opened, len(text))
