@@ -22,9 +22,9 @@ class Http(Node):
     """Ask a web server, and hand on what it answers.
 
     A key comes from the environment, as env:NAME in a header's value, and goes to the URL's own origin alone: no
-    redirect takes it elsewhere, and where the answer repeats it, it is masked. Headers that hold keys are refused when
-    their value is written out. A step of a flow sends POST and PATCH with an Idempotency-Key, the same on each try and
-    resume. The proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY count, and SSL_CERT_FILE.
+    redirect takes it elsewhere, and where the answer repeats one of 8 characters or more, it is masked. Headers that
+    hold keys are refused when their value is written out. A step of a flow sends POST and PATCH with an
+    Idempotency-Key, the same on each try and resume. HTTPS_PROXY, HTTP_PROXY, NO_PROXY and SSL_CERT_FILE count.
 
     A status of 400 or more is a failure: 66 for 404 and 410, 77 for 401 and 403, 75 for 408, 429 and 5xx, where
     --retries waits as long as the server asks, and 65 for others. So is an answer that is cut (75), or too large (73).
@@ -50,7 +50,7 @@ class Http(Node):
     Examples:
         pflow-http https://example.com/items.json -r | jq .
         pflow-http https://example.com/search --query=q='tide mill' --query=page=2
-        TOKEN=secret pflow-http https://example.com/me -H 'Authorization: Bearer env:TOKEN'
+        TOKEN=not-a-real-one pflow-http https://example.com/me -H 'Authorization: Bearer env:TOKEN'
         pflow-llm --prompt='Name a tree' | pflow-http -X POST https://example.com/notes
         pflow-http -X PUT https://example.com/notes/1 --body:='{"title": "Oak"}' --retries=3
         pflow-http https://example.com/none --no-check | pflow-get status

@@ -67,7 +67,6 @@ def request(
     headers: Mapping[str, str] | None = None,
     query: Sequence[tuple[str, str]] = (),
     body: Any = None,
-    json: Any = None,
     form: Sequence[tuple[str, str]] = (),
     secrets: Collection[str] = (),
     follow: bool = True,
@@ -85,7 +84,7 @@ def request(
     """
     secrets = [secret for secret in secrets if secret]
     try:
-        kind, content = _content(body if json is None else json, form)
+        kind, content = _content(body, form)
         sent = {"Content-Type": kind, **_checked(headers or {})} if kind else _checked(headers or {})
         sent = {name.lower(): value for name, value in sent.items()}
         first = _Request(method, _with_query(parse_url(url), query), sent, content, secrets, max_size, max_silence)

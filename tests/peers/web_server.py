@@ -212,7 +212,17 @@ def page_of(html: str) -> Callable[[Call], None]:
     return bytes_of(html, "text/html; charset=utf-8")
 
 
+EXAMPLES = {
+    "items.json": bytes_of('{"items": [{"name": "oak"}]}', "application/json"),
+    "search": echo,
+    "me": echo,
+    "notes": echo,
+    "tide-mills": page_of(PAGE),
+}
+"""What the examples of the manual ask example.com for."""
+
 PATHS: dict[str, Callable[[Call], None]] = {
+    **EXAMPLES,
     "echo": echo,
     "body": body,
     "status": status,
