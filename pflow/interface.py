@@ -19,6 +19,12 @@ UNLESS = "unless "
 IS = " is "
 """Between that and the values of it that are meant."""
 
+COMMANDS = ("command", "allowed_tools", "expect")
+"""What says which commands a node would run."""
+
+LIMITS = ("model", "max_budget")
+"""What says whom it would ask, and for how much."""
+
 
 class Item:
     """One read, write or param: its name, type, default (UNDECLARED without one), marks and what it is.
@@ -56,7 +62,7 @@ class Item:
     @property
     def is_telling(self) -> bool:
         """Whether its value says what a node would touch."""
-        return (self.type.is_path or self.name in ("command", "url")) and "secret" not in self.marks
+        return (self.type.is_path or self.name in ("url", *COMMANDS, *LIMITS)) and "secret" not in self.marks
 
     @property
     def flag(self) -> str:
