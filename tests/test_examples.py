@@ -41,6 +41,12 @@ RULE, JOB = (
 PAGES = {**files(usages()), **{path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}}
 
 
+@pytest.fixture(scope="module")
+def tube():
+    with YouTube() as tube:
+        yield tube
+
+
 @pytest.fixture
 def shell(tmp_path):
     """Runs a script with sh, in a directory with examples/, with a model that answers at once; `quick` without llm.
@@ -61,12 +67,10 @@ def shell(tmp_path):
         OpenAIServer(tmp_path / "server") as server,
         github(tmp_path) as of_github,
         WebServer() as web,
-        YouTube() as tube,
     ):
         environment = {
             **os.environ,
             **of_github,
-            **tube.environment,
             **IDENTITY,
             "PATH": f"{Path(sys.executable).parent}:{CLAUDE}:{os.environ['PATH']}",
             "HOME": str(tmp_path),
@@ -78,14 +82,14 @@ def shell(tmp_path):
             "PFLOW_PLAN_MODEL": "readme",
         }
 
-        def run(script: str, *program: str, quick: bool = True) -> subprocess.CompletedProcess[str]:
+        def run(script: str, *program: str, quick: bool = True, **more: str) -> subprocess.CompletedProcess[str]:
             model = {"PFLOW_MODEL": "reply" if quick else "form"}
             if quick:
                 model["PATH"] = f"{quick_llm.parent}:{environment['PATH']}"
             return subprocess.run(
                 [*(program or ("sh",)), "-c", script],
                 cwd=tmp_path,
-                env=environment | model,
+                env=environment | model | more,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -236,14 +240,15 @@ def work_in_a_repository(folder):
 
 
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - {"pflow-summarize-text.1"}))  # that of another name
-def test_what_a_man_page_shows_works(shell, tmp_path, name):
+def test_what_a_man_page_shows_works(shell, tube, tmp_path, name):
     shown = examples(PAGES[name])
     if name.startswith("pflow-git-"):
         work_in_a_repository(tmp_path)
+    more = tube.environment if name == "pflow-yt-transcript.1" else {}
     for number, (kind, text) in enumerate(shown):
         if kind != COMMANDS:
             continue
-        ran = shell(text, "sh", "-e", quick=name != "pflow-llm.1")
+        ran = shell(text, "sh", "-e", quick=name != "pflow-llm.1", **more)
         assert ran.returncode == 0, ran.stderr
         assert "Traceback" not in ran.stderr
         assert [part for part in PAGE_PRINTED.get(name, []) if part not in ran.stdout] == [], ran.stdout
