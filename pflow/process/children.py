@@ -211,14 +211,14 @@ def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[
     return os.posix_spawnp(
         argv[0],
         argv,
-        _environment() if env is None else env,
+        environment() if env is None else env,
         file_actions=files,
         setsid=True,
         setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
     )
 
 
-def _environment() -> Mapping[str, str]:
+def environment() -> Mapping[str, str]:
     """Our environment without the LC_CTYPE that Python itself puts there where it was started with the C locale."""
     if os.environ.get("LC_CTYPE") != "C.UTF-8":
         return os.environ
