@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, MISSING, USAGE, PflowError
 from pflow.node import Node
@@ -62,18 +64,10 @@ class ClaudeCode(Node):
             raise PflowError("cannot have claude work: the prompt is empty", hint="--prompt gives one", exit=MISSING)
         for name in ("max_turns", "max_budget", "time_limit"):
             if params[name] is not None and not params[name] > 0:
-                raise PflowError(f"cannot have claude work: {name} is {params[name]}", hint="give more", exit=USAGE)
-        names = (
-            "directory",
-            "allowed_tools",
-            "model",
-            "max_turns",
-            "max_budget",
-            "time_limit",
-            "expect",
-            "load_settings",
-        )
-        return Task(prompt, **{name: params[name] for name in names})
+                what = f"cannot have claude work: {name} is {params[name]}"
+                raise PflowError(what, hint="it is more than 0", exit=USAGE)
+        given = {name: params[name] for name in Task.__dataclass_fields__ if name in params}
+        return Task(**{**given, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
 
     def exec(self, task: Task) -> Work:
         from pflow.agents.table import AGENTS

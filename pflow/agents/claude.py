@@ -43,7 +43,7 @@ def words(task: Task) -> list[str]:
         "--verbose",
         "--no-session-persistence",
         *([] if task.load_settings else isolation),
-        *(f"--allowedTools={_checked(tool)}" for tool in task.allowed_tools),
+        *(f"--allowedTools={_checked(str(tool))}" for tool in task.allowed_tools),
         *([f"--model={task.model}"] if task.model else []),
         *([f"--max-turns={task.max_turns}"] if task.max_turns else []),
         *([f"--max-budget-usd={task.max_budget:.6f}"] if task.max_budget else []),

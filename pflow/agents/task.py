@@ -41,7 +41,7 @@ class Work:
     report: str
     session: str
     usage: dict[str, Any]
-    changed_files: list[str]
+    changed_files: list[str | bytes]
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
     "runs commands": lambda item: item.name in COMMANDS,
     "writes files": lambda item: item.type.is_path,
-    "network": lambda item: item.name in ("url", "repo", *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM),
+    "network": lambda item: item.name in ("url", "method", "repo", *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM),
     "reads files": lambda item: item.type.is_path or item.name in ("pattern", "hidden"),
 }
 """Which reads and params say what an effect touches."""

@@ -12,23 +12,14 @@ import threading
 import pytest
 
 from pflow.errors import PflowError
+from pflow.git.faults import fault
 from pflow.nodes.git_checkout import GitCheckout
 from pflow.nodes.git_commit import GitCommit
 from pflow.nodes.git_push import GitPush
 from pflow.nodes.git_tag import GitTag
-from tests.peers.repository import FIRST, IDENTITY, add_hook, add_remote, git, make_repository, write
+from tests.peers.repository import FIRST, IDENTITY, add_hook, add_remote, git, write
 
 KEY = hashlib.sha256(b"a visit").hexdigest()
-
-
-@pytest.fixture
-def repo(tmp_path, monkeypatch):
-    """A repository with the commit FIRST of a.txt and b.txt, in which nothing has changed."""
-    for name, value in IDENTITY.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    return make_repository(tmp_path / "repo", a="a\n", b="b\n")
 
 
 def run(node, repo, *, key="", **given):
@@ -213,6 +204,27 @@ def test_another_visit_message_or_stage_commits_again(repo, monkeypatch):
     assert subjects(repo) == ["x", "x", "y", "x", "x", FIRST]
 
 
+def test_what_a_hook_does_to_head_is_no_commit_of_ours(repo):
+    """What it starts has our words for the reflog in its environment."""
+    add_hook(repo, "pre-commit", "git reset --quiet --hard HEAD; exit 1")
+    write(repo, a="A\n")
+    refuse(GitCommit, repo, message="x", key=KEY)
+    assert "pflow-" in git(repo, "reflog", "-1")
+    add_hook(repo, "pre-commit", "exit 0")
+    write(repo, a="A\n")
+    run(GitCommit, repo, message="x", key=KEY)
+    assert subjects(repo) == ["x", FIRST]
+
+
+def test_a_hook_may_amend_the_commit(repo):
+    amend = '[ -z "$AMENDED" ] || exit 0; export AMENDED=1; unset GIT_INDEX_FILE; git commit --amend -q -m changed'
+    add_hook(repo, "post-commit", amend)
+    write(repo, a="A\n")
+    first = run(GitCommit, repo, message="x", key=KEY)
+    assert run(GitCommit, repo, message="x", key=KEY) == first
+    assert (first[1]["commit_data"]["subject"], subjects(repo)) == ("changed", ["changed", FIRST])
+
+
 def test_a_commit_that_was_taken_back_is_made_again(repo):
     write(repo, a="A\n")
     run(GitCommit, repo, message="x", key=KEY)
@@ -386,6 +398,24 @@ def test_a_push_that_a_server_refuses_asks_nobody_and_tells_no_password(repo, re
     error = refuse(GitPush, repo)
     assert error.exit == exit, error
     assert "s3cret" not in str(error) + error.hint + capfd.readouterr().err
+
+
+SAID = [
+    ("error: sha1 file 'x' write error. Out of diskspace", 73, "sha1 file 'x' write error. Out of diskspace"),
+    ("git@host: Permission denied (publickey).\nfatal: Could not read from remote repository.\n\nPlease make sure", 77,
+     "Could not read from remote repository"),
+    ("ssh: Could not resolve hostname x\nfatal: Could not read from remote repository.", 69,
+     "Could not read from remote repository"),
+    ("fatal: unable to access 'https://ada:s3cret@x/y@z/': gone", 69, "unable to access 'https://x/y@z/': gone"),
+    ("remote: no\nhook said\nno", 1, "remote: no / hook said / no"),
+    ("", 1, "git ended with 128"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "exit", "reason"), SAID)
+def test_what_git_says_becomes_a_code_and_a_reason(said, exit, reason):
+    error = fault("cannot push", 128, said)
+    assert (error.exit, error.message) == (exit, f"cannot push: {reason}")
 
 
 @pytest.mark.parametrize(
