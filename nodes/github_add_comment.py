@@ -28,7 +28,7 @@ class GithubAddComment(Node):
 
     Examples:
         echo 'Thank you!' | pflow-github-add-comment --repo=owner/repo --issue=1 -r
-        pflow run 'github-get-issue 1 --repo=owner/repo => llm Answer => github-add-comment' -r
+        pflow run 'github-get-issue 1 --repo=owner/repo => llm Fix => github-add-comment'
     """
 
     version = "1.0.0"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code, no_memory
+from pflow.errors import BAD_DATA, USAGE, PflowError, no_memory
+from pflow.file_paths import checked_path, read_failure
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -37,11 +37,7 @@ class ReadFile(Node):
     version = "1.0.0"
 
     def prep(self, shared: Mapping[str, Any]) -> str:
-        path = os.fsdecode(shared["path"])
-        if not path:
-            raise PflowError("cannot read '': the path is empty", exit=MISSING)
-        if "\0" in path:
-            raise PflowError(f"cannot read {path!r}: a path holds no NUL", exit=BAD_DATA)
+        path = checked_path(shared["path"], "read")
         _check_encoding(self.params["encoding"])
         return path
 
@@ -51,7 +47,7 @@ class ReadFile(Node):
                 data = file.read()
             return _decode(data or b"", path, self.params["encoding"])
         except OSError as error:
-            raise _failure(path, error) from error
+            raise read_failure(f"cannot read '{path}'", error) from error
         except MemoryError as error:
             raise no_memory(f"cannot read '{path}'", error, os.path.getsize(path)) from error
 
@@ -85,8 +81,3 @@ def _decode(data: bytes, path: str, encoding: str | None) -> str | bytes:
             hint="--encoding=bytes leaves it as it is",
             exit=BAD_DATA,
         ) from None
-
-
-def _failure(path: str, error: OSError) -> PflowError:
-    exit = MISSING if error.errno in (errno.ENOTDIR, errno.ELOOP) else exit_code(error)
-    return PflowError(f"cannot read '{path}': {(error.strerror or str(error)).lower()}", exit=exit)

@@ -7,7 +7,8 @@ import stat
 
 from pflow import TYPE_CHECKING
 from pflow.atomic import append, replace, write_all
-from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, MISSING, USAGE, PflowError
+from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.file_paths import checked_target, write_failure
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -53,9 +54,7 @@ class WriteFile(Node):
                 hint="give one of --append and --no-overwrite",
                 exit=USAGE,
             )
-        path = os.fsdecode(shared["path"])
-        _check(path)
-        return path, shared["content"]
+        return checked_target(shared["path"], "write"), shared["content"]
 
     def exec(self, prepared: tuple[str, Any]) -> None:
         path, content = prepared
@@ -65,7 +64,8 @@ class WriteFile(Node):
         except UnicodeEncodeError:
             raise PflowError(f"cannot write '{path}': a lone surrogate is no character", exit=BAD_DATA) from None
         except OSError as error:
-            raise _failure(path, error) from error
+            hint = "--overwrite replaces it, --append adds to it"
+            raise write_failure(f"cannot write '{path}'", error, instead=hint) from error
 
     def _write(self, path: str, data: str | bytes) -> None:
         if _is_stream(path):
@@ -74,20 +74,6 @@ class WriteFile(Node):
             append(path, _bytes(data))
         else:
             replace(path, data, overwrite=self.params["overwrite"])
-
-
-def _check(path: str) -> None:
-    if not path:
-        raise PflowError("cannot write '': the path is empty", exit=MISSING)
-    if "\0" in path:
-        raise PflowError(f"cannot write {path!r}: a path holds no NUL", exit=BAD_DATA)
-    if os.path.basename(path) in ("", ".", ".."):
-        raise PflowError(
-            f"cannot write '{path}': it names a directory", hint="add the file's name to it", exit=CANNOT_WRITE
-        )
-    if path.startswith("~/") and not os.path.lexists("~"):
-        hint = 'write "$HOME"/… for your home, ./~/… for a directory of that name'
-        raise PflowError(f"cannot write '{path}': no shell expanded the ~", hint=hint, exit=CANNOT_WRITE)
 
 
 def _data(content: Any) -> str | bytes:
@@ -132,15 +118,3 @@ def _write_stream(path: str, data: bytes) -> None:
         write_all(fd, data)
     finally:
         os.close(fd)
-
-
-def _failure(path: str, error: OSError) -> PflowError:
-    reason, hint = (error.strerror or str(error)).lower(), ""
-    if isinstance(error, FileExistsError):
-        reason, hint = "it is there already", "--overwrite replaces it, --append adds to it"
-    elif isinstance(error, IsADirectoryError):
-        reason, hint = "it is a directory", "add the file's name to it"
-    elif isinstance(error, PermissionError):
-        hint = "the file and its directory must both be writable: one takes the place of the other"
-    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"cannot write '{path}': {reason}", hint=hint, exit=exit)

@@ -6,6 +6,14 @@ import errno
 import os
 import stat
 
+from pflow import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PART = 1 << 20
+"""Bytes that are copied at once."""
+
 
 def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool = True, lasts: bool = True) -> None:
     """Make `data` all that `path`, or what it links to, holds; missing parents are made.
@@ -15,22 +23,37 @@ def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool 
     Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate.
     """
     content = data if isinstance(data, bytes) else data.encode()
-    target = os.path.realpath(path)
-    folder = os.path.dirname(target)
+    _fill(path, lambda fd: write_all(fd, content), mode, overwrite=overwrite, lasts=lasts)
+
+
+def copy(source: int, path: str, *, overwrite: bool = True) -> None:
+    """Make what an open file holds all that `path` holds, as `replace` does, in little memory.
+
+    A new file gets the mode of the other minus the umask, without set-id bits.
+    """
+    _fill(path, lambda fd: _copy_all(source, fd), os.fstat(source).st_mode & 0o777, overwrite=overwrite)
+
+
+def move(path: str, target: str, *, overwrite: bool = True) -> None:
+    """Give a file, or a link itself, another name, in the place of what has it; on another file system too.
+
+    At each moment one of the two is there and whole. Raises OSError, FileExistsError without `overwrite`.
+    """
+    folder = os.path.dirname(target) or "."
     os.makedirs(folder, exist_ok=True)
-    old = _existing(target, overwrite)
-    draft = os.path.join(folder, f".pflow-{os.urandom(8).hex()}.tmp")
+    if not os.path.islink(target) or not overwrite:
+        _existing(target, overwrite)
     try:
-        _write(draft, content, mode, old, lasts=lasts)
         if overwrite:
-            os.rename(draft, target)
-        else:
-            _take_name(draft, target)
-    finally:
-        if os.path.lexists(draft):
-            os.unlink(draft)
-    if lasts:
-        _sync_folder(folder)
+            os.rename(path, target)
+        elif _take_name(path, target):
+            os.unlink(path)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _put(target, lambda draft: _duplicate(path, draft), overwrite=overwrite)
+        os.unlink(path)
+    _sync_folder(folder)
 
 
 def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
@@ -91,16 +114,72 @@ def _existing(target: str, overwrite: bool) -> os.stat_result | None:
     return status
 
 
-def _write(draft: str, data: bytes, mode: int, old: os.stat_result | None, *, lasts: bool) -> None:
+def _fill(
+    path: str, fill: Callable[[int], None], mode: int, *, overwrite: bool = True, lasts: bool = True
+) -> None:  # fmt: skip
+    """Replace what `path`, or what it links to, holds by what is written to the descriptor that `fill` is given."""
+    target = os.path.realpath(path)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    old = _existing(target, overwrite)
+    _put(target, lambda draft: _write(draft, fill, mode, old, lasts=lasts), overwrite=overwrite, lasts=lasts)
+
+
+def _put(target: str, make: Callable[[str], None], *, overwrite: bool, lasts: bool = True) -> None:
+    """Give a place in a directory what is made beside it, whole."""
+    folder = os.path.dirname(target) or "."
+    draft = os.path.join(folder, f".pflow-{os.urandom(8).hex()}.tmp")
+    try:
+        make(draft)
+        if overwrite:
+            os.rename(draft, target)
+        else:
+            _take_name(draft, target)
+    finally:
+        if os.path.lexists(draft):
+            os.unlink(draft)
+    if lasts:
+        _sync_folder(folder)
+
+
+def _write(
+    draft: str, fill: Callable[[int], None], mode: int, old: os.stat_result | None, *, lasts: bool
+) -> None:  # fmt: skip
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else mode)
     try:
-        write_all(fd, data)
+        fill(fd)
         if old:
             _keep_owner_and_mode(fd, old)
         if lasts:
             os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _duplicate(path: str, draft: str) -> None:
+    """The same file or link again: with its times, its mode and, where that is allowed, its owner."""
+    import shutil
+
+    if os.path.islink(path):
+        os.symlink(os.readlink(path), draft)
+        return
+    source = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        status = os.fstat(source)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+
+        def fill(fd: int) -> None:
+            _copy_all(source, fd)
+            shutil.copystat(path, draft)
+
+        _write(draft, fill, 0o600, status, lasts=True)
+    finally:
+        os.close(source)
+
+
+def _copy_all(source: int, fd: int) -> None:
+    while part := os.read(source, _PART):
+        write_all(fd, part)
 
 
 def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
@@ -112,15 +191,22 @@ def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
     os.fchmod(fd, mode)
 
 
-def _take_name(draft: str, target: str) -> None:
-    """Give a draft its name unless another file has it."""
+def _take_name(draft: str, target: str) -> bool:
+    """Give a file a name unless another file has it; whether it still has the old one too."""
     try:
-        os.link(draft, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links: claim the name first
+        os.link(draft, target, follow_symlinks=False)
+        return True
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.EXDEV):
+            raise
+        # A file system without hard links: claim the name first.
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-        os.rename(draft, target)
+        try:
+            os.rename(draft, target)
+        except OSError:
+            os.unlink(target)
+            raise
+        return False
 
 
 def _sync_folder(folder: str) -> None:

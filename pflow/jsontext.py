@@ -216,7 +216,12 @@ def _copy(value: Any, escape: bool) -> Any:
     elif kind is list:
         return [_copy(item, escape) for item in value]
     elif kind is dict:
-        members = {_copy_key(key): _copy(item, escape) for key, item in value.items()}
+        members = {
+            key if key.__class__ is str and key.isascii() else _copy_key(key): item
+            if item.__class__ is str and item.isascii()
+            else _copy(item, escape)
+            for key, item in value.items()
+        }  # most of what there is is plain text, and rows hold millions of it: no call for that
         if escape and len(members) == 1 and _is_bytes_key(key := next(iter(members))):
             return {"$" + key: members[key]}
         return members

@@ -17,10 +17,12 @@ from pflow.help.man import files
 from tests.manual.source import COMMANDS, examples, fits
 from tests.nodes.cases.github import github
 from tests.peers.openai_server import OpenAIServer
+from tests.peers.repository import IDENTITY, add_remote, git, make_repository
 from tests.tools import need
 
 ROOT = Path(__file__).parent.parent
 QUICK_LLM = ROOT / "tests" / "peers" / "quick_llm.py"
+CLAUDE = ROOT / "tests" / "peers" / "claude"
 DOCS = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
 BLOCKS = [
     pytest.param(block, id=f"{name}-{number}")
@@ -54,7 +56,8 @@ def shell(tmp_path):
         environment = {
             **os.environ,
             **of_github,
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            **IDENTITY,
+            "PATH": f"{Path(sys.executable).parent}:{CLAUDE}:{os.environ['PATH']}",
             "HOME": str(tmp_path),
             "LLM_USER_PATH": str(server.llm_user_path),
             "NO_PROXY": "127.0.0.1",
@@ -196,6 +199,12 @@ def test_readme_is_short():
 
 
 PAGE_PRINTED = {
+    "pflow-analyze.1": ["| price | float | 12 |", "| Lyon | 348.8 |", "91.15"],
+    "pflow-clean-data.1": ['"duplicates":1'],
+    "pflow-custom-analysis.1": ["Oslo | 588.75"],
+    "pflow-load-csv.1": ["ash, planed", "\n3\n", '[{"name":"Ada","age":"36"}]'],
+    "pflow-load-json.1": ["words\n[1,2]\n"],
+    "pflow-save-results.1": ['"results": "12 rows, 7 columns'],
     "pflow.1": ["Oak, ash and elm.", "317\\n", "Usage: pflow-llm"],
     "pflow-catch.1": ["nothing to read"],
     "pflow-check.1": ["report.pflow.json: 4 steps", "words.pflow.json", "pipe: 2 steps"],
@@ -203,6 +212,10 @@ PAGE_PRINTED = {
     "pflow-export.1": ["flowchart"],
     "pflow-find.1": ["sum-up"],
     "pflow-get.1": ["a\nAda\n"],
+    "pflow-git-commit.1": ["Mend the notes"],
+    "pflow-git-diff.1": ["+less", "examples/notes.txt | modified, +1 -"],
+    "pflow-git-log.1": ["Begin"],
+    "pflow-git-status.1": ["unstaged: modified examples/notes.txt", "main\n"],
     "pflow-list.1": ["summary  Sum up the notes", '"name":"summary"'],
     "pflow-list-files.1": ["examples/notes.txt"],
     "pflow-nodes.1": ["write-file"],
@@ -220,9 +233,19 @@ PAGE_PRINTED = {
 """What the examples of a page print at least; those of pages that are written by hand have it beside them."""
 
 
+def work_in_a_repository(folder):
+    """Make a directory a repository, with a remote, two commits and a change."""
+    make_repository(folder)
+    add_remote(folder)
+    git(folder, "commit", "--quiet", "--allow-empty", "--message=Go on")
+    (folder / "examples" / "notes.txt").write_text("less\n")
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_what_a_man_page_shows_works(shell, name):
+def test_what_a_man_page_shows_works(shell, tmp_path, name):
     shown = examples(PAGES[name])
+    if name.startswith("pflow-git-"):
+        work_in_a_repository(tmp_path)
     for number, (kind, text) in enumerate(shown):
         if kind != COMMANDS:
             continue

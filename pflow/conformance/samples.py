@@ -114,7 +114,8 @@ class Samples:
         given = {name: item.default for name, item in lettered.items() if not item.required and item.default}
         wanted = {name: flag_words(lettered[name], default) for name, default in given.items()}
         letters, bare = list[str](), list[str]()
-        for name, words in {**wanted, **self.words}.items():
+        in_order = {name: self.words[name] for name in self.interface.reads if name in self.words}
+        for name, words in {**wanted, **in_order, **self.words}.items():
             item = self.interface.reads.get(name) or self.interface.params[name]
             texts = [word.partition("=")[2] for word in words]
             if "word" in item.marks:

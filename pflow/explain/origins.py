@@ -52,7 +52,7 @@ class Origins:
         if rule == resolve.PARAM:
             found.append(self._of_stand_in(step, key))
         elif item is not None and rule == resolve.DEFAULT:
-            found.append({"from": "default", "value": item.default})
+            found.append(self._of_default(step, item))
         return found or [{"from": "nothing"}]
 
     def of_param(self, step: WiredStep, key: str) -> Origin:
@@ -112,6 +112,18 @@ class Origins:
         """Whether the param of that name takes an input, and not the read by its own."""
         named = [each.input for each in self.references.get((step.id, PARAM, key), [])]
         return input.name in named and input.path != (key,)
+
+    def _of_default(self, step: WiredStep, item: Item) -> Origin:
+        """The origin of a default. `$NAME` at the end of one is a param, a choice: unset, the first of its words."""
+        before, sign, name = item.default.rpartition("$") if isinstance(item.default, str) else ("", "", "")
+        param = step.interface.params.get(name)
+        if not sign or param is None:
+            return {"from": "default", "value": item.default}
+        origin = self.of_param(step, name) if name in step.params else {"from": "constant", "value": None}
+        choices = param.type.choices
+        words = [origin["value"] or choices[0]] if origin["from"] == "constant" else choices
+        found: list[Origin] = [{"from": "default", "value": before + word} for word in words]
+        return found[0] if len(found) == 1 else {"from": "latest", "of": found}
 
     def _of_stand_in(self, step: WiredStep, key: str) -> Origin:
         """The origin of a param that counts where the store has no read of its name."""

@@ -24,6 +24,7 @@ ENVIRONMENT = (
     ("PFLOW_CACHE_SIZE", "how much room the cache of answers may take: 500M, 2G; 1G where it says nothing"),
     ("PFLOW_PLAN_MODEL", "the model that plans, instead of that of PFLOW_MODEL and of llm's default"),
     ("GITHUB_TOKEN, GH_TOKEN", "the key for GitHub; without one, what gh has"),
+    ("ANTHROPIC_API_KEY", "the key that Claude Code uses; with it claude-code takes nothing else of yours"),
     ("GITHUB_API_URL", "where the interface of GitHub is, instead of https://api.github.com"),
     ("PFLOW_MODEL", "the model that plans, where no other is named; the nodes of a flow ask it too"),
     ("LLM_MODEL", "the model where PFLOW_MODEL names none, as for llm itself"),

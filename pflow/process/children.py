@@ -30,7 +30,7 @@ _DEAD = (b"Z", b"X")
 def run(
     argv: list[str | bytes],
     *,
-    on_stdout: Taker,
+    on_stdout: Taker | int,
     on_stderr: Taker,
     input: bytes | None = None,
     env: Mapping[str, str] | None = None,
@@ -39,21 +39,21 @@ def run(
     """Run a program to its end and return its exit code, -n when signal n killed it.
 
     `input` goes to its stdin (None: /dev/null) and may be left unread. The takers get what it writes, in parts as they
-    come; `on_start` its process id. It ends when the program itself does, whatever else still holds its stdout open.
-    On any exception, a signal handler's included, its whole session is ended first, and after kill -9 of us by a guard.
-    Raises OSError when it does not start.
+    come, where `on_stdout` is no descriptor, to which it writes by itself; `on_start` gets its process id. It ends when
+    the program itself does, whatever else still holds its stdout open. On any exception, a signal handler's included,
+    its whole session is ended first, and after kill -9 of us by a guard. Raises OSError when it does not start.
     """
     collect_children()
     held = HeldSignals()  # an exception before the child is known would leave it running
     try:
         with Guard() as guard:
-            child = _Child(argv, env, input)
+            child = _Child(argv, env, input, (on_stdout, on_stderr))
             try:
                 guard.watch(child.pid)
                 held.release()
                 if on_start:
                     on_start(child.pid)
-                return child.talk(on_stdout, on_stderr)
+                return child.talk()
             except BaseException:
                 child.end()
                 raise
@@ -83,14 +83,25 @@ def end_with_parent(parent: int) -> None:
 class _Child:
     """A running program, our ends of its pipes, and once it has ended its exit code."""
 
-    def __init__(self, argv: list[str | bytes], env: Mapping[str, str] | None, input: bytes | None) -> None:
+    def __init__(
+        self,
+        argv: list[str | bytes],
+        env: Mapping[str, str] | None,
+        input: bytes | None,
+        outputs: tuple[Taker | int, Taker | int],
+    ) -> None:
         self.code: int | None = None
         self.open: set[int] = set()
+        self.takers: dict[int, Taker] = {}
         self.rest = memoryview(input or b"")
         theirs: list[int] = []
         try:
             self.stdin = None if input is None else self._pipe(theirs, ours=1)
-            self.stdout, self.stderr = self._pipe(theirs, ours=0), self._pipe(theirs, ours=0)
+            for output in outputs:
+                if isinstance(output, int):
+                    theirs.append(os.dup(output))
+                else:
+                    self.takers[self._pipe(theirs, ours=0)] = output
             self.pid = _spawn(argv, env, theirs)
         except BaseException:
             self.close()
@@ -112,21 +123,20 @@ class _Child:
             self.open.remove(fd)
             os.close(fd)
 
-    def talk(self, on_stdout: Taker, on_stderr: Taker) -> int:
+    def talk(self) -> int:
         """Feed it and read it until it has ended."""
-        takers = {self.stdout: on_stdout, self.stderr: on_stderr}
         end = self._watch_end()
         while self.code is None:
             for fd in self._ready(end):
                 if fd == self.stdin:
                     self._feed(fd)
                 elif fd != end:
-                    self._take(fd, takers[fd], _PART)
+                    self._take(fd, self.takers[fd], _PART)
             self._has_ended()
         assert self.code is not None
-        for fd in takers.keys() & self.open:
+        for fd in self.takers.keys() & self.open:
             # All that it wrote is in the pipe. To wait for the other end to close would be to wait for its daemons.
-            self._take(fd, takers[fd], _WHOLE_PIPE)
+            self._take(fd, self.takers[fd], _WHOLE_PIPE)
         return self.code
 
     def _watch_end(self) -> int | None:
@@ -201,14 +211,14 @@ def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[
     return os.posix_spawnp(
         argv[0],
         argv,
-        _environment() if env is None else env,
+        environment() if env is None else env,
         file_actions=files,
         setsid=True,
         setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
     )
 
 
-def _environment() -> Mapping[str, str]:
+def environment() -> Mapping[str, str]:
     """Our environment without the LC_CTYPE that Python itself puts there where it was started with the C locale."""
     if os.environ.get("LC_CTYPE") != "C.UTF-8":
         return os.environ

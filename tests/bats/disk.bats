@@ -17,6 +17,19 @@ load helper
     [ "$(cat left)" = disk/o ]
 }
 
+@test "a file that does not fit on another disk stays where it is" {
+    mkdir disk
+    mount -t tmpfs -o size=64k tmpfs disk 2>/dev/null || skip 'no file system may be mounted here'
+    head -c 200000 /dev/zero >big
+    echo small >small
+    run --separate-stderr sh -c 'pflow-move-file big disk -q; echo $?; pflow-copy-file big disk/o -q; echo $?; pflow-move-file small disk/ -q; echo $?; pflow-move-file disk/small . -q; cat small'
+    find disk -mindepth 1 >left
+    umount disk
+    expect 0 $'73\n73\n0\nsmall' "pflow-move-file: cannot move 'big' to 'disk/big': no space left on device"
+    [ ! -s left ]
+    [ "$(wc -c <big)" -eq 200000 ]
+}
+
 @test "a limit on the size of files is 73 and leaves the old file and nothing else" {
     head -c 200000 /dev/zero >big
     in_shells 'ulimit -f 8; echo old >o; pflow-write-file --path=o -q <../big; echo $?; cat o; ls -A'

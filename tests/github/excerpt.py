@@ -57,6 +57,8 @@ def _bare(value: Any, *, names: bool = False) -> Any:
         return value
     kept = {name: each for name, each in value.items() if names or not (name in PROSE or name.startswith("x-"))}
     bare = {name: _bare(each, names=not names and name in ("properties", "headers")) for name, each in kept.items()}
+    if "type" not in bare and not names:
+        bare.pop("nullable", None)  # beside oneOf it has prism's validator give up on the whole body
     return {"description": "", **bare} if "content" in bare and "schema" not in bare else bare
 
 

@@ -5,6 +5,9 @@ from collections.abc import Callable
 
 from pflow.errors import PflowError
 
+HOOKED = ("open", "write", "fsync", "link", "rename", "fchmod", "fchown")
+NEVER = 98
+
 
 def in_child(act: Callable[[], object]) -> int:
     """Do it in a process of its own: 0, the exit code that pflow gives what it raised, or -n for signal n."""
@@ -31,3 +34,30 @@ def as_nobody(act: Callable[[], object]) -> int:
         act()
 
     return in_child(without_rights)
+
+
+def strike(
+    number: int, what: Callable[[str], object], act: Callable[[], object], hooked: tuple[str, ...] = HOOKED
+) -> int:
+    """Do it in a child; `what` happens just before the number-th call that changes something. NEVER: it did not."""
+
+    def hook(name: str) -> None:
+        real = getattr(os, name)
+
+        def noted(*args: object, **kwargs: object) -> object:
+            calls.append(name)
+            if len(calls) == number:
+                what(name)
+            return real(*args, **kwargs)
+
+        setattr(os, name, noted)
+
+    def act_hooked() -> None:
+        for name in hooked:
+            hook(name)
+        act()
+        if len(calls) < number:
+            os._exit(NEVER)
+
+    calls: list[str] = []
+    return in_child(act_hooked)

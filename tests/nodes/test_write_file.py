@@ -18,11 +18,9 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.nodes.write_file import WriteFile
-from tests.nodes.child import as_nobody, in_child
+from tests.nodes.child import NEVER, as_nobody, in_child, strike
 
 OLD, NEW = b"old content\n", b"new content, " * 100_000
-HOOKED = ("open", "write", "fsync", "link", "rename", "fchmod", "fchown")
-NEVER = 98
 REPLACE_OR_APPEND = pytest.mark.parametrize("params", [{}, {"append": True}])
 ANY_WAY = pytest.mark.parametrize("params", [{}, {"append": True}, {"overwrite": False}])
 
@@ -39,31 +37,6 @@ def refuse(path: object, content: object = NEW, **params: object) -> PflowError:
     with pytest.raises(PflowError) as caught:
         write(path, content, **params)
     return caught.value
-
-
-def strike(number: int, what: Callable[[str], object], act: Callable[[], object]) -> int:
-    """Do it in a child; `what` happens just before the number-th call that changes something. NEVER: it did not."""
-
-    def hook(name: str) -> None:
-        real = getattr(os, name)
-
-        def hooked(*args: object, **kwargs: object) -> object:
-            calls.append(name)
-            if len(calls) == number:
-                what(name)
-            return real(*args, **kwargs)
-
-        setattr(os, name, hooked)
-
-    def act_hooked() -> None:
-        for name in HOOKED:
-            hook(name)
-        act()
-        if len(calls) < number:
-            os._exit(NEVER)
-
-    calls: list[str] = []
-    return in_child(act_hooked)
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,8 @@ class Call(BaseHTTPRequestHandler):
         self.query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         self.body: Row = json.loads(data or b"{}")
         github = self.server.github
-        fault = github.record(method, parts.path, self.query, self.body, dict(self.headers))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        fault = github.record(method, parts.path, self.query, self.body, headers)
         try:
             if fault and not fault.is_late:
                 fault.act(self)

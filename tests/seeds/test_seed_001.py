@@ -7,6 +7,7 @@ import pytest
 
 import pflow
 from pflow.catalog.registry import load_file
+from tests.peers.repository import IDENTITY, git, make_repository
 from tests.seeds.blocks import HERE, block, execute
 from tests.seeds.nodes.stand_ins.github_get_issue import BODY, ISSUE
 
@@ -69,6 +70,9 @@ def test_the_printed_node_runs_in_a_flow(place):
 
 def test_the_chain_of_templates_runs_as_it_is_printed(place):
     """Nothing writes `$commit_message`: it is what the step before it hands on, and that is said."""
+    make_repository(place.directory, notes="more\n")
+    place.write("notes.txt", "less\n")
+    place.environment |= IDENTITY
     ran = place.use("stand_ins").pflow(block("001", 3))
     report = f"done: ...This is the issue: {BODY}"
     message = f"Write commit message for: {report}"
@@ -77,9 +81,9 @@ def test_the_chain_of_templates_runs_as_it_is_printed(place):
         "issue": BODY, "issue_title": ISSUE["title"], "issue_number": 1234, "code_report": report, "response": message,
     }  # fmt: skip
     assert "nothing writes '$commit_message'" in ran.err
-    assert place.read("commits") == message + "\n"
+    assert git(place.directory, "log", "-1", "--format=%B").rstrip() == message
     reads = {step["node"]: step["reads"] for step in place.trace()["execution_trace"]}
-    assert (reads["llm"], reads["git-commit"]) == ({"prompt": ["code_report"]}, {"message": ["response"]})
+    assert (reads["llm"], reads["git-commit"]["message"]) == ({"prompt": ["code_report"]}, ["response"])
 
 
 def test_a_template_of_several_lines_is_filled_from_the_store(place):

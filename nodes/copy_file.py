@@ -1,0 +1,67 @@
+"""The copy-file node: a file's content in another, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from pflow import TYPE_CHECKING
+from pflow.atomic import copy
+from pflow.errors import CANNOT_WRITE, PflowError
+from pflow.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class CopyFile(Node):
+    """Copy a file, whole or not at all, whatever its size.
+
+    A destination that is a directory, or ends in a slash, gets the file under its own name; missing directories are
+    made. As with cp, links are followed on both sides, a new file gets the mode of the other minus the umask, and a
+    file that is replaced keeps its own. What the pipe carries goes on.
+
+    Interface:
+    - Reads: shared["path"]: path [explicit] [word]  # the file to copy
+    - Reads: shared["destination"]: path [explicit] [word]  # the file to write, or the directory for it
+    - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
+    - Effects: reads files, writes files
+    - Repeats: yes
+
+    Examples:
+        pflow-copy-file examples/notes.txt notes.bak
+        pflow-copy-file --path=examples/notes.txt --destination=old/ --no-overwrite
+        pflow 'list-files "examples/*.txt" => copy-file --each --destination=old/'
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, str]:
+        return checked_path(shared["path"], "copy"), checked_path(shared["destination"], "write")
+
+    def exec(self, prepared: tuple[str, str]) -> None:
+        path, destination = prepared
+        act = f"cannot copy '{path}'"
+        try:
+            check_kind(path, "copy", follow=True)
+            source = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as error:
+            raise read_failure(act, error) from error
+        try:
+            place = place_in(destination, path, "write")
+            _check(os.fstat(source), place, f"{act} to '{place}'")
+            copy(source, place, overwrite=self.params["overwrite"])
+        except OSError as error:
+            raise write_failure(f"{act} to '{place}'", error) from error
+        finally:
+            os.close(source)
+
+
+def _check(source: os.stat_result, place: str, act: str) -> None:
+    """Refuse what has no end, and to write a file over itself. Raises PflowError."""
+    if not stat.S_ISREG(source.st_mode):
+        raise PflowError(f"{act}: it is not a regular file", exit=CANNOT_WRITE)
+    if os.path.exists(place) and os.path.samestat(source, os.stat(place)):
+        raise PflowError(f"{act}: they are the same file", exit=CANNOT_WRITE)

@@ -1,0 +1,42 @@
+"""The custom-analysis node: what a query of one's own finds in rows."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+class CustomAnalysis(Node):
+    """Analyze rows by a query of SQLite over the table `rows`.
+
+    Columns of texts that are all numbers are numbers, and what is empty is NULL. A query can only read.
+
+    Interface:
+    - Reads: shared["rows"]: list[dict] [pipe]  # an object a row
+    - Reads: shared["sql"]: str [own] [word]  # the query: SELECT … FROM rows
+    - Writes: shared["report"]: str [pipe]  # a table in Markdown
+    - Writes: shared["result"]: list[dict]  # the rows of that table
+    - Writes: shared["stats"]: dict{rows: int, columns: dict}  # for each of its columns its numbers
+    - Effects: none
+
+    Examples:
+        pflow-load-csv examples/sales.csv | pflow-custom-analysis 'SELECT city, sum(price) FROM rows GROUP BY city'
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, str]:
+        return shared["rows"], shared["sql"]
+
+    def exec(self, prepared: tuple[Any, str]) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+        from pflow.tables.report import analyze
+        from pflow.tables.rows import check_rows
+
+        return analyze(check_rows(prepared[0]), prepared[1])
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, found: tuple[str, dict[str, Any], Any]) -> None:
+        shared["report"], shared["stats"], shared["result"] = found

@@ -1,0 +1,53 @@
+"""The delete-file node: a file that is no more."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.errors import PflowError
+from pflow.file_paths import check_kind, checked_path, read_failure
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class DeleteFile(Node):
+    """Delete a file.
+
+    Of a link the link itself, never a directory. What the pipe carries goes on.
+
+    Interface:
+    - Reads: shared["path"]: path [explicit] [word]  # the file to delete
+    - Params: missing_ok: bool = false  # do nothing where there is none
+    - Effects: writes files
+    - Repeats: no
+
+    Examples:
+        date >draft.txt; pflow-delete-file draft.txt
+        pflow-delete-file --path=draft.txt --missing-ok
+        touch a.tmp b.tmp; pflow 'list-files "*.tmp" => delete-file --each'
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> str:
+        return checked_path(shared["path"], "delete")
+
+    def exec(self, path: str) -> None:
+        try:
+            check_kind(path, "delete", follow=False)
+            os.unlink(path)
+        except FileNotFoundError as error:
+            if not self.params["missing_ok"]:
+                raise _failure(path, error) from error
+        except OSError as error:
+            raise _failure(path, error) from error
+
+
+def _failure(path: str, error: OSError) -> PflowError:
+    failure = read_failure(f"cannot delete '{path}'", error)
+    failure.hint = "its directory must be writable" if isinstance(error, PermissionError) else ""
+    return failure

@@ -1,0 +1,47 @@
+"""The git-checkout node: another branch."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import BAD_DATA, MISSING, PflowError
+from pflow.git.program import Git
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class GitCheckout(Node):
+    """Switch a git repository to a branch; to a tag or a commit, without a branch.
+
+    A branch that only a remote has is made here, as git checkout does. Changes that are not committed come along; git
+    refuses where they would be lost. What came through the pipe goes on.
+
+    Interface:
+    - Reads: shared["branch"]: str [explicit] [word]  # the branch, tag or commit
+    - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository
+    - Params: create: bool = false [short b]  # make the branch, where there is none of that name
+    - Effects: writes files, runs commands
+    - Repeats: yes
+
+    Examples:
+        pflow-git-checkout topic --create
+        pflow-llm 'A commit message' | pflow-git-checkout topic | pflow-git-commit
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[Git, str]:
+        branch = shared["branch"]
+        git = Git(shared["repo"], f"check out '{branch}'")
+        if not branch:
+            raise PflowError(f"{git.act}: the name is empty", exit=MISSING)
+        if branch.startswith("-"):
+            raise PflowError(f"{git.act}: no name begins with -", exit=BAD_DATA)
+        return git, branch
+
+    def exec(self, prepared: tuple[Git, str]) -> None:
+        git, branch = prepared
+        is_new = self.params["create"] and git.ask("show-ref", "--verify", "--quiet", f"refs/heads/{branch}") is None
+        git.run("checkout", "--quiet", *(["-b", branch] if is_new else [branch, "--"]))

@@ -1,0 +1,54 @@
+"""The git-diff node: what differs."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.git.difference import find_changes, find_patch, stat_text
+from pflow.git.program import Git
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+    from pflow.git.program import Word
+
+
+class GitDiff(Node):
+    """Show what differs in a git repository: as git diff, between the files and what is staged.
+
+    --revision=HEAD shows all changes since the last commit, --staged those that are staged, --revision=A..B those
+    between two commits. A file that git does not track is in none of them. In the text a byte that is not UTF-8 is
+    U+FFFD, and of a binary file it says only that it differs. `changes` has each
+    file that differs: how, and how many lines were added and deleted.
+
+    Interface:
+    - Reads: shared["revision"]: str = null [explicit] [word]  # compared with the files: HEAD; or a range: main..HEAD
+    - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # only these files and directories
+    - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository; paths begin there
+    - Writes: shared["diff"]: str [pipe]  # the patch; empty where nothing differs
+    - Writes: shared["changes"]: list[dict{path: path, from: path, change: str, added: int, deleted: int, binary: bool}]
+    - Params: staged: bool = false  # what is staged, in place of the files
+    - Params: stat: bool = false  # in place of the patch a line a file
+    - Effects: reads files
+
+    Examples:
+        pflow-git-diff
+        pflow-git-diff HEAD examples/notes.txt --stat -r
+        pflow-git-diff HEAD | pflow-llm 'A commit message for this' | pflow-git-commit
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[Git, list[Word]]:
+        revision = shared.get("revision")
+        start = [] if revision is None else ["--end-of-options", revision]
+        selected = [*["--cached"] * self.params["staged"], *start, "--", *shared["paths"]]
+        return Git(shared["repo"], "show the differences", reads=True), selected
+
+    def exec(self, prepared: tuple[Git, list[Word]]) -> tuple[str, list[dict[str, Any]]]:
+        changes = find_changes(*prepared)
+        return stat_text(changes) if self.params["stat"] else find_patch(*prepared), changes
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, found: tuple[str, list[dict[str, Any]]]) -> None:
+        shared["diff"], shared["changes"] = found

@@ -1,0 +1,52 @@
+"""The git-log node: the commits of a repository."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import USAGE, PflowError
+from pflow.git.history import find_commits, head_of
+from pflow.git.program import Git
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+class GitLog(Node):
+    """List the commits of a git repository, the newest first.
+
+    An author is `Name <address>`, a date that of the author in ISO 8601.
+
+    Interface:
+    - Reads: shared["revision"]: str = null [explicit] [word]  # where it begins, HEAD if unset, or a range: v1.0..HEAD
+    - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # only commits that touch one of these
+    - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository; paths begin there
+    - Writes: shared["commits"]: list[dict{hash: str, author: str, date: str, subject: str, body: str}] [pipe]
+    - Params: max: int = null  # so many at most
+    - Params: since: str = null  # only what is newer: 2026-01-31, yesterday, "2 weeks ago"
+    - Effects: reads files
+
+    Examples:
+        pflow-git-log --max=5
+        pflow-git-log HEAD examples/notes.txt --since=2001-01-31 | pflow-get 'commits[0].subject'
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[Git, str | None, list[str]]:
+        most = self.params["max"]
+        if most is not None and most < 0:
+            raise PflowError(f"cannot list {most} commits", exit=USAGE)
+        return Git(shared["repo"], "list the commits", reads=True), shared.get("revision"), shared["paths"]
+
+    def exec(self, prepared: tuple[Git, str | None, list[str]]) -> list[dict[str, Any]]:
+        git, revision, paths = prepared
+        if revision is None and head_of(git) is None:
+            return []  # nothing is committed yet
+        options = {"max-count": self.params["max"], "since": self.params["since"]}
+        flags = [f"--{name}={value}" for name, value in options.items() if value is not None]
+        return find_commits(git, "HEAD" if revision is None else revision, [*paths], *flags)
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, commits: list[dict[str, Any]]) -> None:
+        shared["commits"] = commits

@@ -1,0 +1,42 @@
+"""The git-status node: what is not as in the last commit."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.git.program import Git
+from pflow.git.status import find_status, status_text
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+class GitStatus(Node):
+    """Show the branch of a git repository, and what is not as in its last commit.
+
+    The text has a line a file, as in `staged: modified a.txt`, or `clean`. In the data each file has path, from (where
+    it was renamed), staged and unstaged (modified, added, deleted, renamed, copied, type changed), untracked and
+    conflicted. What is not there is null: the branch of a detached HEAD, the commit before the first, an upstream.
+
+    Interface:
+    - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository
+    - Writes: shared["status"]: str [pipe]  # as text
+    - Writes: shared["status_data"]: dict{branch: str, commit: str, upstream: str, ahead: int, behind: int, files: list}
+    - Effects: reads files
+
+    Examples:
+        pflow-git-status
+        pflow-git-status --repo=examples | pflow-get status_data.branch
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> Git:
+        return Git(shared["repo"], "show the status", reads=True)
+
+    def exec(self, git: Git) -> dict[str, Any]:
+        return find_status(git)
+
+    def post(self, shared: MutableMapping[str, Any], git: Git, found: dict[str, Any]) -> None:
+        shared["status"], shared["status_data"] = status_text(found), found

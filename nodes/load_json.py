@@ -1,0 +1,43 @@
+"""The load-json node: the value in a JSON file."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+class LoadJson(Node):
+    """Load the value in a JSON file.
+
+    What JSON does not have (NaN, a comma too many) and integers past 64 bits are errors, with line and column.
+
+    Interface:
+    - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without one, what the pipe carries
+    - Reads: shared["text"]: any = null [pipe]  # JSON, where there is no path
+    - Writes: shared["data"]: any [pipe]  # the value
+    - Params: encoding: str = null  # decode the file as this; without it, UTF-8
+    - Effects: reads files
+
+    Examples:
+        pflow-load-json examples/words.pflow.json | pflow-get data.name
+        echo '[1, 2]' | pflow-load-json -r
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any]:
+        return shared.get("path"), shared.get("text")
+
+    def exec(self, prepared: tuple[Any, Any]) -> Any:
+        from pflow.tables.json_text import read_json
+        from pflow.tables.source import read_text
+
+        name, text = read_text(*prepared, self.params["encoding"])
+        return read_json(text, name)
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, data: Any) -> None:
+        shared["data"] = data

@@ -1,0 +1,42 @@
+"""The load-jsonl node: a file of JSON lines as rows."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+
+class LoadJsonl(Node):
+    """Load a file of JSON lines: a value a line.
+
+    Blank lines are left out. A line that is no JSON is an error, with its number and column.
+
+    Interface:
+    - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without one, what the pipe carries
+    - Reads: shared["text"]: any = null [pipe]  # JSON lines, where there is no path
+    - Writes: shared["rows"]: list [pipe]  # the values in their order, as a rule objects
+    - Params: encoding: str = null  # decode the file as this; without it, UTF-8
+    - Effects: reads files
+
+    Examples:
+        printf '{"name": "Ada"}\\n{"name": "Bo"}\\n' | pflow-load-jsonl | pflow-save-csv names.csv -q
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any]:
+        return shared.get("path"), shared.get("text")
+
+    def exec(self, prepared: tuple[Any, Any]) -> list[Any]:
+        from pflow.tables.json_text import read_lines
+        from pflow.tables.source import read_text
+
+        name, text = read_text(*prepared, self.params["encoding"])
+        return read_lines(text, name)
+
+    def post(self, shared: MutableMapping[str, Any], prepared: object, rows: list[Any]) -> None:
+        shared["rows"] = rows

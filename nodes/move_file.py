@@ -1,0 +1,71 @@
+"""The move-file node: another name for a file, on another file system too."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.atomic import move
+from pflow.errors import CANNOT_WRITE, PflowError
+from pflow.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
+from pflow.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class MoveFile(Node):
+    """Give a file another name or directory.
+
+    A destination that is a directory, or ends in a slash, gets the file under its own name; missing directories are
+    made. A link is moved itself. The file stays the same, with its mode and times; on another file system it is copied
+    whole, then deleted, so that at each moment one of the two is there. What the pipe carries goes on.
+
+    Interface:
+    - Reads: shared["path"]: path [explicit] [word]  # the file to move
+    - Reads: shared["destination"]: path [explicit] [word]  # its new name, or the directory for it
+    - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
+    - Params: missing_ok: bool = false  # do nothing where there is no file to move
+    - Effects: reads files, writes files
+    - Repeats: no
+
+    Examples:
+        date >today.log; pflow-move-file today.log old/
+        date >draft.txt; pflow-move-file --path=draft.txt --destination=final.txt --no-overwrite
+        pflow-move-file nothing.txt old/ --missing-ok
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> tuple[str, str]:
+        return checked_path(shared["path"], "move"), checked_path(shared["destination"], "write")
+
+    def exec(self, prepared: tuple[str, str]) -> None:
+        path, destination = prepared
+        act = f"cannot move '{path}'"
+        try:
+            check_kind(path, "move", follow=False)
+        except FileNotFoundError as error:
+            if self.params["missing_ok"]:
+                return
+            raise read_failure(act, error) from error
+        except OSError as error:
+            raise read_failure(act, error) from error
+        try:
+            place = place_in(destination, path, "write")
+            act = f"{act} to '{place}'"
+            if _is_same(path, place):
+                raise PflowError(f"{act}: they are the same file", exit=CANNOT_WRITE)
+            move(path, place, overwrite=self.params["overwrite"])
+        except OSError as error:
+            raise write_failure(act, error) from error
+
+
+def _is_same(path: str, place: str) -> bool:
+    """Whether a file, or what a link leads to, would be lost under another name of its own."""
+    if not os.path.lexists(place):
+        return False
+    there = os.lstat(place)
+    is_link_to_it = os.path.exists(path) and os.path.samestat(there, os.stat(path))
+    return is_link_to_it or os.path.samestat(there, os.lstat(path))

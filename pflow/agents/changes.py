@@ -1,0 +1,49 @@
+"""Which files of a directory have changed since it was looked at."""
+
+import os
+from collections.abc import Iterator
+
+from pflow.process.children import run
+
+_State = tuple[int, int, int]
+
+
+class Snapshot:
+    """The files below a directory, and when and how each was last written.
+
+    In a git repository those that it ignores do not count, nor anywhere what is in a directory .git.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.states = {name: state for name in _names(directory) if (state := state_of(directory, name))}
+
+    def changed_files(self) -> list[str]:
+        """Those that are new, written or gone by now, as they are reached from our working directory."""
+        now = Snapshot(self.directory).states
+        names = sorted(name for name in {*self.states, *now} if self.states.get(name) != now.get(name))
+        return [os.path.normpath(os.path.join(self.directory, name)) for name in names]
+
+
+def state_of(directory: str, name: str) -> _State | None:
+    """What changes when a file does; None where there is none."""
+    try:
+        found = os.lstat(os.path.join(directory, name))
+    except (OSError, ValueError):
+        return None
+    return found.st_mode, found.st_size, found.st_mtime_ns
+
+
+def _names(directory: str) -> Iterator[str]:
+    listed, program = bytearray(), ["git", "-C", directory, "-c", "core.fsmonitor=false"]
+    command: list[str | bytes] = [*program, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        code = run(command, on_stdout=listed.extend, on_stderr=lambda part: None)
+    except OSError:
+        code = 127
+    if code == 0:
+        yield from map(os.fsdecode, filter(None, bytes(listed).split(b"\0")))
+        return
+    for folder, folders, files in os.walk(directory):
+        folders[:] = [name for name in folders if name != ".git"]
+        yield from (os.path.relpath(os.path.join(folder, name), directory) for name in files)

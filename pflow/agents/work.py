@@ -1,0 +1,128 @@
+"""An agent at work: started with its prompt, ended with us or at its time limit, and judged by what it leaves."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from pflow import budget
+from pflow.agents.changes import Snapshot, state_of
+from pflow.agents.task import Agent, Answer, Task, Work
+from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, OVER_BUDGET, PflowError, shorten
+from pflow.masks import Secrets
+from pflow.process.children import run
+from pflow.process.signals import Deadline, TimedOut
+from pflow.usage import Usage
+
+_IN_DIRECTORY = 'cd -- "$1" && shift && exec "$@"'
+_TAIL = 2000
+
+
+def work(agent: Agent, task: Task) -> Work:
+    """Have an agent do a task. Raises PflowError where it is not done; what it did then, stays done."""
+    _check(agent, task)
+    budget.begin_call(task.model or agent.program)
+    left = budget.left().get("cost")
+    is_by_run = left is not None and (task.max_budget is None or left < task.max_budget)
+    if is_by_run:
+        task = replace(task, max_budget=left)
+    secrets = Secrets()
+    for name in agent.secrets:
+        secrets.add(os.environ.get(name))
+    before = Snapshot(task.directory)
+    expected = {name: state_of(task.directory, name) for name in task.expect}
+    answer = Answer(usage={"model": task.model or agent.program})
+    try:
+        with _time_limit(agent, task):
+            answer = _answer(agent, task, secrets)
+            if answer.failure:
+                answer.failure.ends_run = is_by_run and answer.failure.exit == OVER_BUDGET
+                raise answer.failure
+            for name, state in expected.items():
+                _check_expected(task, name, state)
+    except PflowError as error:
+        used = Usage()
+        used.add_answer(answer.usage)
+        error.usage = used.members()
+        secrets.hide(error)
+        raise
+    return Work(secrets.mask(answer.report), answer.session, answer.usage, before.changed_files())
+
+
+def _check(agent: Agent, task: Task) -> None:
+    if not os.path.isdir(task.directory):
+        raise PflowError(f"cannot work in '{task.directory}': there is no such directory", exit=MISSING)
+    if shutil.which(agent.program) is None:
+        raise PflowError(f"cannot run '{agent.program}': it is not installed", hint=agent.how_to_get, exit=BAD_CONFIG)
+
+
+def _answer(agent: Agent, task: Task, secrets: Secrets) -> Answer:
+    """What it answers. Its stdout is a file: through a pipe it was cut at 65,536 bytes."""
+    words: list[str | bytes] = ["/bin/sh", "-c", _IN_DIRECTORY, "sh", os.path.abspath(task.directory), agent.program]
+    said = bytearray()
+    with tempfile.TemporaryFile() as output:
+        ended = run(
+            [*words, *agent.words(task)],
+            input=_encoded(agent.prompt(task.prompt)),
+            on_stdout=output.fileno(),
+            on_stderr=said.extend,
+            env={**os.environ, **agent.variables},
+        )
+        output.seek(0)
+        answer = agent.read(output)
+    stderr = secrets.mask(said[-_TAIL:].decode(errors="replace"))
+    print(stderr, end="", file=sys.stderr)
+    if answer is None:
+        why = f": {shorten(' '.join(stderr.split()))}" if stderr.strip() else ""
+        code = 128 - ended if ended < 0 else ended
+        what = f"cannot take the answer of {agent.program}: it ended with {code} and without a result{why}"
+        raise PflowError(what, exit=code or FAILED, is_permanent=False)
+    return answer
+
+
+@contextmanager
+def _time_limit(agent: Agent, task: Task) -> Iterator[None]:
+    limit = Deadline(task.time_limit, "--time-limit")
+    try:
+        with limit:
+            yield
+    except TimedOut as late:
+        if late.deadline is not limit:
+            raise
+        raise PflowError(f"cannot wait for {agent.program}: {late.message}", exit=late.exit) from None
+
+
+def _encoded(prompt: str) -> bytes:
+    try:
+        return prompt.encode()
+    except UnicodeEncodeError:
+        raise PflowError("cannot hand on the prompt: a lone surrogate is no character", exit=BAD_DATA) from None
+
+
+def _check_expected(task: Task, name: str, state: object) -> None:
+    """Hold its work to a file that was in this state before, or to a command."""
+    if not name.startswith("!"):
+        now = state_of(task.directory, name)
+        if now is None or now == state:
+            why = "it is not there" if now is None else "it is what it was before"
+            raise PflowError(f"cannot find '{name}' as expected: {why}", exit=FAILED)
+        return
+    command: Sequence[str | bytes] = [
+        "/bin/sh",
+        "-c",
+        _IN_DIRECTORY,
+        "sh",
+        task.directory,
+        "/bin/sh",
+        "-c",
+        "--",
+        name[1:],
+    ]
+    said = bytearray()
+    code = run([*command], on_stdout=said.extend, on_stderr=said.extend)
+    if code:
+        sys.stderr.write(said[-_TAIL:].decode(errors="replace"))
+        raise PflowError(f"cannot find it done: '{shorten(name[1:])}' ended with {code}", exit=FAILED)

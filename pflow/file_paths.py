@@ -1,0 +1,73 @@
+"""Paths that nodes are given: what no file can be called, and in words why one cannot be read or written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, exit_code
+from pflow.root import hold_below_root
+
+
+def checked_path(value: str | bytes, act: str) -> str:
+    """A path of a file that may be there; `act` is "read", say. Raises PflowError."""
+    path = os.fsdecode(value)
+    if not path:
+        raise PflowError(f"cannot {act} '': the path is empty", exit=MISSING)
+    if "\0" in path:
+        raise PflowError(f"cannot {act} {path!r}: a path holds no NUL", exit=BAD_DATA)
+    return path
+
+
+def checked_target(value: str | bytes, act: str) -> str:
+    """A path of a file that may be made. Raises PflowError."""
+    path = checked_path(value, act)
+    if os.path.basename(path) in ("", ".", ".."):
+        raise PflowError(
+            f"cannot {act} '{path}': it names a directory", hint="add the file's name to it", exit=CANNOT_WRITE
+        )
+    if path.startswith("~/") and not os.path.lexists("~"):
+        hint = 'write "$HOME"/… for your home, ./~/… for a directory of that name'
+        raise PflowError(f"cannot {act} '{path}': no shell expanded the ~", hint=hint, exit=CANNOT_WRITE)
+    return path
+
+
+def place_in(destination: str, path: str, act: str) -> str:
+    """Where a file goes: to its destination, or, under its own name, into one that is a directory or ends in a slash.
+
+    Raises PflowError, also where the place leads out of the root.
+    """
+    if destination.endswith("/") or os.path.isdir(destination):
+        destination = os.path.join(destination, os.path.basename(path))
+    place = checked_target(destination, act)
+    hold_below_root(place)
+    return place
+
+
+def check_kind(path: str, act: str, *, follow: bool) -> None:
+    """Refuse what is a directory or a device, or, with `follow`, a link to one. Raises PflowError, and OSError."""
+    status = os.stat(path, follow_symlinks=follow)
+    if stat.S_ISDIR(status.st_mode):
+        hint = "pflow-list-files --hidden 'DIRECTORY/**' names the files in it"
+        raise PflowError(f"cannot {act} '{path}': it is a directory", hint=hint, exit=MISSING)
+    if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+        raise PflowError(f"cannot {act} '{path}': it is a device", exit=DENIED)
+
+
+def read_failure(act: str, error: OSError) -> PflowError:
+    exit = MISSING if error.errno in (errno.ENOTDIR, errno.ELOOP) else exit_code(error)
+    return PflowError(f"{act}: {(error.strerror or str(error)).lower()}", exit=exit)
+
+
+def write_failure(act: str, error: OSError, *, instead: str = "--overwrite replaces it") -> PflowError:
+    """`instead` is what to do where a file is there already."""
+    reason, hint = (error.strerror or str(error)).lower(), ""
+    if isinstance(error, FileExistsError):
+        reason, hint = "it is there already", instead
+    elif isinstance(error, IsADirectoryError):
+        reason, hint = "it is a directory", "add the file's name to it"
+    elif isinstance(error, PermissionError):
+        hint = "the file and its directory must both be writable: one takes the place of the other"
+    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
+    return PflowError(f"{act}: {reason}", hint=hint, exit=exit)

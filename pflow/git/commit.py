@@ -1,0 +1,64 @@
+"""A commit, once: staged, made, and found again in the reflog by who resumes after it was made."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.digest import digest_of
+from pflow.errors import BAD_DATA, PflowError
+from pflow.git.history import head_of
+from pflow.git.program import text_of
+from pflow.git.status import shown
+
+if TYPE_CHECKING:
+    from pflow.git.program import Git, Word
+
+
+def mark_of(step_key: str, message: bytes, paths: list[Word] | None) -> str:
+    """What names this commit of this visit in the reflog; empty outside of a run."""
+    return f"pflow-{digest_of([step_key, message, paths])[:32]}" if step_key else ""
+
+
+def find_marked(git: Git, mark: str) -> str | None:
+    """The commit that a try before has made, where it is a part of HEAD."""
+    if not mark or not head_of(git):
+        return None
+    words = ("log", "--walk-reflogs", "--fixed-strings", f"--grep-reflog={mark}", "--format=%H", "HEAD", "--")
+    hashes = dict.fromkeys(git.run(*words).decode().split())
+    return next((each for each in hashes if git.ask("merge-base", "--is-ancestor", each, "HEAD") is not None), None)
+
+
+def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, takes_all: bool) -> bool:
+    """Commit these paths, else all changes, else what is staged; whether there was anything.
+
+    What it stages is unstaged again where the commit fails.
+    """
+    _refuse_conflicts(git)
+    staged = git.run("write-tree").decode().strip()
+    only = [] if paths is None else ["--", *paths]
+    try:
+        if only or takes_all or not _has_staged(git, []):
+            git.run("add", "--all", *only)
+        if not _has_staged(git, only):
+            return False
+        # A reflog of HEAD there must be, whatever the settings say: who resumes finds the commit by it.
+        reflog = {"GIT_REFLOG_ACTION": f"{mark} commit"} if mark else {}
+        settings = ["-c", "core.logAllRefUpdates=true"] if mark else []
+        encoding = ["-c", "i18n.commitEncoding=UTF-8"]
+        git.run(*settings, *encoding, "commit", "--quiet", "--file=-", *only, input=message, env=reflog)
+    except BaseException:
+        git.ask("read-tree", "-m", staged)
+        raise
+    return True
+
+
+def _refuse_conflicts(git: Git) -> None:
+    unmerged = git.run("ls-files", "--unmerged", "-z").split(b"\0")[0]
+    if unmerged:
+        path = shown(text_of(unmerged.partition(b"\t")[2]))
+        raise PflowError(f"{git.act}: '{path}' has conflicts", hint="resolve and stage them", exit=BAD_DATA)
+
+
+def _has_staged(git: Git, only: list[Word]) -> bool:
+    """Whether there is something to commit; a merge is, whatever it changes."""
+    is_merge = git.ask("rev-parse", "--verify", "--quiet", "MERGE_HEAD") is not None
+    return is_merge or git.ask("diff", "--cached", "--quiet", *only) is None

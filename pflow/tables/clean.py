@@ -1,0 +1,122 @@
+"""Rows made clean: names and texts without white space around them, types, nothing empty, nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
+from pflow.jsontext import compact
+from pflow.tables.kinds import BOOL, CONVERT, FITS, FLOAT, INT, TEXT
+from pflow.tables.rows import Row, cell, columns_of, is_missing
+
+EMPTY, DUPLICATES, VALUES = "empty", "duplicates", "values"
+"""What is dropped: empty rows, rows that were there before, values that are not of their type."""
+
+
+class Cleaner:
+    """One pass over rows, in this order: rename, strip, types, empty rows, duplicates.
+
+    `dropped` counts what is gone. A strict one raises PflowError (65) instead, with row and column; rows count from 1.
+    """
+
+    def __init__(self, rows: list[Row], *, is_strict: bool) -> None:
+        self.rows = [*map(dict, rows)]
+        self.names = columns_of(rows)
+        self.numbers: Sequence[int] = range(1, len(rows) + 1)
+        self.is_strict = is_strict
+        self.dropped = {EMPTY: 0, DUPLICATES: 0, VALUES: 0}
+
+    def rename(self, pairs: dict[str, str]) -> None:
+        """Give columns other names."""
+        self._check_names(pairs, "rename")
+        names = [pairs.get(name, name) for name in self.names]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise PflowError(f"cannot clean the rows: two columns would be called '{twice}'", exit=BAD_DATA)
+        if names != self.names:
+            new = dict(zip(self.names, names, strict=True))
+            self.rows = [{new[name]: value for name, value in row.items()} for row in self.rows]
+            self.names = names
+
+    def strip(self) -> None:
+        """Take white space from around every text, names of columns included."""
+        self.rename({name: name.strip() for name in self.names if name != name.strip()})
+        for name in self.names:
+            texts = {value for row in self.rows if (value := row.get(name)).__class__ is str}
+            stripped = {text: bare for text in texts if (bare := text.strip()) != text}
+            for row in self.rows if stripped else ():
+                if row.get(name).__class__ is str and row[name] in stripped:
+                    row[name] = stripped[row[name]]
+
+    def convert(self, types: dict[str, str]) -> None:
+        """Give columns types; an empty text is null, and so is what does not fit."""
+        self._check_names(types, "types")
+        for name, kind in types.items():
+            known: dict[str, Any] = {}
+            for number, row in zip(self.numbers, self.rows, strict=True):
+                if name not in row:
+                    continue
+                text = cell(row[name])
+                row[name] = known[text] if text in known else known.setdefault(text, _converted(text, kind))
+                if row[name] is None and text:
+                    self._drop(VALUES, number, f"column '{name}': '{shorten(text)}' is not {kind}")
+
+    def drop_empty(self) -> None:
+        """Leave out rows without a value."""
+        kept = [any(not is_missing(value) for value in row.values()) for row in self.rows]
+        self._keep(kept, EMPTY, "it is empty")
+
+    def drop_duplicates(self, names: list[str]) -> None:
+        """Leave out rows that were there before, as far as these columns tell."""
+        self._check_names(names, "unique")
+        first: dict[Any, int] = {}
+        numbers = zip(self.numbers, self.rows, strict=True)
+        kept = [first.setdefault(_identity(row, names or self.names), number) == number for number, row in numbers]
+        self._keep(kept, DUPLICATES, "it is there before")
+
+    def _keep(self, kept: list[bool], what: str, why: str) -> None:
+        if all(kept):
+            return
+        self._drop(what, self.numbers[kept.index(False)], why, kept.count(False))
+        self.rows = [row for row, is_kept in zip(self.rows, kept, strict=True) if is_kept]
+        self.numbers = [number for number, is_kept in zip(self.numbers, kept, strict=True) if is_kept]
+
+    def _drop(self, what: str, number: int, why: str, count: int = 1) -> None:
+        if self.is_strict:
+            hint = "without --strict it is dropped"
+            raise PflowError(f"cannot clean the rows: row {number}: {why}", hint=hint, exit=BAD_DATA)
+        self.dropped[what] += count
+
+    def _check_names(self, names: Iterable[str], flag: str) -> None:
+        unknown = next((name for name in names if name not in self.names), None)
+        if unknown is not None and self.rows:
+            hint = f"--{flag} takes one of {', '.join(self.names)}"
+            raise PflowError(f"cannot clean the rows: no column is called '{unknown}'", hint=hint, exit=BAD_DATA)
+
+
+def pairs_of(texts: list[str], flag: str, values: tuple[str, ...] = ()) -> dict[str, str]:
+    """What `NAME=VALUE` words say. Raises PflowError (2) for what is no pair, or has another value than these."""
+    pairs = {}
+    for text in texts:
+        name, sign, value = text.rpartition("=")
+        if not (name and sign and value) or (values and value not in values):
+            wanted = f"NAME={'|'.join(values)}" if values else "OLD=NEW"
+            raise PflowError(f"cannot take '{text}' as one of --{flag}", hint=f"--{flag}={wanted}", exit=USAGE)
+        pairs[name] = value
+    return pairs
+
+
+KINDS = (INT, FLOAT, BOOL, TEXT)
+
+
+def _converted(text: str, kind: str) -> Any:
+    if kind == TEXT:
+        return text
+    return CONVERT[kind](text) if FITS[kind](text) else None
+
+
+def _identity(row: Row, names: list[str]) -> Any:
+    """What two rows share that are the same; 1 and true are not."""
+    values = tuple(map(row.get, names))
+    return values if {*map(type, values)} <= {str} else compact(values)

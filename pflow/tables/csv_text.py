@@ -1,0 +1,145 @@
+"""CSV: a text to rows, with line and column of what is wrong; rows to a text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from types import SimpleNamespace
+from typing import Any
+
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
+from pflow.tables.rows import Row, cell, columns_of
+
+DELIMITERS = ",;\t|"
+"""What a header shows by itself; of two that stand as often the first counts."""
+
+_HEADER_HINT = "--no-header calls the columns c1, c2, … and takes the first line as a row"
+_QUOTED = re.compile('"(?:[^"]+|"")*+"')
+_LINE_END = re.compile(r"\r\n?|\n")
+_SAMPLE = 1 << 16
+"""Characters in which a header ends."""
+
+
+def one_character(name: str, text: str) -> str:
+    """The character that a param gives: `tab` and `\\t` are a tab. Raises PflowError (2)."""
+    character = "\t" if text in ("tab", "\\t") else text
+    if len(character) != 1 or character in "\r\n\0 ":
+        hint = f"--{name} takes one character, or tab"
+        raise PflowError(f"cannot take '{text}' as the {name}: it is not one character", hint=hint, exit=USAGE)
+    return character
+
+
+def read_csv(
+    text: str, name: str, *, delimiter: str | None = None, quotes: bool = True, header: bool = True
+) -> list[Row]:  # fmt: skip
+    """The rows of a text, each value a text. Without `quotes` a quotation mark is a character like others.
+
+    Raises PflowError (65) with line and column; 66 where a header is expected and nothing is there.
+    """
+    form: dict[str, Any] = {"quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE}
+    form |= {"delimiter": delimiter or _delimiter_in(text, form), "strict": True}
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
+        records = filter(None, _reader(text, form))
+        first = next(records, None)
+        names = _names(first, name, header=header)
+        rest = records if header or first is None else chain([first], records)
+        return [dict(zip(names, record, strict=True)) for record in rest]
+    except csv.Error as error:
+        raise _fault(name, _place(text, form, str(error))) from None
+    except ValueError:
+        raise _fault(name, _ragged(text, form, names)) from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _reader(text: str, form: dict[str, Any]) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), **form)
+
+
+def _delimiter_in(text: str, form: dict[str, Any]) -> str:
+    """The delimiter that makes the most columns of the first line."""
+
+    def width(delimiter: str) -> int:
+        return len(next(filter(None, _reader(text[:_SAMPLE], {**form, "delimiter": delimiter})), []))
+
+    return max(DELIMITERS, key=width)
+
+
+def _names(first: list[str] | None, file: str, *, header: bool) -> list[str]:
+    """The names of the columns."""
+    if not header:
+        return [f"c{number}" for number in range(1, len(first or ()) + 1)]
+    if first is None:
+        hint = "a header would do; --no-header takes it as no rows"
+        raise PflowError(f"cannot read '{file}': it is empty", hint=hint, exit=MISSING)
+    numbers: dict[str, int] = {}
+    for number, name in enumerate(first, 1):
+        if not name:
+            raise _fault(file, f"line 1: column {number} has no name", _HEADER_HINT)
+        if name in numbers:
+            raise _fault(file, f"line 1: columns {numbers[name]} and {number} are both called '{name}'", _HEADER_HINT)
+        numbers[name] = number
+    return first
+
+
+def _fault(name: str, what: str, hint: str = "") -> PflowError:
+    return PflowError(f"cannot read '{name}': {what}", hint=hint, exit=BAD_DATA)
+
+
+def _ragged(text: str, form: dict[str, Any], names: list[str]) -> str:
+    """The first line that has too many columns, or too few."""
+    reader, line = _reader(text, form), 1
+    for record in reader:
+        if record and len(record) != len(names):
+            break
+        line = reader.line_num + 1
+    width = len(record)
+    if width < len(names):
+        return f"line {line}, column {width + 1} ('{names[width]}'): nothing is there"
+    return f"line {line}, column {len(names) + 1}: it has no name, the header has {len(names)} columns"
+
+
+def _place(text: str, form: dict[str, Any], error: str) -> str:
+    """Where the quotes go wrong; the reader itself knows only the line at which it noticed."""
+    stop = re.compile(rf"{re.escape(form['delimiter'])}|\r\n?|\n|\Z")
+    at = 0
+    while at < len(text):
+        found = _QUOTED.match(text, at)
+        if found is None and text[at] == '"':
+            return f"{_line_and_column(text, at)}: this quote is not closed"
+        end = stop.search(text, found.end() if found else at)
+        assert end is not None
+        if found and end.start() > found.end():
+            return f"{_line_and_column(text, found.end())}: something follows a closing quote"
+        at = max(end.end(), at + 1)
+    return error
+
+
+def _line_and_column(text: str, at: int) -> str:
+    ends = [match.end() for match in _LINE_END.finditer(text, 0, at)]
+    return f"line {len(ends) + 1}, column {at - (ends[-1] if ends else 0) + 1}"
+
+
+def write_csv(rows: list[Row], delimiter: str = ",", *, header: bool = True) -> str:
+    """The text of rows: a column for each name, null empty, a list or an object its JSON text."""
+    names = columns_of(rows)
+    lines: list[str] = []
+    # "\r\n" has both characters quoted; each line comes here by itself, and ends with "\n".
+    form: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\r\n"}
+    sink: Any = SimpleNamespace(write=lines.append)
+    if header and names:
+        has_marks = any(mark in name for name in names for mark in DELIMITERS)  # which would be taken for delimiters
+        csv.writer(sink, **form, quoting=csv.QUOTE_ALL if has_marks else csv.QUOTE_MINIMAL).writerow(names)
+    csv.writer(sink, **form).writerows(_records(rows, names))
+    text = "".join(f"{line[:-2]}\n" for line in lines)
+    return "\ufeff" + text if text.startswith("\ufeff") else text  # or a reader would take it for a byte order mark
+
+
+def _records(rows: list[Row], names: list[str]) -> Iterator[list[str]]:
+    for row in rows:
+        yield [value if isinstance(value, str) else cell(value) for value in map(row.get, names)]

@@ -1,0 +1,77 @@
+"""The forms of a file of results: JSON, JSON lines, CSV and Markdown, by its name or as asked."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.jsontext import compact, plain, text_of, write_bytes
+from pflow.paths import kind_of
+from pflow.tables.csv_text import write_csv
+from pflow.tables.markdown import markdown_table
+from pflow.tables.rows import check_rows
+
+_SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "md", ".markdown": "md"}
+
+
+def format_of(path: str, wanted: str | None) -> tuple[str, str]:
+    """The form of a file, and its path, in which `$format` stands for it. Raises PflowError (2) where nothing says."""
+    if path.endswith(".$format"):  # the default: pflow explain and the gate read it alike (explain/origins.py)
+        form = wanted or "json"
+        return form, path.removesuffix("$format") + form
+    form = wanted or _SUFFIXES.get(os.path.splitext(path)[1].lower(), "")
+    if not form:
+        what = f"cannot tell how to write '{path}': its name does not end in {', '.join(_SUFFIXES)}"
+        raise PflowError(what, hint="--format=json, jsonl, csv or md says it", exit=USAGE)
+    return form, path
+
+
+def written(form: str, results: Any, result: Any, stats: Any) -> str:
+    """The text of a file of results; a text has rows and numbers behind it, or None."""
+    if isinstance(results, bytes):
+        raise PflowError("cannot save bytes as results", hint="write-file writes them as they are", exit=BAD_DATA)
+    if not isinstance(results, str):
+        return _FORMS[form](results)
+    if form == "md":
+        return results if results.endswith("\n") else f"{results}\n"
+    if form == "json":
+        behind = {name: each for name, each in (("result", result), ("stats", stats)) if each is not None}
+        return _json({"results": results, **behind} if behind else results)
+    if result is None:
+        hint = "--format=md or json takes one; analyze has rows behind its report"
+        raise PflowError(f"cannot save a text as {form}: it has no rows", hint=hint, exit=BAD_DATA)
+    return _FORMS[form](result)
+
+
+def _json(value: Any) -> str:
+    """A list has an item a line, anything else is indented."""
+    value = plain(value, escape=True)
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(map(compact, value)) + "\n]\n" if value else "[]\n"
+    return json.dumps(value, ensure_ascii=False, indent=2, default=write_bytes) + "\n"
+
+
+def _lines(value: Any) -> str:
+    items = value if isinstance(value, list) else [value]
+    return "".join(f"{compact(item)}\n" for item in plain(items, escape=True))
+
+
+def _markdown(value: Any) -> str:
+    """A table of rows; an object is one of its members."""
+    if isinstance(value, dict):
+        return markdown_table([{"name": name, "value": each} for name, each in value.items()])
+    if isinstance(value, list):
+        rows = value if all(isinstance(each, dict) for each in value) else [{"value": each} for each in value]
+        return markdown_table(rows)
+    return f"{text_of(value)}\n"
+
+
+def _csv(value: Any) -> str:
+    if not isinstance(value, dict | list):
+        raise PflowError(f"cannot save {kind_of(value)} as csv: it has no rows", exit=BAD_DATA)
+    return write_csv(check_rows([value] if isinstance(value, dict) else value))
+
+
+_FORMS = {"json": _json, "jsonl": _lines, "csv": _csv, "md": _markdown}

@@ -1,0 +1,145 @@
+"""One SQL query over rows, in a SQLite in memory that can do nothing but read them."""
+
+from __future__ import annotations
+
+import resource
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from pflow.errors import BAD_DATA, DENIED, NO_MEMORY, PflowError
+from pflow.tables.kinds import CONVERT, FLOAT, INT, kind_of_texts
+from pflow.tables.rows import Row, cell, columns_of
+
+TABLE = "rows"
+_READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+_DENIED = {"load_extension"}
+_MOST_ROWS = 1_000_000
+_MOST_BYTES, _LONGEST = 1 << 30, 1 << 28
+"""What a query may take beside the rows, and one value of it."""
+_STEPS = 10_000
+"""Instructions of SQLite between two looks at signals and time limits: a millisecond or less."""
+_SOON = 0.05
+
+
+class _Interrupted(Exception):
+    """A callback ended the query."""
+
+
+def query(rows: list[Row], sql: str) -> list[Row]:
+    """What a query gives. Raises PflowError: 65 for what is no query, 77 for one that does more than read."""
+    names = columns_of(rows)
+    base = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        _fill(base, rows, names)
+        watch = _Watch()
+        _restrict(base, watch)
+        return _run(base, sql, names)
+    except _Interrupted:
+        if watch.is_over:
+            hint = f"it may take {_MOST_BYTES >> 20:,} MB beside the rows"
+            raise PflowError("cannot query: it takes too much memory", hint=hint, exit=NO_MEMORY) from None
+        time.sleep(_SOON)  # the signal comes again
+        raise KeyboardInterrupt from None
+    finally:
+        base.close()
+        sqlite3.enable_callback_tracebacks(False)
+
+
+def _fill(base: sqlite3.Connection, rows: list[Row], names: list[str]) -> None:
+    """One table, a column for each name; what is empty is NULL, and columns of texts that are numbers are numbers."""
+    if not names:
+        raise PflowError("cannot query: there are no rows", exit=BAD_DATA)
+    columns = ", ".join(_quoted(name) for name in names)
+    try:
+        base.execute("PRAGMA temp_store = MEMORY")
+        base.execute(f"CREATE TABLE {TABLE} ({columns})")
+    except sqlite3.Error as error:
+        hint = "SQL takes 'a' and 'A' for one name: clean-data --rename=OLD=NEW"
+        raise PflowError(f"cannot query: {error}", hint=hint, exit=BAD_DATA) from None
+    values = zip(*(_values([row.get(name) for row in rows]) for name in names), strict=True)
+    base.executemany(f"INSERT INTO {TABLE} VALUES ({', '.join('?' * len(names))})", values)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _values(values: list[Any]) -> Iterator[Any]:
+    distinct = {value for value in values if value.__class__ is str} - {""}
+    kind = kind_of_texts(distinct) if {*map(type, values)} <= {str, type(None)} else ""
+    if kind in (INT, FLOAT):
+        numbers = {text: _value(CONVERT[kind](text)) for text in distinct}
+        return map(numbers.get, values)
+    return map(_value, values)
+
+
+def _value(value: Any) -> Any:
+    if value == "":
+        return None
+    if value is None or isinstance(value, str | float | bytes):
+        return value
+    if isinstance(value, int) and abs(value) < 1 << 63:
+        return value
+    return cell(value)
+
+
+class _Watch:
+    """Called all the while a query runs: lets a signal or a time limit in, and ends one that takes too much memory."""
+
+    def __init__(self) -> None:
+        self.limit = _peak_memory() + _MOST_BYTES
+        self.is_over = False
+
+    def __call__(self) -> bool:
+        self.is_over = _peak_memory() > self.limit
+        return self.is_over
+
+
+def _peak_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _restrict(base: sqlite3.Connection, watch: _Watch) -> None:
+    """Nothing but reading from here on."""
+    base.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+    base.set_authorizer(_authorize)
+    sqlite3.enable_callback_tracebacks(True)  # what a signal raises in a callback is told, and sent again
+    base.set_progress_handler(watch, _STEPS)
+
+
+def _authorize(action: int, one: str | None, two: str | None, base: str | None, within: str | None) -> int:
+    if action in _READING or (action == sqlite3.SQLITE_FUNCTION and str(two).lower() not in _DENIED):
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _run(base: sqlite3.Connection, sql: str, names: list[str]) -> list[Row]:
+    try:
+        found = base.execute(sql)
+        columns = [column[0] for column in found.description or ()]
+        values = found.fetchmany(_MOST_ROWS + 1)
+    except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+        raise _failure(str(error), names) from None
+    if not columns:
+        raise _failure("it is no query", names)
+    twice = next((name for name in columns if columns.count(name) > 1), None)
+    if twice is not None:
+        hint = "AS gives one of them another name"
+        raise PflowError(f"cannot query: two columns are called '{twice}'", hint=hint, exit=BAD_DATA)
+    if len(values) > _MOST_ROWS:
+        hint = "LIMIT bounds them"
+        raise PflowError(f"cannot query: it gives more than {_MOST_ROWS:,} rows", hint=hint, exit=BAD_DATA)
+    return [dict(zip(columns, value, strict=True)) for value in values]
+
+
+def _failure(why: str, names: list[str]) -> Exception:
+    if why == "interrupted":
+        return _Interrupted()
+    if any(word in why for word in ("authoriz", "prohibited", "too many attached")):
+        return PflowError("cannot query: it may only read the rows", hint="SELECT … FROM rows", exit=DENIED)
+    shown = ", ".join(names[:20]) + ", …" * (len(names) > 20)
+    return PflowError(f"cannot query: {why}", hint=f"the table is rows; its columns: {shown}", exit=BAD_DATA)

@@ -1,0 +1,109 @@
+"""What is in rows: for each column how many values, which kind, their range and the most frequent ones."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from itertools import accumulate
+from math import fsum
+from typing import Any
+
+from pflow.jsontext import compact
+from pflow.tables.kinds import BOOL, CONVERT, FLOAT, INT, TEXT, kind_of_texts
+from pflow.tables.markdown import markdown_table
+from pflow.tables.rows import Row, cell, columns_of, is_missing
+
+_MOST = 5
+"""How many of the most frequent values are told."""
+
+_QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
+_BRIEF = ("type", "count", "missing", "distinct", "min", "max", "mean")
+
+
+def describe(rows: list[Row]) -> dict[str, Any]:
+    """How many rows there are, and what is in each column."""
+    return {"rows": len(rows), "columns": {name: _column([row.get(name) for row in rows]) for name in columns_of(rows)}}
+
+
+def _column(values: list[Any]) -> dict[str, Any]:
+    counts, kind = _counted([value for value in values if not is_missing(value)])
+    present = counts.total()
+    about: dict[str, Any] = {"type": kind, "count": present, "missing": len(values) - present, "distinct": len(counts)}
+    if kind in (INT, FLOAT):
+        about |= _numbers(counts, CONVERT[kind])
+    elif kind == TEXT:
+        about |= {"min": min(counts), "max": max(counts)}
+    often = [(value, count) for value, count in counts.most_common(_MOST) if count > 1]
+    return {**about, "top": [{"value": value, "count": count} for value, count in often]}
+
+
+def _counted(present: list[Any]) -> tuple[Counter[Any], str]:
+    """How often each value is there, and what kind they all are: texts that are numbers count as numbers."""
+    types = {*map(type, present)}
+    if types == {str}:
+        counts: Counter[Any] = Counter(present)
+        kind = kind_of_texts(counts.keys())
+        return counts, kind
+    if types <= {int, float} or types == {bool}:
+        return Counter(present), BOOL if bool in types else FLOAT if float in types else INT if types else "empty"
+    kind = type(present[0]).__name__ if len(types) == 1 else "mixed"
+    return Counter(map(compact, present)), kind
+
+
+def _numbers(counts: Counter[Any], convert: Any) -> dict[str, Any]:
+    numbers: Counter[Any] = Counter()
+    for value, count in counts.items():
+        numbers[convert(value)] += count
+    ordered = sorted(numbers)
+    ends = list(accumulate(numbers[number] for number in ordered))
+    total = sum if convert is int else fsum
+    quartiles = {name: _quantile(ordered, ends, at) for name, at in _QUARTILES.items()}
+    mean = total(number * count for number, count in numbers.items()) / ends[-1]
+    return {"min": ordered[0], "max": ordered[-1], "mean": mean, **quartiles}
+
+
+def _quantile(ordered: list[Any], ends: list[int], at: float) -> Any:
+    """The value below which a part of all lies, between two by how near it is to each, as spreadsheets do.
+
+    `ends` counts the values up to each of the ordered ones.
+    """
+    place = (ends[-1] - 1) * at
+    low, part = int(place), place % 1
+    below = ordered[bisect_right(ends, low)]
+    if not part:
+        return below
+    return below + (ordered[bisect_right(ends, low + 1)] - below) * part
+
+
+def table_of(stats: dict[str, Any], *, is_detailed: bool) -> list[Row]:
+    """A row for each column: of its numbers those that a brief report has, or all of them."""
+    return [{"column": name, **_told(about, is_detailed)} for name, about in stats["columns"].items()]
+
+
+def _told(about: dict[str, Any], is_detailed: bool) -> Row:
+    told = {name: about.get(name) for name in (*_BRIEF, *(_QUARTILES if is_detailed else ()))}
+    if is_detailed:
+        told["top"] = ", ".join(f"{cell(top['value'])} ({top['count']})" for top in about["top"])
+    return told
+
+
+def analyze(rows: list[Row], sql: str | None, *, is_detailed: bool = False) -> tuple[str, dict[str, Any], list[Row]]:
+    """A report in Markdown, the numbers behind it, and the rows of its table: of the columns, or what a query gives."""
+    if sql is not None:
+        from pflow.tables.query import query
+
+        rows = query(rows, sql)
+    stats = describe(rows)
+    size = f"{_counted_word(len(rows), 'row')}, {_counted_word(len(stats['columns']), 'column')}"
+    table = rows if sql is not None else table_of(stats, is_detailed=is_detailed)
+    shown = markdown_table(table[:_LONGEST])
+    more = f"\n{len(table) - _LONGEST:,} more rows are not shown.\n" if len(table) > _LONGEST else ""
+    return "\n".join(filter(None, (f"{size}\n", shown))) + more, stats, table
+
+
+_LONGEST = 200
+"""Rows that a report shows."""
+
+
+def _counted_word(count: int, word: str) -> str:
+    return f"{count:,} {word}{'s' * (count != 1)}"

@@ -1,0 +1,248 @@
+"""claude-code: what Claude Code is given, what its answers become, and what ends it; Claude Code itself is a peer."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pflow import budget
+from pflow.errors import PflowError
+from pflow.nodes.claude_code import ClaudeCode
+
+PEER = Path(__file__).parent.parent / "peers" / "claude"
+LIMIT = 20
+"""Seconds after which a process that should have ended counts as left over."""
+USAGE = {"model": "claude-opus-4-8", "input": 142, "output": 20, "cost": 0.01}
+ISOLATED = ["--safe-mode", "--setting-sources="]
+
+
+@pytest.fixture
+def directory(tmp_path, monkeypatch):
+    """A working directory, where `claude` is the peer, and no key is set."""
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_PEER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", f"{PEER}:{os.environ['PATH']}")
+    monkeypatch.setenv("CLAUDE_PEER_SEEN", str(tmp_path / "seen.json"))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def work(prompt: str = "Plant a tree", **params: object) -> dict[str, object]:
+    node = ClaudeCode()
+    node.set_params(params)
+    shared: dict[str, object] = {"prompt": prompt}
+    assert node.run(shared) is None
+    return shared
+
+
+def refuse(prompt: str = "Plant a tree", **params: object) -> PflowError:
+    with pytest.raises(PflowError) as caught:
+        work(prompt, **params)
+    return caught.value
+
+
+def seen() -> dict[str, object]:
+    return json.loads(Path(os.environ["CLAUDE_PEER_SEEN"]).read_text())
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({}, [*ISOLATED, "--allowedTools=Edit(./**)"]),
+        ({"load_settings": True, "allowed_tools": []}, []),
+        ({"allowed_tools": ["Bash(ls -m a,b)", "Edit"]}, ["--allowedTools=Bash(ls -m a,b)", "--allowedTools=Edit"]),
+        ({"model": "--opus", "allowed_tools": []}, ["--model=--opus"]),
+        ({"max_turns": 3, "max_budget": 0.00001, "allowed_tools": []}, ["--max-turns=3", "--max-budget-usd=0.000010"]),
+    ],
+)  # fmt: skip
+def test_params_become_words_and_the_prompt_goes_through_stdin(directory, params, words):
+    (directory / "sub").mkdir()
+    work("Find a tree\0 and ünder it @/etc/passwd", directory="sub", **params)
+    isolated = [] if params.get("load_settings") or words[:1] == ISOLATED[:1] else ISOLATED
+    always = ["-p", "--output-format=stream-json", "--verbose", "--no-session-persistence"]
+    assert seen()["words"] == [*always, *isolated, *words]
+    assert (seen()["prompt"], seen()["attachments"]) == ("Find a tree\0 and ünder it @/etc/passwd", "1")
+    assert seen()["directory"] == str(directory / "sub")
+
+
+def test_with_a_key_it_is_bare_and_nothing_shows_the_key(directory, monkeypatch, capfd):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
+    monkeypatch.setenv("CLAUDE_PEER", "leak")
+    assert work()["report"] == "The key is ***."
+    assert "--bare" in seen()["words"]
+    monkeypatch.setenv("CLAUDE_PEER", "key")
+    error = refuse()
+    assert (error.exit, error.message) == (77, "cannot finish 'claude': Invalid API key ***")
+    assert "0123456789" not in f"{capfd.readouterr()}{seen()}"
+
+
+def test_a_prompt_is_never_a_command(directory):
+    work("/compact")
+    assert seen()["prompt"] == "\n/compact"
+
+
+@pytest.mark.parametrize(
+    ("answer", "report"),
+    [("success", "Done."), ("no_text", "Said before."), ("long", "x" * 300_000), ("torn", "Done.")],
+)
+def test_a_whole_result_is_a_success(directory, monkeypatch, answer, report):
+    monkeypatch.setenv("CLAUDE_PEER", answer)
+    assert work() == {
+        "prompt": "Plant a tree",
+        "report": report,
+        "session": "5e55-10n",
+        "cost": 0.01,
+        "usage": USAGE,
+        "changed_files": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "exit", "words"),
+    [
+        ("login", 77, "Not logged in · Please run /login; set ANTHROPIC_API_KEY, or log in"),
+        ("limit", 75, "You've hit your limit · resets 1am (UTC); its limit ends at 20"),
+        ("limit_as_success", 75, "Rate limit reached"),
+        ("status_429", 75, "Rate limit reached"),
+        ("overloaded", 75, "529 Overloaded"),
+        ("unreachable", 69, "Unable to connect to API"),
+        ("model", 78, "selected model (nope); --model names another"),
+        ("refusal", 1, "unable to respond to this request"),
+        ("turns", 79, "Reached maximum number of turns (1); --max-turns allows more"),
+        ("budget", 79, "Reached maximum budget ($0.01); --max-budget allows more"),
+        ("denied", 77, "Bash was denied: rm -rf build, and 1 more; --allowed-tools='Bash(…)' allows it"),
+        ("nothing", 1, "it ended with 0 and without a result"),
+        ("cut", 1, "it ended with 0 and without a result"),
+        ("crash", 3, "it ended with 3 and without a result: out of memory"),
+        ("killed", 137, "it ended with 137 and without a result"),
+    ],
+)
+def test_anything_else_is_a_failure(directory, monkeypatch, answer, exit, words):
+    monkeypatch.setenv("CLAUDE_PEER", answer)
+    error = refuse()
+    assert error.exit == exit
+    assert words in f"{error.message}; {error.hint}"
+    assert error.usage["model"]  # a call that came to nothing is a call
+    assert not error.ends_run
+    assert (error.retry_after is not None) == (answer == "limit")
+
+
+@pytest.mark.parametrize(
+    ("params", "exit", "words"),
+    [
+        ({"directory": "none"}, 66, "cannot work in 'none': there is no such directory"),
+        ({"allowed_tools": ["--dangerously-skip-permissions"]}, 2, "it names no tool"),
+        ({"allowed_tools": ["*"]}, 2, "cannot allow '*': it names no tool"),
+        ({"allowed_tools": ["Edit", ""]}, 2, "cannot allow '': it names no tool"),
+        ({"max_turns": 0}, 2, "max_turns is 0"),
+        ({"max_budget": -1.0}, 2, "max_budget is -1.0"),
+        ({"time_limit": 0.0}, 2, "time_limit is 0.0"),
+        ({"prompt": " \n"}, 66, "the prompt is empty"),
+        ({"prompt": "\udc80"}, 65, "a lone surrogate is no character"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_it_starts(directory, params, exit, words):
+    error = refuse(**params)
+    assert (error.exit, words in error.message) == (exit, True)
+    assert not Path(os.environ["CLAUDE_PEER_SEEN"]).exists()
+
+
+def test_where_it_is_not_installed_its_failure_says_how_to_get_it(directory, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    error = refuse()
+    assert (error.exit, error.message) == (78, "cannot run 'claude': it is not installed")
+    assert "npm install -g @anthropic-ai/claude-code" in error.hint
+
+
+@pytest.mark.parametrize("is_repository", [True, False])
+def test_changed_files_are_those_that_it_left_otherwise(directory, monkeypatch, is_repository):
+    (directory / "repo" / ".git").mkdir(parents=True)
+    (directory / "repo" / ".git" / "x").touch()
+    (directory / "repo" / "old.txt").write_text("old")
+    (directory / "repo" / "tree.txt").write_text("none")
+    if is_repository:
+        git = ["git", "-C", "repo", "-c", "init.defaultBranch=main"]
+        subprocess.run([*git, "init", "-q"], check=True)
+        (directory / "repo" / ".gitignore").write_text("old.txt\n")
+    monkeypatch.setenv("CLAUDE_PEER", "write")
+    assert work(directory="repo")["changed_files"] == ["repo/tree.txt"]
+
+
+@pytest.mark.parametrize(
+    ("expect", "answer", "message"),
+    [
+        (["tree.txt", "!test -s tree.txt"], "write", ""),
+        (["tree.txt"], "success", "cannot find 'tree.txt' as expected: it is not there"),
+        (["old.txt"], "write", "cannot find 'old.txt' as expected: it is what it was before"),
+        (["!grep -q Ash tree.txt"], "write", "cannot find it done: 'grep -q Ash tree.txt' ended with 1"),
+        (["tree.txt"], "denied", "cannot finish 'claude': Bash was denied"),
+    ],
+)
+def test_what_is_expected_of_it_must_hold(directory, monkeypatch, expect, answer, message):
+    (directory / "sub").mkdir()
+    (directory / "sub" / "old.txt").write_text("old")
+    monkeypatch.setenv("CLAUDE_PEER", answer)
+    if not message:
+        assert work(directory="sub", expect=expect)["changed_files"] == ["sub/tree.txt"]
+        return
+    error = refuse(directory="sub", expect=expect)
+    assert error.message.startswith(message)
+    assert error.usage["cost"] == 0.01
+
+
+@pytest.mark.parametrize(
+    ("own", "passed", "ends_run"), [(None, "0.250000", True), (1.0, "0.250000", True), (0.1, "0.100000", False)]
+)
+def test_the_budget_of_a_run_bounds_its_own(directory, monkeypatch, own, passed, ends_run):
+    asked = []
+    monkeypatch.setattr(budget, "ask", lambda what, question: asked.append(question) or {"cost": 0.25, "calls": 3})
+    monkeypatch.setenv("CLAUDE_PEER", "budget")
+    error = refuse(max_budget=own, model="opus")
+    assert f"--max-budget-usd={passed}" in seen()["words"]
+    assert (error.exit, error.ends_run, asked[0]) == (79, ends_run, {"call": "opus"})
+
+
+def test_a_run_counts_what_it_cost(directory, monkeypatch):
+    monkeypatch.setenv("CLAUDE_PEER", "spend")
+    monkeypatch.setenv("CLAUDE_PEER_COST", "0.4")
+    flow = "claude-code 'Plant an oak' => claude-code 'an ash' => claude-code 'an elm'"
+    command = [Path(sys.executable).parent / "pflow", "run", "--max-cost=0.7", "-q", flow]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    assert (done.returncode, "spent $0.80 of $0.70" in done.stderr) == (79, True), done.stderr
+    assert "--max-budget-usd=0.300000" in seen()["words"]
+
+
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9), (None, 124)])
+def test_it_ends_with_us_and_with_all_that_it_started(directory, monkeypatch, signum, code):
+    reader, writer = os.pipe()
+    os.set_inheritable(writer, True)
+    monkeypatch.setenv("CLAUDE_PEER", "hang")
+    limit = "0.5" if signum is None else "1800"
+    command = [Path(sys.executable).parent / "pflow-claude-code", "Plant", f"--time-limit={limit}", "-r"]
+    stage = subprocess.Popen(command, close_fds=False, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    os.close(writer)
+    try:
+        if signum:
+            while not Path(os.environ["CLAUDE_PEER_SEEN"]).exists():
+                assert stage.poll() is None
+                time.sleep(0.01)
+            stage.send_signal(signum)
+        assert stage.wait(LIMIT) in (code, 128 + code if code < 0 else -15)
+        assert select.select([reader], [], [], LIMIT)[0], "a process is left"
+    finally:
+        os.close(reader)
+        stage.stderr.close()
+
+
+def test_it_is_never_cached(directory):
+    with pytest.raises(PflowError, match="cannot cache what an agent does"):
+        ClaudeCode().cache_parts({})
