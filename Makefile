@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 WHEEL_VENV := .venv-wheel
 MODEL := $(VENV)/share/pflow/models/SmolLM2.gguf
+CLAUDE := @anthropic-ai/claude-code@2.1.197
 
 # One more than there are processors: tests wait for programs, servers and the disk.
 WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
@@ -12,7 +13,7 @@ WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test check bench eval kills mutants generate clean
+.PHONY: help run test check bench eval kills mutants agents generate clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Both slow every start of Python down, and some machines set them.
@@ -69,6 +70,11 @@ kills: $(VENV)/.dev ## kill runs at every commit point and 300 random times, and
 mutants: $(VENV)/.dev ## change 300 places of what must never be wrong, each of which a test must see; MUTANTS='--seed 2'
 	@$(VENV)/bin/python -m pip install -q 'cosmic-ray>=8.4'
 	@$(VENV)/bin/python tests/mutants/run.py $(MUTANTS)
+
+agents: $(VENV)/.dev ## hold claude-code to Claude Code itself (235 MB), behind a server on this machine
+	@npm install --silent --no-audit --no-fund --prefix build/agents '$(CLAUDE)'
+	@PATH="$$PWD/build/agents/node_modules/.bin:$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
+	claude --version && $(VENV)/bin/python -m pytest -q -p no:cacheprovider tests/agents/real_claude.py
 
 generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/bash/
 	@$(VENV)/bin/python -m pflow.generate

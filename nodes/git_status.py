@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 class GitStatus(Node):
     """Show the branch of a git repository, and what is not as in its last commit.
 
-    The text has a line a file, as in `staged: modified a.txt`, or `clean`. In the data each file has path, from (where
-    it was renamed), staged and unstaged (modified, added, deleted, renamed, copied, type changed), untracked and
-    conflicted. What is not there is null: the branch of a detached HEAD, the commit before the first, an upstream.
+    The text has a line a file, as in `staged: modified a.txt`, or `clean`. In the data each file has path (from the top
+    of the repository), from (where it was renamed), staged and unstaged (modified, added, deleted, renamed, copied,
+    type changed), untracked and conflicted. What is not there is null: the branch of a detached HEAD, the commit before
+    the first, an upstream.
 
     Interface:
     - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository

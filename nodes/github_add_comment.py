@@ -21,7 +21,7 @@ class GithubAddComment(Node):
     Interface:
     - Reads: shared["body"]: str [pipe]  # the comment
     - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin here
-    - Reads: shared["issue_number"]: int [flag issue]  # the number of the issue or pull request
+    - Reads: shared["issue_number"]: int [flag issue]  # issue or pull request number
     - Writes: shared["comment_url"]: str [pipe]  # where it stands
     - Effects: network
     - Repeats: yes

@@ -20,7 +20,7 @@ class GithubGetIssue(Node):
 
     Interface:
     - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin here
-    - Reads: shared["issue_number"]: int [flag issue] [word]  # the number of the issue
+    - Reads: shared["issue_number"]: int [flag issue] [word]  # issue number
     - Writes: shared["issue"]: str [pipe]  # its title, body and comments, as a text
     - Writes: shared["issue_title"]: str  # its title
     - Writes: shared["issue_data"]: dict  # all of it

@@ -19,7 +19,7 @@ class GithubGetPr(Node):
 
     Interface:
     - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin here
-    - Reads: shared["pr_number"]: int [flag pr] [word]  # the number of the pull request
+    - Reads: shared["pr_number"]: int [flag pr] [word]  # pull request number
     - Writes: shared["pr"]: str [pipe]  # its title, body and files, as a text
     - Writes: shared["pr_title"]: str  # its title
     - Writes: shared["pr_data"]: dict  # all of it

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.common import LETTERS, OF_FLOWS, RESERVED, is_shared
 from pflow.errors import BAD_DATA, PflowError
-from pflow.interface import UNLESS, Interface, Item, piped, word_reads
+from pflow.interface import IS, UNLESS, Interface, Item, piped, word_reads
 from pflow.jsontext import scan
 from pflow.printable import clean
 from pflow.types import parse_type
@@ -182,7 +182,7 @@ def _take_default(item: Item, rest: str) -> str:
 def _take_mark(item: Item, mark: str) -> None:
     word, _, name = mark.partition(" ")
     name = name.strip().replace("-", "_")
-    if mark in _MARKS[item.kind]:
+    if mark in _MARKS[item.kind] and not name:
         item.marks.add(mark)
     elif word == "short" and "short X" in _MARKS[item.kind]:
         _take_letter(item, name)
@@ -222,14 +222,24 @@ def _take_effects(interface: Interface, rest: str) -> None:
 
 def _take_repeats(interface: Interface, rest: str) -> None:
     text = rest.partition("#")[0].strip()
-    name = text.removeprefix(UNLESS).replace("-", "_")
+    name, is_value, values = text.removeprefix(UNLESS).partition(IS)
+    name = name.strip().replace("-", "_")
     if text.startswith(UNLESS) and name.isidentifier():
         if name not in interface.params:
             _fail(f"there is no param '{name}'")
         text = UNLESS + name
+        if is_value:
+            text += IS + ", ".join(_take_values(interface.params[name], values))
     elif text not in ("yes", "no"):
-        _fail("Repeats is yes, no or unless PARAM")
+        _fail("Repeats is yes, no, unless PARAM or unless PARAM is VALUE, VALUE")
     interface.repeats = text
+
+
+def _take_values(param: Item, text: str) -> list[str]:
+    values = [value.strip() for value in text.split(",")]
+    if unknown := [value for value in values if value not in param.type.choices]:
+        _fail(f"'{unknown[0]}' is no choice of '{param.name}'")
+    return values
 
 
 def _take_version(interface: Interface, rest: str) -> None:

@@ -16,6 +16,15 @@ UNDECLARED = object()
 UNLESS = "unless "
 """Before the name of a param, in what is said of whether a node repeats."""
 
+IS = " is "
+"""Between that and the values of it that are meant."""
+
+COMMANDS = ("command", "allowed_tools", "expect")
+"""What says which commands a node would run."""
+
+LIMITS = ("model", "max_budget")
+"""What says whom it would ask, and for how much."""
+
 
 class Item:
     """One read, write or param: its name, type, default (UNDECLARED without one), marks and what it is.
@@ -53,7 +62,7 @@ class Item:
     @property
     def is_telling(self) -> bool:
         """Whether its value says what a node would touch."""
-        return (self.type.is_path or self.name == "command") and "secret" not in self.marks
+        return (self.type.is_path or self.name in ("url", *COMMANDS, *LIMITS)) and "secret" not in self.marks
 
     @property
     def flag(self) -> str:
@@ -64,9 +73,10 @@ class Item:
 class Interface:
     """What a node declares.
 
-    `repeats` says whether it may run again without harm: `yes`, `no`, or `unless PARAM`, where that is not set. `open`
-    when its docstring has no interface: then any key and any param may pass, and what is here was read off its
-    code. `fault` says why one that it has was not taken. `inferred` when its `[pipe]` marks were, or all of it.
+    `repeats` says whether it may run again without harm: `yes`, `no`, or `unless PARAM`, where that is not set, or
+    `unless PARAM is VALUE, VALUE`, where it is another. `open` when its docstring has no interface: then any key and
+    any param may pass, and what is here was read off its code. `fault` says why one that it has was not taken.
+    `inferred` when its `[pipe]` marks were, or all of it.
     """
 
     def __init__(self) -> None:
@@ -114,7 +124,13 @@ class Interface:
 
     def may_repeat(self, params: Mapping[str, Any]) -> bool:
         """Whether it may run again without harm, with these params."""
-        return self.repeats == "yes" or (self.repeats != "no" and not params.get(self.repeats.removeprefix(UNLESS)))
+        if not self.repeats.startswith(UNLESS):
+            return self.repeats == "yes"
+        name, is_value, values = self.repeats.removeprefix(UNLESS).partition(IS)
+        value = params.get(name)
+        if not is_value:
+            return not value
+        return value in self.params[name].type.choices and value not in values.split(", ")
 
     def defaults(self) -> dict[str, Any]:
         """Every param that has a default, with it; none that were read off the code, which has them itself."""

@@ -18,6 +18,7 @@ from tests.manual.source import COMMANDS, examples, fits
 from tests.nodes.cases.github import github
 from tests.peers.openai_server import OpenAIServer
 from tests.peers.repository import IDENTITY, add_remote, git, make_repository
+from tests.peers.web_server import CERTIFICATE, WebServer
 from tests.tools import need
 
 ROOT = Path(__file__).parent.parent
@@ -41,7 +42,10 @@ PAGES = {**files(usages()), **{path.name: path.read_text() for path in sorted(RO
 
 @pytest.fixture
 def shell(tmp_path):
-    """Runs a script with sh, in a directory with examples/, with a model that answers at once; `quick` without llm."""
+    """Runs a script with sh, in a directory with examples/, with a model that answers at once; `quick` without llm.
+
+    example.com is a server here, behind a proxy.
+    """
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tmp_path / "nodes").mkdir()
     (tmp_path / "nodes" / "count_words.py").write_text(OWN_NODE)
@@ -52,7 +56,7 @@ def shell(tmp_path):
     quick_llm = tmp_path / "quick" / "pflow-llm"
     quick_llm.write_text(f"#!{sys.executable}\n{QUICK_LLM.read_text()}")
     quick_llm.chmod(0o755)
-    with OpenAIServer(tmp_path / "server") as server, github(tmp_path) as of_github:
+    with OpenAIServer(tmp_path / "server") as server, github(tmp_path) as of_github, WebServer() as web:
         environment = {
             **os.environ,
             **of_github,
@@ -61,6 +65,8 @@ def shell(tmp_path):
             "HOME": str(tmp_path),
             "LLM_USER_PATH": str(server.llm_user_path),
             "NO_PROXY": "127.0.0.1",
+            "HTTPS_PROXY": web.url,
+            "SSL_CERT_FILE": str(CERTIFICATE),
             "PFLOW_NODES": str(tmp_path / "nodes"),
             "PFLOW_PLAN_MODEL": "readme",
         }
@@ -103,7 +109,7 @@ PRINTED = {
     "--search": "write-file",
     "cat summary.md": "Oak, ash and elm.",
     "pflow find": "summarize",
-    "reads files": "list-files\nread-file\n",
+    "reads files": "list-files\n",
     "make -s": "notes/",
 }
 """A part of each block that prints, and what it prints at least."""
@@ -210,12 +216,14 @@ PAGE_PRINTED = {
     "pflow-check.1": ["report.pflow.json: 4 steps", "words.pflow.json", "pipe: 2 steps"],
     "pflow-explain.1": ["[2] summary (llm", "read-file"],
     "pflow-export.1": ["flowchart"],
+    "pflow-fetch-page.1": ["# Tide mills", "Oak, ash and elm.", "Tide mills\n"],
     "pflow-find.1": ["sum-up"],
     "pflow-get.1": ["a\nAda\n"],
     "pflow-git-commit.1": ["Mend the notes"],
     "pflow-git-diff.1": ["+less", "examples/notes.txt | modified, +1 -"],
     "pflow-git-log.1": ["Begin"],
     "pflow-git-status.1": ["unstaged: modified examples/notes.txt", "main\n"],
+    "pflow-http.1": ['"oak"', "q=tide+mill&page=2", "Bearer ***", "Oak, ash and elm.", "404\n"],
     "pflow-list.1": ["summary  Sum up the notes", '"name":"summary"'],
     "pflow-list-files.1": ["examples/notes.txt"],
     "pflow-nodes.1": ["write-file"],

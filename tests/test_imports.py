@@ -122,7 +122,7 @@ def test_a_layer_imports_from_those_before_it(layer):
 def test_a_node_knows_nothing_of_pipes_nor_of_other_nodes(node):
     known = [each for each in ARROWS[node] if each in SOURCES and layer_of(each) >= 0]
     rooms = (f"pflow.{room}" for room in ("tables", "web", "git", "github", "agents"))
-    allowed = ("pflow.node", "pflow.models", "pflow.process", *rooms)
+    allowed = ("pflow.node", "pflow.models", "pflow.process", "pflow.terminal.ask", *rooms)
     assert not [each for each in known if not any(_is_in(each, package) for package in allowed)]
     assert not [each for each in ARROWS[node] if _is_in(each, "pflow.nodes") and each != node]
 

@@ -58,7 +58,7 @@ def test_a_default_is_json_of_the_type_or_null(type, json, value):
             for mark in ("pipe", "explicit", "own", "word", "verbatim", "secret", "flag issue", "short i")
         ],
         *[("Writes", mark) for mark in ("pipe", "secret")],
-        *[("Params", mark) for mark in ("verbatim", "flag k", "short K", "env PFLOW_K")],
+        *[("Params", mark) for mark in ("verbatim", "flag k", "short K", "short X", "env PFLOW_K", "env NAME")],
     ],
 )
 def test_each_mark_is_taken_where_it_means_something(kind, mark):
@@ -117,8 +117,12 @@ REFUSED = [
     ('- Reads: shared["a"]: str [secret] [word]', "a [secret] is never given by a flag or a word"),
     ("- Actions:", "not the name of an action"),
     ("- Effects: reads file", "'reads file' is none of"),
-    *[(f"- Repeats: {text}", "is yes, no or unless PARAM") for text in ("", "maybe", "Yes", "unless", "unless a b")],
+    *[
+        (f"- Repeats: {text}", "is yes, no, unless PARAM or unless")
+        for text in ("", "maybe", "Yes", "unless", "unless a b")
+    ],
     ("- Repeats: unless fast  # why", "there is no param 'fast'"),
+    ("- Repeats: unless fast is a", "there is no param 'fast'"),
     ("- Version: 1.0.0-beta", "a version is written 1.0.0"),
     ("- Flow-safe: true", "Flow-safe is yes or no"),
 ]
@@ -144,6 +148,9 @@ def test_a_line_that_does_not_parse_is_refused_with_the_reason(line, why):
         (['- Reads: shared["a"]: list [word]', '- Reads: shared["b"]: str [word]'], "gets no bare word"),
         (["- Flow-safe: yes", "- Effects: network"], "effects"),
         (["- Repeats: yes", "- Repeats: no"], "a line Repeats already"),
+        (["- Repeats: unless do is c", "- Params: do: a|b"], "'c' is no choice of 'do'"),
+        (["- Repeats: unless do is a,", "- Params: do: a|b"], "'' is no choice of 'do'"),
+        (["- Repeats: unless fast is true", "- Params: fast: bool"], "'true' is no choice of 'fast'"),
     ],
 )
 def test_lines_that_contradict_each_other_are_refused(lines, why):
@@ -214,6 +221,12 @@ def test_unless_a_param_means_where_it_is_set(value):
     assert not parsed.may_repeat({"fast": value})
     assert all(parsed.may_repeat({"fast": unset}) for unset in (None, False, 0, "", [], {}))
     assert parsed.may_repeat({})
+
+
+def test_unless_a_choice_is_one_of_some_values_means_these():
+    parsed = interface("- Repeats: unless do is add,  move", '- Params: do: look|add|move = "look"')
+    assert parsed.repeats == "unless do is add, move"
+    assert [each for each in ("look", "add", "move", "$what", None) if parsed.may_repeat({"do": each})] == ["look"]
 
 
 def test_what_declares_no_interface_does_not_repeat():

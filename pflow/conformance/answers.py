@@ -109,7 +109,7 @@ def _skip_declared(trial: Trial, *effects: str) -> None:
 @check("isolation", "it looks at no key that it does not declare")
 def it_looks_at_its_own_keys_only(trial: Trial) -> None:
     interface = trial.interface
-    own = {name for name, item in interface.reads.items() if "explicit" not in item.marks}
+    own = {name for name, item in interface.reads.items() if "pipe" in item.marks or "explicit" not in item.marks}
     decoys: dict[str, Any] = {
         name: "a decoy"
         for name in [*interface.reads, *interface.writes, *_words_of(trial.node.file)]

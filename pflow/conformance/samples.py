@@ -69,8 +69,8 @@ class Skipped(Exception):
 class Samples:
     """What a node needs to succeed: members of the document, and words after its name.
 
-    An [explicit] read has a flag; any other that is required, or that the pipe fills, is a member. `given` are the
-    user's words for the node.
+    What the pipe fills is a member, and so is what is required; an [explicit] read has a flag. `given` are the user's
+    words for the node.
     """
 
     def __init__(self, interface: Interface, given: list[str]) -> None:
@@ -87,7 +87,7 @@ class Samples:
 
     def _add_read(self, name: str, item: Item) -> None:
         value = self._value(item)
-        if "explicit" not in item.marks and (item.required or "pipe" in item.marks):
+        if "pipe" in item.marks or (item.required and "explicit" not in item.marks):
             self.members[name] = value
         elif item.required:
             self.words[name] = flag_words(item, value.strip() if isinstance(value, str) else value)

@@ -6,7 +6,7 @@ from typing import Any
 
 from pflow.explain.origins import Origin, Origins
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.interface import Item
+from pflow.interface import COMMANDS, LIMITS, Item
 from pflow.types import names_schema_file
 
 ANYTHING = "anything"
@@ -50,9 +50,9 @@ class Effect:
 
 _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
-    "runs commands": lambda item: item.name == "command",
+    "runs commands": lambda item: item.name in COMMANDS,
     "writes files": lambda item: item.type.is_path,
-    "network": lambda item: item.name in ("url", "repo", "model", *FILES_OF_LLM, *HISTORY_OF_LLM),
+    "network": lambda item: item.name in ("url", "method", "repo", *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM),
     "reads files": lambda item: item.type.is_path or item.name in ("pattern", "hidden"),
 }
 """Which reads and params say what an effect touches."""
@@ -106,6 +106,8 @@ def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Out
         above = outside.get(f"{step.id}.{key}")
         if (above or key in step.step.params) and is_telling(item):
             values[key] = above or [origins.of_param(step, key)]
+        elif is_telling(item) and not item.env and not item.required and item.default:
+            values[key] = [{"from": "constant", "value": item.default}]
     return {key: each for key, each in values.items() if not (key == SCHEMA and _is_inline(each[0]))}
 
 

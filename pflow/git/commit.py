@@ -19,12 +19,31 @@ def mark_of(step_key: str, message: bytes, paths: list[Word] | None) -> str:
 
 
 def find_marked(git: Git, mark: str) -> str | None:
-    """The commit that a try before has made, where it is a part of HEAD."""
+    """The commit that a try before has made, where it is a part of HEAD.
+
+    It has the parent that the reflog tells of: hooks inherit our words for the reflog, and may move HEAD too.
+    """
     if not mark or not head_of(git):
         return None
-    words = ("log", "--walk-reflogs", "--fixed-strings", f"--grep-reflog={mark}", "--format=%H", "HEAD", "--")
-    hashes = dict.fromkeys(git.run(*words).decode().split())
-    return next((each for each in hashes if git.ask("merge-base", "--is-ancestor", each, "HEAD") is not None), None)
+    words = (
+        "log",
+        "--walk-reflogs",
+        "--fixed-strings",
+        f"--grep-reflog={mark}",
+        "--format=%H%x09%P%x09%gs",
+        "HEAD",
+        "--",
+    )
+    for line in git.run(*words).decode("utf-8", "replace").split("\n")[:-1]:
+        commit, parents, said = line.split("\t", 2)
+        is_made = said.startswith(_action(mark, parents.split(" ")[0]))
+        if is_made and git.ask("merge-base", "--is-ancestor", commit, "HEAD") is not None:
+            return commit
+    return None
+
+
+def _action(mark: str, parent: str | None) -> str:
+    return f"{mark} after {parent or 'nothing'} commit"
 
 
 def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, takes_all: bool) -> bool:
@@ -41,7 +60,7 @@ def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, tak
         if not _has_staged(git, only):
             return False
         # A reflog of HEAD there must be, whatever the settings say: who resumes finds the commit by it.
-        reflog = {"GIT_REFLOG_ACTION": f"{mark} commit"} if mark else {}
+        reflog = {"GIT_REFLOG_ACTION": _action(mark, head_of(git))} if mark else {}
         settings = ["-c", "core.logAllRefUpdates=true"] if mark else []
         encoding = ["-c", "i18n.commitEncoding=UTF-8"]
         git.run(*settings, *encoding, "commit", "--quiet", "--file=-", *only, input=message, env=reflog)

@@ -28,7 +28,8 @@ _FAULTS = (
     ("Please tell me who you are", BAD_CONFIG, _IDENTITY),
     ("empty ident name", BAD_CONFIG, _IDENTITY),
     ("No space left on device", CANNOT_WRITE, ""),
-    ("bad revision '", MISSING, "git-log --revision takes what git log takes: HEAD, v1.0..HEAD, a branch, a hash"),
+    ("Unable to read current working directory", MISSING, ""),
+    ("bad revision '", MISSING, "HEAD, a branch, a tag or a hash is one, and so is a range: v1.0..HEAD"),
     ("did not match any file", MISSING, "a path is taken from --repo on, as it is written"),
     ("invalid reference: ", MISSING, "--create makes the branch"),
     ("would be overwritten by checkout", FAILED, "commit or stash them first"),
@@ -51,6 +52,7 @@ _FAULTS = (
 
 _TRANSIENT = (TRY_AGAIN, UNAVAILABLE)
 _ADVICE = ("hint:", "usage:", "Please ", "Aborting", "To add an exception", "Another git process", "***", "remote:")
+_NOTHING = "error: failed to push some refs"  # which tells nothing of why
 _LONGEST = 300
 
 
@@ -64,7 +66,7 @@ def fault(act: str, code: int, said: str) -> PflowError:
 
 def _reason(said: str) -> str:
     """What it gives as its reason, on one line: from its first error on, else all, as far as that is no advice."""
-    lines = [line.strip() for line in without_logins(said).splitlines() if line.strip()]
+    lines = [line.strip() for line in without_logins(said).splitlines() if line.strip() and _NOTHING not in line]
     first = next((n for n, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))), 0)
     told = lines[first:] if first or (lines and lines[0][:5] in ("fatal", "error")) else lines[-3:]
     end = next((n for n, line in enumerate(told) if n and line.startswith(_ADVICE)), len(told))

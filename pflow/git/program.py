@@ -75,7 +75,7 @@ class Git:
 
         def hear(part: bytes) -> None:
             said.extend(part)
-            if is_shown and not self.reads:
+            if is_shown and not self.reads and not part.startswith((b"fatal: ", b"error: ")):  # those we say ourselves
                 try:
                     os.write(2, part)
                 except OSError:

@@ -93,7 +93,7 @@ class Client:
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
         pairs = [(name, str(value)) for name, value in query.items() if value is not None]
-        answer = request(method, self.url + path, headers=headers, query=pairs, json=body, secrets=[self.key])
+        answer = request(method, self.url + path, headers=headers, query=pairs, body=body, secrets=[self.key])
         failure = self._failure(answer)
         if failure:
             raise masked(failure, self.key)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
+from pflow.git.program import Git
 from pflow.github.client import api_url, is_local, web_host
 
 _NAME = r"(?P<owner>[\w-]+)/(?P<name>(?!\.{1,2}$)[\w.-]+)"
@@ -31,10 +32,10 @@ def cache_parts(reads: Mapping[str, Any]) -> dict[str, Any]:
 
 def _of_remote() -> str:
     act = "cannot tell the repository"
-    url = ask_git("remote", "get-url", "origin")
-    if not url:
+    code, url, _ = Git(".", "find its remote", reads=True).call("remote", "get-url", "origin")
+    if code:
         raise PflowError(f"{act}: there is no remote 'origin' here", hint=_HINT, exit=MISSING)
-    found = re.fullmatch(_REMOTE, url.strip().rstrip("/").removesuffix(".git"), re.ASCII)
+    found = re.fullmatch(_REMOTE, url.decode(errors="replace").strip().rstrip("/").removesuffix(".git"), re.ASCII)
     if not found:
         raise PflowError(f"{act}: the remote 'origin' here is none of GitHub", hint=_HINT, exit=MISSING)
     host, own = found["host"].lower().removeprefix("ssh."), web_host()
@@ -48,19 +49,7 @@ def _of_remote() -> str:
 
 def current_branch() -> str:
     """The branch of the working directory. Raises PflowError (66) where there is none."""
-    branch = ask_git("symbolic-ref", "--short", "HEAD")
-    if not branch:
+    code, branch, _ = Git(".", "tell the branch", reads=True).call("symbolic-ref", "--short", "HEAD")
+    if code:
         raise PflowError("cannot tell the branch: there is none here", hint="--head=BRANCH", exit=MISSING)
-    return branch
-
-
-def ask_git(*words: str) -> str:
-    """A line that git prints; empty where it fails, or is not there."""
-    from pflow.process.children import run
-
-    said = bytearray()
-    try:
-        code = run(["git", *words], on_stdout=said.extend, on_stderr=lambda part: None)
-    except FileNotFoundError:
-        return ""
-    return "" if code else said.decode(errors="replace").strip()
+    return branch.decode(errors="replace").strip()

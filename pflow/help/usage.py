@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.common import COMMON as COMMON_FLAGS
 from pflow.common import OF_FLOWS
 from pflow.errors import USAGE, PflowError
-from pflow.interface import UNDECLARED, UNLESS, word_reads
+from pflow.interface import IS, UNDECLARED, UNLESS, word_reads
 from pflow.printable import clean_json
 
 if TYPE_CHECKING:
@@ -139,7 +139,9 @@ def usage_of_node(name: str, interface: Interface) -> Usage:
     usage.writes = [(item.name, noted(item.doc, _notes(item))) for item in interface.writes.values()]
     if not interface.open:
         usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
-        usage.effects, repeats = interface.effects, interface.repeats.replace(UNLESS, "unless --").replace("_", "-")
+        name, *values = interface.repeats.replace(UNLESS, "unless --").split(IS)
+        repeats = IS.join([name.replace("_", "-"), *values])
+        usage.effects = interface.effects
         usage.repeats = f"{repeats} (whether it may run again without harm once it was cut short)"
     usage.notes = (_OPEN,) * interface.open
     usage.examples = interface.examples

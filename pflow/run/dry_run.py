@@ -67,10 +67,14 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     parts += ["reads " + ", ".join(reads)] if reads else []
     parts += ["writes " + ", ".join(writes)] if writes else []
     parts += [", ".join(wired.interface.effects)] if wired.interface.effects else []
-    items = {**wired.interface.params, **wired.interface.reads}
+    items, params = (
+        {**wired.interface.params, **wired.interface.reads},
+        {**wired.interface.defaults(), **wired.step.params},
+    )
     for key in [key for key, item in items.items() if item.is_telling]:
         is_led = key not in inputs.data.get(wired.id, {}) and inputs.wired.is_led_by_data(wired.id, key)
-        if is_led or key in values:
-            value = clean(text_of(values.get(key, "not known yet")))
+        known = values.get(key, params.get(key))
+        if is_led or known not in (None, []):
+            value = clean(text_of("not known yet" if known is None else known))
             parts.append(f"{key}: {value}" + ", whose directory data chooses" * is_led)
     return "; ".join(parts)

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import termios
 
+from pflow.atomic import take_turn
 from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError
 
 _READLINE = ("set expand-tilde on", "set convert-meta off", "set input-meta on", "set output-meta on")
@@ -23,6 +24,15 @@ class Terminal:
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
+        self.turn: int | None = None
+
+    def wait_for_turn(self) -> None:
+        """Wait until no other process of ours asks at this terminal; it is ours until it is closed."""
+        try:
+            self.turn = os.open(os.ttyname(2), os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)  # /dev/tty is everybody's
+        except OSError:
+            return
+        take_turn(self.turn)
 
     def ask(self, question: str) -> str | None:
         """The line that answers, stripped."""
@@ -105,6 +115,8 @@ class Terminal:
 
     def close(self) -> None:
         os.close(self.fd)
+        if self.turn is not None:
+            os.close(self.turn)
 
 
 def open_terminal() -> Terminal | None:

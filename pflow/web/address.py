@@ -24,7 +24,8 @@ def parse_url(text: str, base: httpx2.URL | None = None, act: str = "") -> httpx
         raise PflowError(f"{act}: {why}", exit=BAD_DATA, is_permanent=True) from None
     if url.scheme not in ("http", "https") or not url.host:
         hint = f"https://{shorten(text)}" if not url.scheme and not text.startswith("/") else "https://HOST/PATH"
-        raise PflowError(f"{act}: '{show(text)}' is no http or https URL", hint=hint, exit=BAD_DATA, is_permanent=True)
+        it = f"'{show(text)}'" if base else "it"
+        raise PflowError(f"{act}: {it} is no http or https URL", hint=hint, exit=BAD_DATA, is_permanent=True)
     if not 0 < (url.port or 80) < 1 << 16:
         raise PflowError(f"{act}: there is no port {url.port}", exit=BAD_DATA, is_permanent=True)
     if url.userinfo:

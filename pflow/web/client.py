@@ -15,7 +15,7 @@ import httpx2
 from pflow import __version__
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, PflowError
 from pflow.jsontext import encode
-from pflow.masks import masked
+from pflow.masks import Secrets, masked
 from pflow.web.address import parse_url, show
 from pflow.web.failures import cut, explain
 from pflow.web.gunzip import gunzip
@@ -26,6 +26,7 @@ MAX_SILENCE = 60.0
 """Seconds in which the other side may send nothing."""
 
 _CONNECT = 30.0
+_LONG = 8
 _REDIRECTS = 20
 _SECRET_HEADERS = {"authorization", "cookie", "proxy-authorization"}
 _OF_A_BODY = {"content-type", "content-length", "content-encoding", "transfer-encoding"}
@@ -65,8 +66,7 @@ def request(
     *,
     headers: Mapping[str, str] | None = None,
     query: Sequence[tuple[str, str]] = (),
-    body: bytes | None = None,
-    json: Any = None,
+    body: Any = None,
     form: Sequence[tuple[str, str]] = (),
     secrets: Collection[str] = (),
     follow: bool = True,
@@ -75,16 +75,16 @@ def request(
 ) -> Answer:
     """The answer to a request, whatever its status; `status.check` raises for one that is a failure.
 
-    The body is given as it is, as JSON or as a form, with its Content-Type unless `headers` has one. A header with one
-    of the `secrets` in it goes to the URL's own origin alone, and no message shows them. With `follow` up to 20
-    redirects are followed, but none from https to http.
+    A body of text or bytes is sent as it is, any other but None as JSON, and a `form` as one, with their Content-Type
+    unless `headers` has one. A header with one of the `secrets` in it goes to the URL's own origin alone, and neither
+    message nor answer shows them. With `follow` up to 20 redirects are followed, but none from https to http.
 
     Raises PflowError: 65 for a URL or header that cannot be, 69 without a connection, 73 for an answer of more than
     `max_size` bytes, 75 for one that is late or was cut, 77 for a redirect from https to http.
     """
     secrets = [secret for secret in secrets if secret]
     try:
-        kind, content = _content(body, json, form)
+        kind, content = _content(body, form)
         sent = {"Content-Type": kind, **_checked(headers or {})} if kind else _checked(headers or {})
         sent = {name.lower(): value for name, value in sent.items()}
         first = _Request(method, _with_query(parse_url(url), query), sent, content, secrets, max_size, max_silence)
@@ -93,10 +93,19 @@ def request(
         raise masked(error, *secrets) from error.__cause__
 
 
-def _content(body: bytes | None, json: Any, form: Sequence[tuple[str, str]]) -> tuple[str, bytes | None]:
+def _content(body: Any, form: Sequence[tuple[str, str]]) -> tuple[str, bytes | None]:
+    """The Content-Type, where there is a body, and the bytes."""
     if form:
         return "application/x-www-form-urlencoded", urlencode(form).encode()
-    return ("application/json", encode(json)) if json is not None else ("", body)
+    if body is None:
+        return "", None
+    if isinstance(body, bytes):
+        return "application/octet-stream", body
+    return (
+        ("text/plain; charset=utf-8", body.encode())
+        if isinstance(body, str)
+        else ("application/json", encode(body, escape=False))
+    )
 
 
 def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
@@ -183,6 +192,12 @@ def _is_secret(name: str, value: str, secrets: Collection[str]) -> bool:
 def _answer(request: _Request, response: httpx2.Response) -> Answer:
     body = b"" if request.method == "HEAD" else _read(request, response)
     headers = {name.lower(): value for name, value in response.headers.items()}
+    known = Secrets()
+    for secret in request.secrets:
+        if len(secret) >= _LONG:  # a shorter one may be any word
+            known.add(secret)
+    if known:
+        headers, body = known.masked(headers), known.mask(body.decode("latin-1")).encode("latin-1")
     return Answer(response.status_code, response.reason_phrase, headers, body, request.method, str(request.url))
 
 

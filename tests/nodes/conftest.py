@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.peers.repository import IDENTITY, make_repository
+
 
 @pytest.fixture
 def open_dir() -> Iterator[Path]:
@@ -15,3 +17,17 @@ def open_dir() -> Iterator[Path]:
     folder.chmod(0o777)
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def first_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_repository(tmp_path_factory.mktemp("git") / "repo", a="one\ntwo\nthree\nfour\n", b="b\n")
+
+
+@pytest.fixture
+def repo(first_repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository in which Ada has committed a.txt and b.txt, and nothing has changed; not the working directory."""
+    for name, value in {**IDENTITY, "HOME": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    return shutil.copytree(first_repository, tmp_path / "repo", symlinks=True)

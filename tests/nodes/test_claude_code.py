@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -241,6 +243,26 @@ def test_it_ends_with_us_and_with_all_that_it_started(directory, monkeypatch, si
     finally:
         os.close(reader)
         stage.stderr.close()
+
+
+@pytest.mark.parametrize("command", [["explain"], ["run", "--dry-run", "-q"], []])
+def test_what_it_may_do_is_told_before_it_does(directory, command):
+    words = [
+        "claude-code",
+        "Plant",
+        "--allowed-tools=Bash(make *)",
+        "--expect=!make",
+        "--model=opus",
+        "--max-budget=2.5",
+    ]
+    program = [Path(sys.executable).parent / "pflow", *command]
+    given = [*program, shlex.join(words)] if command else [*program, *words, "--dry-run", "-q"]
+    done = subprocess.run(given, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=True)
+    shown = " ".join(f"{done.stdout}{done.stderr}".split())
+    for each in ("directory", 'allowed_tools*["Bash(make *)"]', 'expect*["!make"]', "opus", "max_budget*2.5"):
+        name, _, value = each.partition("*")
+        assert re.search(f"{name}:? ?{re.escape(value)}", shown), shown
+    assert not Path(os.environ["CLAUDE_PEER_SEEN"]).exists()
 
 
 def test_it_is_never_cached(directory):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -479,3 +482,26 @@ def test_what_is_made_is_never_cached(name):
 def test_what_is_read_is_cached_by_the_repository_and_the_github_that_it_is_of(github):
     parts = load_bundled("github-get-issue")().cache_parts({"repo": REPO, "issue_number": 1})
     assert parts == {"api": github.url, "repo": REPO}
+
+
+@pytest.mark.parametrize(
+    ("words", "times", "code"),
+    [
+        (["pflow", "run", "github-add-comment --issue=1 --body=Thanks --repo=owner/repo --retries=2 --wait=0"], 1, 0),
+        (
+            ["pflow-github-add-comment", "--issue=1", "--body=Thanks", f"--repo={REPO}", "--retries=2", "--wait=0"],
+            1,
+            75,
+        ),
+    ],
+    ids=["run", "stage"],
+)
+def test_retries_comment_once(github, tmp_path, words, times, code):
+    """In a run the comment of the lost answer is found; a stage has nothing to find it by, and does not try again."""
+    github.repository.add_issue("A hang")
+    github.fail(cut, "post", after=True)
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [Path(sys.executable).parent / words[0], *words[1:], "-n"], env=environment, capture_output=True, check=False
+    )
+    assert (done.returncode, len(github.repository.bodies(1))) == (code, times), done.stderr

@@ -2,7 +2,8 @@
 
 From pytest: `with WebServer() as web`, and `web.url + "/echo"`; `web.requests()` has what came in. From a shell:
 `python web_server.py DIR 3>&- &`, then wait for DIR/port; DIR/requests.jsonl has a line for each request, before its
-answer. The program stops with the process that started it, when its stdin is a pipe that closes, or after ten minutes.
+answer. As a proxy it is every other server too, over TLS those of example.com. The program stops with the process that
+started it, when its stdin is a pipe that closes, or after ten minutes.
 """
 
 from __future__ import annotations
@@ -58,6 +59,13 @@ class Call(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
+    def do_CONNECT(self) -> None:
+        """As a proxy: be the server that is asked for, any of example.com's over TLS."""
+        self.begin()
+        self.connection = self.server.tls.wrap_socket(self.connection, server_side=True)
+        self.rfile, self.wfile = self.connection.makefile("rb"), self.connection.makefile("wb", 0)
+        self.close_connection = False
+
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = handle_any  # noqa: N815
 
     def answer(
@@ -91,6 +99,11 @@ def echo(call: Call) -> None:
     headers = {name.lower(): value for name, value in call.headers.items()}
     said = {"method": call.command, "path": call.path, "headers": headers, "body": call.body.decode(errors="replace")}
     call.answer(json.dumps(said), "application/json", X_Echo=str(call.headers.get("Authorization")))
+
+
+def body(call: Call) -> None:
+    """What came in, as it was."""
+    call.answer(call.body, call.headers.get("Content-Type") or PLAIN)
 
 
 def missing(call: Call) -> None:
@@ -195,8 +208,23 @@ def bytes_of(body: bytes | str, kind: str) -> Callable[[Call], None]:
     return lambda call: call.answer(body, kind)
 
 
+def page_of(html: str) -> Callable[[Call], None]:
+    return bytes_of(html, "text/html; charset=utf-8")
+
+
+EXAMPLES = {
+    "items.json": bytes_of('{"items": [{"name": "oak"}]}', "application/json"),
+    "search": echo,
+    "me": echo,
+    "notes": echo,
+    "tide-mills": page_of(PAGE),
+}
+"""What the examples of the manual ask example.com for."""
+
 PATHS: dict[str, Callable[[Call], None]] = {
+    **EXAMPLES,
     "echo": echo,
+    "body": body,
     "status": status,
     "later": later,
     "flaky": flaky,
@@ -221,7 +249,17 @@ PATHS: dict[str, Callable[[Call], None]] = {
     "wrong-charset": bytes_of(TEXT, "text/plain; charset=nonsense"),
     "png": bytes_of(b"\x89PNG\r\n\x1a\n\xff\0", "image/png"),
     "empty": lambda call: call.begin(204),
-    "page": bytes_of(PAGE, "text/html; charset=utf-8"),
+    "page": page_of(PAGE),
+    "links": page_of(PAGE.replace("a sluice", "the <a href='https://example.com/sluice'>sluice</a>")),
+    "old-page": bytes_of(
+        PAGE.replace("Tide mills", "Ölmühlen").replace("<head>", "<head><meta charset='latin-1'>").encode("latin-1"),
+        "text/html",
+    ),
+    "untyped": lambda call: call.answer(TEXT, ""),
+    "untyped-page": lambda call: call.answer(PAGE, ""),
+    "deep-page": page_of("<html><body>" + "<div>" * 20_000 + "deep"),
+    "bare-page": page_of("<html><head><title>Nothing</title></head><body></body></html>"),
+    "pdf": bytes_of(b"%PDF-1.7 ...", "application/pdf"),
     "json": bytes_of('{"items": [{"name": "oak"}]}', "application/json"),
 }
 
@@ -234,10 +272,10 @@ class Listener(ThreadingHTTPServer):
 
     def __init__(self, log: Path | None, *, tls: bool = False) -> None:
         super().__init__(("127.0.0.1", 0), Call)
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.load_cert_chain(CERTIFICATE)
         if tls:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(CERTIFICATE)
-            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+            self.socket = self.tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.stopping = threading.Event()
         self.seen: list[dict[str, Any]] = []
         self._log = log

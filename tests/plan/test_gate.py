@@ -75,6 +75,10 @@ def writing(path):
     return step("write-file", path=path, content="x")
 
 
+def agent(**params):
+    return {"nodes": [{"id": "s", "type": "claude-code", "inputs": {"prompt": "Plant a tree"}, "params": params}]}
+
+
 PATHS = ["s --allow=paths"]
 
 
@@ -103,6 +107,22 @@ def test_a_path_stays_below_the_working_directory_once_its_links_are_followed(pl
     assert (found(writing(path)) == []) == is_allowed
     assert (found(step("read-file", path=path)) == []) == is_allowed
     assert found(writing(path), "paths") == []
+
+
+@pytest.mark.parametrize(
+    ("params", "allow", "flags"),
+    [
+        ({}, [], ["s --allow=commands"]),
+        ({"allowed_tools": []}, [], ["s --allow=commands"]),
+        ({}, ["commands"], []),
+        ({"directory": "sub"}, ["commands"], []),
+        ({"directory": "/etc"}, ["commands"], PATHS * 2),
+        ({"directory": "/etc"}, ["commands", "/etc"], []),
+    ],
+)
+def test_an_agent_never_runs_unasked_nor_outside(place, params, allow, flags):
+    assert found(agent(**params), *allow) == flags
+    assert found(agent(**params), *allow, has_stdin=True) == flags
 
 
 def test_a_name_is_hidden_where_its_real_path_is(place):

@@ -45,9 +45,9 @@ def refuse(method: str, url: str, **more: object) -> PflowError:
     [
         ("GET", {}, None, ""),
         ("GET", {"headers": {"X-Trace": "7"}}, None, ""),
-        ("POST", {"body": b"as it is"}, None, "as it is"),
-        ("POST", {"json": {"ä": [1, None]}}, "application/json", '{"ä":[1,null]}'),
-        ("PATCH", {"json": {}, "headers": {"content-type": "a/b"}}, "a/b", "{}"),
+        ("POST", {"body": b"as it is"}, "application/octet-stream", "as it is"),
+        ("POST", {"body": {"ä": [1, None]}}, "application/json", '{"ä":[1,null]}'),
+        ("PATCH", {"body": {}, "headers": {"content-type": "a/b"}}, "a/b", "{}"),
         ("PUT", {"form": [("a", "1"), ("a", "ä &=")]}, "application/x-www-form-urlencoded", "a=1&a=%C3%A4+%26%3D"),
         ("DELETE", {}, None, ""),
     ],
@@ -169,12 +169,12 @@ def test_retry_after_is_taken_as_a_date(web):
         (302, "DELETE", "DELETE", ""),
         (303, "PUT", "GET", ""),
         (303, "HEAD", "HEAD", ""),
-        (307, "POST", "POST", '"b"'),
-        (308, "PUT", "PUT", '"b"'),
+        (307, "POST", "POST", '["b"]'),
+        (308, "PUT", "PUT", '["b"]'),
     ],
 )
 def test_a_redirect_keeps_the_method_unless_its_status_says_get(web, status, method, then, body):
-    request(method, f"{web.url}/redirect/{status}?to=/echo", json="b" if method in ("POST", "PUT") else None)
+    request(method, f"{web.url}/redirect/{status}?to=/echo", body=["b"] if method in ("POST", "PUT") else None)
     seen = web.requests()[-1]
     assert (seen["method"], seen["body"]) == (then, body)
     assert ("content-type" in seen["headers"]) == bool(body)

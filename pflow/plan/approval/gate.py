@@ -113,8 +113,9 @@ class Gate:
         if effect.name == OPEN:
             yield Refusal(effect.place, "may do anything: its interface does not say", f"--allow={ANYTHING}")
         elif effect.name == "runs commands" and not self.allowed.allows(COMMANDS):
-            command = effect.values.get("command")
-            what = "runs commands" + (f": {origins_text(command)}" if command else "")
+            values = effect.values.items()
+            told = [origins_text(each) if key == "command" else f"{key} {origins_text(each)}" for key, each in values]
+            what = ": ".join(filter(None, ["runs commands", ", ".join(told)]))
             yield Refusal(effect.place, what, f"--allow={COMMANDS}")
         elif effect.name in _FILES:
             reached = self._reached(effect)

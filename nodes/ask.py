@@ -1,0 +1,82 @@
+"""The ask node: a question to the person at the terminal."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import MISSING, USAGE, PflowError, shorten
+from pflow.node import Node
+from pflow.printable import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
+
+    from pflow.terminal.ask import Terminal
+
+
+_ERASE_LINE = "\r\x1b[K"
+"""In a run the line may say which step it is at; the question takes its place."""
+
+
+class Ask(Node):
+    """Ask the person at the terminal.
+
+    The question goes to the terminal whatever stdin and stdout are, and a line answers it; with --choice one of these
+    does, or the beginning of one. An empty line is the default. Where nobody can be asked, in cron or with stderr in a
+    file, the default is the answer; without one that is an error (66).
+
+    Interface:
+    - Reads: shared["question"]: str [explicit] [own] [word]  # what is asked
+    - Writes: shared["answer"]: str [pipe]  # the answer
+    - Params: choices: list[str] = [] [flag choice]  # the answers to choose from
+    - Params: default: str = null  # the answer of an empty line, and where nobody can be asked
+    - Repeats: yes
+
+    Examples:
+        pflow-ask 'Which language?' --default=French -r
+        pflow-read-file examples/notes.txt | pflow-ask 'Send it?' --choice=yes --choice=no --default=no -r
+    """
+
+    version = "1.0.0"
+
+    def prep(self, shared: Mapping[str, Any]) -> str:
+        choices, default = self.params["choices"], self.params["default"]
+        if choices and default is not None and default not in choices:
+            raise PflowError(f"cannot take '{shorten(default)}' as the default: it is none of the choices", exit=USAGE)
+        return "\n".join(map(clean, shared["question"].rstrip().split("\n")))
+
+    def exec(self, question: str) -> str:
+        from pflow.terminal.ask import open_terminal
+
+        terminal = open_terminal()
+        try:
+            answer = None if terminal is None else self._ask(terminal, question)
+        finally:
+            if terminal is not None:
+                terminal.close()
+        if answer is None:
+            answer = self.params["default"]
+        if answer is None:
+            why = "there is no terminal" if terminal is None else "no answer came"
+            raise PflowError(f"cannot ask '{shorten(question)}': {why}", hint="--default answers it then", exit=MISSING)
+        return str(answer)
+
+    def post(self, shared: MutableMapping[str, Any], question: str, answer: str) -> None:
+        shared["answer"] = answer
+
+    def _ask(self, terminal: Terminal, question: str) -> str | None:
+        """What is answered, one question after another; None for no more lines, or an empty one."""
+        choices, default = self.params["choices"], self.params["default"]
+        options = f" [{', '.join(map(clean, choices))}]" if choices else ""
+        shown = f"{question}{options}{f' ({clean(default)})' if default else ''}"
+        terminal.wait_for_turn()
+        terminal.forget_typed()
+        while True:
+            answer = terminal.ask(f"{_ERASE_LINE}{shown}\n> ")
+            if answer is None or (not answer and default is not None):
+                return None
+            if not choices and answer:
+                return answer
+            meant = [answer] if answer in choices else [each for each in choices if each.startswith(answer)]
+            if answer and len(meant) == 1:
+                return str(meant[0])
