@@ -468,7 +468,7 @@ WORDS = [
     ),
     (step("aks"), "nodes[0].type: PF11: there is no node 'aks'; did you mean ask?"),
     (step("read-fil"), "did you mean read-file?"),
-    (step("flow:none"), "there is no saved flow 'none'; there is list-files, llm, "),
+    (step("flow:none"), "there is no saved flow 'none'; there is "),
     (step("sub/none.pflow.json"), "its path begins where this file is"),
     (step("ask", version="2.0.0"), "'a' asks for ask 2.0.0, and there is 1.4.2"),
     (ask(params={"zzz": "m"}), "ask has no param or read 'zzz'; there is model, temperature, style, prompt, text"),
