@@ -13,6 +13,7 @@ from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.paths import write_path
+from tests.flow.own_nodes import hide_bundled
 
 NODE = '''
 import pocketflow
@@ -78,6 +79,7 @@ def findings(document: dict[str, Any], files: dict[str, str] | None = None) -> l
         for name, text in {**FILES, **(files or {})}.items():
             Path(directory, name).write_text(text)
         patch.setenv("PFLOW_NODES", directory)
+        hide_bundled(patch, (Path(name).stem for name in FILES))
         patch.setenv("XDG_DATA_HOME", directory)
         forget_kinds()
         try:
