@@ -8,6 +8,7 @@ from typing import Any
 
 from pflow.agents.task import Answer, Task
 from pflow.errors import BAD_CONFIG, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
+from pflow.printable import one_line
 
 LOG_IN = "set ANTHROPIC_API_KEY, or log in: claude, /login; --load-settings where your settings have the key"
 
@@ -179,4 +180,4 @@ def _words(result: dict[str, Any], story: _Story) -> str:
     """Its own words for what went wrong."""
     errors = result.get("errors")
     said = "; ".join(map(str, errors)) if isinstance(errors, list) else result.get("result") or story.text
-    return " ".join(str(said or result.get("subtype") or "it failed").split())[:300]
+    return one_line(str(said or result.get("subtype") or "it failed"))
