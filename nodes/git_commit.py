@@ -28,7 +28,7 @@ class GitCommit(Node):
     - Reads: shared["paths"]: list[path] = null [explicit]  # only these files and directories, staged or not
     - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository; paths begin there
     - Writes: shared["commit"]: str [pipe]  # its hash; that of the last commit where nothing had changed
-    - Writes: shared["commit_data"]: dict{hash: str, author: str, date: str, subject: str, body: str}
+    - Writes: shared["commit_data"]: dict{hash: str, author: str, date: str, subject: str, body: str}  # all of it
     - Params: all: bool = false [short a]  # every change, new files too, also where some are staged
     - Actions: default, unchanged  # unchanged when there is nothing to commit
     - Effects: writes files, runs commands

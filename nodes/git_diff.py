@@ -19,15 +19,18 @@ class GitDiff(Node):
 
     --revision=HEAD shows all changes since the last commit, --staged those that are staged, --revision=A..B those
     between two commits. A file that git does not track is in none of them. In the text a byte that is not UTF-8 is
-    U+FFFD, and of a binary file it says only that it differs. `changes` has each
-    file that differs: how, and how many lines were added and deleted.
+    U+FFFD, and of a binary file it says only that it differs.
+
+    In `changes` a file has its path (from the top of the repository), from (where it was renamed), change (modified,
+    added, deleted, renamed, copied, type changed, conflicted), and how many lines were added and deleted; null where it
+    is binary, or in conflict.
 
     Interface:
     - Reads: shared["revision"]: str = null [explicit] [word]  # compared with the files: HEAD; or a range: main..HEAD
     - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # only these files and directories
     - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository; paths begin there
     - Writes: shared["diff"]: str [pipe]  # the patch; empty where nothing differs
-    - Writes: shared["changes"]: list[dict{path: path, from: path, change: str, added: int, deleted: int, binary: bool}]
+    - Writes: shared["changes"]: list[dict{path: path, from: path, change: str, added: int, deleted: int}]  # by file
     - Params: staged: bool = false  # what is staged, in place of the files
     - Params: stat: bool = false  # in place of the patch a line a file
     - Effects: reads files

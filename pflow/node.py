@@ -146,6 +146,9 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     not_kept = ""
     """Why what it just gave is not to be handed on another time, where that is so: the cache keeps it not."""
 
+    tells_budget = False
+    """Whether it tells pflow.budget of each answer itself, before it asks for the next."""
+
     def __init__(self, max_retries: int = 1, wait: float = 0) -> None:
         super().__init__(max_retries, wait)
         self.set_params({})

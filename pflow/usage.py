@@ -24,10 +24,9 @@ class Usage:
         self.unpriced = 0
 
     def add_answer(self, usage: Any) -> None:
-        """Add a node's write `usage`: model, input, output and cost, each where it is known."""
+        """Add a node's write `usage`: model, input, output, cost and calls, each where it is known."""
         if isinstance(usage, dict):
-            tokens = {"in": usage.get("input"), "out": usage.get("output")}
-            self.add({"model": usage.get("model"), "tokens": tokens, "cost": usage.get("cost")})
+            self.add({**usage, "tokens": {"in": usage.get("input"), "out": usage.get("output")}})
 
     def add_event(self, event: dict[str, Any]) -> None:
         """Add an event of a run; the end of a batch says once more what its items said."""

@@ -19,6 +19,7 @@ from tests.nodes.cases.github import github
 from tests.peers.openai_server import OpenAIServer
 from tests.peers.repository import IDENTITY, add_remote, git, make_repository
 from tests.peers.web_server import CERTIFICATE, WebServer
+from tests.peers.youtube import YouTube
 from tests.tools import need
 
 ROOT = Path(__file__).parent.parent
@@ -40,6 +41,12 @@ RULE, JOB = (
 PAGES = {**files(usages()), **{path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}}
 
 
+@pytest.fixture(scope="module")
+def tube():
+    with YouTube() as tube:
+        yield tube
+
+
 @pytest.fixture
 def shell(tmp_path):
     """Runs a script with sh, in a directory with examples/, with a model that answers at once; `quick` without llm.
@@ -56,7 +63,11 @@ def shell(tmp_path):
     quick_llm = tmp_path / "quick" / "pflow-llm"
     quick_llm.write_text(f"#!{sys.executable}\n{QUICK_LLM.read_text()}")
     quick_llm.chmod(0o755)
-    with OpenAIServer(tmp_path / "server") as server, github(tmp_path) as of_github, WebServer() as web:
+    with (
+        OpenAIServer(tmp_path / "server") as server,
+        github(tmp_path) as of_github,
+        WebServer() as web,
+    ):
         environment = {
             **os.environ,
             **of_github,
@@ -71,14 +82,14 @@ def shell(tmp_path):
             "PFLOW_PLAN_MODEL": "readme",
         }
 
-        def run(script: str, *program: str, quick: bool = True) -> subprocess.CompletedProcess[str]:
+        def run(script: str, *program: str, quick: bool = True, **more: str) -> subprocess.CompletedProcess[str]:
             model = {"PFLOW_MODEL": "reply" if quick else "form"}
             if quick:
                 model["PATH"] = f"{quick_llm.parent}:{environment['PATH']}"
             return subprocess.run(
                 [*(program or ("sh",)), "-c", script],
                 cwd=tmp_path,
-                env=environment | model,
+                env=environment | model | more,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -115,17 +126,40 @@ PRINTED = {
 """A part of each block that prints, and what it prints at least."""
 
 
-@pytest.mark.parametrize("program", ["sh", "zsh -f"])
 @pytest.mark.parametrize("block", BLOCKS)
-def test_what_readme_and_docs_show_works(shell, block, program):
+def test_what_readme_and_docs_show_works(shell, block):
+    check(shell(block, quick=is_quick(block)), block)
+
+
+NOTE = """#!/bin/sh
+line=$(printf '[%s]' "${0##*/}" "$@")
+echo "$line" >>"$HOME/started"
+cat >/dev/null
+"""
+"""A program that notes its words, and does nothing."""
+
+
+@pytest.mark.parametrize("program", ["zsh -f", "fish"])
+def test_another_shell_starts_the_same_programs_with_the_same_words(tmp_path, program):
     need(program.split()[0])
-    check(shell(block, *program.split(), quick=is_quick(block)), block)
+    blocks = {block.id: block.values[0] for block in (BLOCKS if program == "zsh -f" else README_BLOCKS)}
+    for name in {*os.listdir(ROOT / "bin"), *re.findall(r"\bpflow-[a-z-]*[a-z]", "".join(blocks.values()))}:
+        (tmp_path / name).write_text(NOTE)
+        (tmp_path / name).chmod(0o755)
+    for name, script in blocks.items():
+        assert started(tmp_path, script, *program.split()) == started(tmp_path, script, "sh"), name
 
 
-@pytest.mark.parametrize("block", README_BLOCKS)
-def test_what_readme_shows_works_in_fish(shell, block):
-    need("fish")
-    check(shell(block, "fish", quick=is_quick(block)), block)
+def started(programs, script, *shell):
+    """How a shell starts pflow's programs in a script: each with its words, in no order, as in a pipe there is none."""
+    home = programs / "home"
+    shutil.copytree(ROOT / "examples", home / "examples")
+    environment = {**os.environ, "PATH": f"{programs}:{os.defpath}", "HOME": str(home)}
+    given = {"cwd": home, "env": environment, "stdin": subprocess.DEVNULL, "capture_output": True, "timeout": 60}
+    subprocess.run([*shell, "-c", script], check=False, **given)
+    lines = sorted((home / "started").read_bytes().splitlines())
+    shutil.rmtree(home)
+    return lines
 
 
 def is_quick(block):
@@ -213,7 +247,9 @@ PAGE_PRINTED = {
     "pflow-set.1": ['"year":1815', '{"title":"Notes"}'],
     "pflow-show.1": ["count: Count words", '"description": "Count words"'],
     "pflow-shell.1": ["Linux", "28\\n", "3\n"],
+    "pflow-summarise-text.1": ["Oak, ash and elm."],
     "pflow-trace.1": ["[2] count (shell)", "[1] shell (shell)"],
+    "pflow-yt-transcript.1": ["A tide mill needs no river.", "Oak, ash and elm."],
 }
 """What the examples of a page print at least; those of pages that are written by hand have it beside them."""
 
@@ -226,15 +262,16 @@ def work_in_a_repository(folder):
     (folder / "examples" / "notes.txt").write_text("less\n")
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_what_a_man_page_shows_works(shell, tmp_path, name):
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"pflow-summarize-text.1"}))  # that of another name
+def test_what_a_man_page_shows_works(shell, tube, tmp_path, name):
     shown = examples(PAGES[name])
     if name.startswith("pflow-git-"):
         work_in_a_repository(tmp_path)
+    more = tube.environment if name == "pflow-yt-transcript.1" else {}
     for number, (kind, text) in enumerate(shown):
         if kind != COMMANDS:
             continue
-        ran = shell(text, "sh", "-e", quick=name != "pflow-llm.1")
+        ran = shell(text, "sh", "-e", quick=name != "pflow-llm.1", **more)
         assert ran.returncode == 0, ran.stderr
         assert "Traceback" not in ran.stderr
         assert [part for part in PAGE_PRINTED.get(name, []) if part not in ran.stdout] == [], ran.stdout

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Iterator
 
-from pflow.process.children import run
+from pflow.errors import PflowError
+from pflow.git.program import Git, text_of
 
 _State = tuple[int, int, int]
 
@@ -18,11 +19,12 @@ class Snapshot:
         self.directory = directory
         self.states = {name: state for name in _names(directory) if (state := state_of(directory, name))}
 
-    def changed_files(self) -> list[str]:
+    def changed_files(self) -> list[str | bytes]:
         """Those that are new, written or gone by now, as they are reached from our working directory."""
         now = Snapshot(self.directory).states
         names = sorted(name for name in {*self.states, *now} if self.states.get(name) != now.get(name))
-        return [os.path.normpath(os.path.join(self.directory, name)) for name in names]
+        paths = (os.path.normpath(os.path.join(self.directory, name)) for name in names)
+        return [text_of(os.fsencode(path)) for path in paths]
 
 
 def state_of(directory: str, name: str) -> _State | None:
@@ -35,15 +37,12 @@ def state_of(directory: str, name: str) -> _State | None:
 
 
 def _names(directory: str) -> Iterator[str]:
-    listed, program = bytearray(), ["git", "-C", directory, "-c", "core.fsmonitor=false"]
-    command: list[str | bytes] = [*program, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
-        code = run(command, on_stdout=listed.extend, on_stderr=lambda part: None)
-    except OSError:
-        code = 127
-    if code == 0:
-        yield from map(os.fsdecode, filter(None, bytes(listed).split(b"\0")))
+        git = Git(directory, "list files", reads=True)
+        listed = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    except PflowError:  # it is no repository, or there is no git
+        for folder, folders, files in os.walk(directory):
+            folders[:] = [name for name in folders if name != ".git"]
+            yield from (os.path.relpath(os.path.join(folder, name), directory) for name in files)
         return
-    for folder, folders, files in os.walk(directory):
-        folders[:] = [name for name in folders if name != ".git"]
-        yield from (os.path.relpath(os.path.join(folder, name), directory) for name in files)
+    yield from map(os.fsdecode, filter(None, listed.split(b"\0")))

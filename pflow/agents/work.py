@@ -4,21 +4,21 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from pflow import budget
 from pflow.agents.changes import Snapshot, state_of
 from pflow.agents.task import Agent, Answer, Task, Work
-from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, OVER_BUDGET, PflowError, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, PflowError, shorten
 from pflow.masks import Secrets
-from pflow.process.children import run
+from pflow.process.children import environment, run
 from pflow.process.signals import Deadline, TimedOut
 from pflow.usage import Usage
 
-_IN_DIRECTORY = 'cd -- "$1" && shift && exec "$@"'
 _TAIL = 2000
+"""Bytes of what a program says on stderr that are shown."""
 
 
 def work(agent: Agent, task: Task) -> Work:
@@ -33,20 +33,22 @@ def work(agent: Agent, task: Task) -> Work:
     for name in agent.secrets:
         secrets.add(os.environ.get(name))
     before = Snapshot(task.directory)
-    expected = {name: state_of(task.directory, name) for name in task.expect}
+    expected = {name: state_of(task.directory, name) for name in map(str, task.expect)}
     answer = Answer(usage={"model": task.model or agent.program})
     try:
         with _time_limit(agent, task):
             answer = _answer(agent, task, secrets)
             if answer.failure:
-                answer.failure.ends_run = is_by_run and answer.failure.exit == OVER_BUDGET
                 raise answer.failure
             for name, state in expected.items():
-                _check_expected(task, name, state)
+                _check_expected(task, name, state, secrets)
     except PflowError as error:
         used = Usage()
         used.add_answer(answer.usage)
         error.usage = used.members()
+        error.ends_run = error.ends_run and is_by_run
+        if error.ends_run:
+            error.hint = "--max-cost allows more"
         secrets.hide(error)
         raise
     return Work(secrets.mask(answer.report), answer.session, answer.usage, before.changed_files())
@@ -61,26 +63,35 @@ def _check(agent: Agent, task: Task) -> None:
 
 def _answer(agent: Agent, task: Task, secrets: Secrets) -> Answer:
     """What it answers. Its stdout is a file: through a pipe it was cut at 65,536 bytes."""
-    words: list[str | bytes] = ["/bin/sh", "-c", _IN_DIRECTORY, "sh", os.path.abspath(task.directory), agent.program]
-    said = bytearray()
+    program, said = os.path.abspath(shutil.which(agent.program) or agent.program), bytearray()
     with tempfile.TemporaryFile() as output:
         ended = run(
-            [*words, *agent.words(task)],
+            _command(task, program, *agent.words(task)),
             input=_encoded(agent.prompt(task.prompt)),
             on_stdout=output.fileno(),
-            on_stderr=said.extend,
-            env={**os.environ, **agent.variables},
+            on_stderr=lambda part: _keep_end(said, part),
+            env={**environment(), **agent.variables},
         )
         output.seek(0)
         answer = agent.read(output)
-    stderr = secrets.mask(said[-_TAIL:].decode(errors="replace"))
+    stderr = secrets.mask(said.decode(errors="replace"))
     print(stderr, end="", file=sys.stderr)
     if answer is None:
         why = f": {shorten(' '.join(stderr.split()))}" if stderr.strip() else ""
         code = 128 - ended if ended < 0 else ended
-        what = f"cannot take the answer of {agent.program}: it ended with {code} and without a result{why}"
+        what = f"cannot take the answer of '{agent.program}': it ended with {code} and without a result{why}"
         raise PflowError(what, exit=code or FAILED, is_permanent=False)
     return answer
+
+
+def _command(task: Task, *words: str) -> list[str | bytes]:
+    """A program started in the directory of the task."""
+    return ["/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh", os.path.abspath(task.directory), *words]
+
+
+def _keep_end(said: bytearray, part: bytes) -> None:
+    said += part
+    del said[:-_TAIL]
 
 
 @contextmanager
@@ -92,7 +103,7 @@ def _time_limit(agent: Agent, task: Task) -> Iterator[None]:
     except TimedOut as late:
         if late.deadline is not limit:
             raise
-        raise PflowError(f"cannot wait for {agent.program}: {late.message}", exit=late.exit) from None
+        raise PflowError(f"cannot wait for '{agent.program}': {late.message}", exit=late.exit) from None
 
 
 def _encoded(prompt: str) -> bytes:
@@ -102,7 +113,7 @@ def _encoded(prompt: str) -> bytes:
         raise PflowError("cannot hand on the prompt: a lone surrogate is no character", exit=BAD_DATA) from None
 
 
-def _check_expected(task: Task, name: str, state: object) -> None:
+def _check_expected(task: Task, name: str, state: object, secrets: Secrets) -> None:
     """Hold its work to a file that was in this state before, or to a command."""
     if not name.startswith("!"):
         now = state_of(task.directory, name)
@@ -110,19 +121,9 @@ def _check_expected(task: Task, name: str, state: object) -> None:
             why = "it is not there" if now is None else "it is what it was before"
             raise PflowError(f"cannot find '{name}' as expected: {why}", exit=FAILED)
         return
-    command: Sequence[str | bytes] = [
-        "/bin/sh",
-        "-c",
-        _IN_DIRECTORY,
-        "sh",
-        task.directory,
-        "/bin/sh",
-        "-c",
-        "--",
-        name[1:],
-    ]
     said = bytearray()
-    code = run([*command], on_stdout=said.extend, on_stderr=said.extend)
+    command = _command(task, "/bin/sh", "-c", "--", name[1:])
+    code = run(command, on_stdout=lambda part: _keep_end(said, part), on_stderr=lambda part: _keep_end(said, part))
     if code:
-        sys.stderr.write(said[-_TAIL:].decode(errors="replace"))
+        print(secrets.mask(said.decode(errors="replace")), end="", file=sys.stderr)
         raise PflowError(f"cannot find it done: '{shorten(name[1:])}' ended with {code}", exit=FAILED)

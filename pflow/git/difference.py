@@ -15,7 +15,7 @@ _OPTIONS = ("diff", "--no-color", "--no-ext-diff", "--no-textconv")
 
 
 def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
-    """Each file that differs: how, from which path, how many lines, and whether it is binary."""
+    """Each file that differs: how, from which path, and how many lines; null where it is binary, or in conflict."""
     fields = iter(git.run(*_OPTIONS, "--raw", "--numstat", "-z", *selected).split(b"\0"))
     found: dict[bytes, dict[str, Any]] = {}
     for field in fields:
@@ -38,13 +38,11 @@ def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
 
 def _change(path: bytes, origin: bytes | None, letter: str) -> dict[str, Any]:
     known = {"path": text_of(path), "from": None if origin is None else text_of(origin), "change": change_of(letter)}
-    return {**known, "added": None, "deleted": None, "binary": False}
+    return {**known, "added": None, "deleted": None}
 
 
 def _lines(added: bytes, deleted: bytes) -> dict[str, Any]:
-    if added == b"-":
-        return {"binary": True}
-    return {"added": int(added), "deleted": int(deleted)}
+    return {} if added == b"-" else {"added": int(added), "deleted": int(deleted)}
 
 
 def find_patch(git: Git, selected: list[Word]) -> str:
@@ -64,7 +62,6 @@ def _name(change: dict[str, Any]) -> str:
 
 
 def _size(change: dict[str, Any]) -> str:
-    if change["binary"]:
-        return f"{change['change']}, binary"
-    lines = "" if change["added"] is None else f", +{change['added']} -{change['deleted']}"
-    return f"{change['change']}{lines}"
+    if change["added"] is not None:
+        return f"{change['change']}, +{change['added']} -{change['deleted']}"
+    return "conflicted" if change["change"] == "conflicted" else f"{change['change']}, binary"

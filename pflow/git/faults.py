@@ -28,6 +28,8 @@ _FAULTS = (
     ("Please tell me who you are", BAD_CONFIG, _IDENTITY),
     ("empty ident name", BAD_CONFIG, _IDENTITY),
     ("No space left on device", CANNOT_WRITE, ""),
+    ("Out of diskspace", CANNOT_WRITE, ""),
+    ("Disk quota exceeded", CANNOT_WRITE, ""),
     ("Unable to read current working directory", MISSING, ""),
     ("bad revision '", MISSING, "HEAD, a branch, a tag or a hash is one, and so is a range: v1.0..HEAD"),
     ("did not match any file", MISSING, "a path is taken from --repo on, as it is written"),

@@ -74,6 +74,16 @@ class LocalModel(llm.Model):
     def __str__(self) -> str:
         return f"on this machine: {self.model_id}"
 
+    @property
+    def context(self) -> int | None:
+        """How many tokens it takes, those of its answer included, where the head of its file says so."""
+        try:
+            with open(self.path, "rb") as file:
+                _, found, after = file.read(1 << 16).partition(b".context_length\x04\0\0\0")
+        except OSError:
+            return None
+        return int.from_bytes(after[:4], "little") if found else None
+
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any = None) -> Iterator[str]:
         reason = None
         for chunk in _chunks(self.path, _request(prompt)):

@@ -80,13 +80,10 @@ def _own_prices() -> dict[str, dict[str, float]]:
 
 
 def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> float | None:
-    """By the list: of the provider at the model's address, else of the one that its key is for."""
-    name = str(getattr(model, "model_name", None) or model.model_id)
-    key = getattr(model, "needs_key", None) or ""
-    address = getattr(model, "api_base", None) or os.environ.get(f"{key.upper()}_BASE_URL")
-    place: Any = {"provider_api_url": address} if address else {"provider_id": key}
+    """By the list."""
+    names, place = listed_names(model)
     said = details if "prompt_tokens" in details else {"input_tokens": input, "output_tokens": output, **details}
-    for each in (name, name.partition("/")[2]):  # llm's plugins put the provider's name before the model's
+    for each in names:
         try:
             from genai_prices import calc_price
 
@@ -95,6 +92,15 @@ def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> flo
         except Exception:  # whatever a list of others does not know, or stumbles over
             continue
     return None
+
+
+def listed_names(model: Any) -> tuple[list[str], dict[str, Any]]:
+    """What the list may call a model, and its provider there: the one at its address, else the one of its key."""
+    name = str(getattr(model, "model_name", None) or model.model_id)
+    key = getattr(model, "needs_key", None) or ""
+    address = getattr(model, "api_base", None) or os.environ.get(f"{key.upper()}_BASE_URL")
+    place = {"provider_api_url": address} if address else {"provider_id": key}
+    return [name, name.partition("/")[2]], place  # llm's plugins put the provider's name before the model's
 
 
 def _list_usage(answer: dict[str, Any], place: Any, input: int, output: int) -> Any:

@@ -4,12 +4,12 @@ setup() {
     load helper
     mkdir -p .local/share/pflow/flows nodes
     export PFLOW_NODES=$PWD/nodes
-    (cd nodes && node github_get_issue 'Reads: shared["issue_number"]: int [flag issue]  # issue number' \
+    (cd nodes && node get_issue 'Reads: shared["issue_number"]: int [flag issue]  # issue number' \
         'Writes: shared["title"]: str [pipe]  # its title' <<<'    def post(self, shared, prep, done): shared["title"] = f"{shared['"'issue_number'"']!r}"')
     cat >.local/share/pflow/flows/fix-issue.pflow.json <<'END'
 {"inputs": {"issue_number": {"type": "int", "description": "issue number"}, "tone": {"type": "warm|cold", "description": "how to say it"},
   "labels": {"type": "list[str]", "description": "labels to set"}, "draft": {"type": "bool", "description": "whether it is a draft"}},
- "nodes": [{"id": "get", "type": "github-get-issue"},
+ "nodes": [{"id": "get", "type": "get-issue"},
   {"id": "say", "type": "shell", "inputs": {"command": "echo \"$@\"", "args": ["$issue_number", "$tone", "$labels", "$draft"]}}]}
 END
 }
@@ -21,7 +21,7 @@ END
     flags=$(sed 's/.*(PF03); //; s/INT/7/; s/warm|//; s/LIST/a/; s/BOOL/true/' <<<"$stderr")
     in_shells "pflow fix-issue -r $flags"
     expect 0 '7 cold ["a"] true'
-    in_shells "pflow 'github-get-issue => shell' -r; echo \$?"
+    in_shells "pflow 'get-issue => shell' -r; echo \$?"
     expect 0 66 '--issue=INT --command=STR'
 }
 
@@ -51,8 +51,8 @@ END
     shows 'int?'
     type_line 5
     shows '5 cold [] false'
-    type_line 'clear; pflow "github-get-issue => write-file" -q; echo "<$?>"'
-    shows 'github-get-issue needs --issue (issue number): int?'
+    type_line 'clear; pflow "get-issue => write-file" -q; echo "<$?>"'
+    shows 'get-issue needs --issue (issue number): int?'
     type_line 6
     shows 'write-file needs --path (the file to write): path?'
     type_line 'out file'
@@ -85,7 +85,7 @@ END
 @test "^C at a question is 130, ^D is 66, and nothing ran" {
     in_terminal bash --norc -i
     for key in C-c:130 C-d:66; do
-        type_line "clear; pflow run 'shell --command=\"touch ran\" => github-get-issue'; echo \"<\$?>\""
+        type_line "clear; pflow run 'shell --command=\"touch ran\" => get-issue'; echo \"<\$?>\""
         shows 'needs --issue (issue number): int?'
         "${tmux[@]}" send-keys "${key%:*}"
         if [ "$key" = C-c:130 ]; then # the shell gives up its line at ^C
@@ -102,7 +102,7 @@ END
 @test "a stage alone does not ask, and a secret is never asked for" {
     (cd nodes && node locked 'Reads: shared["key"]: str [secret]  # a key' <<<'    pass')
     in_terminal bash --norc -i
-    type_line 'pflow github-get-issue; echo "<$?>"'
+    type_line 'pflow get-issue; echo "<$?>"'
     shows '<66>'
     type_line 'clear; pflow run locked; echo "<$?>"'
     shows '<66>'

@@ -6,7 +6,7 @@ load helper
 
 setup_file() {
     mkdir "$BATS_FILE_TMPDIR/nodes" && cd "$BATS_FILE_TMPDIR/nodes" || exit
-    node github_get_issue 'Reads: shared["issue_number"]: int [flag issue]  # issue number' \
+    node get_issue 'Reads: shared["issue_number"]: int [flag issue]  # issue number' \
         'Reads: shared["repo"]: str = "here"  # whose' 'Writes: shared["title"]: str [pipe]  # its title' \
         'Params: limit: int = 10  # how many' 'Params: token: str = null [secret] [env ISSUE_TOKEN]  # a token' \
         <<'END'
@@ -59,14 +59,14 @@ store() { sed '1d;$d'; } # the members of a document, without its header
 @test "an empty pipe is 66 where the flow was to work on it, and --allow-empty takes it" {
     in_shells 'true | pflow run "shell --command=touch\ ran => say" -r; echo $?; ls'
     expect 0 66 'pflow run: stdin was empty: did the command before it fail? -n if this step takes none'
-    in_shells 'true | pflow run --allow-empty "shell --command=wc\ -c" -r; true | pflow run "github-get-issue --issue=1" -r'
+    in_shells 'true | pflow run --allow-empty "shell --command=wc\ -c" -r; true | pflow run "get-issue --issue=1" -r'
     expect 0 $'0\nint 1 of 10'
 }
 
 @test "piped bytes that no step takes are 64, and nothing runs (PF05)" {
     in_shells 'echo hi | pflow run "shell:a --command=touch\ ran --input=x => say" -r; echo $?; ls'
     expect 0 64 'cannot use stdin: no step takes its 3 bytes (PF05); -n leaves stdin to others'
-    in_shells 'echo hi | pflow run "github-get-issue --issue=1 => say --text=\"<\$stdin>\"" -r'
+    in_shells 'echo hi | pflow run "get-issue --issue=1 => say --text=\"<\$stdin>\"" -r'
     expect 0 $'<hi\n>'
 }
 
@@ -154,16 +154,16 @@ doc' "pflow run: second (read-file): cannot read '/nope': no such file or direct
 }
 
 @test "flags that fit none or several are 2 and say which would do" {
-    in_shells 'pflow run -n github-get-issue --isue=1 -r; echo $?'
+    in_shells 'pflow run -n get-issue --isue=1 -r; echo $?'
     expect 0 2 'cannot take --isue: no such flag; did you mean --issue?'
-    in_shells 'pflow run -n github-get-issue --issue=1 :: github-get-issue:b --issue=2 --limit=3 -r; pflow run -n "github-get-issue => github-get-issue:b" --limit=3 -r; echo $?'
-    expect 0 - 'it fits several steps (PF02); --github-get-issue.limit or --b.limit'
+    in_shells 'pflow run -n get-issue --issue=1 :: get-issue:b --issue=2 --limit=3 -r; pflow run -n "get-issue => get-issue:b" --limit=3 -r; echo $?'
+    expect 0 - 'it fits several steps (PF02); --get-issue.limit or --b.limit'
 }
 
 @test "a secret is never a flag, and stands in no log, document or message" {
-    in_shells 'pflow run -n locked --key=s3cret -r; echo $?; ISSUE_TOKEN=s3cret pflow run -n github-get-issue --token=s3cret -r; echo $?'
+    in_shells 'pflow run -n locked --key=s3cret -r; echo $?; ISSUE_TOKEN=s3cret pflow run -n get-issue --token=s3cret -r; echo $?'
     expect 0 $'2\n2' 'a secret is never a flag'
-    in_shells 'ISSUE_TOKEN=s3cret pflow run -v --show-store --debug -n "github-get-issue => shell --command=\"exit 3\"" --issue=1 -q; echo $?'
+    in_shells 'ISSUE_TOKEN=s3cret pflow run -v --show-store --debug -n "get-issue => shell --command=\"exit 3\"" --issue=1 -q; echo $?'
     [[ $output$stderr != *s3cret* ]]
     grep -rq '"token":"\*\*\*"' "$HOME/.local/state/pflow"
     run -1 grep -r s3cret "$HOME/.local/state/pflow"
@@ -173,15 +173,15 @@ doc' "pflow run: second (read-file): cannot read '/nope': no such file or direct
 
 @test "what a run is given from outside is noted in its snapshot" {
     need jq
-    echo '{"nodes":[{"id":"i","type":"github-get-issue","params":{"limit":5}},{"id":"s","type":"say","inputs":{"text":"own"}}]}' >f.pflow.json
+    echo '{"nodes":[{"id":"i","type":"get-issue","params":{"limit":5}},{"id":"s","type":"say","inputs":{"text":"own"}}]}' >f.pflow.json
     in_shells 'ISSUE_TOKEN=s3cret pflow run -n ../f.pflow.json --issue=7 --limit=3 --s.text=mine -r
         jq -cS "{cli_injections, config_overrides}" "$HOME"/.local/state/pflow/runs/*/snapshot.json'
     expect 0 $'mine\n{"cli_injections":{"issue_number":7,"s.text":"mine"},"config_overrides":{"i":{"limit":3,"token":"***"}}}'
 }
 
 @test "what nothing gives is 66 before anything runs, all of it at once" {
-    in_shells 'pflow run -n "shell --command=\"touch ran\" => github-get-issue => shell:b" -r; echo $?; ls'
-    expect 0 66 "cannot find 'issue_number' (issue number) for github-get-issue, 'command' (the command) for shell: nothing gives it (PF03); --issue=INT --b.command=STR"
+    in_shells 'pflow run -n "shell --command=\"touch ran\" => get-issue => shell:b" -r; echo $?; ls'
+    expect 0 66 "cannot find 'issue_number' (issue number) for get-issue, 'command' (the command) for shell: nothing gives it (PF03); --issue=INT --b.command=STR"
 }
 
 @test "a flow that comes on stdin leaves none for its steps" {
@@ -207,12 +207,12 @@ doc' "pflow run: second (read-file): cannot read '/nope': no such file or direct
 }
 
 @test "-v says where values come from, --show-store what there is at the end, --debug where it failed" {
-    in_shells 'pflow run -v -n "github-get-issue --issue=1 => say" -r 2>&1 | grep " reads \| writes "'
-    expect 0 'pflow run: github-get-issue reads issue_number from the flow itself
-pflow run: github-get-issue writes title to title
+    in_shells 'pflow run -v -n "get-issue --issue=1 => say" -r 2>&1 | grep " reads \| writes "'
+    expect 0 'pflow run: get-issue reads issue_number from the flow itself
+pflow run: get-issue writes title to title
 pflow run: say reads text from title
 pflow run: say writes said to said'
-    in_shells 'pflow run --show-store -n "github-get-issue --issue=1" -q 2>&1'
+    in_shells 'pflow run --show-store -n "get-issue --issue=1" -q 2>&1'
     expect 0 $'issue_number = 1\ntitle = int 1 of 10'
     in_shells 'printf "a\033[2J\nb" >f; pflow run --show-store -n read-file --path=f -q 2>&1'
     expect 0 $'path = f\ncontent = a\\x1b[2J\nb'
@@ -259,7 +259,7 @@ pflow run: say writes said to said'
     in_shells '
         pflow-set city=Oslo | pflow run shell --command="echo \"\$1\"" --args="\$city" -r
         pflow-set city=Oslo | pflow run -r shell:x --args "\$city" --command "echo \"\$1\"" --retries=1
-        pflow run -n github-get-issue --repo="\$\$x" --verbatim --issue=1 --show-store -r 2>&1 | grep repo
+        pflow run -n get-issue --repo="\$\$x" --verbatim --issue=1 --show-store -r 2>&1 | grep repo
         for command in "explain --json" "check --json" plan "plan --pipe" "export --to=sh" "export --to=python"; do
             pflow $command "shell --command=\"echo a\" --args=\$city" >quoted 2>&1
             pflow ${command%% *} shell --command="echo a" --args="\$city" $(echo $command | cut -s -d" " -f2) >words 2>&1
@@ -333,13 +333,13 @@ E
 }
 
 @test "help names the flags of a flow, and a step that is not there" {
-    in_shells 'pflow run github-get-issue --help | sed -n "/^Inputs/,/^Common/p"; pflow run locked -h | grep "key  "; pflow run nosuch --help >o; echo $?'
+    in_shells 'pflow run get-issue --help | sed -n "/^Inputs/,/^Common/p"; pflow run locked -h | grep "key  "; pflow run nosuch --help >o; echo $?'
     expect 0 'Inputs:
   --issue N                   issue number [required]
   --repo TEXT                 whose [default "here"]
 
 Params (how it works):
-  --limit, --github-get-issue.limit N
+  --limit, --get-issue.limit N
                               how many [default 10]
 
 Common:

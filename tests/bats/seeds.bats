@@ -7,7 +7,7 @@ load helper
 setup_file() { start_server; }
 teardown_file() { stop_server; }
 
-setup() { export PFLOW_NODES=$BATS_TEST_DIRNAME/../seeds/nodes/stand_ins SHELLS='dash bash'; }
+setup() { export SHELLS='dash bash'; }
 
 # A code block of a paper: the lines between its fences, without those that are comments.
 block() {
@@ -32,12 +32,10 @@ LINES
 
 @test "the scenarios of one stage" {
     printf 'some notes\n' >notes.txt
-    in_shells 'pflow yt-transcript --url=https://youtu.be/abc | pflow-get url'
-    expect 0 https://youtu.be/abc
     in_shells 'pflow summarise-text --temperature=0.9 -q </dev/null'
     expect 66 '' --text
     in_shells 'cat ../notes.txt | pflow summarise-text | pflow-get stdin summary'
-    expect 0 $'some notes\nSummary: The video discusses...'
+    expect 0 $'some notes\nSummarize the text that follows. Answer with the summary alone.\n\nsome notes'
     in_shells 'cat ../notes.txt | pflow llm --prompt="Summarize this" | pflow-get response'
     expect 0 $'Summarize this\n\nsome notes'
     in_shells 'pflow llm --temperature=0.9 -q'
@@ -60,22 +58,22 @@ LINES
     expect 0 64 "--prompt='… \$stdin'"
     in_shells 'cat ../notes.txt | pflow run "llm-node --prompt=Summarize => write-file --path=o.md" -q; echo $?; ls'
     expect 0 64 PF05
-    in_shells 'pflow yt-transcript -n --url=u | pflow-llm --prompt=Summarize -r'
+    in_shells 'pflow transcribe -n --url=u | pflow-llm --prompt=Summarize -r'
     expect 0 $'Summarize\n\nThis is the video transcript content...'
     for next in 'llm --prompt=Summarize' 'llm-node --model=b'; do
-        in_shells "pflow run 'yt-transcript --url=u => $next => write-file --path=o.md' -q && cat o.md"
+        in_shells "pflow run 'transcribe --url=u => $next => write-file --path=o.md' -q && cat o.md"
         [[ $output == *'This is the video transcript content...' ]] || expect 0 "$next"
         [[ $stderr != *PF13* ]]
     done
     pflow nodes >listed
     grep -q ' open, inferred  General-purpose LLM processing' listed
-    grep -q 'yt-transcript  1.0.0  inferred' listed
+    grep -q 'transcribe  1.0.0  inferred' listed
     [[ $(pflow nodes llm-node) == *'Inferred  reads prompt [pipe]; writes response [pipe]'* ]]
-    [[ $(pflow yt-transcript --describe) == *'"inferred":true}'* && $(pflow-llm --describe) == *'"inferred":false}'* ]]
-    run pflow check 'yt-transcript --url=u => llm-node'
-    [[ $output == *'yt-transcript: inferred: reads url [pipe]; writes transcript [pipe] ('*'no item is marked [pipe])'* ]]
+    [[ $(pflow transcribe --describe) == *'"inferred":true}'* && $(pflow-llm --describe) == *'"inferred":false}'* ]]
+    run pflow check 'transcribe --url=u => llm-node'
+    [[ $output == *'transcribe: inferred: reads url [pipe]; writes transcript [pipe] ('*'no item is marked [pipe])'* ]]
     [[ $output == *'llm-node: inferred: reads prompt [pipe]; '*"llm_node.py:14: '- Reads: shared"* ]]
-    run pflow test-node "$PFLOW_NODES/yt_transcript.py"
+    run pflow test-node "$PFLOW_NODES/transcribe.py"
     [[ $status -eq 1 && $output == *'no mark [pipe]; inferred: reads url [pipe]; writes transcript [pipe]'* ]]
 }
 

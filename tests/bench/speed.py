@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import statistics
 import subprocess
@@ -87,6 +88,7 @@ def main() -> None:
             *measure_engine(options.rounds),
             *measure_kept(Path(scratch), options.rounds),
             measure_runs(Path(scratch)),
+            *measure_rows(Path(scratch), options.large_rounds),
             *measure_large(Path(scratch), options.large_rounds),
         ]
     if options.json:
@@ -309,6 +311,33 @@ def measure_runs(scratch: Path, count: int = 10_000, rounds: int = 3) -> Line:
     usages = [run([[program("pflow"), "runs"]], Path(os.devnull), variables) for _ in range(rounds)]
     cpu = statistics.median(usage.cpu for usage in usages)
     return Line(f"pflow runs, {count:,} runs, of 1 s", cpu * 1000, "ms", cpu, 1)
+
+
+CLEAN = ("clean-whitespace", "then", "skip-trivial-records", "then", "uniq", "-a")
+COUNTED = "field_type,count,null_count,distinct_count,mode,mean,min,p25,median,p75,max"
+
+
+def measure_rows(scratch: Path, rounds: int, count: int = 300_000) -> list[Line]:
+    """CPU time of a table that is loaded, cleaned, analyzed and saved, against Miller, where it is installed."""
+    if shutil.which("mlr") is None:
+        return []
+    table, report = scratch / "sales.csv", scratch / "report.json"
+    write_sales(table, count)
+    flow = f"load-csv --file={table} => clean-data => analyze --method=detailed => save-results --file={report}"
+    miller = ["mlr", "--icsv", "--ojson", *CLEAN, "then", "summary", "-a", COUNTED, str(table)]
+    row = ([program("pflow"), "run", "-q", flow], dict(os.environ))
+    return [measure_pair(Pair(f"{count:,} rows, against Miller", row, (miller, dict(os.environ)), 3), rounds)]
+
+
+def write_sales(table: Path, count: int) -> None:
+    """Rows of eight columns, some of them empty, some twice, some with white space and quotes."""
+    notes = ["", "fine", "  late  ", '"said ""no"", twice"', '"a, b"', "Łódź"]
+    with table.open("w", encoding="utf-8") as file:
+        file.write("id,date,customer,city,quantity,price,paid,note\n")
+        for n in range(count):
+            line = f"{n},2026-{n % 12 + 1:02}-{n % 28 + 1:02},Customer {n * 7919 % (count // 10)},City {n % 12},"
+            line += f"{n % 20 + 1},{n * 7919 % 99991 / 100},{'true' if n % 3 else 'false'},{notes[n % 6]}\n"
+            file.write(line * 2 if n % 400 == 0 else ",,,,,,,\n" if n % 500 == 1 else line)
 
 
 def measure_large(scratch: Path, rounds: int) -> list[Line]:

@@ -213,8 +213,8 @@ CASES = {
     ),
     "a user's own nodes in prose": Case(
         chain(
-            node("fetch", "yt-transcript", params={"language": "en"}),
-            node("summarise", "summarise-text", params={"temperature": 0.9}),
+            node("fetch", "transcribe", params={"language": "en"}),
+            node("summarise", "sum-up", params={"temperature": 0.9}),
         ),
         {"video_url": "u", "raw_transcript": "transcript of u in en", "article_summary": "transcript at 0.9"},
         flags=("--video-url=u",),

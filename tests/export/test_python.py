@@ -61,7 +61,7 @@ def test_edges_of_actions_and_forks_have_a_line_each():
 
 def test_a_users_own_node_is_loaded_from_its_file():
     code = python(CASES["a user's own nodes in prose"].flow)
-    assert f'\nYTTranscript = load_node("{NODES / "yt_transcript.py"}")\n' in code
+    assert f'\nYTTranscript = load_node("{NODES / "transcribe.py"}")\n' in code
     assert '\nfetch = step(YTTranscript, "fetch", params={"language": "en"})\n' in code
 
 

@@ -1,4 +1,4 @@
-"""Every line of pipe syntax in the seeds, with stand-ins for the nodes that they name."""
+"""Every line of pipe syntax in the seeds, wired."""
 
 import pytest
 
@@ -8,52 +8,6 @@ from pflow.flow.pipe.recognize import is_pipe
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire
-from tests.flow.own_nodes import own_nodes
-
-NODES = {
-    "github_get_issue": """
-    - Reads: shared["issue_number"]: int [flag issue]  # issue number
-    - Reads: shared["repo"]: str = null  # which repository
-    - Writes: shared["issue"]: str [pipe]  # what it says
-    - Writes: shared["issue_title"]: str  # what it is called""",
-    "claude_code": """
-    - Reads: shared["prompt"]: str [pipe]  # what to do
-    - Writes: shared["code_report"]: str [pipe]  # what was done""",
-    "git_commit": """
-    - Reads: shared["message"]: str [pipe]  # the commit message""",
-    "github_add_comment": """
-    - Reads: shared["issue_number"]: int [flag issue]  # issue number
-    - Reads: shared["comment"]: str [pipe]  # what to say""",
-    "yt_transcript": """
-    - Reads: shared["url"]: str  # which video
-    - Writes: shared["transcript"]: str [pipe]  # what is said in it
-    - Params: language: str = "en"  # in which language""",
-    "summarise_text": """
-    - Reads: shared["text"]: str [pipe]  # what to summarise
-    - Writes: shared["summary"]: str [pipe]  # the summary
-    - Params: temperature: float = 0.7  # how freely""",
-    "load_csv": """
-    - Reads: shared["file"]: path [explicit]  # which file
-    - Writes: shared["rows"]: list [pipe]  # its rows""",
-    "clean_data": """
-    - Reads: shared["data"]: list [pipe]  # rows
-    - Writes: shared["cleaned"]: list [pipe]  # those that are whole
-    - Params: strict: bool = false  # drop more""",
-    "analyze": """
-    - Reads: shared["data"]: list [pipe]  # rows
-    - Writes: shared["findings"]: dict [pipe]  # what is in them
-    - Params: method: quick|detailed = "quick"  # how""",
-    "save_results": """
-    - Reads: shared["results"]: any [pipe]  # what to save
-    - Params: format: text|json = "text"  # in which form""",
-}
-
-
-@pytest.fixture(autouse=True)
-def nodes(tmp_path):
-    with own_nodes(tmp_path, NODES):
-        yield
-
 
 INSTRUCTIONS = """<instructions>
                         1. Understand the problem described in the issue
@@ -65,7 +19,7 @@ INSTRUCTIONS = """<instructions>
 LINES = {
     "001, templates": (
         f'github-get-issue --issue=1234 >> claude-code --prompt="{INSTRUCTIONS}"',
-        {},
+        {"claude-code": {"prompt": f"template:{INSTRUCTIONS}"}},
     ),
     "001, dependencies": (
         """
@@ -75,7 +29,8 @@ llm --prompt="Write commit message for: $code_report" >>  # Depends on: shared["
 git-commit --message="$commit_message"  # Depends on: shared["commit_message"]
 """,
         {
-            "llm": {"prompt": "template:Write commit message for: $code_report"},
+            "claude-code": {"prompt": "template:...This is the issue: $issue"},
+            "llm": {"prompt": "template:Write commit message for: ${claude-code.report}"},
         },
     ),
     "002, chain": (
@@ -102,11 +57,15 @@ git-commit --message="$commit_message"  # Depends on: shared["commit_message"]
     "003, platforms": (
         'pflow github-get-issue --repo=owner/repo --issue=123 => \\\n  llm --prompt="Analyze this issue and suggest a'
         ' fix" => \\\n  github-add-comment --issue=123',
-        {"llm": {"text": "issue"}, "github-add-comment": {"comment": "response"}},
+        {"llm": {"text": "issue"}, "github-add-comment": {"body": "response"}},
     ),
     "003, generated": (
         "load-csv --file data.csv => clean-data => analyze => save-results",
-        {"clean-data": {"data": "rows"}, "analyze": {"data": "cleaned"}, "save-results": {"results": "findings"}},
+        {
+            "clean-data": {"rows": "load-csv.rows"},
+            "analyze": {"rows": "clean-data.rows"},
+            "save-results": {"results": "report"},
+        },
     ),
 }
 
@@ -119,15 +78,15 @@ def test_a_line_of_the_seeds_is_wired_as_its_text_says(line):
     assert {step.id: step.input_mappings for step in flow.steps if step.input_mappings} == mappings
     findings = check(wire(flow))
     assert [str(finding) for finding in findings if not finding.is_warning or finding.rule == "PF18"] == []
-    assert len(flow.warnings) == (line == "001, dependencies")
+    assert len(flow.warnings) == 2 * (line == "001, dependencies")
 
 
 def test_the_chain_of_seed_001_is_written_as_one_would_write_it():
     assert write_pipe(parse_pipe([LINES["001, dependencies"][0]])) == (
         "github-get-issue --issue-number=1234\n"
         "  => claude-code --prompt='...This is the issue: $issue'\n"
-        "  => llm --prompt='Write commit message for: $code_report'\n"
-        "  => git-commit --message='${response}'\n"
+        "  => llm --prompt='Write commit message for: ${claude-code.report}'\n"
+        "  => git-commit --message='${llm.response}'\n"
     )
 
 

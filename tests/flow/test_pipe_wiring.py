@@ -284,10 +284,18 @@ def test_an_unknown_name_after_an_untaken_write_names_that_write():
     assert sources("llm --prompt=x => quiet --message='$commit_message'") == {"quiet": {"message": "response"}}
 
 
+def test_an_unknown_name_that_ends_as_a_write_is_called_names_it_where_the_step_takes_it_anyway():
+    text = "read-file --path=a => llm --prompt='Sum up $file_content'"
+    assert sources(text) == {"llm": {"prompt": "template:Sum up ${content}"}}
+    assert len(warnings(text)) == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "read-file --path=a => llm --prompt='Translate to $language'",
+        "read-file --path=a => llm --prompt='Translate to $discontent'",
+        "read-file --path=a => llm --each --prompt='Sum up $file_content'",
         "llm => commit --message='$first' --files='$second'",
         "llm => write-file --path=a => commit --message='$topic'",
         "llm => commit --message='$response, $topic'",

@@ -145,10 +145,12 @@ DIFF = [
     (stage_and_change, {}, "+changed", [("a.txt", "modified", 1, 1)]),
     (stage_and_change, {"revision": "HEAD", "paths": ["b.txt"]}, "", []),
     (lambda repo: (repo / "b.txt").write_bytes(b"\0"), {}, "Binary files a/b.txt and b/b.txt differ",
-     [("b.txt", "modified", None, None, True)]),
+     [("b.txt", "modified", None, None)]),
     (lambda repo: (repo / "b.txt").write_bytes(b"\xfc\n"), {}, "+\ufffd", [("b.txt", "modified", 1, 1)]),
     (rename, {"staged": True}, "similarity index 100%", [("ü\n.txt", "a.txt", "renamed", 0, 0)]),
     (conflict, {}, "++<<<<<<< HEAD", [("b.txt", "conflicted", None, None)]),
+    (lambda repo: (repo / "b.txt").write_bytes(b"\0"), {"stat": True}, "b.txt | modified, binary\n",
+     [("b.txt", "modified", None, None)]),
     (stage_and_change, {"stat": True, "revision": "HEAD"}, "a.txt | modified, +1 -4\n",
      [("a.txt", "modified", 1, 4)]),
 ]  # fmt: skip

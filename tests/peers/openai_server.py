@@ -178,8 +178,12 @@ def failing(status: int, message: str, **headers: str) -> Callable[[Call], None]
     return lambda call: call.fail(status, message, named)
 
 
+def nth(number: int, then: Callable[[Call], None], else_: Callable[[Call], None]) -> Callable[[Call], None]:
+    return lambda call: (then if call.nth == number else else_)(call)
+
+
 def once(first: Callable[[Call], None], then: Callable[[Call], None]) -> Callable[[Call], None]:
-    return lambda call: (first if call.nth == 1 else then)(call)
+    return nth(1, first, then)
 
 
 def unknown_model(call: Call) -> None:
@@ -330,6 +334,8 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "rate-limited-minute": failing(429, "slow down", Retry_After="60"),
     "broken": failing(500, "the server\nis broken"),
     "conflict-once": once(failing(409, "busy"), replying(REPLY)),
+    "second-rate-limited": nth(2, RATE_LIMITED, replying(REPLY)),
+    "third-torn": nth(3, torn, replying(REPLY)),
     "broken-once": once(failing(503, "starting"), replying(REPLY)),
     "bad-request": failing(400, "this prompt is too long"),
     "forbidden": failing(403, "not in your country"),

@@ -455,3 +455,20 @@ def test_an_input_that_a_loop_writes_over_is_unknown_after_its_first_visit(place
     assert found(ir, "commands") == []
     ir["mappings"]["fix"] = {"output_mappings": {"response": "target"}}
     assert found(ir, "commands") == PATHS
+
+
+@pytest.mark.parametrize(
+    ("params", "refusals"),
+    [
+        ({}, ["s --allow=paths"]),
+        ({"format": "md"}, []),
+        ({"format": "csv"}, ["s --allow=paths"]),
+        ({"format": "$form"}, ["s --allow=paths"] * 2),
+    ],
+)
+def test_a_default_with_a_param_in_it_is_the_file_that_the_node_will_write(place, params, refusals):
+    (place / "results.csv").symlink_to(place.parent / "outside" / "csv")
+    (place / "results.json").symlink_to(place.parent / "outside" / "json")
+    node = {"id": "s", "type": "save-results", "inputs": {"results": "x"}, "params": params}
+    ir = {"nodes": [node], "inputs": {"form": {"type": "str", "default": "md"}}}
+    assert [each.replace(str(place.parent / "outside"), "paths") for each in found(ir)] == refusals

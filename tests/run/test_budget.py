@@ -136,3 +136,16 @@ def test_what_earlier_parts_used_and_their_limits_are_in_the_log():
     assert read_budget(events) == ({"calls": 9, "tokens": 20, "cost": 1}, {"calls": 10})
     assert read_budget([*events, {"event": "resume"}, asked])[0] == {"calls": 10, "tokens": 27, "cost": 1.5}
     assert read_budget([]) == ({"calls": 0, "tokens": 0, "cost": 0}, {})
+
+
+def test_a_step_that_asks_many_times_is_held_to_the_budget_between_two_of_them(limited, server):
+    text = "\n\n".join(f"Paragraph {number} has a few words of its own." for number in range(40))
+    step = {"id": "s", "type": "summarise-text", "params": {"model": "reply", "chunk": 200}, "inputs": {"text": text}}
+    ran = limited(flow(step), {"tokens": 200})
+    assert ran.error.exit == 79
+    calls = len(server.requests("reply"))
+    assert calls < 9
+    assert (ran.used["calls"], ran.used["tokens"] >= 200) == (calls, True)
+    whole = limited(flow(step), {"tokens": 100_000})
+    assert whole.used["calls"] == len(server.requests("reply")) - calls
+    assert whole.used["tokens"] == sum(whole.store["usage"][side] for side in ("input", "output"))

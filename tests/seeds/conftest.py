@@ -1,9 +1,12 @@
-"""What the tests of the seeds stand on: a place to run pflow in, a model that answers with what it was asked."""
+"""What the tests of the seeds stand on: a place to run pflow in, a model that answers with what it was asked, a small
+GitHub with the papers' issues, a small YouTube, and a program with the output of Claude Code."""
 
 import pytest
 
+from tests.peers.github import GitHub
 from tests.peers.openai_server import OpenAIServer
-from tests.seeds.running import Place
+from tests.peers.youtube import YouTube
+from tests.seeds.running import ISSUES, Place, add_issues
 
 
 @pytest.fixture(scope="session")
@@ -12,6 +15,19 @@ def models(tmp_path_factory):
         yield server.llm_user_path
 
 
+@pytest.fixture(scope="session")
+def tube():
+    with YouTube() as tube:
+        yield tube
+
+
 @pytest.fixture
-def place(tmp_path, models):
-    return Place(tmp_path, models)
+def github():
+    with GitHub() as github:
+        add_issues(github, *ISSUES)
+        yield github
+
+
+@pytest.fixture
+def place(tmp_path, models, tube, github):
+    return Place(tmp_path, models, tube, github)

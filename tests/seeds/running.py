@@ -10,7 +10,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.peers.github import KEY, GitHub
+from tests.peers.repository import IDENTITY, add_remote, git, make_repository
+from tests.peers.youtube import YouTube
 from tests.seeds.blocks import HERE
+
+ISSUES = (123, 1234)
+"""The numbers of the papers' issue."""
+TITLE = "Touch events"
+BODY = "Button component touch events not working properly on mobile devices. Write fix.txt"
+ISSUE = "# Touch events (#{})\n\nopen, by octocat, labels: bug, mobile\n\n" + BODY
+"""What github-get-issue makes a text of."""
+
+
+def add_issues(github: GitHub, *numbers: int) -> None:
+    """The papers' issue under these numbers."""
+    made = github.repository.add_issue(TITLE, BODY, labels=("bug", "mobile"))
+    for number in numbers:
+        github.repository.issues[number] = {**made, "number": number}
+        github.repository.comments[number] = []
 
 
 @dataclass
@@ -30,12 +48,16 @@ class Ran:
 class Place:
     """A directory, and the environment of the commands in it."""
 
-    def __init__(self, directory: Path, llm_user_path: Path) -> None:
+    def __init__(self, directory: Path, llm_user_path: Path, tube: YouTube, github: GitHub) -> None:
         self.directory = directory / "here"
         self.directory.mkdir()
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("PFLOW_", "XDG_"))},
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            **tube.environment,
+            **IDENTITY,
+            "PATH": f"{Path(sys.executable).parent}:{HERE.parent / 'peers' / 'claude'}:{os.environ['PATH']}",
+            "GITHUB_API_URL": github.url,
+            "GITHUB_TOKEN": KEY,
             "HOME": str(directory),
             "LLM_USER_PATH": str(llm_user_path),
             "PFLOW_MODEL": "echo",
@@ -45,6 +67,13 @@ class Place:
     def use(self, *sets: str) -> Place:
         """Take the nodes from these directories of nodes/."""
         self.environment["PFLOW_NODES"] = ":".join(str(HERE / "nodes" / name) for name in sets)
+        return self
+
+    def make_repository(self) -> Place:
+        """Make it one, whose remote is of the small GitHub's."""
+        make_repository(self.directory, notes="more\n")
+        add_remote(self.directory)
+        git(self.directory, "remote", "set-url", "origin", "https://github.com/owner/repo.git")
         return self
 
     def write(self, name: str, content: Any) -> str:

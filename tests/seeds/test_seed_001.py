@@ -7,9 +7,9 @@ import pytest
 
 import pflow
 from pflow.catalog.registry import load_file
-from tests.peers.repository import IDENTITY, git, make_repository
+from tests.peers.repository import git
 from tests.seeds.blocks import HERE, block, execute
-from tests.seeds.nodes.stand_ins.github_get_issue import BODY, ISSUE
+from tests.seeds.running import BODY, ISSUE, TITLE
 
 LLM_NODE = load_file(str(HERE / "nodes" / "printed" / "llm_node.py"), "llm-node")
 
@@ -69,31 +69,36 @@ def test_the_printed_node_runs_in_a_flow(place):
 
 
 def test_the_chain_of_templates_runs_as_it_is_printed(place):
-    """Nothing writes `$commit_message`: it is what the step before it hands on, and that is said."""
-    make_repository(place.directory, notes="more\n")
-    place.write("notes.txt", "less\n")
-    place.environment |= IDENTITY
-    ran = place.use("stand_ins").pflow(block("001", 3))
-    report = f"done: ...This is the issue: {BODY}"
-    message = f"Write commit message for: {report}"
-    found = {name: ran.store[name] for name in ("issue", "issue_title", "issue_number", "code_report", "response")}
-    assert found == {
-        "issue": BODY, "issue_title": ISSUE["title"], "issue_number": 1234, "code_report": report, "response": message,
-    }  # fmt: skip
-    assert "nothing writes '$commit_message'" in ran.err
-    assert git(place.directory, "log", "-1", "--format=%B").rstrip() == message
+    """Nothing writes `$commit_message` and `$code_report`: they are what the step before hands on, and that is said."""
+    place.make_repository()
+    ran = place.pflow(block("001", 3))
+    message = "Write commit message for: Done."
+    assert (ran.store["issue"], ran.store["issue_title"], ran.store["issue_number"]) == (
+        ISSUE.format(1234),
+        TITLE,
+        1234,
+    )
+    assert (ran.store["claude-code"]["report"], ran.store["claude-code"]["changed_files"]) == ("Done.", ["fix.txt"])
+    assert ran.store["llm"]["response"] == ran.store["commit_data"]["subject"] == message
+    assert "nothing writes '$code_report' in --prompt of 'llm'; it is taken for what 'claude-code' hands on" in ran.err
+    assert "nothing writes '$commit_message' in --message of 'git-commit'" in ran.err
+    assert git(place.directory, "show", "--format=%B", "--name-only").split() == [*message.split(), "fix.txt"]
     reads = {step["node"]: step["reads"] for step in place.trace()["execution_trace"]}
-    assert (reads["llm"], reads["git-commit"]["message"]) == ({"prompt": ["code_report"]}, ["response"])
+    assert reads["llm"] == {"prompt": ["claude-code.report"]}
+    assert reads["git-commit"]["message"] == ["llm.response"]
 
 
 def test_a_template_of_several_lines_is_filled_from_the_store(place):
     """In single quotes; in double quotes the shell has taken `$issue` before pflow sees it (DESIGN.md, section 4)."""
     command = block("001", 2).split("\n\n")[0].split("\n", 1)[1]
+    place.environment["CLAUDE_PEER_SEEN"] = str(place.directory / "seen")
     for quote, issue in (("'", BODY), ('"', "")):
         flow = command.replace('"', quote)
-        ran = place.use("stand_ins").sh(f"pflow-set -n issue='{BODY}' | pflow {flow} | pflow-get code_report")
-        assert ran.out.startswith("done: <instructions>\n                        1. Understand")
-        assert ran.out.rstrip("\n").endswith("This is the issue: " + issue)
+        ran = place.sh(f"pflow-set -n issue='{BODY}' | pflow {flow} | pflow-get report")
+        assert ran.out == "Done.\n"
+        prompt = json.loads(place.read("seen"))["prompt"]
+        assert prompt.startswith("<instructions>\n                        1. Understand")
+        assert prompt.rstrip("\n").endswith("This is the issue: " + issue)
 
 
 def test_the_ir_runs_but_for_a_param_that_write_file_has_not(place):

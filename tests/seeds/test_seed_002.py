@@ -1,4 +1,4 @@
-"""Seed 002: its walk-through with its nodes as they are printed, its rules, and the flow that its text generates."""
+"""Seed 002: its walk-through, its rules, and the flow that its text generates, with its nodes as they are printed."""
 
 import json
 
@@ -6,6 +6,7 @@ import pytest
 
 import pflow
 from pflow.catalog.registry import load_file
+from tests.peers.youtube import SEGMENTS, TRANSCRIPT
 from tests.seeds.blocks import HERE, block, execute, line
 
 NODES = HERE / "nodes" / "bindings"
@@ -13,6 +14,8 @@ STATE = execute("002", 22, execute("002", 21, {}))["flow_execution"]
 """The store, the snapshot and the trace that section 13 ends with."""
 URL = "--url=https://youtu.be/abc123"
 FLAGS = (URL, "--temperature=0.9")
+SUMMARY = "Summarize the text that follows. Answer with the summary alone.\n\n{}"
+"""What the model is asked, and gives back."""
 
 
 def flow(**changes):
@@ -23,21 +26,29 @@ def flow(**changes):
 
 
 @pytest.fixture(autouse=True)
-def _with_the_printed_nodes(place, monkeypatch):
-    place.use("bindings")
+def _there(place, monkeypatch):
     monkeypatch.chdir(place.directory)
 
 
+def with_model(snapshot):
+    """A printed snapshot, with the model that was asked."""
+    changed = json.loads(json.dumps(snapshot))
+    changed["config_overrides"]["summarise"]["model"] = "echo"
+    return changed
+
+
 def test_the_walk_ends_in_the_printed_store_snapshot_and_trace(place):
+    """The real nodes write more than the printed ones: `segments` and `usage`."""
     ran = place.run(block("002", 4), *FLAGS)
-    assert ran.store == STATE["shared_store"]
-    assert ran.store.keys() == execute("002", 10, {})["shared"].keys()
-    assert place.snapshot() == STATE["derived_snapshot"]
+    printed = STATE["shared_store"]
+    assert ran.store.keys() - {"segments", "usage"} == printed.keys() == execute("002", 10, {})["shared"].keys()
+    assert (ran.store["video_url"], ran.store["raw_transcript"]) == (printed["video_url"], TRANSCRIPT)
+    assert (ran.store["segments"], ran.store["article_summary"]) == (SEGMENTS, SUMMARY.format(TRANSCRIPT))
+    assert place.snapshot() == with_model(STATE["derived_snapshot"])
     trace = place.trace()["execution_trace"]
-    assert [{name: step[name] for name in ("node", "read_keys", "write_keys")} for step in trace] == (
-        STATE["execution_trace"]
-    )
-    assert place.read("asked") == "0.9 This is the video transcript content..."
+    for step, wanted in zip(trace, STATE["execution_trace"], strict=True):
+        assert (step["node"], step["read_keys"]) == (wanted["node"], wanted["read_keys"])
+        assert {*step["write_keys"]} - {"segments", "usage"} == {*wanted["write_keys"]}
 
 
 def test_the_flow_hash_has_the_bindings_in_it_and_neither_config_nor_layout(place):
@@ -46,7 +57,7 @@ def test_the_flow_hash_has_the_bindings_in_it_and_neither_config_nor_layout(plac
         return place.trace()["flow"]["hash"]
 
     first = hash_of(flow())
-    assert hash_of(block("002", 3)) == hash_of(flow(config={"temperature": 0.1, "more": "x"})) == first
+    assert hash_of(block("002", 3)) == hash_of(flow(config={"temperature": 0.1})) == first
     assert hash_of(flow(output_bindings={"summary": "gist"})) != first
 
 
@@ -55,21 +66,19 @@ def test_pipe_a_text(place):
     ir = flow(input_bindings={"text": "stdin"})
     ir["nodes"], ir["edges"] = ir["nodes"][1:], []
     ran = place.run(ir, stdin="some notes\n")
-    assert ran.store == {"stdin": "some notes\n", "article_summary": STATE["shared_store"]["article_summary"]}
-    assert place.read("asked") == "0.7 some notes\n"
+    assert (ran.store["stdin"], ran.store["article_summary"]) == ("some notes\n", SUMMARY.format("some notes\n"))
 
 
 @pytest.mark.parametrize("pipe", [line("002", 5), line("002", 11)])
-def test_a_line_has_no_bindings_for_its_nodes(place, pipe):
-    """Bindings stand in IR; the line runs with nodes whose keys are their own (DESIGN.md, section 3)."""
+def test_a_line_has_no_bindings_and_its_keys_are_the_nodes_own(place, tube, pipe):
     ran = place.pflow(pipe)
-    assert (ran.code, "KeyError: 'input_bindings'" in ran.err) == (1, True)
-    ran = place.use("stand_ins").pflow(pipe)
-    assert ran.store.keys() == {"url", "transcript", "summary"}
+    assert ran.store.keys() == {"url", "transcript", "segments", "summary", "usage"}
+    assert ran.store["summary"] == SUMMARY.format(TRANSCRIPT)
     url = pipe.partition("--url=")[2].split()[0]
+    assert tube.videos()[-1] == url.rpartition("/")[2]
     assert place.snapshot() == {
-        "config_overrides": {"summarise-text": {"temperature": 0.9}},
-        "cli_injections": {"url": url},
+        "config_overrides": {"summarise-text": {"temperature": 0.9, "model": "echo"}},
+        "cli_injections": {"yt-transcript.url": url},  # an [explicit] read has its flag for itself
     }
 
 
@@ -98,7 +107,7 @@ def test_what_breaks_a_rule_aborts(place, ir, flags, code, said):
 def test_rules_2_4_and_7_let_flags_fill_params_and_what_no_step_feeds(place):
     """A later step's source may be an input too (DESIGN.md, section 6)."""
     ran = place.run(flow(input_bindings={"text": "other"}), URL, "--text=mine", "--language=de")
-    assert (ran.store["other"], place.read("asked")) == ("mine", "0.7 mine")
+    assert (ran.store["other"], ran.store["article_summary"]) == ("mine", SUMMARY.format("mine"))
     assert place.snapshot()["config_overrides"]["fetch"]["language"] == "de"
 
 
@@ -107,7 +116,7 @@ def test_rules_2_4_and_7_let_flags_fill_params_and_what_no_step_feeds(place):
     [
         ("--temprature=0.9", "did you mean --temperature?"),
         ("--summarise.temprature:=0.9", "did you mean --summarise.temperature?"),
-        ("--colour=red", "there is --video-url, --url, --language, --temperature"),
+        ("--colour=red", "there is --video-url, --url, --language, --proxy, --delay, --style, --model, --temperature"),
     ],
 )
 def test_rule_2_refuses_a_flag_that_the_flow_does_not_name(place, flag, said):
@@ -116,9 +125,9 @@ def test_rule_2_refuses_a_flag_that_the_flow_does_not_name(place, flag, said):
 
 
 def test_rule_9_a_node_inherits_from_pocketflows(place):
-    place.write("yt_transcript.py", "class YTTranscript:\n    pass\n")
+    place.write("transcribe.py", "class Transcribe:\n    pass\n")
     place.environment["PFLOW_NODES"] = str(place.directory)
-    ran = place.run(flow(), URL)
+    ran = place.run({"nodes": [{"type": "transcribe"}]}, URL)
     assert (ran.code, "PF09" in ran.err) == (65, True)
 
 

@@ -143,21 +143,31 @@ class _Compiler:
                 raise PflowError(what, hint=reference.remedy, exit=USAGE)
 
     def guess(self) -> None:
-        """Take the one unknown `$name` right after a step for what that hands on, where nothing else takes it."""
+        """Take the one unknown `$name` right after a step for what that hands on, where nothing else takes it.
+
+        A step may take it too where the name ends as what it hands on is called: `$code_report` for `report`. Then its
+        template has it, as if it were called so there.
+        """
         batches = [self.carried[id].writers for id, step in self.flow.steps.items() if step.step.takes_pipe_apart]
-        taken = {writer for writers in [*self.fed.values(), *batches] for writer in writers}
+        taken = {writer for writers in batches for writer in writers}
         for id in self.flow.steps:
             carried, reference = self.carried[id], self._only_unknown(id)
             writer = carried.writers[0] if len(carried.writers) == 1 and carried.is_sure else STDIN
             is_right_before = writer != STDIN and writer in self.flow.graph.before[id]
             if reference is None or not is_right_before or writer in taken or self._is_taken(writer):
                 continue
-            place = self._carried_place(writer)
+            place, name = self._carried_place(writer), str(reference.path[0])
+            if self._takers(writer) - ({id} if name.endswith(f"_{place[-1]}") else set()):
+                continue
+            self.fed.pop(id, None)
             self.places[id][reference.path] = (place,)
             taken.add(writer)
-            name, flag = reference.path[0], reference.key.replace("_", "-")
-            what = f"nothing writes '${name}' in --{flag} of '{id}'; it is taken for what '{writer}' hands on"
-            self.warnings.append(f"{what}: ${{{path_text(place)}}}")
+            what = f"nothing writes '${name}' in --{reference.key.replace('_', '-')} of '{id}'"
+            self.warnings.append(f"{what}; it is taken for what '{writer}' hands on: ${{{path_text(place)}}}")
+
+    def _takers(self, writer: str) -> set[str]:
+        """The steps whose [pipe] read takes what a step hands on."""
+        return {id for id, writers in self.fed.items() if writer in writers}
 
     def _only_unknown(self, id: str) -> Reference | None:
         """The one name in a step's templates that nothing writes and nothing else in the flow reads."""

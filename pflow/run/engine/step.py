@@ -176,7 +176,7 @@ class StepNode(PlainStep):
             action = visit.apply(view) if visit and is_kept else self._act(node, view, work)
         except BaseException as error:
             if self.is_direct and not self.is_flow:
-                self._spend(work, usage_of(error))
+                self._spend(node, work, usage_of(error))
             raise
         finally:
             work.reads = binding.origins(view, store)
@@ -188,7 +188,7 @@ class StepNode(PlainStep):
         if "usage" in changes and not (self.is_flow or is_kept):
             answered = Usage()
             answered.add_answer(changes.get("usage"))
-            self._spend(work, answered.members())
+            self._spend(node, work, answered.members())
         if not self.declared.issuperset(changes):
             check_changes(self.interface, changes)
         if self.context.secret_paths:
@@ -244,7 +244,7 @@ class StepNode(PlainStep):
                     retries=step.retries,
                     wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
                     sink=self.context.emit if is_emitter else None,
-                    spent=None if self.is_flow else lambda usage: self._spend(work, usage),
+                    spent=None if self.is_flow else lambda usage: self._spend(node, work, usage),
                 )
         except TimedOut as late:
             if late.deadline is not deadline:
@@ -255,9 +255,10 @@ class StepNode(PlainStep):
             work.more["tries"] = tries
         return action
 
-    def _spend(self, work: Work, usage: dict[str, Any]) -> None:
+    def _spend(self, node: Any, work: Work, usage: dict[str, Any]) -> None:
         work.usage.add(usage)
-        budget.spend(usage)
+        if not getattr(node, "tells_budget", False):
+            budget.spend(usage)
 
     def put_data(self, shared: Any, found: dict[str, Any]) -> None:
         """Put the data flags into the store, where nothing is yet."""

@@ -40,7 +40,7 @@ CASES = [
         "--stat",
         writes={
             "diff": "notes.txt | modified, +1 -1\n",
-            "changes": [{**CHANGED, "change": "modified", "added": 1, "deleted": 1, "binary": False}],
+            "changes": [{**CHANGED, "change": "modified", "added": 1, "deleted": 1}],
         },
     ),
     case("checkout", "topic", "--create"),

@@ -1,7 +1,7 @@
 from pocketflow import Node
 
 
-class SummariseText(Node):
+class SumUp(Node):
     def exec(self, prepared):
         return self.params.get("temperature", 0.7)
 

@@ -1,0 +1,1 @@
+summarise_text.py

@@ -1,0 +1,106 @@
+"""A summary of a text of any length: what a model does not take at once is summarised in parts, and these merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from llm import Model
+
+from pflow import budget
+from pflow.chunks import chunks
+from pflow.errors import FAILED, PflowError
+from pflow.models.ask import Answer, Request, ask
+from pflow.models.choose import choose
+from pflow.models.context import characters_for
+from pflow.terminal.messages import say
+from pflow.usage import Usage, usage_of
+
+WHOLE = "Summarize the text that follows."
+PART = "Summarize the part of a longer text that follows. Keep what the whole text needs: names, numbers, conclusions."
+MERGE = "What follows are summaries of the parts of one text, in their order. Make one summary of them."
+ALONE = "Answer with the summary alone."
+
+
+@dataclass
+class Task:
+    """What to summarise, and how; `done` are the summaries of its parts so far, with which another try goes on."""
+
+    text: str
+    model: str | None = None
+    style: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    max_tokens: int | None = None
+    chunk: int | None = None
+    done: dict[str, Answer] = field(default_factory=dict)
+
+
+def summarise(task: Task, emit: Callable[[str], None]) -> Answer:
+    """The summary of a text; `emit` gets its parts as they come, but none of what is merged.
+
+    Raises PflowError: what asking raises, and 1 where the parts do not get shorter.
+    """
+    return _Summarising(task, choose(task.model)).run(emit)
+
+
+class _Summarising:
+    """One try."""
+
+    def __init__(self, task: Task, model: Model) -> None:
+        self.task = task
+        self.model = model
+        self.size = task.chunk or characters_for(model)
+        self.used = Usage()
+
+    def run(self, emit: Callable[[str], None]) -> Answer:
+        text, what = self.task.text, WHOLE
+        try:
+            while len(text) > self.size:
+                text, what = self._shorten(text), MERGE
+            answer = self._ask(what, text, emit)
+        except PflowError as error:
+            self._count(usage_of(error))
+            error.usage = self.used.members()
+            raise
+        flaws = [each.flaw for each in (*self.task.done.values(), answer)]
+        return Answer(answer.response, self._usage(), next(filter(None, flaws), ""))
+
+    def _shorten(self, text: str) -> str:
+        """The summaries of all parts of a text."""
+        parts = [*chunks(text, self.size, "paragraph")]
+        of_what = f"the text has {len(text):,} characters, and '{self.model.model_id}' gets {self.size:,} at once"
+        say("pflow", f"{of_what}: {len(parts)} parts are summarised, and merged")
+        done = self.task.done
+        for part in parts:
+            if part not in done:
+                done[part] = self._ask(PART, part, lambda _: None)
+        shorter = "\n\n".join(done[part].response.strip() for part in parts)
+        if len(shorter) >= len(text):
+            what = f"cannot summarise {len(text):,} characters: the summaries of the parts are no shorter"
+            raise PflowError(what, hint="--chunk makes the parts larger, --model asks another model", exit=FAILED)
+        return shorter
+
+    def _ask(self, what: str, text: str, emit: Callable[[str], None]) -> Answer:
+        task, options = self.task, dict(self.task.options)
+        if what != PART and task.max_tokens is not None:
+            options["max_tokens"] = task.max_tokens
+        style = f"Its style: {task.style}." if task.style and what != PART else ""
+        prompt = " ".join(filter(None, (what, style, ALONE)))
+        answer = ask(self.model.conversation(), Request(f"{prompt}\n\n{text}", options=options), emit)
+        told = Usage()
+        told.add_answer(answer.usage)
+        self._count(told.members())
+        return answer
+
+    def _count(self, usage: dict[str, Any]) -> None:
+        """Count what was asked of models, against the budget too, before the next is asked."""
+        self.used.add(usage)
+        budget.spend(usage)
+
+    def _usage(self) -> dict[str, Any]:
+        """As the write of a node has it."""
+        used, tokens = self.used, self.used.tokens
+        known = {"model": used.model, "input": tokens.get("in"), "output": tokens.get("out"), "cost": used.cost}
+        counts = {"calls": used.calls, "unpriced": used.unpriced} if used.calls > 1 else {}
+        return {name: value for name, value in known.items() if value is not None} | counts
