@@ -22,9 +22,11 @@ _BY_ERROR = {
 }
 """Exit code and hint by the `error` of its last message."""
 
+BUDGET = "error_max_budget_usd"
+
 _BY_SUBTYPE = {
     "error_max_turns": (OVER_BUDGET, "--max-turns allows more"),
-    "error_max_budget_usd": (OVER_BUDGET, "--max-budget allows more"),
+    BUDGET: (OVER_BUDGET, "--max-budget allows more"),
 }
 """The same by the `subtype` of its result."""
 
@@ -33,7 +35,8 @@ _BY_STATUS = {401: "authentication_failed", 403: "authentication_failed", 429: "
 
 def words(task: Task) -> list[str]:
     """The words after its name. What a person gave follows a =, so that nothing of it is a flag of its own."""
-    isolation = ["--safe-mode", "--setting-sources="]  # permissions in settings count in safe mode too
+    # Permissions in settings count in safe mode too.
+    isolation = ["--safe-mode", "--setting-sources=", "--no-session-persistence"]
     if os.environ.get("ANTHROPIC_API_KEY"):
         isolation.append("--bare")
     return [
@@ -41,7 +44,6 @@ def words(task: Task) -> list[str]:
         # Unlike json it says when a limit ends. It asks for --verbose.
         "--output-format=stream-json",
         "--verbose",
-        "--no-session-persistence",
         *([] if task.load_settings else isolation),
         *(f"--allowedTools={_checked(str(tool))}" for tool in task.allowed_tools),
         *([f"--model={task.model}"] if task.model else []),
@@ -138,7 +140,9 @@ def _failure(result: dict[str, Any], story: _Story) -> PflowError | None:
     """Why its work is not done, whatever `subtype` says: that is `success` at a failed login too."""
     if result.get("subtype") in _BY_SUBTYPE:
         exit, hint = _BY_SUBTYPE[result["subtype"]]
-        return PflowError(f"cannot finish 'claude': {_words(result, story)}", hint=hint, exit=exit, is_permanent=True)
+        error = PflowError(f"cannot finish 'claude': {_words(result, story)}", hint=hint, exit=exit, is_permanent=True)
+        error.ends_run = result["subtype"] == BUDGET
+        return error
     if result.get("is_error") is not False or story.error:
         return _error(result, story)
     denials = result.get("permission_denials")
