@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_CONFIG, MISSING, USAGE, PflowError
+from pflow.errors import MISSING, USAGE, PflowError
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class ClaudeCode(Node):
     """Have Claude Code work in a directory, and take its report.
 
-    It may read and change files below the directory, and what --allowed-tools names, in Claude Code's own words:
-    'Bash(pytest *)' lets it run pytest, Bash any command. The list is the whole of it, so name 'Edit(./**)' too where
-    it is to change files. What it asks for beyond that is denied, and the step fails (77). All of the prompt is text:
-    no @FILE in it is read, and no /COMMAND is run. Settings, CLAUDE.md, hooks, plugins and MCP servers count with
-    --load-settings only; where ANTHROPIC_API_KEY is set, its tools are Bash, Edit and Read without it.
+    It may read files below the directory, and do what --allowed-tools names in Claude Code's own words: 'Edit(./**)',
+    the default, has it change files there, 'Bash(pytest *)' run pytest, and Bash any command. What it asks for beyond
+    that is denied, and the step fails (77). All of the prompt is text: no @FILE in it is read, and no /COMMAND is run.
+    Settings, CLAUDE.md, hooks, plugins and MCP servers count with --load-settings only; where ANTHROPIC_API_KEY is
+    set, its tools are Bash, Edit and Read without it.
 
     --expect holds its work to a file in the directory that is new or changed, or to a command, !COMMAND, which
     /bin/sh runs there and which ends with 0. Nothing that it has done is taken back when the step fails.
@@ -41,7 +41,7 @@ class ClaudeCode(Node):
     - Params: max_budget: float = null  # after how many dollars it stops (79); a run's --max-cost holds too
     - Params: time_limit: float = 1800  # after how many seconds it is ended (124)
     - Params: expect: list[str] = [] [verbatim]  # a file, or !COMMAND, that must hold when it is done
-    - Params: load_settings: bool = false  # work with the user's and the directory's settings
+    - Params: load_settings: bool = false  # work with these settings, and keep the session for claude --resume
     - Effects: reads files, writes files, network, runs commands
     - Repeats: no
 
@@ -52,9 +52,6 @@ class ClaudeCode(Node):
     """
 
     version = "1.0.0"
-
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        raise PflowError("cannot cache what an agent does: it works on files", exit=BAD_CONFIG)
 
     def prep(self, shared: Mapping[str, Any]) -> Task:
         from pflow.agents.task import Task
@@ -77,5 +74,6 @@ class ClaudeCode(Node):
 
     def post(self, shared: MutableMapping[str, Any], task: Task, done: Work) -> None:
         shared["report"], shared["session"] = done.report, done.session
-        shared["cost"], shared["usage"] = done.usage["cost"], done.usage
-        shared["changed_files"] = done.changed_files
+        shared["usage"], shared["changed_files"] = done.usage, done.changed_files
+        if "cost" in done.usage:
+            shared["cost"] = done.usage["cost"]

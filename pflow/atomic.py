@@ -22,8 +22,7 @@ def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool 
     Without `lasts` a power cut may take it, sooner than it takes to wait for the disk.
     Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate.
     """
-    content = data if isinstance(data, bytes) else data.encode()
-    _fill(path, lambda fd: write_all(fd, content), mode, overwrite=overwrite, lasts=lasts)
+    _fill(path, lambda fd: _write_data(fd, data), mode, overwrite=overwrite, lasts=lasts)
 
 
 def copy(source: int, path: str, *, overwrite: bool = True) -> None:
@@ -175,6 +174,13 @@ def _duplicate(path: str, draft: str) -> None:
         _write(draft, fill, 0o600, status, lasts=True)
     finally:
         os.close(source)
+
+
+def _write_data(fd: int, data: str | bytes) -> None:
+    """Write it in parts: a long text would else be held twice."""
+    for at in range(0, len(data), _PART):
+        part = data[at : at + _PART]
+        write_all(fd, part.encode() if isinstance(part, str) else part)
 
 
 def _copy_all(source: int, fd: int) -> None:

@@ -26,7 +26,9 @@ class Task:
 
 @dataclass
 class Answer:
-    """What an agent said: its report, or why it failed; its session; what it took, as a node's write `usage` has it."""
+    """What an agent said: its report, and why the work is not done where it is not; its session; `usage` as a node
+    writes it.
+    """
 
     report: str = ""
     session: str = ""
@@ -58,4 +60,4 @@ class Agent:
     words: Callable[[Task], list[str]]
     prompt: Callable[[str], str]
     read: Callable[[Iterable[bytes]], Answer | None]
-    """What it answered; its `failure` is set where that says that the work is not done. None for no whole answer."""
+    """What it answered, None for no whole answer. A `failure` that `ends_run` is of the budget that it was given."""

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +10,11 @@ from dataclasses import replace
 from pflow import budget
 from pflow.agents.changes import Snapshot, state_of
 from pflow.agents.task import Agent, Answer, Task, Work
-from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, OVER_BUDGET, PflowError, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, PflowError, shorten
 from pflow.masks import Secrets
 from pflow.process.children import environment, run
 from pflow.process.signals import Deadline, TimedOut
+from pflow.terminal.messages import write_stderr
 from pflow.usage import Usage
 
 _TAIL = 2000
@@ -39,14 +39,16 @@ def work(agent: Agent, task: Task) -> Work:
         with _time_limit(agent, task):
             answer = _answer(agent, task, secrets)
             if answer.failure:
-                answer.failure.ends_run = is_by_run and answer.failure.exit == OVER_BUDGET
                 raise answer.failure
             for name, state in expected.items():
-                _check_expected(task, name, state)
+                _check_expected(task, name, state, secrets)
     except PflowError as error:
         used = Usage()
         used.add_answer(answer.usage)
         error.usage = used.members()
+        error.ends_run = error.ends_run and is_by_run
+        if error.ends_run:
+            error.hint = "--max-cost allows more"
         secrets.hide(error)
         raise
     return Work(secrets.mask(answer.report), answer.session, answer.usage, before.changed_files())
@@ -73,9 +75,9 @@ def _answer(agent: Agent, task: Task, secrets: Secrets) -> Answer:
         output.seek(0)
         answer = agent.read(output)
     stderr = secrets.mask(said.decode(errors="replace"))
-    print(stderr, end="", file=sys.stderr)
+    write_stderr(stderr)
     if answer is None:
-        why = f": {shorten(' '.join(stderr.split()))}" if stderr.strip() else ""
+        why = f": {shorten(stderr.strip().splitlines()[-1])}" if stderr.strip() else ""
         code = 128 - ended if ended < 0 else ended
         what = f"cannot take the answer of '{agent.program}': it ended with {code} and without a result{why}"
         raise PflowError(what, exit=code or FAILED, is_permanent=False)
@@ -111,7 +113,7 @@ def _encoded(prompt: str) -> bytes:
         raise PflowError("cannot hand on the prompt: a lone surrogate is no character", exit=BAD_DATA) from None
 
 
-def _check_expected(task: Task, name: str, state: object) -> None:
+def _check_expected(task: Task, name: str, state: object, secrets: Secrets) -> None:
     """Hold its work to a file that was in this state before, or to a command."""
     if not name.startswith("!"):
         now = state_of(task.directory, name)
@@ -123,5 +125,5 @@ def _check_expected(task: Task, name: str, state: object) -> None:
     command = _command(task, "/bin/sh", "-c", "--", name[1:])
     code = run(command, on_stdout=lambda part: _keep_end(said, part), on_stderr=lambda part: _keep_end(said, part))
     if code:
-        print(said.decode(errors="replace"), end="", file=sys.stderr)
+        write_stderr(secrets.mask(said.decode(errors="replace")))
         raise PflowError(f"cannot find it done: '{shorten(name[1:])}' ended with {code}", exit=FAILED)

@@ -10,6 +10,7 @@ from pflow.binding.sources import assign, check_place, find, has, remove
 from pflow.errors import BAD_DATA, MISSING, PflowError, no_memory
 from pflow.interface import fresh
 from pflow.jsontext import decode, encode, quote, scan_without_duplicates
+from pflow.long_text import LONG, decode_long, encode_long, is_long
 from pflow.paths import meet, parse_path
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage.layout import MARK, parse_value, parse_whole, split_lines
@@ -48,8 +49,10 @@ class Document:
     def __getitem__(self, key: str) -> Any:
         """The value of a key, decoded once. Raises KeyError, and PflowError (65) when it does not parse."""
         if key not in self._values:
+            json = self._members[key]
             try:
-                self._values[key] = decode(self._members[key])
+                text = decode_long(json) if len(json) >= LONG else None
+                self._values[key] = decode(json) if text is None else text
             except ValueError as error:
                 raise PflowError(f"cannot read '{key}' of the store: {error}", exit=BAD_DATA) from None
         return self._values[key]
@@ -66,10 +69,10 @@ class Document:
 
     def set(self, key: str, value: Any) -> None:
         """Set a key in its place, or at the end. Raises PflowError (65) for what JSON cannot hold."""
-        self.set_json(key, encode(value))
+        self.set_json(key, encode_long(value) if is_long(value) else encode(value))
         self._values[key] = value
 
-    def set_json(self, key: str, json: bytes) -> None:
+    def set_json(self, key: str, json: Piece) -> None:
         """Set a key to a JSON text of one line, as it is written."""
         if key.startswith("$"):
             raise PflowError(f"cannot write '{key}': keys that begin with $ are reserved", exit=BAD_DATA)

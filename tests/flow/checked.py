@@ -13,6 +13,7 @@ from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.paths import write_path
+from tests.flow.own_nodes import hide_bundled
 
 NODE = '''
 import pocketflow
@@ -34,7 +35,7 @@ INTERFACES = {
         "Params: repo: str = null  # which repository",
         "Params: token: str = null [secret] [env FETCH_TOKEN]  # who asks",
     ],
-    "Ask": [
+    "Query": [
         'Reads: shared["prompt"]: str [own]  # what to ask',
         'Reads: shared["text"]: any = null [pipe]  # what it is about',
         'Writes: shared["answer"]: str [pipe]  # the answer',
@@ -78,6 +79,7 @@ def findings(document: dict[str, Any], files: dict[str, str] | None = None) -> l
         for name, text in {**FILES, **(files or {})}.items():
             Path(directory, name).write_text(text)
         patch.setenv("PFLOW_NODES", directory)
+        hide_bundled(patch, (Path(name).stem for name in FILES))
         patch.setenv("XDG_DATA_HOME", directory)
         forget_kinds()
         try:
@@ -113,7 +115,7 @@ def only(document: dict[str, Any], files: dict[str, str] | None = None) -> str:
 
 
 def flow(*nodes: str | dict[str, Any], **members: Any) -> dict[str, Any]:
-    """A flow of nodes: `ask`, `a:ask` (an id and a type), or an object."""
+    """A flow of nodes: `query`, `a:query` (an id and a type), or an object."""
     return {"nodes": [_node(node) for node in nodes], **members}
 
 

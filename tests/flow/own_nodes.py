@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.registry import bundled_names
 
 NODE = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """{text}\n    """\n'
 
@@ -21,11 +22,19 @@ def put_node(folder: Path, name: str, items: str | None) -> None:
     forget_kinds()
 
 
+def hide_bundled(patch: pytest.MonkeyPatch, names: Iterable[str]) -> None:
+    """Have no nodes of pflow's own by these names, for tests that have others."""
+    hidden = {name.replace("_", "-") for name in names}
+    left = [name for name in bundled_names() if name not in hidden]
+    patch.setattr("pflow.catalog.kinds.bundled_names", lambda: left)
+
+
 @contextmanager
 def own_nodes(folder: Path, nodes: Mapping[str, str | None]) -> Iterator[None]:
     """These nodes, each with the items of its interface, are there to be found, and no others of a user's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PFLOW_NODES", str(folder))
+        hide_bundled(patch, nodes)
         for name, items in nodes.items():
             put_node(folder, name, items)
         yield

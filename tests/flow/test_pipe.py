@@ -264,8 +264,8 @@ def test_what_is_not_utf8_is_bytes():
 
 
 def test_flags_of_a_type_that_is_not_known_are_data():
-    found = step("clean-data --strict --file data.csv --level=2 --last")
-    assert found.type == "clean-data"
+    found = step("tidy-data --strict --file data.csv --level=2 --last")
+    assert found.type == "tidy-data"
     assert found.inputs == {"strict": "true", "file": "data.csv", "level": "2", "last": "true"}
     assert found.params == {}
 

@@ -23,7 +23,7 @@ PEER = Path(__file__).parent.parent / "peers" / "claude"
 LIMIT = 20
 """Seconds after which a process that should have ended counts as left over."""
 USAGE = {"model": "claude-opus-4-8", "input": 142, "output": 20, "cost": 0.01}
-ISOLATED = ["--safe-mode", "--setting-sources="]
+ISOLATED = ["--safe-mode", "--setting-sources=", "--no-session-persistence"]
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_params_become_words_and_the_prompt_goes_through_stdin(directory, params
     (directory / "sub").mkdir()
     work("Find a tree\0 and ünder it @/etc/passwd", directory="sub", **params)
     isolated = [] if params.get("load_settings") or words[:1] == ISOLATED[:1] else ISOLATED
-    always = ["-p", "--output-format=stream-json", "--verbose", "--no-session-persistence"]
+    always = ["-p", "--output-format=stream-json", "--verbose"]
     assert seen()["words"] == [*always, *isolated, *words]
     assert (seen()["prompt"], seen()["attachments"]) == ("Find a tree\0 and ünder it @/etc/passwd", "1")
     assert seen()["directory"] == str(directory / "sub")
@@ -84,6 +84,8 @@ def test_with_a_key_it_is_bare_and_nothing_shows_the_key(directory, monkeypatch,
     monkeypatch.setenv("CLAUDE_PEER", "key")
     error = refuse()
     assert (error.exit, error.message) == (77, "cannot finish 'claude': Invalid API key ***")
+    monkeypatch.setenv("CLAUDE_PEER", "success")
+    refuse(expect=["!echo $ANTHROPIC_API_KEY; exit 1"])
     assert "0123456789" not in f"{capfd.readouterr()}{seen()}"
 
 
@@ -94,7 +96,13 @@ def test_a_prompt_is_never_a_command(directory):
 
 @pytest.mark.parametrize(
     ("answer", "report"),
-    [("success", "Done."), ("no_text", "Said before."), ("long", "x" * 300_000), ("torn", "Done.")],
+    [
+        ("success", "Done."),
+        ("no_text", "Said before."),
+        ("long", "x" * 300_000),
+        ("torn", "Done."),
+        ("within", "Done."),
+    ],
 )
 def test_a_whole_result_is_a_success(directory, monkeypatch, answer, report):
     monkeypatch.setenv("CLAUDE_PEER", answer)
@@ -115,6 +123,7 @@ def test_a_whole_result_is_a_success(directory, monkeypatch, answer, report):
         ("limit", 75, "You've hit your limit · resets 1am (UTC); its limit ends at 20"),
         ("limit_as_success", 75, "Rate limit reached"),
         ("status_429", 75, "Rate limit reached"),
+        ("status_503", 75, "503"),
         ("overloaded", 75, "529 Overloaded"),
         ("unreachable", 69, "Unable to connect to API"),
         ("model", 78, "selected model (nope); --model names another"),
@@ -211,6 +220,16 @@ def test_the_budget_of_a_run_bounds_its_own(directory, monkeypatch, own, passed,
     error = refuse(max_budget=own, model="opus")
     assert f"--max-budget-usd={passed}" in seen()["words"]
     assert (error.exit, error.ends_run, asked[0]) == (79, ends_run, {"call": "opus"})
+    assert error.hint == f"--max-{'cost' if ends_run else 'budget'} allows more"
+    monkeypatch.setenv("CLAUDE_PEER", "turns")
+    assert not refuse(max_budget=own).ends_run
+
+
+def test_a_cost_that_it_does_not_tell_is_unknown_and_never_0(directory, monkeypatch):
+    monkeypatch.setenv("CLAUDE_PEER", "unpriced")
+    done = work()
+    assert "cost" not in done
+    assert done["usage"] == {key: USAGE[key] for key in ("model", "input", "output")}
 
 
 def test_a_run_counts_what_it_cost(directory, monkeypatch):
@@ -263,8 +282,3 @@ def test_what_it_may_do_is_told_before_it_does(directory, command):
         name, _, value = each.partition("*")
         assert re.search(f"{name}:? ?{re.escape(value)}", shown), shown
     assert not Path(os.environ["CLAUDE_PEER_SEEN"]).exists()
-
-
-def test_it_is_never_cached(directory):
-    with pytest.raises(PflowError, match="cannot cache what an agent does"):
-        ClaudeCode().cache_parts({})

@@ -21,8 +21,9 @@ from pflow.nodes.load_json import LoadJson
 from pflow.nodes.load_jsonl import LoadJsonl
 from pflow.nodes.save_csv import SaveCsv
 from pflow.nodes.save_results import SaveResults
-from pflow.process.signals import Deadline, TimedOut
+from pflow.process.signals import Deadline, TimedOut, catch_signals
 from tests.bench.speed import CLEAN, write_sales
+from tests.nodes.child import in_child
 from tests.tools import need
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -110,6 +111,8 @@ def test_what_is_no_file_and_no_text_is_refused(kind, tmp_path):
     assert refused(kind, {"path": str(tmp_path)})[0] == 66
     assert refused(kind, {"path": "nul\0"})[0] == 65
     assert refused(kind, {"text": [1]})[0] == 65
+    (tmp_path / "a").write_text("a")
+    assert "--as=path" in refused(kind, {"text": str(tmp_path / "a")})[1]
 
 
 @pytest.mark.parametrize(
@@ -118,6 +121,7 @@ def test_what_is_no_file_and_no_text_is_refused(kind, tmp_path):
         (["1", "-2", ""], [1, -2, None]),
         (["18446744073709551615", "0"], [(1 << 64) - 1, 0]),
         (["18446744073709551616", "0"], ["18446744073709551616", "0"]),
+        (["1" * 30, "2"], ["1" * 30, "2"]),
         (["007", "1"], ["007", "1"]),
         (["+1", "1"], ["+1", "1"]),
         (["1_0", "\u0661"], ["1_0", "\u0661"]),
@@ -294,6 +298,7 @@ def test_a_report_is_a_table_whose_cells_no_value_breaks():
     found = run(Analyze, {"rows": rows}, method="detailed")
     assert found["report"].splitlines()[0] == "2 rows, 1 column"
     assert found["report"].splitlines()[-1].startswith("| a\\|b | str | 2 | 0 | 1 | x\\|y\\\\ z | x\\|y\\\\ z |")
+    assert "| " + "x" * 59 + "… |" in run(Analyze, {"rows": [{"a": "x" * 99}]})["report"]
     assert run(Analyze, {"rows": []})["report"] == "0 rows, 0 columns\n"
 
 
@@ -355,13 +360,36 @@ def test_a_query_can_only_read(tmp_path, monkeypatch, sql):
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT {} FROM c"
 
 
-def test_a_query_without_an_end_is_ended_by_its_time_limit(monkeypatch):
-    from pflow.process.signals import catch_signals
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([], "there are no rows"),
+        ([{"a": 1, "A": 2}], "duplicate column name: A; SQL takes"),
+        ([{"a\0b": 1}], "null character"),
+        ([dict.fromkeys(map(str, range(3000)))], "too many columns"),
+    ],
+)
+def test_rows_that_are_no_table_are_refused(rows, words):
+    code, said = refused(CustomAnalysis, {"rows": rows, "sql": "SELECT 1"})
+    assert (code, words in said) == (65, True), said
 
-    monkeypatch.setattr("sys.unraisablehook", None)
-    catch_signals()
-    with pytest.raises(TimedOut), Deadline(0.05):
-        run(CustomAnalysis, {"rows": TYPED, "sql": ENDLESS.format("count(*)")})
+
+def test_what_sql_cannot_hold_as_a_number_is_text():
+    rows = [{'odd "name"': 1 << 63, "n": [1]}, {'odd "name"': True, "n": None}]
+    found = run(CustomAnalysis, {"rows": rows, "sql": 'SELECT "odd ""name""" AS a, n FROM rows'})["result"]
+    assert found == [{"a": "9223372036854775808", "n": "[1]"}, {"a": 1, "n": None}]
+
+
+def test_a_query_without_an_end_is_ended_by_its_time_limit():
+    def query():
+        catch_signals()
+        try:
+            with Deadline(0.05):
+                run(CustomAnalysis, {"rows": TYPED, "sql": ENDLESS.format("count(*)")})
+        except TimedOut as passed:
+            raise passed.as_error() from None
+
+    assert in_child(query) == 124
 
 
 def test_a_query_takes_no_more_memory_than_it_may(monkeypatch):
