@@ -15,6 +15,9 @@ ANYTHING = "anything"
 SCHEMA = "schema"
 """A param whose value may be a file's path, though its type is another (pflow.types.names_schema_file)."""
 
+HEADER = "header"
+"""The param of the http node that may send what the environment holds."""
+
 FILES_OF_LLM = ("attachment", SCHEMA)
 """What names the files that the llm node sends: its effect is the network."""
 
@@ -52,7 +55,7 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
     "runs commands": lambda item: item.name in COMMANDS,
     "writes files": lambda item: item.type.is_path,
-    "network": lambda item: item.name in ("url", "method", "repo", *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM),
+    "network": lambda item: item.name in ("url", "method", HEADER, "repo", *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM),
     "reads files": lambda item: item.type.is_path or item.name in ("pattern", "hidden"),
 }
 """Which reads and params say what an effect touches."""

@@ -10,10 +10,11 @@ from typing import Any
 
 from pflow.errors import USAGE, PflowError
 from pflow.explain.effects import ANYTHING as OPEN
-from pflow.explain.effects import FILES_OF_LLM, HISTORY_OF_LLM, Effect, effects_of_flow
+from pflow.explain.effects import FILES_OF_LLM, HEADER, HISTORY_OF_LLM, Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
 from pflow.flow.wired import WiredFlow
+from pflow.jsontext import text_of
 from pflow.paths import write_path
 from pflow.printable import clean
 from pflow.root import is_below
@@ -124,6 +125,12 @@ class Gate:
             if not reached and not self.allowed.allows(PATHS):
                 what = f"{effect.name}, and its interface does not say which"
                 yield Refusal(effect.place, what, f"--allow={PATHS}")
+        elif HEADER in effect.values:
+            said = effect.values[HEADER]
+            if any(each["from"] != "constant" or "env:" in text_of(each["value"]) for each in said):
+                yield Refusal(
+                    effect.place, f"sends what the environment holds: {origins_text(said)}", f"--allow={ANYTHING}"
+                )
         elif effect.step.kind is not None and effect.step.kind.name == "llm":
             history = [origin for key in HISTORY_OF_LLM for origin in effect.values.get(key, [])]
             if any(origin.get("value", True) for origin in history) and not self.allowed.allows(PATHS):
