@@ -230,7 +230,9 @@ def test_what_is_no_repository_reaches_no_path(github, repo):
     assert github.requests == []
 
 
-@pytest.mark.parametrize("url", ["http://example.org", "example.org", "ftp://127.0.0.1", "https://"])
+@pytest.mark.parametrize(
+    "url", ["http://example.org", "example.org", "ftp://127.0.0.1", "https://", "https://[", "http://127.example.org"]
+)
 def test_a_key_goes_to_no_interface_without_tls(monkeypatch, url):
     monkeypatch.setenv("GITHUB_API_URL", url)
     assert refuse("get-issue", issue_number=1).exit == BAD_CONFIG
@@ -334,6 +336,7 @@ LIMITS = [
     (403, "You have exceeded a secondary rate limit", {}, 60, "the rate limit is reached until"),
     (403, "You have exceeded a secondary rate limit", {"retry_after": "9"}, 9, "the rate limit is reached until"),
     (429, "", {}, 60, "the rate limit is reached until"),
+    (429, "", {"retry_after": "1e300"}, 86_400, "the rate limit is reached until"),
 ]
 
 
