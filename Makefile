@@ -7,6 +7,9 @@ WHEEL_VENV := .venv-wheel
 MODEL := $(VENV)/share/pflow/models/SmolLM2.gguf
 CLAUDE := @anthropic-ai/claude-code@2.1.197
 
+# One more than there are processors: tests wait for programs, servers and the disk.
+WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -36,7 +39,7 @@ run: $(VENV)/.pflow ## summarize examples/notes.txt with a model on this machine
 test: $(VENV)/.dev $(WHEEL_VENV)/.pflow $(MODEL) ## run every test, with the local model too
 	@failed=; \
 	echo '== pytest, on this checkout'; \
-	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -n 2 || failed="$$failed pytest"; \
+	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal || failed="$$failed pytest"; \
 	echo '== bats, on the installed wheel'; \
 	.ci/bats $(WHEEL_VENV) || failed="$$failed bats"; \
 	[ -z "$$failed" ] || { echo "make test: FAILED:$$failed"; exit 1; }; \

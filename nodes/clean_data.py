@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class CleanData(Node):
+class CleanData(Node):  # not flow_safe: to hash and keep rows unasked takes longer than to clean them
     """Clean rows: no white space around names and texts, no empty rows, none that was there before.
 
     Columns are renamed first, then stripped, then given types, and then rows are dropped; a value that is not of its

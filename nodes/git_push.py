@@ -31,6 +31,7 @@ class GitPush(Node):
         pflow-git-push
         pflow-git-checkout topic --create -n && pflow-git-push --set-upstream -n
         pflow-git-tag v1.0 && pflow-git-push v1.0
+        pflow run "git-commit:c -m 'Go on' => git-push:p; c =unchanged=> p" -n -q
     """
 
     version = "1.0.0"

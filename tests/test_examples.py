@@ -126,17 +126,40 @@ PRINTED = {
 """A part of each block that prints, and what it prints at least."""
 
 
-@pytest.mark.parametrize("program", ["sh", "zsh -f"])
 @pytest.mark.parametrize("block", BLOCKS)
-def test_what_readme_and_docs_show_works(shell, block, program):
+def test_what_readme_and_docs_show_works(shell, block):
+    check(shell(block, quick=is_quick(block)), block)
+
+
+NOTE = """#!/bin/sh
+line=$(printf '[%s]' "${0##*/}" "$@")
+echo "$line" >>"$HOME/started"
+cat >/dev/null
+"""
+"""A program that notes its words, and does nothing."""
+
+
+@pytest.mark.parametrize("program", ["zsh -f", "fish"])
+def test_another_shell_starts_the_same_programs_with_the_same_words(tmp_path, program):
     need(program.split()[0])
-    check(shell(block, *program.split(), quick=is_quick(block)), block)
+    blocks = {block.id: block.values[0] for block in (BLOCKS if program == "zsh -f" else README_BLOCKS)}
+    for name in {*os.listdir(ROOT / "bin"), *re.findall(r"\bpflow-[a-z-]*[a-z]", "".join(blocks.values()))}:
+        (tmp_path / name).write_text(NOTE)
+        (tmp_path / name).chmod(0o755)
+    for name, script in blocks.items():
+        assert started(tmp_path, script, *program.split()) == started(tmp_path, script, "sh"), name
 
 
-@pytest.mark.parametrize("block", README_BLOCKS)
-def test_what_readme_shows_works_in_fish(shell, block):
-    need("fish")
-    check(shell(block, "fish", quick=is_quick(block)), block)
+def started(programs, script, *shell):
+    """How a shell starts pflow's programs in a script: each with its words, in no order, as in a pipe there is none."""
+    home = programs / "home"
+    shutil.copytree(ROOT / "examples", home / "examples")
+    environment = {**os.environ, "PATH": f"{programs}:{os.defpath}", "HOME": str(home)}
+    given = {"cwd": home, "env": environment, "stdin": subprocess.DEVNULL, "capture_output": True, "timeout": 60}
+    subprocess.run([*shell, "-c", script], check=False, **given)
+    lines = sorted((home / "started").read_bytes().splitlines())
+    shutil.rmtree(home)
+    return lines
 
 
 def is_quick(block):

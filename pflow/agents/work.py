@@ -77,7 +77,7 @@ def _answer(agent: Agent, task: Task, secrets: Secrets) -> Answer:
     stderr = secrets.mask(said.decode(errors="replace"))
     print(stderr, end="", file=sys.stderr)
     if answer is None:
-        why = f": {shorten(' '.join(stderr.split()))}" if stderr.strip() else ""
+        why = f": {shorten(stderr.strip().splitlines()[-1])}" if stderr.strip() else ""
         code = 128 - ended if ended < 0 else ended
         what = f"cannot take the answer of '{agent.program}': it ended with {code} and without a result{why}"
         raise PflowError(what, exit=code or FAILED, is_permanent=False)

@@ -19,6 +19,9 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
     if path is None and text is None:
         hint = "--file=PATH names one; a text comes through the pipe"
         raise PflowError("cannot read: there is no file and no text", hint=hint, exit=MISSING)
+    if path is None and isinstance(text, str) and "\n" not in text and os.path.isfile(text):
+        what = f"cannot read '{text}' as a text: it is the name of a file, which an item of --each may be"
+        raise PflowError(what, hint="--as=path makes it the path", exit=BAD_DATA)
     name = STDIN if path is None else os.fsdecode(path)
     if path is not None:
         content: Any = _read_file(name)

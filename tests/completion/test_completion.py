@@ -154,7 +154,7 @@ LINES = {
     "./bin/pflow-odd --mo": ["--model="],
     "pflow ru": ["run", "runs"],
     "pflow help ru": ["run", "runs"],
-    "pflow help ex": ["exit", "explain", "export"],
+    "pflow help ex": ["exit", "explain", "export", "export-dashboard"],
     "pflow --vers": ["--version"],
     "pflow od": ["odd"],
     "pflow ge": ["get"],

@@ -35,7 +35,7 @@ INTERFACES = {
         "Params: repo: str = null  # which repository",
         "Params: token: str = null [secret] [env FETCH_TOKEN]  # who asks",
     ],
-    "Ask": [
+    "Query": [
         'Reads: shared["prompt"]: str [own]  # what to ask',
         'Reads: shared["text"]: any = null [pipe]  # what it is about',
         'Writes: shared["answer"]: str [pipe]  # the answer',
@@ -115,7 +115,7 @@ def only(document: dict[str, Any], files: dict[str, str] | None = None) -> str:
 
 
 def flow(*nodes: str | dict[str, Any], **members: Any) -> dict[str, Any]:
-    """A flow of nodes: `ask`, `a:ask` (an id and a type), or an object."""
+    """A flow of nodes: `query`, `a:query` (an id and a type), or an object."""
     return {"nodes": [_node(node) for node in nodes], **members}
 
 

@@ -20,7 +20,7 @@ NODES = {
     - Writes: shared["issue_data"]: dict{title: str, labels: list[str]} [pipe]  # what it says
     - Params: token: str = null [secret] [env FETCH_TOKEN]  # who asks
     - Effects: network""",
-    "ask": """
+    "say": """
     - Reads: shared["prompt"]: str [pipe]  # what to ask
     - Reads: shared["tone"]: str = "dry"  # how
     - Writes: shared["response"]: str [pipe]  # the answer
@@ -72,11 +72,11 @@ def fix_issue():
     return chain(
         Step("fetch", "fetch"),
         Step(
-            "analyze", "ask", input_mappings={"prompt": "fetch.issue_data.labels[0]"}, retries=2, wait=1.5, cache=True
+            "analyze", "say", input_mappings={"prompt": "fetch.issue_data.labels[0]"}, retries=2, wait=1.5, cache=True
         ),
         Step(
             "fix",
-            "ask",
+            "say",
             params={"model": "big"},
             input_mappings={"prompt": "template:Fix ${fetch.issue_data.title}\n${analyze.response}"},
             output_mappings={"response": "answer"},
@@ -100,7 +100,7 @@ As a pipe
     · repeats            only when told to
     · then               analyze
 
-[2] analyze (ask 1.0.0): A node.
+[2] analyze (say 1.0.0): A node.
     ← prompt: str    fetch.issue_data.labels[0]
     ← tone: str      --tone, else the default "dry"
     → response: str  analyze.response, to fix
@@ -111,7 +111,7 @@ As a pipe
     · cache          its answers are kept, and handed on to the same question
     · then           fix
 
-[3] fix (ask 1.0.0): A node.
+[3] fix (say 1.0.0): A node.
     ← prompt: str    the template "Fix
                      ${fetch.issue_data.title}\\n${analyze.response}" of
                      fetch.issue_data.title, analyze.response
@@ -169,20 +169,20 @@ def read(plan, step, key):
 @pytest.mark.parametrize(
     ("step", "words"),
     [
-        (Step("b", "ask", inputs={"prompt": "hi"}), '"hi"'),
-        (Step("b", "ask", inputs={"prompt": "hi $who"}), 'the template "hi $who" of --who'),
-        (Step("b", "ask", input_mappings={"prompt": "topic"}), "--topic"),
-        (Step("b", "ask", input_mappings={"prompt": "topic.name"}), "--topic (topic.name)"),
-        (Step("b", "ask", input_mappings={"prompt": "stdin"}), "what comes through the pipe"),
-        (Step("b", "ask", input_mappings={"prompt": "a.parts[0]"}), "a.parts[0]"),
-        (Step("b", "ask", input_mappings={"prompt": "parts"}), "parts (a)"),
-        (Step("b", "ask", input_mappings={"prompt": ["a.parts", "topic"]}), "the latest of a.parts, --topic"),
-        (Step("b", "ask", input_mappings={"prompt": "a.nope"}), "nothing: no 'nope' in a; it has parts"),
-        (Step("b", "ask", params={"prompt": "hi"}), '--prompt, else the param "hi"'),
-        (Step("b", "ask"), "--prompt"),
-        (Step("b", "ask", batch=Batch("a.parts", "prompt")), "prompt of each in a.parts"),
+        (Step("b", "say", inputs={"prompt": "hi"}), '"hi"'),
+        (Step("b", "say", inputs={"prompt": "hi $who"}), 'the template "hi $who" of --who'),
+        (Step("b", "say", input_mappings={"prompt": "topic"}), "--topic"),
+        (Step("b", "say", input_mappings={"prompt": "topic.name"}), "--topic (topic.name)"),
+        (Step("b", "say", input_mappings={"prompt": "stdin"}), "what comes through the pipe"),
+        (Step("b", "say", input_mappings={"prompt": "a.parts[0]"}), "a.parts[0]"),
+        (Step("b", "say", input_mappings={"prompt": "parts"}), "parts (a)"),
+        (Step("b", "say", input_mappings={"prompt": ["a.parts", "topic"]}), "the latest of a.parts, --topic"),
+        (Step("b", "say", input_mappings={"prompt": "a.nope"}), "nothing: no 'nope' in a; it has parts"),
+        (Step("b", "say", params={"prompt": "hi"}), '--prompt, else the param "hi"'),
+        (Step("b", "say"), "--prompt"),
+        (Step("b", "say", batch=Batch("a.parts", "prompt")), "prompt of each in a.parts"),
         (
-            Step("b", "ask", batch=Batch("a.parts", "part"), input_mappings={"prompt": "template:On $part"}),
+            Step("b", "say", batch=Batch("a.parts", "part"), input_mappings={"prompt": "template:On $part"}),
             'the template "On $part" of part of each in a.parts',
         ),
     ],
@@ -196,7 +196,7 @@ def step(plan, id):
 
 
 def test_an_output_reads_too():
-    found = chain(Step("a", "ask", inputs={"prompt": "p"}), outputs={"answer": "a.response"})
+    found = chain(Step("a", "say", inputs={"prompt": "p"}), outputs={"answer": "a.response"})
     account = explain(found)
     assert account["steps"][0]["writes"][0]["read_by"] == ["output answer"]
     assert account["gives"]["outputs"]["answer"]["type"] == "str"
@@ -204,7 +204,7 @@ def test_an_output_reads_too():
 
 
 def test_a_batch_over_what_the_pipe_brings_takes_it():
-    account = explain(chain(Step("a", "ask", batch=Batch("stdin", "prompt"))))
+    account = explain(chain(Step("a", "say", batch=Batch("stdin", "prompt"))))
     assert account["piped"] == {"step": "a", "key": "batch.over"}
     assert account["steps"][0]["batch"]["over"] == {"from": "pipe", "path": "stdin"}
 
@@ -212,8 +212,8 @@ def test_a_batch_over_what_the_pipe_brings_takes_it():
 def test_edges_say_what_comes_next_by_action():
     found = plan(
         Step("a", "run", inputs={"command": "x"}),
-        Step("b", "ask"),
-        Step("c", "ask"),
+        Step("b", "say"),
+        Step("c", "say"),
         Step("d", "save", inputs={"path": "p"}),
         edges="a>b a>c b>d c>d d>a:again d>d:wait",
     )
@@ -234,7 +234,7 @@ def test_how_a_step_runs_is_said_where_the_flow_says_it():
         Step("s", "split", inputs={"text": "x"}),
         Step(
             "e",
-            "ask",
+            "say",
             timeout=60,
             max_visits=3,
             version="1.0",
@@ -277,7 +277,7 @@ def test_a_step_whose_interface_is_not_known_is_marked(tmp_path, type, words):
 def test_what_it_touches_is_said_worst_first_and_with_its_file_or_command():
     found = chain(
         Step("f", "fetch"),
-        Step("where", "ask", inputs={"prompt": "where to?"}),
+        Step("where", "say", inputs={"prompt": "where to?"}),
         Step("s", "save", input_mappings={"path": "where.response"}),
         Step("t", "save", inputs={"path": "out/$name.md"}),
         Step("r", "run", inputs={"command": "rm -r $x"}),
@@ -323,13 +323,13 @@ def test_what_it_needs_is_its_inputs_the_required_first():
         "tone": Input("tone", type="str", description="how", default="warm", has_default=True),
         "text": Input("text", type="str", description="on what", pipe=True),
     }
-    needs = explain(chain(Step("a", "split"), Step("b", "ask"), inputs=inputs))["needs"]
+    needs = explain(chain(Step("a", "split"), Step("b", "say"), inputs=inputs))["needs"]
     assert [(need["flag"], need["required"], need["pipe"], need["read_by"]) for need in needs] == [
         ("--text", True, True, ["a"]),
         ("--tone", False, False, ["b"]),
     ]
     assert needs[1]["default"] == "warm"
-    text = account_text(explain(chain(Step("a", "split"), Step("b", "ask"), inputs=inputs)), 80)
+    text = account_text(explain(chain(Step("a", "split"), Step("b", "say"), inputs=inputs)), 80)
     assert "  --text  str  required, or the pipe  on what (a)\n" in text
     assert '  --tone  str  default "warm"         how (b)\n' in text
 
@@ -342,10 +342,10 @@ def test_the_layout_has_each_place_with_its_type_writers_and_readers():
     found = plan(
         Step("a", "split", inputs={"text": "x"}),
         Step(
-            "b", "ask", batch=Batch("a.parts", "prompt", on_error="keep"), output_mappings={"response": "all.answers"}
+            "b", "say", batch=Batch("a.parts", "prompt", on_error="keep"), output_mappings={"response": "all.answers"}
         ),
         Step("c", "save", inputs={"path": "f", "key": "k"}, input_mappings={"content": "all"}),
-        Step("d", "ask", params={"prompt": "p"}, output_mappings={"response": "all.answers"}),
+        Step("d", "say", params={"prompt": "p"}, output_mappings={"response": "all.answers"}),
         edges="a>b b>c b>d:error d>c",
     )
     assert store(found) == {
@@ -378,21 +378,21 @@ def test_no_secret_is_ever_shown(monkeypatch):
 
 def test_what_a_terminal_would_obey_is_escaped():
     evil = "\x1b[31mred\x07\u202e\x9b"
-    found = chain(Step("a" + evil, "ask", inputs={"prompt": evil}), name=evil, description=evil, warnings=[evil])
+    found = chain(Step("a" + evil, "say", inputs={"prompt": evil}), name=evil, description=evil, warnings=[evil])
     text = account_text(explain(found), 80)
     assert not [sign for sign in text if not sign.isprintable() and sign != "\n"]
     assert "\\x1b[31mred" in text
 
 
 def test_a_graph_lists_the_steps_and_the_edges_that_do_not_lead_to_the_next():
-    fork = plan(*[Step(id, "ask") for id in "abcde"], edges="a>b a>c b>d c>d d>a:again")
+    fork = plan(*[Step(id, "say") for id in "abcde"], edges="a>b a>c b>d c>d d>a:again")
     assert graph_text(explain(fork), 80).splitlines() == [
-        "1 a (ask)",
+        "1 a (say)",
         "    then: b, c at the same time; they meet at d",
-        "2 b (ask)",
+        "2 b (say)",
         "    then: d",
-        "3 c (ask)",
-        "4 d (ask)",
+        "3 c (say)",
+        "4 d (say)",
         "    on again: back to a",
-        "5 e (ask), never runs",
+        "5 e (say), never runs",
     ]

@@ -31,13 +31,13 @@ MISTAKES = """
   "nodes": [
     {"id": "load", "type": "laod", "inputs": {"path": "$file"}},
     {"id": "fetch", "type": "fetch", "version": "2.0", "params": {"token": "hush"}, "inputs": {"issue_number": 1}},
-    {"id": "summarize", "type": "ask", "params": {"temprature": 0.5}, "inputs": {"prompt": "sum it up"}},
-    {"id": "polish", "type": "ask", "params": {"temperature": "hot"}, "inputs": {"prompt": "${sumarize.answer}"}},
+    {"id": "summarize", "type": "query", "params": {"temprature": 0.5}, "inputs": {"prompt": "sum it up"}},
+    {"id": "polish", "type": "query", "params": {"temperature": "hot"}, "inputs": {"prompt": "${sumarize.answer}"}},
     {"id": "tail", "type": "anything"},
     {"id": "2nd", "type": "anything"},
     {"id": "count", "type": "count", "inputs": {"item": ["a"]}, "params": {"least": 1}, "retries": "3"},
     {"id": "lost", "type": "anything"},
-    {"id": "loop", "type": "ask", "inputs": {"prompt": "${fetch.issue_data.titel}"}},
+    {"id": "loop", "type": "query", "inputs": {"prompt": "${fetch.issue_data.titel}"}},
     {"id": "save", "type": "save", "inputs": {"content": "${a b}"}}
   ],
   "edges": [
@@ -101,7 +101,7 @@ def test_every_finding_says_what_is_wrong_and_what_to_do():
 def test_a_flow_that_is_right_has_no_findings():
     source = {"prompt": "template:Fix this:\n${fetch.issue_data.title}"}
     mappings = {"fix": {"input_mappings": source, "output_mappings": {"answer": "fix.answer"}}}
-    document = flow("fetch", "fix:ask", inputs=NUMBER, outputs={"fix": "fix.answer"}, mappings=mappings)
+    document = flow("fetch", "fix:query", inputs=NUMBER, outputs={"fix": "fix.answer"}, mappings=mappings)
     assert found({"pflow": 1, "name": "fix-issue", **document}) == []
 
 
@@ -122,7 +122,7 @@ def test_findings_are_in_the_order_of_the_file_wrong_shapes_first_and_none_is_th
     ]
 
 
-INNER = json.dumps(flow({"id": "a", "type": "ask", "params": {"modle": 1}, "inputs": {"prompt": "${x"}}))
+INNER = json.dumps(flow({"id": "a", "type": "query", "params": {"modle": 1}, "inputs": {"prompt": "${x"}}))
 
 
 def test_what_a_subflow_has_is_found_once_at_its_place_in_it():
@@ -137,10 +137,10 @@ def test_what_a_subflow_has_is_found_once_at_its_place_in_it():
 
 
 def test_an_answer_that_a_subflow_drops_is_told_in_the_flow_that_runs_it():
-    inner = json.dumps(flow("load", "ask", {"id": "save", "type": "save", "inputs": {"path": "p"}}))
+    inner = json.dumps(flow("load", "query", {"id": "save", "type": "save", "inputs": {"path": "p"}}))
     one, two = told(flow({"id": "b", "type": "inner.pflow.json"}), {"inner.pflow.json": inner})
     assert "nodes[0].type: PF18: warning: in nodes[0] of 'inner.pflow.json', nothing uses what 'load' writes" in one
-    assert two.endswith('; there, "mappings": {"save": {"input_mappings": {"content": "ask.answer"}}}')
+    assert two.endswith('; there, "mappings": {"save": {"input_mappings": {"content": "query.answer"}}}')
 
 
 def test_a_subflow_that_holds_itself_is_told():
@@ -150,7 +150,7 @@ def test_a_subflow_that_holds_itself_is_told():
 
 
 def test_the_params_of_a_subflow_are_those_of_its_steps():
-    inner = {"inner.pflow.json": json.dumps(flow("a:ask"))}
+    inner = {"inner.pflow.json": json.dumps(flow("a:query"))}
     node = {"id": "b", "type": "inner.pflow.json", "inputs": {"prompt": "p"}}
     assert found(flow({**node, "params": {"a.model": "m"}}), inner) == []
     assert found(flow({**node, "params": {"a.modle": "m"}}), inner) == ['PF13 nodes[0].params["a.modle"]']
@@ -158,7 +158,9 @@ def test_the_params_of_a_subflow_are_those_of_its_steps():
 
 @pytest.mark.parametrize("steps", [300])
 def test_a_long_flow_is_held_to_every_rule(steps):
-    nodes = [{"id": f"s{n}", "type": "ask", "inputs": {"prompt": f"more: ${{s{n - 1}.answer}}"}} for n in range(steps)]
+    nodes = [
+        {"id": f"s{n}", "type": "query", "inputs": {"prompt": f"more: ${{s{n - 1}.answer}}"}} for n in range(steps)
+    ]
     assert found(flow(*nodes)) == ["PF14 nodes[0].inputs.prompt", "PF16? nodes[1]"]
 
 
@@ -175,5 +177,5 @@ RULES = (Rule("XX01", "a flow has no steps", check),)
     monkeypatch.setattr("pflow.flow.rules.__path__", [str(tmp_path)])
     assert {id: rule.title for id, rule in find_rules().items()} == {"XX01": "a flow has no steps"}
     monkeypatch.setattr("pflow.flow.rules.RULES", find_rules())
-    assert told(flow("ask")) == ["nodes[0]: XX01: it is here; take it away"]
+    assert told(flow("query")) == ["nodes[0]: XX01: it is here; take it away"]
     sys.modules.pop("pflow.flow.rules.steps")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.flow.checked import edges, errors, findings, flow, told
 
 LOAD = {"id": "load", "type": "load", "inputs": {"path": "p"}}
-ASK = {"id": "ask", "type": "ask", "inputs": {"prompt": "Sum up"}}
+ASK = {"id": "query", "type": "query", "inputs": {"prompt": "Sum up"}}
 SAVE = {"id": "save", "type": "save", "inputs": {"path": "q"}}
 RUN = {"id": "run", "type": "shell", "inputs": {"command": "date"}}
 RUNS = {
@@ -43,9 +43,9 @@ READ_AND_ASKED = flow(LOAD, {**ASK, "inputs": {"prompt": "p", "text": "$content"
 WAYS = edges("load judge", "judge a", "judge failed b", "a save", "b save")
 
 LOST = [
-    (flow(LOAD, ASK, SAVE), [into("ask", "text", "load.content"), into("save", "content", "ask.answer")]),
-    (READ_AND_ASKED, [into("save", "content", "ask.answer")]),
-    (flow(LOAD, ASK), [into("ask", "text", "load.content")]),
+    (flow(LOAD, ASK, SAVE), [into("query", "text", "load.content"), into("save", "content", "query.answer")]),
+    (READ_AND_ASKED, [into("save", "content", "query.answer")]),
+    (flow(LOAD, ASK), [into("query", "text", "load.content")]),
     (flow(LOAD, {**RUN, "inputs": {"command": "sort", "input": "$content"}}, SAVE),
      [into("save", "content", "run.stdout")]),
     (flow(LOAD, {**ASK, "id": "one"}, {**ASK, "id": "two"}, SAVE),
@@ -55,22 +55,22 @@ LOST = [
       into("save", "content", ["a.answer", "b.answer"])]),
     # a step between them that reads nothing from the pipe, and one whose read has a flag
     (flow(LOAD, {**ASK, "inputs": {"prompt": "p", "text": "$content"}}, "fetch", SAVE, outputs={"issue": "issue_data"}),
-     [into("save", "content", "ask.answer")]),
+     [into("save", "content", "query.answer")]),
     (flow(LOAD, {**ASK, "inputs": {"prompt": "p", "text": "$content"}},
           {**ASK, "id": "b", "inputs": {"prompt": "p", "text": "t"}}, SAVE, outputs={"b": "b.answer"}),
-     [into("save", "content", "ask.answer")]),
+     [into("save", "content", "query.answer")]),
     (flow(LOAD, {**ASK, "inputs": {"prompt": "p", "text": "$content"}}, "judge", SAVE),
      [into("save", "content", "judge.verdict")]),
 ]  # fmt: skip
 
 KEPT = [
-    flow(LOAD, ASK, SAVE, mappings={**into("ask", "text", "content"), **into("save", "content", "ask.answer")}),
-    flow(LOAD, ASK, SAVE, outputs={"answer": "ask.answer"}, mappings=into("ask", "text", "content")),
-    flow(LOAD, ASK, SAVE, outputs={"used": "ask.used"}, mappings=into("ask", "text", "content")),
-    flow(LOAD, ASK, {**SAVE, "inputs": {"path": "q", "content": "c"}}, mappings=into("ask", "text", "content")),
-    flow(LOAD, ASK, SAVE, mappings={**into("ask", "text", "content"), **into("save", "content", "content")}),
+    flow(LOAD, ASK, SAVE, mappings={**into("query", "text", "content"), **into("save", "content", "query.answer")}),
+    flow(LOAD, ASK, SAVE, outputs={"answer": "query.answer"}, mappings=into("query", "text", "content")),
+    flow(LOAD, ASK, SAVE, outputs={"used": "query.used"}, mappings=into("query", "text", "content")),
+    flow(LOAD, ASK, {**SAVE, "inputs": {"path": "q", "content": "c"}}, mappings=into("query", "text", "content")),
+    flow(LOAD, ASK, SAVE, mappings={**into("query", "text", "content"), **into("save", "content", "content")}),
     flow(LOAD, {**ASK, "inputs": {"prompt": "Sum up $content"}}),
-    flow(LOAD, ASK, mappings=into("ask", "text", "content")),
+    flow(LOAD, ASK, mappings=into("query", "text", "content")),
     flow("fetch", {**ASK, "params": {"text": "stands in"}}),
     flow("fetch", ASK, inputs={"issue_number": {}, "text": {}}),
     flow("fetch", {**ASK, "batch": {"over": "stdin", "as": "text"}}),
@@ -80,18 +80,18 @@ KEPT = [
     # run for its action
     flow("judge", {**ASK, "id": "a"}, {**ASK, "id": "b"}, edges=edges("judge a", "judge failed b")),
     # a required read that nothing gives is an input, or PF03
-    flow("ask", "save"),
+    flow("query", "save"),
     flow("fetch", SAVE, inputs={"issue_number": {}}),
     # nobody knows what an open node reads, or writes
-    flow(LOAD, ASK, SAVE, "anything", mappings=into("ask", "text", "content")),
+    flow(LOAD, ASK, SAVE, "anything", mappings=into("query", "text", "content")),
     flow("anything", ASK),
     # what takes it is newer
     flow({**ASK, "inputs": {"prompt": "p", "text": "t"}}, LOAD, SAVE),
     # nothing later takes anything
-    flow(LOAD, SAVE, ASK, mappings=into("ask", "text", "content")),
+    flow(LOAD, SAVE, ASK, mappings=into("query", "text", "content")),
     # the last of a loop goes round
-    flow(LOAD, ASK, "judge", edges=edges("load ask", "ask judge", "judge failed ask"),
-         mappings=into("ask", "text", "content")),
+    flow(LOAD, ASK, "judge", edges=edges("load query", "query judge", "judge failed query"),
+         mappings=into("query", "text", "content")),
 ]  # fmt: skip
 
 
@@ -110,8 +110,8 @@ def test_what_is_used_or_run_for_something_else_is_not(document):
 def test_it_says_which_answer_and_what_is_taken_in_its_stead():
     (finding,) = [each for each in told(READ_AND_ASKED) if "PF18" in each]
     assert finding == (
-        "nodes[1]: PF18: warning: nothing uses what 'ask' writes, and 'save' takes 'content' from 'load'; "
-        '"mappings": {"save": {"input_mappings": {"content": "ask.answer"}}}'
+        "nodes[1]: PF18: warning: nothing uses what 'query' writes, and 'save' takes 'content' from 'load'; "
+        '"mappings": {"save": {"input_mappings": {"content": "query.answer"}}}'
     )
 
 

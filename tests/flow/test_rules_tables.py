@@ -13,8 +13,8 @@ LOAD = {"id": "load", "type": "load", "inputs": {"path": "p"}}
 SAVE = {"id": "save", "type": "save", "inputs": {"path": "q"}}
 
 
-def ask(**members):
-    return flow("fetch", {"id": "ask", "type": "ask", **members})
+def query(**members):
+    return flow("fetch", {"id": "query", "type": "query", **members})
 
 
 def step(type, **members):
@@ -22,11 +22,11 @@ def step(type, **members):
 
 
 def mapped(source, *nodes, key="prompt", **members):
-    return flow("fetch", "ask", *nodes, mappings={"ask": {"input_mappings": {key: source}}}, **members)
+    return flow("fetch", "query", *nodes, mappings={"query": {"input_mappings": {key: source}}}, **members)
 
 
 def written(target, **members):
-    return flow("ask", mappings={"ask": {"output_mappings": {"answer": target}}}, **members)
+    return flow("query", mappings={"query": {"output_mappings": {"answer": target}}}, **members)
 
 
 def to(**targets):
@@ -35,7 +35,7 @@ def to(**targets):
 
 
 def batch(over, item="text", **inputs):
-    return flow("fetch", {"id": "ask", "type": "ask", "batch": {"over": over, "as": item}, "inputs": inputs})
+    return flow("fetch", {"id": "query", "type": "query", "batch": {"over": over, "as": item}, "inputs": inputs})
 
 
 def counted(source, node="fetch"):
@@ -50,50 +50,53 @@ def node(name, *lines):
 
 
 GRAPH = [
-    (flow("a:ask", "b:judge"), []),
-    (flow("a:ask", "b:save", "a:ask", "a:ask"), ["PF12 nodes[2].id", "PF12 nodes[3].id"]),
-    *((flow(f"{id}:ask"), ["PF12 nodes[0].id"]) for id in ("1st", "läs", "a b", "a.b")),
-    (flow("as-k_2:ask"), []),
-    (flow("ask", "judge", edges=edges("ask judg")), ["PF12 edges[0].to"]),
-    (flow("ask", "judge", edges=edges("ask judge", "nowhere judge")), ["PF12 edges[1].from"]),
-    (flow("ask", "judge", edges=[]), ["PF12 nodes[1]"]),
-    (flow("a:fetch", "b:ask", "c:ask", "d:save", edges=edges("b c", "c d")), ["PF12 nodes[1]"]),
-    (flow("a:fetch", "b:ask", "c:ask", "d:save", edges=edges("a b", "c d", "d c")), ["PF12 nodes[2]"]),
-    (flow("a:fetch", "b:ask", "c:ask", "d:save", edges=edges("a d")), ["PF12 nodes[1]", "PF12 nodes[2]"]),
-    (flow("a:ask", "b:save", edges=edges("a b", "b a")), ["PF12 nodes[0]"]),
-    (flow("a:ask", edges=edges("a a")), ["PF12 nodes[0]"]),
-    (flow("a:ask", "b:save", "c:fetch", edges=edges("a b", "b a", "b error c")), []),
-    (flow("a:ask", "b:judge", edges=edges("a b", "b failed a")), ["PF12? nodes[1]"]),
-    (flow("a:ask", "b:judge", "c:save", edges=edges("a b", "b failed a", "b c")), []),
-    (flow("a:ask", "b:anything", edges=edges("a b", "b a")), ["PF11? nodes[1].type"]),
-    (flow("ask", "judge", edges=edges("ask judge", "judge default ask", "judge failed ask")), ["PF12 nodes[0]"]),
-    (flow("ask", "judge", edges=edges("ask judge", "ask maybe judge")), ["PF12? edges[1].action"]),
+    (flow("a:query", "b:judge"), []),
+    (flow("a:query", "b:save", "a:query", "a:query"), ["PF12 nodes[2].id", "PF12 nodes[3].id"]),
+    *((flow(f"{id}:query"), ["PF12 nodes[0].id"]) for id in ("1st", "läs", "a b", "a.b")),
+    (flow("as-k_2:query"), []),
+    (flow("query", "judge", edges=edges("query judg")), ["PF12 edges[0].to"]),
+    (flow("query", "judge", edges=edges("query judge", "nowhere judge")), ["PF12 edges[1].from"]),
+    (flow("query", "judge", edges=[]), ["PF12 nodes[1]"]),
+    (flow("a:fetch", "b:query", "c:query", "d:save", edges=edges("b c", "c d")), ["PF12 nodes[1]"]),
+    (flow("a:fetch", "b:query", "c:query", "d:save", edges=edges("a b", "c d", "d c")), ["PF12 nodes[2]"]),
+    (flow("a:fetch", "b:query", "c:query", "d:save", edges=edges("a d")), ["PF12 nodes[1]", "PF12 nodes[2]"]),
+    (flow("a:query", "b:save", edges=edges("a b", "b a")), ["PF12 nodes[0]"]),
+    (flow("a:query", edges=edges("a a")), ["PF12 nodes[0]"]),
+    (flow("a:query", "b:save", "c:fetch", edges=edges("a b", "b a", "b error c")), []),
+    (flow("a:query", "b:judge", edges=edges("a b", "b failed a")), ["PF12? nodes[1]"]),
+    (flow("a:query", "b:judge", "c:save", edges=edges("a b", "b failed a", "b c")), []),
+    (flow("a:query", "b:anything", edges=edges("a b", "b a")), ["PF11? nodes[1].type"]),
+    (
+        flow("query", "judge", edges=edges("query judge", "judge default query", "judge failed query")),
+        ["PF12 nodes[0]"],
+    ),
+    (flow("query", "judge", edges=edges("query judge", "query maybe judge")), ["PF12? edges[1].action"]),
     ({"nodes": []}, ["PF00 nodes"]),
 ]
 
 KEYS = [
     (mapped("stdin", key="text"), []),
-    (written("stdin.text"), ["PF05 mappings.ask.output_mappings.answer"]),
-    (written("$pflow"), ["PF05 mappings.ask.output_mappings.answer"]),
-    (flow("stdin:ask"), ["PF05 nodes[0].id"]),
-    (flow("ask", inputs={"stdin": {}, "prompt": {}}), ["PF05 inputs.stdin"]),
-    (flow("ask", outputs={"stdin": "ask.answer"}), ["PF05 outputs.stdin"]),
-    (step("ask", batch={"over": "list", "as": "stdin"}), ["PF05 nodes[0].batch.as"]),
-    (flow("ask", inputs={"prompt": {"pipe": True}, "text": {"pipe": True}}), ["PF05 inputs.text.pipe"]),
-    *((written(target), []) for target in ("summary", "out.summary_2", "_x", "ask.answer")),
+    (written("stdin.text"), ["PF05 mappings.query.output_mappings.answer"]),
+    (written("$pflow"), ["PF05 mappings.query.output_mappings.answer"]),
+    (flow("stdin:query"), ["PF05 nodes[0].id"]),
+    (flow("query", inputs={"stdin": {}, "prompt": {}}), ["PF05 inputs.stdin"]),
+    (flow("query", outputs={"stdin": "query.answer"}), ["PF05 outputs.stdin"]),
+    (step("query", batch={"over": "list", "as": "stdin"}), ["PF05 nodes[0].batch.as"]),
+    (flow("query", inputs={"prompt": {"pipe": True}, "text": {"pipe": True}}), ["PF05 inputs.text.pipe"]),
+    *((written(target), []) for target in ("summary", "out.summary_2", "_x", "query.answer")),
     *(
-        (written(target), ["PF10? mappings.ask.output_mappings.answer"])
+        (written(target), ["PF10? mappings.query.output_mappings.answer"])
         for target in ("mySummary", "out.Summary", "summary-2", "texts/doc1.txt", "out.1st", "out.ÄÖ")
     ),
-    (flow("ask", inputs={"Prompt": {}, "prompt": {}}), ["PF02? inputs.Prompt", "PF10? inputs.Prompt"]),
-    (flow("ask", inputs={"prompt": {}, "stdin": {}}), ["PF05 inputs.stdin"]),
-    *((flow("ask", inputs={"prompt": {}, "more": more}), ["PF02? inputs.more"]) for more in ({}, {"pipe": True})),
-    (flow("ask", inputs={"prompt": {}, "more": {}}, outputs={"it": "more"}), []),
-    (flow("ask", inputs={"prompt": {}, "answer": {}}), ["PF07 inputs.answer"]),
-    (flow("ask", "anything", inputs={"prompt": {}, "more": {}}), ["PF11? nodes[1].type"]),
+    (flow("query", inputs={"Prompt": {}, "prompt": {}}), ["PF02? inputs.Prompt", "PF10? inputs.Prompt"]),
+    (flow("query", inputs={"prompt": {}, "stdin": {}}), ["PF05 inputs.stdin"]),
+    *((flow("query", inputs={"prompt": {}, "more": more}), ["PF02? inputs.more"]) for more in ({}, {"pipe": True})),
+    (flow("query", inputs={"prompt": {}, "more": {}}, outputs={"it": "more"}), []),
+    (flow("query", inputs={"prompt": {}, "answer": {}}), ["PF07 inputs.answer"]),
+    (flow("query", "anything", inputs={"prompt": {}, "more": {}}), ["PF11? nodes[1].type"]),
     (flow("judge", inputs={"anser": {}}), ["PF03 nodes[0]"]),
-    (step("ask", inputs={"prompt": "$promt"}) | {"inputs": {"prompt": {}}}, ["PF14 nodes[0].inputs.prompt"]),
-    (step("ask", inputs={"prompt": "${m}", "text": ["${more.x}"]}) | {"inputs": {"m": {}, "more": {}}}, []),
+    (step("query", inputs={"prompt": "$promt"}) | {"inputs": {"prompt": {}}}, ["PF14 nodes[0].inputs.prompt"]),
+    (step("query", inputs={"prompt": "${m}", "text": ["${more.x}"]}) | {"inputs": {"m": {}, "more": {}}}, []),
     (batch("allTexts", prompt="$thePrompt"), ["PF10? nodes[1].batch.over", "PF10? nodes[1].inputs.prompt"]),
     (flow(LOAD, SAVE, inputs={"content": {}}), ["PF07 inputs.content"]),
     (flow(SAVE, LOAD, inputs={"content": {}}), []),
@@ -102,9 +105,9 @@ KEYS = [
 ]
 
 KINDS = [
-    *((step(type), []) for type in ("ask", "Ask", "AskNode", "list_files", "ListFiles")),
-    *((step("ask", version=version), []) for version in ("1.4.2", "1", "1.3.9")),
-    *((step("ask", version=version), ["PF11 nodes[0].version"]) for version in ("1.4.3", "1.5", "2.0.0", "0.9")),
+    *((step(type), []) for type in ("query", "Query", "AskNode", "list_files", "ListFiles")),
+    *((step("query", version=version), []) for version in ("1.4.2", "1", "1.3.9")),
+    *((step("query", version=version), ["PF11 nodes[0].version"]) for version in ("1.4.3", "1.5", "2.0.0", "0.9")),
     (flow("anything", "b:anything", {"id": "c", "type": "anything", "params": {"x": 1}}), ["PF11? nodes[0].type"]),
     (
         flow(
@@ -122,26 +125,26 @@ KINDS = [
 ]
 
 PARAMS = [
-    (ask(repeats=True), []),
-    (ask(params={"model": "m", "temperature": 1, "prompt": "a read"}), []),
-    (ask(params={"modle": "m"}), ["PF13 nodes[1].params.modle"]),
-    (ask(inputs={"prompt": "p", "text": [1]}), []),
-    (ask(inputs={"promt": "p"}), ["PF13 nodes[1].inputs.promt"]),
-    (ask(inputs={"model": "m"}), ["PF13 nodes[1].inputs.model"]),
-    ({**ask(inputs={"promt": "p"}), "inputs": NUMBER}, ["PF13 nodes[1].inputs.promt"]),
-    ({**ask(params={"promt": "p"}), "inputs": NUMBER}, ["PF13 nodes[1].params.promt"]),
-    (ask(config={"whatever": 1}, input_bindings={}, output_bindings={}), []),
-    (ask(params={"input_key": "x", "output_key": "y"}), []),
-    (ask(params={"input_key": ["x"]}), ["PF13 nodes[1].params.input_key"]),
-    (ask(params={"output_key": {"y": 1}}), ["PF13 nodes[1].params.output_key"]),
-    (mapped("fetch.issue_data.body", key="promt", inputs=NUMBER), ["PF13 mappings.ask.input_mappings.promt"]),
-    (mapped("fetch.issue_data.body", key="model"), ["PF13 mappings.ask.input_mappings.model"]),
+    (query(repeats=True), []),
+    (query(params={"model": "m", "temperature": 1, "prompt": "a read"}), []),
+    (query(params={"modle": "m"}), ["PF13 nodes[1].params.modle"]),
+    (query(inputs={"prompt": "p", "text": [1]}), []),
+    (query(inputs={"promt": "p"}), ["PF13 nodes[1].inputs.promt"]),
+    (query(inputs={"model": "m"}), ["PF13 nodes[1].inputs.model"]),
+    ({**query(inputs={"promt": "p"}), "inputs": NUMBER}, ["PF13 nodes[1].inputs.promt"]),
+    ({**query(params={"promt": "p"}), "inputs": NUMBER}, ["PF13 nodes[1].params.promt"]),
+    (query(config={"whatever": 1}, input_bindings={}, output_bindings={}), []),
+    (query(params={"input_key": "x", "output_key": "y"}), []),
+    (query(params={"input_key": ["x"]}), ["PF13 nodes[1].params.input_key"]),
+    (query(params={"output_key": {"y": 1}}), ["PF13 nodes[1].params.output_key"]),
+    (mapped("fetch.issue_data.body", key="promt", inputs=NUMBER), ["PF13 mappings.query.input_mappings.promt"]),
+    (mapped("fetch.issue_data.body", key="model"), ["PF13 mappings.query.input_mappings.model"]),
     (
-        flow("ask", mappings={"ask": {"output_mappings": {"anser": "x.y"}}}),
-        ["PF13 mappings.ask.output_mappings.anser"],
+        flow("query", mappings={"query": {"output_mappings": {"anser": "x.y"}}}),
+        ["PF13 mappings.query.output_mappings.anser"],
     ),
     *(
-        (ask(params=params), [])
+        (query(params=params), [])
         for params in (
             {"temperature": 1},
             {"model": None},
@@ -155,7 +158,7 @@ PARAMS = [
         )
     ),
     *(
-        (ask(params=params), [f"PF13 nodes[1].params.{name}" for name in params])
+        (query(params=params), [f"PF13 nodes[1].params.{name}" for name in params])
         for params in (
             {"temperature": True},
             {"temperature": None},
@@ -171,7 +174,7 @@ PARAMS = [
     (step("count", inputs={"items": []}), ["PF13? nodes[0]"]),
     (step("count", inputs={"items": []}, params={}), ["PF13? nodes[0].params"]),
     (
-        step("ask", inputs={"prompt": "p"}, config={"modle": "m", "temperature": "hot"}),
+        step("query", inputs={"prompt": "p"}, config={"modle": "m", "temperature": "hot"}),
         ["PF13 nodes[0].config.temperature"],
     ),
     (step("count", inputs={"items": []}, params={"laest": 1}), ["PF13 nodes[0].params.laest"]),
@@ -195,31 +198,31 @@ PATHS = [
         )
     ),
     (batch("fetch.list", prompt="${fetch.title}"), ["PF14 nodes[1].batch.over", "PF14 nodes[1].inputs.prompt"]),
-    (flow("fetch", "ask", outputs={"it": "ask.anser"}), ["PF14 outputs.it"]),
-    (ask(params={"model": ["${fetch.model}"]}), ["PF14 nodes[1].params.model"]),
+    (flow("fetch", "query", outputs={"it": "query.anser"}), ["PF14 outputs.it"]),
+    (query(params={"model": ["${fetch.model}"]}), ["PF14 nodes[1].params.model"]),
     (batch("fetch.issue_data.labels", "label", prompt="${label.name}"), []),
     (mapped("who.name", inputs={**NUMBER, "who": {"type": "dict{name: str}"}}), []),
     *(
-        (step("ask", inputs={"prompt": text}), ["PF14? nodes[0].inputs.prompt"])
+        (step("query", inputs={"prompt": text}), ["PF14? nodes[0].inputs.prompt"])
         for text in ("${a", "${}", "x ${a b} y")
     ),
-    (step("ask", inputs={"prompt": "p", "text": [{"deep": "${1x}"}]}), ["PF14? nodes[0].inputs.text"]),
+    (step("query", inputs={"prompt": "p", "text": [{"deep": "${1x}"}]}), ["PF14? nodes[0].inputs.text"]),
     *(
-        (step("ask", inputs={"prompt": text}), ["PF14 nodes[0].inputs.prompt"])
+        (step("query", inputs={"prompt": text}), ["PF14 nodes[0].inputs.prompt"])
         for text in ("${a.}", "${l[${i}].x}", "${a[b]}")
     ),
     (batch("${fetch.issue_data.labels}", prompt="p"), ["PF14 nodes[1].batch.over"]),
     (batch("template:$list", prompt="p"), ["PF14 nodes[1].batch.over"]),
-    (mapped("${fetch.issue_data.title}"), ["PF14 mappings.ask.input_mappings.prompt"]),
-    (mapped(["stdin", "template:$stdin"]), ["PF14 mappings.ask.input_mappings.prompt"]),
+    (mapped("${fetch.issue_data.title}"), ["PF14 mappings.query.input_mappings.prompt"]),
+    (mapped(["stdin", "template:$stdin"]), ["PF14 mappings.query.input_mappings.prompt"]),
     (flow("fetch", outputs={"it": "${fetch.issue_data}"}), ["PF14 outputs.it"]),
-    (written("${ask.x}"), ["PF14 mappings.ask.output_mappings.answer"]),
+    (written("${query.x}"), ["PF14 mappings.query.output_mappings.answer"]),
     (
-        step("ask", input_bindings={"prompt": "a..b"}, output_bindings={"answer": "b.."}),
+        step("query", input_bindings={"prompt": "a..b"}, output_bindings={"answer": "b.."}),
         ["PF14 nodes[0].input_bindings.prompt", "PF14 nodes[0].output_bindings.answer"],
     ),
-    (step("ask", params={"input_key": "prompt..", "output_key": "answer"}), ["PF14 nodes[0].params.input_key"]),
-    (mapped("template:${a"), ["PF14? mappings.ask.input_mappings.prompt"]),
+    (step("query", params={"input_key": "prompt..", "output_key": "answer"}), ["PF14 nodes[0].params.input_key"]),
+    (mapped("template:${a"), ["PF14? mappings.query.input_mappings.prompt"]),
     (step("shell", inputs={"command": 'echo "${HOME}" $x ${1x}'}), []),
     *(
         (
@@ -254,42 +257,42 @@ PATHS = [
         flow("a:shell", mappings={"a": {"input_mappings": {"command": "template:echo ${x}"}}}),
         ["PF14 mappings.a.input_mappings.command"],
     ),
-    (step("ask", inputs={"prompt": "p", "text": {"$a": 1}}), ["PF14 nodes[0].inputs.text"]),
-    *((written(target), ["PF14 mappings.ask.output_mappings.answer"]) for target in ("out..summary", "out[0]", "")),
+    (step("query", inputs={"prompt": "p", "text": {"$a": 1}}), ["PF14 nodes[0].inputs.text"]),
+    *((written(target), ["PF14 mappings.query.output_mappings.answer"]) for target in ("out..summary", "out[0]", "")),
     (
         flow("anything", SAVE, inputs={"x": {}}, mappings={"save": {"input_mappings": {"content": "summary"}}}),
         ["PF11? nodes[0].type", "PF14? mappings.save.input_mappings.content"],
     ),
     (mapped("fetch.issue_data.body", "judge", edges=edges("fetch judge")), ["PF12 nodes[1]"]),
-    (mapped("fetch.issue_data.body", edges=edges("fetsh ask")), ["PF12 edges[0].from"]),
+    (mapped("fetch.issue_data.body", edges=edges("fetsh query")), ["PF12 edges[0].from"]),
 ]
 
 READS = [
-    (flow("fetch", "ask"), []),
+    (flow("fetch", "query"), []),
     (flow("fetch", "save"), []),
-    (flow("fetch", "ask", inputs={**NUMBER, "prompt": {"type": "str"}}), []),
-    ({**ask(inputs={"prompt": "p"}), "inputs": NUMBER}, []),
-    ({**ask(params={"prompt": "$issue_data"}), "inputs": NUMBER}, []),
-    (flow("ask", "judge", inputs={"prompt": {}}), []),
+    (flow("fetch", "query", inputs={**NUMBER, "prompt": {"type": "str"}}), []),
+    ({**query(inputs={"prompt": "p"}), "inputs": NUMBER}, []),
+    ({**query(params={"prompt": "$issue_data"}), "inputs": NUMBER}, []),
+    (flow("query", "judge", inputs={"prompt": {}}), []),
     (flow(SAVE, inputs={"other": {}}), ["PF02? inputs.other"]),
     ({**batch("issue_data.labels", "prompt"), "inputs": NUMBER}, []),
-    (flow("fetch", "ask", inputs=NUMBER), ["PF03 nodes[1]"]),
+    (flow("fetch", "query", inputs=NUMBER), ["PF03 nodes[1]"]),
     (flow("fetch", "j:judge", inputs={**NUMBER, "prompt": {}}), ["PF03 nodes[1]"]),
-    (flow("ask", "save", inputs={"prompt": {}}), ["PF03 nodes[1]", "PF08 nodes[1]"]),
+    (flow("query", "save", inputs={"prompt": {}}), ["PF03 nodes[1]", "PF08 nodes[1]"]),
     (flow("load", inputs={"path": {"type": "path"}}), ["PF08 nodes[0]"]),
     (flow("anything", "judge", inputs={"x": {}}), ["PF11? nodes[0].type", "PF03? nodes[1]"]),
-    (flow("fetch", "ask", inputs=NUMBER, edges=edges("ask fetch")), ["PF12 nodes[1]"]),
-    (flow("fetch", "ask", inputs=NUMBER, mappings={"aks": {}}), ["PF12 mappings.aks"]),
+    (flow("fetch", "query", inputs=NUMBER, edges=edges("query fetch")), ["PF12 nodes[1]"]),
+    (flow("fetch", "query", inputs=NUMBER, mappings={"qurey": {}}), ["PF12 mappings.qurey"]),
 ]
 
-AGAIN = edges("ask judge", "judge failed mend", "mend ask", "judge save")
+AGAIN = edges("query judge", "judge failed mend", "mend query", "judge save")
 
 
 def again(source, **members):
     """A loop back to the first step, whose `text` is mapped from there."""
-    mend = {"id": "mend", "type": "ask", "inputs": {"prompt": "Mend it"}}
-    asked = {"ask": {"input_mappings": {"text": source}}} if source else {}
-    nodes = [{"id": "ask", "type": "ask", "inputs": {"prompt": "Begin"}}, "judge", mend, SAVE]
+    mend = {"id": "mend", "type": "query", "inputs": {"prompt": "Mend it"}}
+    asked = {"query": {"input_mappings": {"text": source}}} if source else {}
+    nodes = [{"id": "query", "type": "query", "inputs": {"prompt": "Begin"}}, "judge", mend, SAVE]
     saved = {"save": {"input_mappings": {"content": "judge.verdict"}}}
     mappings = {**asked, **to(mend="mended"), **saved}
     return flow(*nodes, edges=AGAIN, mappings=mappings, outputs={"it": "judge.verdict"}, **members)
@@ -300,13 +303,13 @@ LOOPS = [
     (again("mended"), []),
     (again("mended", inputs={"mended": {}}), []),
     (again(["stdin", "mended"], inputs={"content": {}}), []),
-    (again("template:$stdin$mended", inputs={"content": {}}), ["PF14 mappings.ask.input_mappings.text"]),
-    (again("mended", inputs={"content": {}}), ["PF14 mappings.ask.input_mappings.text"]),
-    (again("mend.answer"), ["PF14 mappings.ask.input_mappings.text"]),
-    (again(["mend.answer", "judge.verdict"]), ["PF14 mappings.ask.input_mappings.text"]),
-    (flow("judge", "ask", inputs={"prompt": {}}, edges=edges("judge failed ask", "ask judge")),
+    (again("template:$stdin$mended", inputs={"content": {}}), ["PF14 mappings.query.input_mappings.text"]),
+    (again("mended", inputs={"content": {}}), ["PF14 mappings.query.input_mappings.text"]),
+    (again("mend.answer"), ["PF14 mappings.query.input_mappings.text"]),
+    (again(["mend.answer", "judge.verdict"]), ["PF14 mappings.query.input_mappings.text"]),
+    (flow("judge", "query", inputs={"prompt": {}}, edges=edges("judge failed query", "query judge")),
      ["PF03 nodes[0]", "PF12? nodes[0]"]),
-    (flow("judge", "ask", inputs={"prompt": {}, "answer": {}}, edges=edges("judge failed ask", "ask judge")),
+    (flow("judge", "query", inputs={"prompt": {}, "answer": {}}, edges=edges("judge failed query", "query judge")),
      ["PF12? nodes[0]"]),
 ]  # fmt: skip
 
@@ -337,25 +340,31 @@ TYPES = [
     (batch("fetch.issue_data.votes", prompt="p"), ["PF15 nodes[1].batch.over"]),
 ]
 
-CHOICE = ["j:judge", "a:ask", "b:ask", "c:save"]
+CHOICE = ["j:judge", "a:query", "b:query", "c:save"]
 
 WRITES = [
     # what nobody reads may be overwritten where the flow says what it gives
-    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b")), ["PF16? nodes[1]"]),
-    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b"), outputs={"it": "x"}), []),
-    (flow("a:ask", "b:ask", mappings=to(a="x.a", b="x.b"), outputs={"it": "used"}), ["PF16? nodes[1]"]),
-    (flow("a:ask", "b:ask", "c:ask", mappings=to(a="x.a", b="x.b", c="x.c")), ["PF16? nodes[1]"]),
+    (flow("a:query", "b:query", mappings=to(a="x.a", b="x.b")), ["PF16? nodes[1]"]),
+    (flow("a:query", "b:query", mappings=to(a="x.a", b="x.b"), outputs={"it": "x"}), []),
+    (flow("a:query", "b:query", mappings=to(a="x.a", b="x.b"), outputs={"it": "used"}), ["PF16? nodes[1]"]),
+    (flow("a:query", "b:query", "c:query", mappings=to(a="x.a", b="x.b", c="x.c")), ["PF16? nodes[1]"]),
     *(
-        (flow("a:ask", "b:ask", mappings=to(a=a, b=b)), ["PF16? nodes[1]", "PF06 mappings.b.output_mappings.answer"])
+        (
+            flow("a:query", "b:query", mappings=to(a=a, b=b)),
+            ["PF16? nodes[1]", "PF06 mappings.b.output_mappings.answer"],
+        )
         for a, b in (("x", "x"), ("x", "x.y"), ("x.y", "x"), ("x/y", "x.y.z"))
     ),
     (
-        flow("a:ask", mappings={"a": {"output_mappings": {"answer": "x", "used": "x.used"}}}),
+        flow("a:query", mappings={"a": {"output_mappings": {"answer": "x", "used": "x.used"}}}),
         ["PF06 mappings.a.output_mappings.used"],
     ),
     (
         flow(
-            "a:ask", "b:ask", "c:judge", mappings={"c": {"input_mappings": {"answer": "a.answer"}}, **to(b="a.answer")}
+            "a:query",
+            "b:query",
+            "c:judge",
+            mappings={"c": {"input_mappings": {"answer": "a.answer"}}, **to(b="a.answer")},
         ),
         ["PF16? nodes[1]", "PF06 mappings.b.output_mappings.answer"],
     ),
@@ -365,24 +374,26 @@ WRITES = [
         for mappings in (to(a="draft", b="draft"), {})
     ),
     (
-        flow("a:ask", "b:ask", "j:judge", edges=edges("a b", "b j", "j failed a"), mappings=to(a="x", b="x")),
+        flow("a:query", "b:query", "j:judge", edges=edges("a b", "b j", "j failed a"), mappings=to(a="x", b="x")),
         ["PF16? nodes[1]", "PF12? nodes[2]", "PF06 mappings.b.output_mappings.answer"],
     ),
-    (flow("a:ask", "b:ask", "c:ask"), ["PF16? nodes[1]", "PF16? nodes[2]"]),
-    (flow("a:ask", "b:judge"), []),
-    (flow("a:ask", "b:ask", mappings=to(a="x"), outputs={"it": "x"}), []),
-    (flow("a:ask", "b:ask", mappings=to(b="answer"), outputs={"it": "answer"}), []),
-    (flow("a:ask", "b:ask", mappings=to(a="answer")), ["PF16? nodes[1]"]),
-    (flow(LOAD, "b:ask", SAVE, mappings=to(b="content.x")), ["PF16? nodes[1]"]),
+    (flow("a:query", "b:query", "c:query"), ["PF16? nodes[1]", "PF16? nodes[2]"]),
+    (flow("a:query", "b:judge"), []),
+    (flow("a:query", "b:query", mappings=to(a="x"), outputs={"it": "x"}), []),
+    (flow("a:query", "b:query", mappings=to(b="answer"), outputs={"it": "answer"}), []),
+    (flow("a:query", "b:query", mappings=to(a="answer")), ["PF16? nodes[1]"]),
+    (flow(LOAD, "b:query", SAVE, mappings=to(b="content.x")), ["PF16? nodes[1]"]),
     *(
         (
-            flow("a:ask", "b:ask", "j:judge", mappings={"j": {"input_mappings": {"answer": "a.answer"}}}, **gives),
+            flow("a:query", "b:query", "j:judge", mappings={"j": {"input_mappings": {"answer": "a.answer"}}}, **gives),
             expected,
         )
         for gives, expected in (({}, ["PF16? nodes[1]"]), ({"outputs": {"it": "j.verdict"}}, []))
     ),
     (
-        flow("a:ask", "b:ask", {**SAVE, "inputs": {"content": "$used", "path": "p"}}, mappings=to(a="x.a", b="x.b")),
+        flow(
+            "a:query", "b:query", {**SAVE, "inputs": {"content": "$used", "path": "p"}}, mappings=to(a="x.a", b="x.b")
+        ),
         ["PF16? nodes[1]"],
     ),
 ]
@@ -410,13 +421,16 @@ FORKS = [
             (["a failed j"], ["PF12 edges[0]"]),
         )
     ),
-    (fork("a:judge", "b:ask", mappings={"a": {"input_mappings": {"answer": "x"}}}), []),
-    (fork("a:ask", "b:ask"), ["PF06 nodes[2]"]),
-    (fork("a:ask", "b:ask", mappings=to(b="b.answer")), ["PF06 nodes[2]"]),
-    (fork("a:ask", "b:ask", mappings={"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}), []),
-    (fork("a:ask", "b:ask", mappings={"b": {"output_mappings": {"answer": "used", "used": "u"}}}), ["PF06 nodes[2]"]),
-    (fork("a:judge", "b:ask"), ["PF06 nodes[1]"]),
-    (fork("a:judge", "b:ask", mappings=to(b="x")), []),
+    (fork("a:judge", "b:query", mappings={"a": {"input_mappings": {"answer": "x"}}}), []),
+    (fork("a:query", "b:query"), ["PF06 nodes[2]"]),
+    (fork("a:query", "b:query", mappings=to(b="b.answer")), ["PF06 nodes[2]"]),
+    (fork("a:query", "b:query", mappings={"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}), []),
+    (
+        fork("a:query", "b:query", mappings={"b": {"output_mappings": {"answer": "used", "used": "u"}}}),
+        ["PF06 nodes[2]"],
+    ),
+    (fork("a:judge", "b:query"), ["PF06 nodes[1]"]),
+    (fork("a:judge", "b:query", mappings=to(b="x")), []),
     (
         fork(
             *({"id": id, "type": "load", "inputs": {"path": id}} for id in "ab"),
@@ -453,30 +467,30 @@ BOTH = node("Both", 'Reads: shared["answer"]: str  # one', 'Reads: shared["used"
 
 WORDS = [
     (
-        flow("ask", "judge", edges=edges("ask jugde")),
+        flow("query", "judge", edges=edges("query jugde")),
         "edges[0].to: PF12: no step is called 'jugde'; did you mean judge?",
     ),
-    (flow("ask", mappings={"aks": {}}), "mappings.aks: PF12: no step is called 'aks'; did you mean ask?"),
-    (flow("a:ask", "b:save", edges=edges("a b", "b a")), "the loop a → b → a has no way out"),
+    (flow("query", mappings={"qurey": {}}), "mappings.qurey: PF12: no step is called 'qurey'; did you mean query?"),
+    (flow("a:query", "b:save", edges=edges("a b", "b a")), "the loop a → b → a has no way out"),
     (
-        flow("ask", inputs={"json": {}}, mappings={"ask": {"input_mappings": {"prompt": "json"}}}),
+        flow("query", inputs={"json": {}}, mappings={"query": {"input_mappings": {"prompt": "json"}}}),
         "inputs.json: PF02: warning: --json is a flag of pflow run",
     ),
     (
-        flow("ask", inputs={"as": {}}, mappings={"ask": {"input_mappings": {"prompt": "as"}}}),
+        flow("query", inputs={"as": {}}, mappings={"query": {"input_mappings": {"prompt": "as"}}}),
         "inputs.as: PF02: warning: --as is a flag of a step in pipe syntax: there it does not give this input",
     ),
-    (step("aks"), "nodes[0].type: PF11: there is no node 'aks'; did you mean ask?"),
+    (step("qurey"), "nodes[0].type: PF11: there is no node 'qurey'; did you mean query?"),
     (step("read-fil"), "did you mean read-file?"),
     (step("flow:none"), "there is no saved flow 'none'; there is "),
     (step("sub/none.pflow.json"), "its path begins where this file is"),
-    (step("ask", version="2.0.0"), "'a' asks for ask 2.0.0, and there is 1.4.2"),
-    (ask(params={"zzz": "m"}), "ask has no param or read 'zzz'; there is model, temperature, style, prompt, text"),
-    (ask(inputs={"promt": "p"}), "ask does not read 'promt'; did you mean prompt?"),
-    (ask(inputs={"model": "m"}), 'it is a param: "params": {"model": …}'),
-    (ask(params={"style": "fancey"}), "it is 'fancey', not plain|fancy; did you mean fancy?"),
-    (ask(params={"temperature": "0.5"}), "it is a str, not float; write 0.5, without quotes"),
-    (ask(params={"temperature": "hot"}), "'temperature' does not fit: it is a str, not float; write a float"),
+    (step("query", version="2.0.0"), "'a' asks for query 2.0.0, and there is 1.4.2"),
+    (query(params={"zzz": "m"}), "query has no param or read 'zzz'; there is model, temperature, style, prompt, text"),
+    (query(inputs={"promt": "p"}), "query does not read 'promt'; did you mean prompt?"),
+    (query(inputs={"model": "m"}), 'it is a param: "params": {"model": …}'),
+    (query(params={"style": "fancey"}), "it is 'fancey', not plain|fancy; did you mean fancy?"),
+    (query(params={"temperature": "0.5"}), "it is a str, not float; write 0.5, without quotes"),
+    (query(params={"temperature": "hot"}), "'temperature' does not fit: it is a str, not float; write a float"),
     (mapped("fetch.issue_dta.title"), "no 'issue_dta' in fetch; it has issue_data (did you mean issue_data?)"),
     (mapped("fetsh.issue_data"), "nothing writes 'fetsh.issue_data'; did you mean fetch?"),
     (mapped("fetch"), "'fetch' is a step; it writes fetch.issue_data"),
@@ -484,33 +498,36 @@ WORDS = [
     (mapped("fetch.issue_data.labels.first"), "no 'first' in fetch.issue_data.labels; it is a list"),
     (mapped("fetch.issue_data.votes.up"), "no 'up' in fetch.issue_data.votes; it is an int"),
     (mapped("fetch..issue_data"), "'fetch..issue_data' has an empty step"),
-    (mapped("judge.verdict", "judge"), "'judge' does not run before 'ask'; an edge that leads from 'judge' to 'ask'"),
-    (step("ask", inputs={"prompt": "${x"}), "PF14: warning: '${x' is no reference"),
     (
-        flow("fetch", "ask", inputs=NUMBER),
-        "nodes[1]: PF03: nothing gives 'ask' its 'prompt' (what to ask); "
-        '"mappings": {"ask": {"input_mappings": {"prompt": "fetch.issue_data.title"}}}',
+        mapped("judge.verdict", "judge"),
+        "'judge' does not run before 'query'; an edge that leads from 'judge' to 'query'",
+    ),
+    (step("query", inputs={"prompt": "${x"}), "PF14: warning: '${x' is no reference"),
+    (
+        flow("fetch", "query", inputs=NUMBER),
+        "nodes[1]: PF03: nothing gives 'query' its 'prompt' (what to ask); "
+        '"mappings": {"query": {"input_mappings": {"prompt": "fetch.issue_data.title"}}}',
     ),
     (flow("j:judge", inputs={"anser": {}}), '"mappings": {"j": {"input_mappings": {"answer": "anser"}}}'),
     (flow("j:judge", inputs={"zzz": {}}), '"inputs": {"answer": {"type": "str"}}'),
     (flow("fetch", COUNT, inputs=NUMBER), '{"count": {"input_mappings": {"items": "fetch.issue_data.labels"}}}'),
     (flow("load", inputs={"path": {}}), '"mappings": {"load": {"input_mappings": {"path": "path"}}}'),
-    (flow("ask", "load", inputs={"prompt": {}}), '"inputs": {"path": …} of nodes[1]'),
+    (flow("query", "load", inputs={"prompt": {}}), '"inputs": {"path": …} of nodes[1]'),
     (
         again("mend.answer"),
-        "PF14: 'mend' does not run before the first 'ask'; "
+        "PF14: 'mend' does not run before the first 'query'; "
         '["…", "mend.answer"]: a list of paths takes the one that is there',
     ),
     (
         flow(
             "judge",
-            "ask",
+            "query",
             "save",
             inputs={"prompt": {}, "path": {}},
-            edges=edges("judge failed ask", "ask judge", "judge save"),
+            edges=edges("judge failed query", "query judge", "judge save"),
             mappings={"save": {"input_mappings": {"content": "judge.verdict", "path": "path"}}},
         ),
-        "nodes[0]: PF03: nothing gives 'judge' its 'answer' (what to judge) the first time: 'ask' writes it later; "
+        "nodes[0]: PF03: nothing gives 'judge' its 'answer' (what to judge) the first time: 'query' writes it later; "
         '"inputs": {"answer": {"type": "str"}}',
     ),
     (
@@ -518,26 +535,26 @@ WORDS = [
         "'items' wants a list[str], and 'fetch.issue_data.votes' is an int; map it from",
     ),
     (
-        flow("a:ask", "b:judge", mappings={**to(a="x"), "b": {"output_mappings": {"verdict": "x.y"}}}),
+        flow("a:query", "b:judge", mappings={**to(a="x"), "b": {"output_mappings": {"verdict": "x.y"}}}),
         "'b' writes 'verdict', and 'a' 'answer', to 'x.y'; b.verdict is a place of its own",
     ),
     (
-        flow("a:ask", "b:ask"),
+        flow("a:query", "b:query"),
         "nodes[1]: PF16: warning: 'b' writes 'answer' and 'used' over what 'a' wrote; "
         '"mappings": {"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}',
     ),
     (
-        flow("a:ask", "b:ask", "c:ask", mappings=to(a="x.a", b="x.b", c="x.c")),
+        flow("a:query", "b:query", "c:query", mappings=to(a="x.a", b="x.b", c="x.c")),
         "nodes[1]: PF16: warning: 'b' and 'c' write 'used' over what 'a' and 'b' wrote; "
         '"mappings": {"b": {"output_mappings": {"used": "b.used"}}, "c": {"output_mappings": {"used": "c.used"}}}',
     ),
     (
-        fork("a:ask", "b:ask"),
+        fork("a:query", "b:query"),
         "nodes[2]: PF06: 'b' and 'a' write 'answer' and 'used', in two branches of the fork at 'fetch'; "
         '"mappings": {"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}',
     ),
     (
-        fork("a:ask", {"id": "b", "type": "both"}),
+        fork("a:query", {"id": "b", "type": "both"}),
         "nodes[2]: PF06: 'b' reads 'answer' and 'used', which 'a' writes in another branch; read them where the",
     ),
     (
@@ -576,11 +593,11 @@ def test_a_result_holds_no_secret_item_and_not_two_things_of_one_name():
 
 
 def test_two_inputs_that_no_flag_tells_apart_are_warned_of():
-    assert "PF02? inputs.a_b" in found(flow("ask", inputs={"a-b": {"type": "str"}, "a_b": {"type": "str"}}))
+    assert "PF02? inputs.a_b" in found(flow("query", inputs={"a-b": {"type": "str"}, "a_b": {"type": "str"}}))
 
 
 def test_an_action_that_never_comes_is_named_with_the_nearest():
-    document = flow("ask", "judge", "save", edges=edges("ask judge", "judge fialed ask", "judge save"))
+    document = flow("query", "judge", "save", edges=edges("query judge", "judge fialed query", "judge save"))
     assert "edges[1].action: PF12: warning: 'judge' never returns 'fialed'; did you mean failed?" in told(document)
 
 
@@ -594,24 +611,24 @@ def test_of_two_open_nodes_in_a_fork_nobody_knows_whether_they_meet():
 
 
 def test_edges_between_branches_are_one_finding():
-    (finding,) = found(flow("fetch", "a:ask", "b:ask", "save", edges=[*FORK, *edges("a b")]))
+    (finding,) = found(flow("fetch", "a:query", "b:query", "save", edges=[*FORK, *edges("a b")]))
     assert finding.startswith("PF12 edges[")
 
 
 def test_one_of_two_writes_with_the_field_is_enough():
     other = node("Other", 'Writes: shared["issue_data"]: dict{name: str}  # other')
-    ways = edges("judge fetch", "judge failed other", "fetch ask", "other ask")
+    ways = edges("judge fetch", "judge failed other", "fetch query", "other query")
 
     def of(path):
-        mappings = {"ask": {"input_mappings": {"prompt": path}}}
+        mappings = {"query": {"input_mappings": {"prompt": path}}}
         return [
             each
-            for each in found(flow("judge", "fetch", "other", "ask", edges=ways, mappings=mappings), other)
+            for each in found(flow("judge", "fetch", "other", "query", edges=ways, mappings=mappings), other)
             if "PF14" in each
         ]
 
     assert of("issue_data.name") == of("issue_data.title") == []
-    assert of("issue_data.nothing") == ["PF14 mappings.ask.input_mappings.prompt"]
+    assert of("issue_data.nothing") == ["PF14 mappings.query.input_mappings.prompt"]
 
 
 def test_a_read_by_name_is_of_the_type_that_was_written():
@@ -681,16 +698,18 @@ def test_a_program_that_cannot_run_is_told_before_anything_runs(tmp_path, monkey
 
 def test_what_comes_of_an_unknown_node_is_not_said_of_its_step_but_what_runs_later_is():
     unknown = {"id": "x", "type": "nope"}
-    assert found(flow(unknown, "ask", mappings={"ask": {"input_mappings": {"prompt": "x"}}})) == ["PF11 nodes[0].type"]
-    later = flow("ask", unknown, mappings={"ask": {"input_mappings": {"prompt": "x.y"}}})
-    assert found(later) == ["PF11 nodes[1].type", "PF14 mappings.ask.input_mappings.prompt"]
+    assert found(flow(unknown, "query", mappings={"query": {"input_mappings": {"prompt": "x"}}})) == [
+        "PF11 nodes[0].type"
+    ]
+    later = flow("query", unknown, mappings={"query": {"input_mappings": {"prompt": "x.y"}}})
+    assert found(later) == ["PF11 nodes[1].type", "PF14 mappings.query.input_mappings.prompt"]
 
 
 def test_a_long_loop_is_named_by_its_first_steps():
     def loop_of(size):
         ids = [f"s{n}" for n in range(size)]
         ring = edges(*(f"{one} {other}" for one, other in zip(ids, [*ids[1:], ids[0]], strict=True)))
-        (finding,) = [each for each in told(flow(*(f"{id}:ask" for id in ids), edges=ring)) if "the loop" in each]
+        (finding,) = [each for each in told(flow(*(f"{id}:query" for id in ids), edges=ring)) if "the loop" in each]
         return finding
 
     assert "the loop s0 → s1 → s2 → s3 → s4 → s5 → s6 → s7 → s0 has no way out" in loop_of(8)
@@ -707,7 +726,7 @@ def test_a_by_product_that_nobody_reads_may_be_overwritten_whatever_it_is_called
 
 
 def test_an_edge_that_enters_a_branch_is_named():
-    document = flow("fetch", "a:ask", "b:ask", "save", edges=[*FORK, *edges("a b")])
+    document = flow("fetch", "a:query", "b:query", "save", edges=[*FORK, *edges("a b")])
     assert "the edge from 'b' to 'save' enters a branch of the fork at 'fetch'" in only(document)
 
 
@@ -723,7 +742,7 @@ def test_each_read_that_nothing_gives_is_a_finding_of_its_own():
 
 def test_below_the_name_of_a_step_only_the_key_must_be_a_plain_word():
     mappings = {"as-k": {"output_mappings": {"answer": "as-k.answer", "used": "as-k.Used"}}}
-    assert found(flow("as-k:ask", mappings=mappings)) == ["PF10? mappings.as-k.output_mappings.used"]
+    assert found(flow("as-k:query", mappings=mappings)) == ["PF10? mappings.as-k.output_mappings.used"]
 
 
 def test_an_input_that_was_taken_may_be_written_over_but_nothing_goes_below_a_text():
@@ -731,7 +750,7 @@ def test_an_input_that_was_taken_may_be_written_over_but_nothing_goes_below_a_te
 
     def of(place):
         asked = {"input_mappings": {"prompt": "x"}, "output_mappings": {"answer": place}}
-        return found(flow("ask", inputs=inputs, mappings={"ask": asked}))
+        return found(flow("query", inputs=inputs, mappings={"query": asked}))
 
     assert "PF07 inputs.x" in of("x.y")
     assert "PF07 inputs.x" not in of("x")

@@ -14,7 +14,7 @@ from pflow.interface import UNDECLARED
 from tests.flow.own_nodes import own_nodes
 
 NODES = {
-    "ask": """
+    "say": """
     - Reads: shared["prompt"]: str [pipe]  # what to ask
     - Reads: shared["tone"]: str = "dry" [flag t]  # how
     - Writes: shared["response"]: str [pipe]  # the answer
@@ -50,7 +50,7 @@ def put(file, *nodes, **members):
     return str(file)
 
 
-DRAFT = {"id": "draft", "type": "ask", "params": {"model": "big"}}
+DRAFT = {"id": "draft", "type": "say", "params": {"model": "big"}}
 SAVE = {"id": "save", "type": "save", "inputs": {"path": "out.md"}}
 
 
@@ -157,7 +157,7 @@ def test_a_flow_with_an_open_step_is_open_unless_it_declares_inputs_and_outputs(
 def test_a_step_that_is_a_flow_is_wired_like_any_other(flows):
     file = put(flows / "inner.pflow.json", DRAFT, outputs={"answer": "draft.response"})
     outer = Flow(
-        [Step("one", file, params={"draft.model": "big"}), Step("two", "ask", input_mappings={"prompt": "one.answer"})],
+        [Step("one", file, params={"draft.model": "big"}), Step("two", "say", input_mappings={"prompt": "one.answer"})],
         [],
     )
     outer.catalog = FlowCatalog()

@@ -16,7 +16,7 @@ NODES = {
     - Writes: shared["issue_data"]: dict{title: str, labels: list[str]}  # what it says
     - Writes: shared["raw"]: bytes [pipe]  # as it came
     - Params: token: str = null [secret] [env FETCH_TOKEN]  # who asks""",
-    "ask": """
+    "say": """
     - Reads: shared["prompt"]: str [pipe]  # what to ask
     - Reads: shared["tone"]: str = "dry"  # how
     - Writes: shared["response"]: str [pipe]  # the answer
@@ -73,7 +73,7 @@ def test_a_bare_required_read_of_the_first_step_is_an_input():
 
 
 def test_a_param_of_its_name_stands_in_for_a_read():
-    assert not plan(Step("ask", "ask", params={"prompt": "hi"})).inputs["prompt"].required
+    assert not plan(Step("say", "say", params={"prompt": "hi"})).inputs["prompt"].required
 
 
 def test_an_explicit_read_is_an_input_of_its_step_alone():
@@ -92,7 +92,7 @@ def test_an_explicit_read_that_something_gives_is_no_input_of_its_own(step):
 
 
 def test_a_path_with_a_steps_id_moves_that_write_under_it():
-    found = plan(Step("a", "ask"), Step("b", "ask", input_mappings={"prompt": "a.response"}))
+    found = plan(Step("a", "say"), Step("b", "say", input_mappings={"prompt": "a.response"}))
     assert found.steps["a"].targets == {"response": ("a", "response")}
     assert places(found, "b", "prompt") == [("a", "response")]
     assert found.steps["b"].targets == {}
@@ -101,7 +101,7 @@ def test_a_path_with_a_steps_id_moves_that_write_under_it():
 def test_a_moved_write_is_found_by_its_name_where_it_went():
     found = plan(
         Step("a", "split"),
-        Step("b", "ask", input_mappings={"prompt": "a.parts[0]"}),
+        Step("b", "say", input_mappings={"prompt": "a.parts[0]"}),
         Step("c", "join"),
         Step("d", "save", inputs={"path": "$parts"}),
     )
@@ -112,9 +112,9 @@ def test_a_moved_write_is_found_by_its_name_where_it_went():
 
 def test_a_steps_own_mapping_stays_and_its_id_then_means_that_target():
     found = plan(
-        Step("a", "ask", output_mappings={"response": "analysis"}),
-        Step("b", "ask", input_mappings={"prompt": "a.response"}),
-        Step("c", "ask", input_mappings={"prompt": "analysis"}),
+        Step("a", "say", output_mappings={"response": "analysis"}),
+        Step("b", "say", input_mappings={"prompt": "a.response"}),
+        Step("c", "say", input_mappings={"prompt": "analysis"}),
     )
     assert found.steps["a"].targets == {"response": ("analysis",)}
     assert places(found, "b", "prompt") == places(found, "c", "prompt") == [("analysis",)]
@@ -123,7 +123,7 @@ def test_a_steps_own_mapping_stays_and_its_id_then_means_that_target():
 
 def test_inputs_are_constants_or_templates_and_verbatim_ones_never_templates():
     found = plan(
-        Step("a", "ask", inputs={"prompt": "costs $$5", "tone": "$mood"}),
+        Step("a", "say", inputs={"prompt": "costs $$5", "tone": "$mood"}),
         Step("s", "save", inputs={"path": "f", "note": "costs $5, $path"}),
     )
     sources = {**found.steps["a"].sources, **found.steps["s"].sources}
@@ -134,7 +134,7 @@ def test_inputs_are_constants_or_templates_and_verbatim_ones_never_templates():
 
 
 def test_an_input_of_a_step_comes_before_its_mapping():
-    found = plan(Step("a", "ask", inputs={"prompt": "given"}, input_mappings={"prompt": "mapped"}))
+    found = plan(Step("a", "say", inputs={"prompt": "given"}, input_mappings={"prompt": "mapped"}))
     assert found.steps["a"].sources["prompt"].find({"mapped": "no"}) == "given"
 
 
@@ -148,7 +148,7 @@ def test_a_mapping_to_what_nothing_writes_is_an_input_under_the_reads_flags():
 def test_declared_inputs_are_all_there_are():
     inputs = {"topic": Input("topic", type="str", description="of what", default="x", has_default=True)}
     found = plan(
-        Step("a", "ask", input_mappings={"prompt": "topic"}),
+        Step("a", "say", input_mappings={"prompt": "topic"}),
         Step("b", "split", input_mappings={"text": "nope"}),
         inputs=inputs,
     )
@@ -159,28 +159,28 @@ def test_declared_inputs_are_all_there_are():
 
 
 def test_the_first_steps_unfilled_pipe_read_takes_the_pipe():
-    found = plan(Step("a", "ask"), Step("b", "split"))
+    found = plan(Step("a", "say"), Step("b", "split"))
     assert found.first_read == ("a", "prompt")
     assert found.inputs["prompt"].pipe
-    assert plan(Step("a", "ask", inputs={"prompt": "hi"})).first_read is None
+    assert plan(Step("a", "say", inputs={"prompt": "hi"})).first_read is None
     assert plan(Step("f", "fetch")).first_read is None
 
 
 def test_stdin_is_always_there_to_be_mapped():
-    found = plan(Step("f", "fetch"), Step("a", "ask", input_mappings={"prompt": "stdin"}))
+    found = plan(Step("f", "fetch"), Step("a", "say", input_mappings={"prompt": "stdin"}))
     assert [reference.input for reference in found.references] == ["stdin"]
     assert "stdin" not in found.inputs
 
 
 def test_a_data_flag_is_stored_under_its_key_or_with_a_step_that_moved_whole():
-    plain = plan(Step("a", "ask", inputs={"prompt": "hi"})).steps["a"]
-    moved = plan(Step("a", "ask", inputs={"prompt": "hi"}), Step("b", "split", input_mappings={"text": "a.response"}))
+    plain = plan(Step("a", "say", inputs={"prompt": "hi"})).steps["a"]
+    moved = plan(Step("a", "say", inputs={"prompt": "hi"}), Step("b", "split", input_mappings={"text": "a.response"}))
     assert (plain.is_moved, plain.data_place("prompt")) == (False, ("prompt",))
     assert (moved.steps["a"].is_moved, moved.steps["a"].data_place("prompt")) == (True, ("a", "prompt"))
 
 
 def test_a_batch_has_the_type_of_what_it_runs_over():
-    found = plan(Step("s", "split"), Step("each", "ask", batch=Batch("s.parts", "prompt")))
+    found = plan(Step("s", "split"), Step("each", "say", batch=Batch("s.parts", "prompt")))
     wired = found.steps["each"]
     assert (str(wired.over_type), str(wired.item_type)) == ("list[str]", "str")
     assert wired.over.paths == (("s", "parts"),)
@@ -192,7 +192,7 @@ def test_a_batchs_item_is_there_for_mappings_and_templates():
     found = plan(
         Step("s", "split"),
         Step(
-            "each", "ask", batch=Batch("s.parts", "part"), input_mappings={"prompt": "template:About $part: ${part.x}"}
+            "each", "say", batch=Batch("s.parts", "part"), input_mappings={"prompt": "template:About $part: ${part.x}"}
         ),
     )
     items = [reference for reference in found.references if reference.is_item]
@@ -205,14 +205,14 @@ def test_a_batchs_item_is_there_for_mappings_and_templates():
 def test_what_the_engine_writes_under_a_step_can_be_read(path):
     found = plan(
         Step("s", "split"),
-        Step("each", "ask", batch=Batch("s.parts", "prompt", on_error="keep")),
+        Step("each", "say", batch=Batch("s.parts", "prompt", on_error="keep")),
         Step("save", "save", inputs={"path": "f"}, input_mappings={"content": path}),
     )
     assert troubles(found) == []
 
 
 def test_outputs_are_read_at_the_end():
-    found = plan(Step("a", "ask"), outputs={"answer": "a.response", "said": "template:<${a.response}>"})
+    found = plan(Step("a", "say"), outputs={"answer": "a.response", "said": "template:<${a.response}>"})
     assert found.steps["a"].targets == {"response": ("a", "response")}
     assert found.outputs["answer"].find({"a": {"response": "x"}}) == "x"
     assert found.outputs["said"].find({"a": {"response": "x"}}) == "<x>"
@@ -221,16 +221,16 @@ def test_outputs_are_read_at_the_end():
 
 def test_the_pipe_carries_the_only_output_else_the_last_steps_pipe_write():
     save = Step("save", "save", inputs={"path": "f"})
-    assert plan(Step("a", "ask"), save).carried == ("response",)
-    assert plan(Step("a", "ask"), save, outputs={"it": "a.response"}).carried == ("it",)
-    assert plan(Step("a", "ask"), save, outputs={"it": "a.response", "as_well": "a.usage"}).carried == ("it",)
+    assert plan(Step("a", "say"), save).carried == ("response",)
+    assert plan(Step("a", "say"), save, outputs={"it": "a.response"}).carried == ("it",)
+    assert plan(Step("a", "say"), save, outputs={"it": "a.response", "as_well": "a.usage"}).carried == ("it",)
     assert plan(save).carried is None
 
 
 def test_nothing_is_carried_out_of_a_fork():
-    steps = [Step(id, "ask", output_mappings={"response": f"{id}.said"}) for id in "abc"]
+    steps = [Step(id, "say", output_mappings={"response": f"{id}.said"}) for id in "abc"]
     assert plan(*steps, edges=["a-b", "a-c"]).carried == ("a", "said")
-    assert plan(*steps, Step("d", "ask"), edges=["a-b", "a-c", "b-d", "c-d"]).carried == ("response",)
+    assert plan(*steps, Step("d", "say"), edges=["a-b", "a-c", "b-d", "c-d"]).carried == ("response",)
 
 
 def flags_of(plan):
@@ -239,28 +239,28 @@ def flags_of(plan):
 
 def test_an_input_is_shown_under_the_shortest_flag_that_means_it_alone():
     assert flags_of(plan(Step("f", "fetch"))) == {"issue_number": "--issue"}
-    assert flags_of(plan(Step("a", "ask", input_mappings={"prompt": "the_question"}))) == {
+    assert flags_of(plan(Step("a", "say", input_mappings={"prompt": "the_question"}))) == {
         "the_question": "--prompt",
         "tone": "--tone",
     }
 
 
 def test_a_declared_input_is_shown_under_its_own_name_or_an_alias_of_it():
-    mapped = Step("a", "ask", input_mappings={"prompt": "the_question"})
+    mapped = Step("a", "say", input_mappings={"prompt": "the_question"})
     assert flags_of(plan(mapped, inputs={"the_question": Input("str")})) == {"the_question": "--the-question"}
     assert flags_of(plan(Step("f", "fetch"), inputs={"issue_number": Input("int")})) == {"issue_number": "--issue"}
 
 
 def test_a_flag_that_fits_several_is_not_the_one_that_is_shown():
-    steps = [Step(id, "ask", input_mappings={"prompt": f"{id}_prompt"}) for id in ("one", "two")]
+    steps = [Step(id, "say", input_mappings={"prompt": f"{id}_prompt"}) for id in ("one", "two")]
     flags = flags_of(plan(*steps))
     assert (flags["one_prompt"], flags["two_prompt"]) == ("--one-prompt", "--two-prompt")
-    clash = Step("a", "ask", input_mappings={"prompt": "temperature"})
+    clash = Step("a", "say", input_mappings={"prompt": "temperature"})
     assert flags_of(plan(clash, inputs={"temperature": Input("str")})) == {"temperature": "--temperature"}
 
 
 def test_an_open_node_may_write_whatever_is_read_after_it():
-    found = plan(Step("o", "open-one"), Step("a", "ask"), Step("b", "split", input_mappings={"text": "o.anything"}))
+    found = plan(Step("o", "open-one"), Step("a", "say"), Step("b", "split", input_mappings={"text": "o.anything"}))
     assert not found.inputs["prompt"].required
     assert troubles(found) == []
     assert places(found, "b", "text") == [("anything",)]
@@ -304,7 +304,7 @@ def test_an_input_of_an_explicit_secret_is_a_secret(tmp_path):
 
 
 def test_a_data_flag_never_stands_before_a_declared_input_of_its_name():
-    steps = [Step("s", "save", inputs={"path": "out.md"}), Step("a", "ask", input_mappings={"prompt": "path"})]
+    steps = [Step("s", "save", inputs={"path": "out.md"}), Step("a", "say", input_mappings={"prompt": "path"})]
     given = plan(*steps, inputs={"path": Input("path", default="b.txt", has_default=True)})
     assert given.inputs["path"].readers == [("a", "prompt")]
     assert [reference.input for reference in given.references] == ["path"]

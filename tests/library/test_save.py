@@ -160,25 +160,25 @@ def test_a_flow_that_would_hold_itself_is_refused(library):
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({"nodes": [{"type": "ask", "params": {"key": "sk-1"}}]}, "'key' of 'ask'"),
-        ({"nodes": [{"type": "ask", "inputs": {"token": "sk-1"}}]}, "'token' of 'ask'"),
-        ({"mappings": {"ask": {"input_mappings": {"token": "template:sk-1"}}}}, "'token' of 'ask'"),
+        ({"nodes": [{"type": "say", "params": {"key": "sk-1"}}]}, "'key' of 'say'"),
+        ({"nodes": [{"type": "say", "inputs": {"token": "sk-1"}}]}, "'token' of 'say'"),
+        ({"mappings": {"say": {"input_mappings": {"token": "template:sk-1"}}}}, "'token' of 'say'"),
         ({"inputs": {"prompt": {}, "token": {"default": "sk-1"}}}, "the default of the input 'token'"),
         (
-            {"inputs": {"who": {"default": "sk-1"}}, "mappings": {"ask": {"input_mappings": {"token": "who"}}}},
+            {"inputs": {"who": {"default": "sk-1"}}, "mappings": {"say": {"input_mappings": {"token": "who"}}}},
             "the default of the input 'who'",
         ),
     ],
 )
 def test_a_secret_is_never_written(library, tmp_path, document, said):
     (tmp_path / "nodes").mkdir()
-    with own_nodes(tmp_path / "nodes", {"ask": ASK}):
+    with own_nodes(tmp_path / "nodes", {"say": ASK}):
         with pytest.raises(PflowError, match=said) as caught:
-            save_flow("ask-her", flow({"nodes": [{"type": "ask"}], **document}))
+            save_flow("say-her", flow({"nodes": [{"type": "say"}], **document}))
         assert caught.value.exit == 65
         assert not list(library.glob("**/*.json"))
         save_flow(
-            "ask-her", flow({"nodes": [{"type": "ask"}], "mappings": {"ask": {"input_mappings": {"token": "who"}}}})
+            "say-her", flow({"nodes": [{"type": "say"}], "mappings": {"say": {"input_mappings": {"token": "who"}}}})
         )
 
 

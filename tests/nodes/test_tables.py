@@ -21,8 +21,9 @@ from pflow.nodes.load_json import LoadJson
 from pflow.nodes.load_jsonl import LoadJsonl
 from pflow.nodes.save_csv import SaveCsv
 from pflow.nodes.save_results import SaveResults
-from pflow.process.signals import Deadline, TimedOut
+from pflow.process.signals import Deadline, TimedOut, catch_signals
 from tests.bench.speed import CLEAN, write_sales
+from tests.nodes.child import in_child
 from tests.tools import need
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -110,6 +111,8 @@ def test_what_is_no_file_and_no_text_is_refused(kind, tmp_path):
     assert refused(kind, {"path": str(tmp_path)})[0] == 66
     assert refused(kind, {"path": "nul\0"})[0] == 65
     assert refused(kind, {"text": [1]})[0] == 65
+    (tmp_path / "a").write_text("a")
+    assert "--as=path" in refused(kind, {"text": str(tmp_path / "a")})[1]
 
 
 @pytest.mark.parametrize(
@@ -355,13 +358,16 @@ def test_a_query_can_only_read(tmp_path, monkeypatch, sql):
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT {} FROM c"
 
 
-def test_a_query_without_an_end_is_ended_by_its_time_limit(monkeypatch):
-    from pflow.process.signals import catch_signals
+def test_a_query_without_an_end_is_ended_by_its_time_limit():
+    def query():
+        catch_signals()
+        try:
+            with Deadline(0.05):
+                run(CustomAnalysis, {"rows": TYPED, "sql": ENDLESS.format("count(*)")})
+        except TimedOut as passed:
+            raise passed.as_error() from None
 
-    monkeypatch.setattr("sys.unraisablehook", None)
-    catch_signals()
-    with pytest.raises(TimedOut), Deadline(0.05):
-        run(CustomAnalysis, {"rows": TYPED, "sql": ENDLESS.format("count(*)")})
+    assert in_child(query) == 124
 
 
 def test_a_query_takes_no_more_memory_than_it_may(monkeypatch):

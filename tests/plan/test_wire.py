@@ -19,7 +19,7 @@ NUMBER = {"issue_number": {"type": "int"}}
 JUDGE = flow("fetch", "j:judge", inputs=NUMBER)
 """Two parts of what is fetched are texts: only a model can tell which one is judged."""
 READ = {"id": "read", "type": "read-file", "inputs": {"path": "a"}}
-ASK = {"id": "ask", "type": "llm", "inputs": {"prompt": "Sum up"}}
+ASK = {"id": "query", "type": "llm", "inputs": {"prompt": "Sum up"}}
 WRITE = {"id": "write", "type": "write-file", "inputs": {"path": "b"}}
 SECRET = {
     "keyed.py": "import pocketflow\n\nclass Keyed(pocketflow.Node):\n    '''Take a key.\n\n    Interface:\n"
@@ -86,11 +86,11 @@ def refused(capfd, document, **options):
             ["c.items fetch.issue_data.labels"],
         ),
         # by the pipe, before the only one of the type
-        (flow("ask", "save", inputs={"prompt": {"type": "str"}, "path": {"type": "path"}}),
-         ["save.content ask.answer", "save.path path"]),
+        (flow("query", "save", inputs={"prompt": {"type": "str"}, "path": {"type": "path"}}),
+         ["save.content query.answer", "save.path path"]),
         # by the pipe, though another step's write has the read's name, where else a result would be for nothing
-        (flow(READ, ASK, WRITE), ["write.content ask.response", "ask.text read.content"]),
-        (flow(READ, ASK), ["ask.text read.content"]),
+        (flow(READ, ASK, WRITE), ["write.content query.response", "query.text read.content"]),
+        (flow(READ, ASK), ["query.text read.content"]),
         (flow(READ, {"id": "run", "type": "shell", "inputs": {"command": "sort", "input": "y"}}, WRITE),
          ["write.content run.stdout"]),
         # of two ways the one that was taken
@@ -107,7 +107,7 @@ def test_what_has_one_answer_is_settled(document, expected):
     ("document", "expected"),
     [
         (JUDGE, ["j.answer ?"]),
-        (flow("fetch", "ask", inputs=NUMBER), ["ask.text fetch.issue_data", "ask.prompt ?"]),
+        (flow("fetch", "query", inputs=NUMBER), ["query.text fetch.issue_data", "query.prompt ?"]),
         (flow("load", inputs={"one": {"type": "path"}, "other": {"type": "path"}}), ["load.path ?"]),
         # one input of the type, and two files: which one is written over would be a guess
         (
@@ -117,7 +117,7 @@ def test_what_has_one_answer_is_settled(document, expected):
         # no type decides which file it is
         (flow("load", inputs={"source": {"type": "path"}}), ["load.path ?"]),
         # nothing fits
-        (flow("ask", {"id": "c", "type": "count", "params": {"least": 1}}, inputs={"prompt": {}}), ["c.items ?"]),
+        (flow("query", {"id": "c", "type": "count", "params": {"least": 1}}, inputs={"prompt": {}}), ["c.items ?"]),
         # an optional input may not be there
         (flow("load", inputs={"source": {"type": "path", "required": False}}), ["load.path ?"]),
     ],
@@ -130,11 +130,11 @@ def test_what_has_none_or_several_is_left(document, expected):
     "document",
     [
         flow("fetch"),
-        flow("fetch", {"id": "ask", "type": "ask", "inputs": {"prompt": "Fix ${issue_data}"}}),
+        flow("fetch", {"id": "query", "type": "query", "inputs": {"prompt": "Fix ${issue_data}"}}),
         flow(READ, {**ASK, "inputs": {"prompt": "Sum up ${read.content}"}}),
-        flow("ask", "judge"),
+        flow("query", "judge"),
         flow("anything", "j:judge", inputs={"x": {}}),
-        flow("ask", "j:judge", inputs={"prompt": {"type": "str"}}),
+        flow("query", "j:judge", inputs={"prompt": {"type": "str"}}),
     ],
 )
 def test_a_flow_that_needs_nothing_is_left_alone(document):
@@ -150,7 +150,7 @@ def test_data_never_decides_where_a_file_is_written(capfd):
 
 def test_what_a_branch_writes_is_not_taken_by_the_other():
     document = flow(
-        "a:ask", "b:fetch", "c:count", inputs={"prompt": {}, **NUMBER}, edges=edges("a b", "a c"),
+        "a:query", "b:fetch", "c:count", inputs={"prompt": {}, **NUMBER}, edges=edges("a b", "a c"),
     )  # fmt: skip
     document["nodes"][2]["params"] = {"least": 1}
     assert settled(document) == ["c.items ?"]
@@ -163,7 +163,7 @@ def test_a_step_that_is_run_for_its_effect_gives_nothing_unasked():
 
 def test_several_steps_that_lead_to_one_give_a_list():
     document = flow(
-        "x:ask", "j:judge", "y:fetch", "s:save",
+        "x:query", "j:judge", "y:fetch", "s:save",
         inputs={"prompt": {}, **NUMBER, "path": {"type": "path"}},
         edges=edges("x j", "j failed y", "j s", "y s"),
     )  # fmt: skip
@@ -179,9 +179,11 @@ def test_a_mapping_that_would_break_a_rule_is_left_out(capfd):
     assert "nothing to wire" in err
 
 
-@pytest.mark.parametrize("source", ["ask.respons", "ask.content", "ask..content", "template:${ask.respons}", ""])
+@pytest.mark.parametrize(
+    "source", ["query.respons", "query.content", "query..content", "template:${query.respons}", ""]
+)
 def test_a_wrong_source_is_left_for_it_meant_something(source):
-    given = {"ask": {"input_mappings": {"text": "read.content"}}, "write": {"input_mappings": {"content": source}}}
+    given = {"query": {"input_mappings": {"text": "read.content"}}, "write": {"input_mappings": {"content": source}}}
     assert settled(flow(READ, ASK, WRITE, mappings=given)) == ["write.content ?"]
 
 
@@ -190,9 +192,9 @@ def test_a_wrong_source_is_left_for_it_meant_something(source):
     [
         (flow("nobody", "j:judge", inputs=NUMBER), "nodes[0].type"),
         (flow("fetch", "j:judge", inputs=NUMBER, outputs={"x": "nowhere.y"}), "outputs.x"),
-        (flow("fetch", {"id": "a", "type": "ask", "inputs": {"prompt": "${fetch.no}"}}), "nodes[1].inputs.prompt"),
+        (flow("fetch", {"id": "a", "type": "query", "inputs": {"prompt": "${fetch.no}"}}), "nodes[1].inputs.prompt"),
         ({"nodes": []}, "nodes"),
-        (flow({"id": 7, "typ": "ask"}), "nodes[0]"),
+        (flow({"id": 7, "typ": "query"}), "nodes[0]"),
     ],
 )
 def test_what_no_mapping_puts_right_is_said_and_nobody_asked(capfd, document, place):
