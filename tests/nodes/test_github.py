@@ -508,3 +508,19 @@ def test_retries_comment_once(github, tmp_path, words, times, code):
         [Path(sys.executable).parent / words[0], *words[1:], "-n"], env=environment, capture_output=True, check=False
     )
     assert (done.returncode, len(github.repository.bodies(1))) == (code, times), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "comments"),
+    [
+        (["pflow-github-add-comment", "--body=Thanks"], 0, 1),
+        (["pflow-github-create-issue", "--title=New", "--body=Thanks"], MISSING, 0),
+        (["pflow-github-list-issues"], MISSING, 0),
+    ],
+)
+def test_the_store_names_the_issue_to_answer_and_no_other_repository(github, words, code, comments):
+    github.repository.add_issue("A hang")
+    store = b'{"$pflow":{"v":1},\n"repo":"owner/repo",\n"issue_number":1\n}\n'
+    done = subprocess.run([Path(sys.executable).parent / words[0], *words[1:]], input=store, capture_output=True)
+    assert (done.returncode, len(github.repository.bodies(1))) == (code, comments), done.stderr
+    assert len(github.repository.issues) == 1
