@@ -121,6 +121,7 @@ def test_what_is_no_file_and_no_text_is_refused(kind, tmp_path):
         (["1", "-2", ""], [1, -2, None]),
         (["18446744073709551615", "0"], [(1 << 64) - 1, 0]),
         (["18446744073709551616", "0"], ["18446744073709551616", "0"]),
+        (["1" * 30, "2"], ["1" * 30, "2"]),
         (["007", "1"], ["007", "1"]),
         (["+1", "1"], ["+1", "1"]),
         (["1_0", "\u0661"], ["1_0", "\u0661"]),
@@ -297,6 +298,7 @@ def test_a_report_is_a_table_whose_cells_no_value_breaks():
     found = run(Analyze, {"rows": rows}, method="detailed")
     assert found["report"].splitlines()[0] == "2 rows, 1 column"
     assert found["report"].splitlines()[-1].startswith("| a\\|b | str | 2 | 0 | 1 | x\\|y\\\\ z | x\\|y\\\\ z |")
+    assert "| " + "x" * 59 + "… |" in run(Analyze, {"rows": [{"a": "x" * 99}]})["report"]
     assert run(Analyze, {"rows": []})["report"] == "0 rows, 0 columns\n"
 
 
@@ -356,6 +358,26 @@ def test_a_query_can_only_read(tmp_path, monkeypatch, sql):
 
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT {} FROM c"
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([], "there are no rows"),
+        ([{"a": 1, "A": 2}], "duplicate column name: A; SQL takes"),
+        ([{"a\0b": 1}], "null character"),
+        ([dict.fromkeys(map(str, range(3000)))], "too many columns"),
+    ],
+)
+def test_rows_that_are_no_table_are_refused(rows, words):
+    code, said = refused(CustomAnalysis, {"rows": rows, "sql": "SELECT 1"})
+    assert (code, words in said) == (65, True), said
+
+
+def test_what_sql_cannot_hold_as_a_number_is_text():
+    rows = [{'odd "name"': 1 << 63, "n": [1]}, {'odd "name"': True, "n": None}]
+    found = run(CustomAnalysis, {"rows": rows, "sql": 'SELECT "odd ""name""" AS a, n FROM rows'})["result"]
+    assert found == [{"a": "9223372036854775808", "n": "[1]"}, {"a": 1, "n": None}]
 
 
 def test_a_query_without_an_end_is_ended_by_its_time_limit():

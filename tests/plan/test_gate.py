@@ -116,27 +116,13 @@ def test_a_path_stays_below_the_working_directory_once_its_links_are_followed(pl
         ({"allowed_tools": []}, [], ["s --allow=commands"]),
         ({}, ["commands"], []),
         ({"directory": "sub"}, ["commands"], []),
-        ({"directory": "/etc"}, ["commands"], PATHS * 2),
+        ({"directory": "/etc"}, ["commands"], ["s --allow=/etc"] * 2),
         ({"directory": "/etc"}, ["commands", "/etc"], []),
     ],
 )
 def test_an_agent_never_runs_unasked_nor_outside(place, params, allow, flags):
     assert found(agent(**params), *allow) == flags
     assert found(agent(**params), *allow, has_stdin=True) == flags
-
-
-@pytest.mark.parametrize(
-    ("header", "flags"),
-    [
-        (["Accept: text/html"], []),
-        ([], []),
-        (["Accept: text/html", "X-Key: env:GITHUB_TOKEN"], ["s --allow=anything"]),
-    ],
-)
-def test_what_the_environment_holds_is_sent_to_no_server_unasked(place, header, flags):
-    asking = {"id": "s", "type": "http", "inputs": {"url": "https://example.com"}, "params": {"header": header}}
-    assert found({"nodes": [asking]}) == flags
-    assert found({"nodes": [asking]}, "anything") == []
 
 
 def test_a_name_is_hidden_where_its_real_path_is(place):
