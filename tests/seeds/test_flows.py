@@ -6,7 +6,7 @@ import pytest
 
 from tests.peers.repository import git
 from tests.peers.youtube import TRANSCRIPT
-from tests.seeds.blocks import HERE
+from tests.seeds.blocks import HERE, block
 from tests.seeds.running import ISSUE
 
 FLOWS = HERE.parent.parent / "examples" / "flows"
@@ -34,18 +34,20 @@ def nothing_else(place, github):
     ("command", "printed", "check"),
     [
         ("fix-issue --issue=1234 -q", "", has_fixed),
-        ("suggest-fix --repo=owner/repo --issue=123 -q", "", has_commented),
         ("suggest-fix --issue=123 -q", "", has_commented),
         ("summarise-video --url=https://youtu.be/abc123 --temperature=0.9 -r", TRANSCRIPT, nothing_else),
-        ("pflow run summarise-video.pflow.json --url=https://youtu.be/abc123 -r", TRANSCRIPT, nothing_else),
     ],
 )
 def test_a_flow_of_the_examples_does_what_its_paper_says(place, github, command, printed, check):
     place.make_repository().environment["PATH"] = f"{FLOWS}:{place.environment['PATH']}"
-    ran = place.sh(command.replace("run ", f"run {FLOWS}/"))
+    ran = place.sh(command)
     assert ran.code == 0, ran.err
     assert printed in ran.out
     check(place, github)
+
+
+def test_the_flow_in_json_is_the_one_that_is_printed():
+    assert json.loads((FLOWS / "summarise-video.pflow.json").read_text()) == json.loads(block("002", 4))
 
 
 @pytest.mark.parametrize(
