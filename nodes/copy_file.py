@@ -20,8 +20,8 @@ class CopyFile(Node):
     """Copy a file, whole or not at all, whatever its size.
 
     A destination that is a directory, or ends in a slash, gets the file under its own name; missing directories are
-    made. As with cp, links are followed on both sides, a new file gets the mode of the other minus the umask, and a
-    file that is replaced keeps its own. What the pipe carries goes on.
+    made. Links are followed on both sides, but not one that is only found in the directory. A new file gets the mode of
+    the other minus the umask, and a file that is replaced keeps its own, as with cp. What the pipe carries goes on.
 
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to copy
@@ -51,10 +51,13 @@ class CopyFile(Node):
             raise read_failure(act, error) from error
         try:
             place = place_in(destination, path, "write")
-            _check(os.fstat(source), place, f"{act} to '{place}'")
+            act = f"{act} to '{place}'"
+            _check(os.fstat(source), place, act)
+            if place != destination and os.path.islink(place):  # it may lead anywhere, and nobody named it
+                raise PflowError(f"{act}: it is a link", hint="give its name as the destination", exit=CANNOT_WRITE)
             copy(source, place, overwrite=self.params["overwrite"])
         except OSError as error:
-            raise write_failure(f"{act} to '{place}'", error) from error
+            raise write_failure(act, error) from error
         finally:
             os.close(source)
 

@@ -31,7 +31,8 @@ def chunks(text: str, size: int, by: str, overlap: int = 0) -> Iterator[str]:
         yield text[start:end]
         start = end - overlap
         if overlap and kinds and not text[start - 1].isspace():
-            start = min((at for at in map(start.__add__, range(overlap)) if text[at - 1].isspace()), default=start)
+            blanks = [at + 1 for blank in ENDS["word"] if (at := text.find(blank, start, end - 1)) >= 0]
+            start = min(blanks, default=start)
     if start < len(text):
         yield text[start:]
 

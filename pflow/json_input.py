@@ -36,8 +36,6 @@ def parse_lines(text: str) -> list[Any]:
 
 def _value(text: str, start: int, end: int) -> Any:
     """The one value between two places of a text."""
-    from json.decoder import JSONDecodeError
-
     at = end - len(text[start:end].lstrip(_BLANK))
     try:
         value, after = scan_without_duplicates(text, at)
@@ -47,7 +45,7 @@ def _value(text: str, start: int, end: int) -> Any:
             raise ScanError("something follows the value", end - len(text[after:end].lstrip(_BLANK)))
         return value
     except ValueError as error:
-        said = error.msg.lower() if isinstance(error, JSONDecodeError) else str(error)
+        said = str(getattr(error, "msg", "")).lower() or str(error)  # json's own error has one
         pos = getattr(error, "pos", at)
     line, column = text.count("\n", 0, pos) + 1, pos - text.rfind("\n", 0, pos)
     why = said.removesuffix(" at") if text.strip(_BLANK) else "it is empty"

@@ -191,6 +191,14 @@ DOCUMENT = b'{"$pflow":{"v":1,"by":"x","run":"R","last":"a"},\n"a":"x",\n"path":
         ("write-file", ["--content@a.txt", "-nq", "b.txt"], b""),
         ("write-file", ["--path=b.bin"], b"\xff\xfe"),
         ("write-file", ["--path=b.txt", "--map-in=content=n"], DOCUMENT),
+        ("copy-file", ["a.txt", "b/"], DOCUMENT),
+        ("move-file", ["a.txt", "b"], DOCUMENT),
+        ("delete-file", ["a.txt"], DOCUMENT),
+        ("template", ["$n"], DOCUMENT),
+        ("split-text", ["--size=2"], b"a b c"),
+        ("join-text", [], b'["a"]'),
+        ("select", ["[0]"], b"[1]"),
+        ("parse-json", [], b"[1]"),
     ],
 )
 def test_a_plain_stage_loads_nothing_that_takes_long(tmp_path, name, words, stdin):

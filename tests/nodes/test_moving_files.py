@@ -47,6 +47,8 @@ def tree(tmp_path, monkeypatch):
     for name in ("new", "old", "folder", "nothing"):
         (tmp_path / f"to-{name}").symlink_to(name)
     os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "folder2").mkdir()
+    (tmp_path / "folder2/old").symlink_to("../new")
     return tmp_path
 
 
@@ -107,7 +109,7 @@ def test_copying_follows_links_and_moving_and_deleting_take_the_link(tree):
     assert Path("new").exists()
     run(DeleteFile, "to-folder")
     run(DeleteFile, "fifo")
-    assert sorted(os.listdir()) == ["folder", "new", "nothing", "to-nothing", "to-old"]
+    assert sorted(os.listdir()) == ["folder", "folder2", "new", "nothing", "to-nothing", "to-old"]
 
 
 @pytest.mark.parametrize("is_across", [False, True])
@@ -148,6 +150,7 @@ def test_a_new_copy_has_the_mode_less_the_umask_and_an_old_one_keeps_its_own(tre
         (CopyFile, ("/dev/null", "x"), {}, 77, "it is a device"),
         (CopyFile, ("new", "old"), {"overwrite": False}, 73, "cannot copy 'new' to 'old': it is there already"),
         (CopyFile, ("new", "to-new"), {}, 73, "they are the same file"),
+        (CopyFile, ("folder/old", "folder2"), {}, 73, "cannot copy 'folder/old' to 'folder2/old': it is a link"),
         (CopyFile, ("new", "new/x"), {}, 73, "cannot copy 'new' to 'new/x': "),
         (CopyFile, ("new", "fifo"), {}, 73, "cannot copy 'new' to 'fifo': "),
         (CopyFile, ("new", ""), {}, 66, "the path is empty"),
