@@ -28,7 +28,7 @@ def no_own_nodes(monkeypatch, tmp_path):
     forget_kinds()
 
 
-class YTTranscript(Node):
+class YTCaptions(Node):
     pass
 
 
@@ -112,19 +112,19 @@ def test_a_step_that_is_a_name_has_what_pflow_knows_of_the_node():
 
 
 def test_a_param_that_json_cannot_hold_is_refused():
-    node = YTTranscript()
+    node = YTCaptions()
     node.set_params({"fetch": len})
     with pytest.raises(PflowError) as caught:
         flow_from(Flow(start=node))
     assert caught.value.exit == 65
-    assert caught.value.message.startswith("cannot use 'yt-transcript' with its 'fetch'")
+    assert caught.value.message.startswith("cannot use 'yt-captions' with its 'fetch'")
 
 
 def test_a_class_that_is_no_node_keeps_its_name_and_it_is_said_how_to_make_it_one():
-    flow = flow_from(Flow(start=YTTranscript()))
-    assert steps(flow) == [("yt-transcript", "yt-transcript")]
+    flow = flow_from(Flow(start=YTCaptions()))
+    assert steps(flow) == [("yt-captions", "yt-captions")]
     assert flow.warnings == [
-        "no node is called 'YTTranscript': put the class into yt_transcript.py in a directory on PFLOW_NODES"
+        "no node is called 'YTCaptions': put the class into yt_captions.py in a directory on PFLOW_NODES"
     ]
 
 
