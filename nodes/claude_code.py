@@ -74,5 +74,6 @@ class ClaudeCode(Node):
 
     def post(self, shared: MutableMapping[str, Any], task: Task, done: Work) -> None:
         shared["report"], shared["session"] = done.report, done.session
-        shared["cost"], shared["usage"] = done.usage["cost"], done.usage
-        shared["changed_files"] = done.changed_files
+        shared["usage"], shared["changed_files"] = done.usage, done.changed_files
+        if "cost" in done.usage:
+            shared["cost"] = done.usage["cost"]

@@ -27,7 +27,7 @@ class MoveFile(Node):
     - Reads: shared["destination"]: path [explicit] [word]  # its new name, or the directory for it
     - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
     - Params: missing_ok: bool = false  # do nothing where there is no file to move
-    - Effects: reads files, writes files
+    - Effects: writes files
     - Repeats: no
 
     Examples:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pflow.agents.task import Answer, Task
 from pflow.errors import BAD_CONFIG, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
+from pflow.printable import one_line
 
 LOG_IN = "set ANTHROPIC_API_KEY, or log in: claude, /login; --load-settings where your settings have the key"
 
@@ -30,7 +31,7 @@ _BY_SUBTYPE = {
 }
 """The same by the `subtype` of its result."""
 
-_BY_STATUS = {401: "authentication_failed", 403: "authentication_failed", 429: "rate_limit", 529: "overloaded"}
+_BY_STATUS = {401: "authentication_failed", 403: "authentication_failed", 429: "rate_limit"}
 
 
 def words(task: Task) -> list[str]:
@@ -84,6 +85,8 @@ class _Story:
         self.model = str(event.get("model") or self.model)
 
     def _note_assistant(self, event: dict[str, Any]) -> None:
+        if event.get("parent_tool_use_id"):  # an agent of its own says it
+            return
         message = event.get("message")
         content = message.get("content") if isinstance(message, dict) else None
         texts = [each.get("text") for each in content or [] if isinstance(each, dict)]
@@ -128,11 +131,12 @@ def _usage(result: dict[str, Any], model: str) -> dict[str, Any]:
     def total(*names: str) -> int:
         return sum(int(each.get(name) or 0) for each in models for name in names)
 
+    cost = result.get("total_cost_usd")
     return {
         "model": model or next(iter(used or []), "claude"),
         "input": total("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"),
         "output": total("outputTokens"),
-        "cost": float(result.get("total_cost_usd") or 0),
+        **({"cost": float(cost)} if isinstance(cost, int | float) else {}),
     }
 
 
@@ -151,7 +155,8 @@ def _failure(result: dict[str, Any], story: _Story) -> PflowError | None:
 
 def _error(result: dict[str, Any], story: _Story) -> PflowError:
     status: Any = result.get("api_error_status")
-    error = story.error if story.error in _BY_ERROR else _BY_STATUS.get(status, story.error)
+    by_status = "server_error" if isinstance(status, int) and status >= 500 else _BY_STATUS.get(status, "")
+    error = story.error if story.error in _BY_ERROR else by_status
     exit, hint = _BY_ERROR.get(error, (FAILED, ""))
     if error == "server_error" and status is None:
         exit = UNAVAILABLE
@@ -175,4 +180,4 @@ def _words(result: dict[str, Any], story: _Story) -> str:
     """Its own words for what went wrong."""
     errors = result.get("errors")
     said = "; ".join(map(str, errors)) if isinstance(errors, list) else result.get("result") or story.text
-    return " ".join(str(said or result.get("subtype") or "it failed").split())[:300]
+    return one_line(str(said or result.get("subtype") or "it failed"))

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, PflowError, shor
 from pflow.masks import Secrets
 from pflow.process.children import environment, run
 from pflow.process.signals import Deadline, TimedOut
+from pflow.terminal.messages import write_stderr
 from pflow.usage import Usage
 
 _TAIL = 2000
@@ -75,7 +75,7 @@ def _answer(agent: Agent, task: Task, secrets: Secrets) -> Answer:
         output.seek(0)
         answer = agent.read(output)
     stderr = secrets.mask(said.decode(errors="replace"))
-    print(stderr, end="", file=sys.stderr)
+    write_stderr(stderr)
     if answer is None:
         why = f": {shorten(stderr.strip().splitlines()[-1])}" if stderr.strip() else ""
         code = 128 - ended if ended < 0 else ended
@@ -125,5 +125,5 @@ def _check_expected(task: Task, name: str, state: object, secrets: Secrets) -> N
     command = _command(task, "/bin/sh", "-c", "--", name[1:])
     code = run(command, on_stdout=lambda part: _keep_end(said, part), on_stderr=lambda part: _keep_end(said, part))
     if code:
-        print(secrets.mask(said.decode(errors="replace")), end="", file=sys.stderr)
+        write_stderr(secrets.mask(said.decode(errors="replace")))
         raise PflowError(f"cannot find it done: '{shorten(name[1:])}' ended with {code}", exit=FAILED)

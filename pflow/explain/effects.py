@@ -21,6 +21,9 @@ FILES_OF_LLM = ("attachment", SCHEMA)
 HISTORY_OF_LLM = ("continue", "conversation")
 """What has the llm node send what was said before, out of llm's own log."""
 
+FROM_ENVIRONMENT = ("header", "proxy")
+"""What may name variables of the environment, whose values a node sends: env:NAME."""
+
 SEVERITY = (ANYTHING, "runs commands", "writes files", "network", "reads files")
 
 Outside = dict[str, list[Origin]]
@@ -50,12 +53,20 @@ class Effect:
 
 _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
-    "runs commands": lambda item: item.name in COMMANDS,
+    "runs commands": lambda item: item.name in COMMANDS or (item.name == "repo" and item.type.is_path),
     "writes files": lambda item: item.type.is_path,
-    "network": lambda item: item.name in ("url", "method", "repo", *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM),
-    "reads files": lambda item: item.type.is_path or item.name in ("pattern", "hidden"),
+    "network": lambda item: (
+        item.name in ("url", "method", "repo", *FROM_ENVIRONMENT, *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM)
+    ),
+    "reads files": lambda item: (
+        (item.type.is_path and item.name != "destination") or item.name in ("pattern", "hidden")
+    ),
 }
 """Which reads and params say what an effect touches."""
+
+
+def _is_destination(item: Item) -> bool:
+    return item.name == "destination"
 
 
 def effects_of_flow(flow: WiredFlow, origins: Origins) -> list[Effect]:
@@ -101,6 +112,8 @@ def _traced(origins: list[Origin], outside: Outside) -> list[Origin]:
 
 def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Outside) -> dict[str, list[Origin]]:
     is_telling = _IS_TELLING[effect]
+    if effect == "writes files" and "reads files" in step.interface.effects and "destination" in step.interface.reads:
+        is_telling = _is_destination  # what it copies is only read
     values = {key: origins.of_read(step, key) for key, item in step.interface.reads.items() if is_telling(item)}
     for key, item in step.interface.params.items():
         above = outside.get(f"{step.id}.{key}")

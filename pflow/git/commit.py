@@ -25,15 +25,8 @@ def find_marked(git: Git, mark: str) -> str | None:
     """
     if not mark or not head_of(git):
         return None
-    words = (
-        "log",
-        "--walk-reflogs",
-        "--fixed-strings",
-        f"--grep-reflog={mark}",
-        "--format=%H%x09%P%x09%gs",
-        "HEAD",
-        "--",
-    )
+    form = "--format=%H%x09%P%x09%gs"
+    words = ("log", "--walk-reflogs", "--fixed-strings", f"--grep-reflog={mark}", form, "HEAD", "--")
     for line in git.run(*words).decode("utf-8", "replace").split("\n")[:-1]:
         commit, parents, said = line.split("\t", 2)
         is_made = said.startswith(_action(mark, parents.split(" ")[0]))
@@ -52,7 +45,7 @@ def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, tak
     What it stages is unstaged again where the commit fails.
     """
     _refuse_conflicts(git)
-    staged = git.run("write-tree").decode().strip()
+    head, staged = head_of(git), git.run("write-tree").decode().strip()
     only = [] if paths is None else ["--", *paths]
     try:
         if only or takes_all or not _has_staged(git, []):
@@ -60,12 +53,13 @@ def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, tak
         if not _has_staged(git, only):
             return False
         # A reflog of HEAD there must be, whatever the settings say: who resumes finds the commit by it.
-        reflog = {"GIT_REFLOG_ACTION": _action(mark, head_of(git))} if mark else {}
+        reflog = {"GIT_REFLOG_ACTION": _action(mark, head)} if mark else {}
         settings = ["-c", "core.logAllRefUpdates=true"] if mark else []
         encoding = ["-c", "i18n.commitEncoding=UTF-8"]
         git.run(*settings, *encoding, "commit", "--quiet", "--file=-", *only, input=message, env=reflog)
     except BaseException:
-        git.ask("read-tree", "-m", staged)
+        if head_of(git) == head:
+            git.call("read-tree", "-m", staged, is_shown=False)
         raise
     return True
 

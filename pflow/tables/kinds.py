@@ -15,7 +15,7 @@ _INT = re.compile(r"0|-?[1-9][0-9]{0,19}")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)?(?:(?<=[0-9])|(?=\.[0-9]))(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?")
 _BOOLS = {"true": True, "false": False, "True": True, "False": False, "TRUE": True, "FALSE": False}
 _EXACT = 1 << 53
-"""Up to this a float holds every whole number."""
+"""Below this a float holds every whole number."""
 
 
 def is_int(text: str) -> bool:
@@ -24,10 +24,11 @@ def is_int(text: str) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Whether it is a number that a float holds."""
-    if _INT.fullmatch(text):
-        return abs(int(text)) <= _EXACT
-    return _NUMBER.fullmatch(text) is not None and abs(float(text)) < float("inf")
+    """Whether it is a number that a float holds, and if it is whole, holds exactly."""
+    if _NUMBER.fullmatch(text) is None:
+        return False
+    size = abs(float(text))
+    return size < (_EXACT if text.lstrip("-").isdecimal() else float("inf"))
 
 
 CONVERT: dict[str, Callable[[str], Any]] = {INT: int, FLOAT: float, BOOL: _BOOLS.__getitem__, TEXT: str}

@@ -7,13 +7,14 @@ from typing import Any
 from pflow.tables.rows import Row, cell, columns_of
 
 
-def markdown_table(rows: list[Row]) -> str:
-    """The table of rows, its numbers to the right; nothing for none."""
+def markdown_table(rows: list[Row], widest: int | None = None) -> str:
+    """The table of rows, its numbers to the right; nothing for none. A longer cell than the `widest` is cut."""
     names = columns_of(rows)
     if not names:
         return ""
     marks = ["--:" if _is_numeric([row.get(name) for row in rows]) else "---" for name in names]
-    lines = [map(_escaped, names), marks, *([_escaped(row.get(name)) for name in names] for row in rows)]
+    cells = ([_escaped(row.get(name), widest) for name in names] for row in rows)
+    lines = [[_escaped(name, widest) for name in names], marks, *cells]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -22,6 +23,8 @@ def _is_numeric(values: list[Any]) -> bool:
     return bool(kinds) and kinds <= {int, float}
 
 
-def _escaped(value: Any) -> str:
+def _escaped(value: Any, widest: int | None) -> str:
     text = f"{value:.10g}" if isinstance(value, float) else cell(value)
+    if widest and len(text) > widest:
+        text = text[: widest - 1] + "…"
     return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("\r", "").split("\n"))

@@ -53,14 +53,14 @@ def _fill(base: sqlite3.Connection, rows: list[Row], names: list[str]) -> None:
     if not names:
         raise PflowError("cannot query: there are no rows", exit=BAD_DATA)
     columns = ", ".join(_quoted(name) for name in names)
+    values = zip(*(_values([row.get(name) for row in rows]) for name in names), strict=True)
     try:
         base.execute("PRAGMA temp_store = MEMORY")
         base.execute(f"CREATE TABLE {TABLE} ({columns})")
-    except sqlite3.Error as error:
-        hint = "SQL takes 'a' and 'A' for one name: clean-data --rename=OLD=NEW"
+        base.executemany(f"INSERT INTO {TABLE} VALUES ({', '.join('?' * len(names))})", values)
+    except (sqlite3.Error, ValueError) as error:
+        hint = "SQL takes 'a' and 'A' for one name: clean-data --rename=OLD=NEW" if "duplicate" in str(error) else ""
         raise PflowError(f"cannot query: {error}", hint=hint, exit=BAD_DATA) from None
-    values = zip(*(_values([row.get(name) for row in rows]) for name in names), strict=True)
-    base.executemany(f"INSERT INTO {TABLE} VALUES ({', '.join('?' * len(names))})", values)
 
 
 def _quoted(name: str) -> str:

@@ -16,6 +16,9 @@ from pflow.tables.rows import Row, cell, columns_of, is_missing
 _MOST = 5
 """How many of the most frequent values are told."""
 
+_LONGEST, _WIDEST = 200, 60
+"""Rows that a report shows, and characters of a cell."""
+
 _QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
 _BRIEF = ("type", "count", "missing", "distinct", "min", "max", "mean")
 
@@ -96,13 +99,9 @@ def analyze(rows: list[Row], sql: str | None, *, is_detailed: bool = False) -> t
     stats = describe(rows)
     size = f"{_counted_word(len(rows), 'row')}, {_counted_word(len(stats['columns']), 'column')}"
     table = rows if sql is not None else table_of(stats, is_detailed=is_detailed)
-    shown = markdown_table(table[:_LONGEST])
+    shown = markdown_table(table[:_LONGEST], _WIDEST)
     more = f"\n{len(table) - _LONGEST:,} more rows are not shown.\n" if len(table) > _LONGEST else ""
     return "\n".join(filter(None, (f"{size}\n", shown))) + more, stats, table
-
-
-_LONGEST = 200
-"""Rows that a report shows."""
 
 
 def _counted_word(count: int, word: str) -> str:

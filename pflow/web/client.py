@@ -28,7 +28,8 @@ MAX_SILENCE = 60.0
 _CONNECT = 30.0
 _LONG = 8
 _REDIRECTS = 20
-_SECRET_HEADERS = {"authorization", "cookie", "proxy-authorization"}
+_OF_AN_ORIGIN = {"authorization", "cookie", "proxy-authorization", "host"}
+_OURS = {"content-length", "transfer-encoding"}
 _OF_A_BODY = {"content-type", "content-length", "content-encoding", "transfer-encoding"}
 
 
@@ -112,6 +113,8 @@ def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
     for name, value in headers.items():
         if not name or not (name.isascii() and name.replace("-", "").replace("_", "").replace(".", "").isalnum()):
             raise PflowError(f"cannot send the header '{name}': it is no name of a header", exit=BAD_DATA)
+        if name.lower() in _OURS:
+            raise PflowError(f"cannot send the header '{name}': it follows from the body", exit=BAD_DATA)
         if not value.isascii() or not value.replace("\t", "").isprintable():
             why = "it holds what is no printable ASCII character"
             raise PflowError(f"cannot send the header '{name}': {why}", exit=BAD_DATA)
@@ -178,15 +181,15 @@ def _next(request: _Request, response: httpx2.Response) -> _Request | None:
         raise PflowError(what, hint="ask for that one if it is to be trusted", exit=DENIED)
     headers, made = request.headers, replace(request, url=url)
     if url.origin != request.url.origin:
-        headers = {name: value for name, value in headers.items() if not _is_secret(name, value, request.secrets)}
+        headers = {name: value for name, value in headers.items() if not _is_bound(name, value, request.secrets)}
     if response.status_code == 303 or (response.status_code in (301, 302) and request.method == "POST"):
         headers = {name: value for name, value in headers.items() if name not in _OF_A_BODY}
         made = replace(made, method="HEAD" if request.method == "HEAD" else "GET", body=None)
     return replace(made, headers=headers)
 
 
-def _is_secret(name: str, value: str, secrets: Collection[str]) -> bool:
-    return name in _SECRET_HEADERS or any(secret in value for secret in secrets)
+def _is_bound(name: str, value: str, secrets: Collection[str]) -> bool:
+    return name in _OF_AN_ORIGIN or any(secret in value for secret in secrets)
 
 
 def _answer(request: _Request, response: httpx2.Response) -> Answer:

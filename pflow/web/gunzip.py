@@ -15,13 +15,14 @@ def gunzip(packed: Iterable[bytes], failure: Callable[[str], Exception]) -> Iter
     inflater = None
     try:
         for data in packed:
-            while data:
+            part = b""
+            while data or part:  # with no data left, there may be more to come out of it
                 inflater = inflater or zlib.decompressobj(_GZIP)
-                while part := inflater.decompress(data, _PART):
-                    data = inflater.unconsumed_tail
-                    yield part
-                data = inflater.unused_data
-                inflater = None if inflater.eof else inflater
+                part = inflater.decompress(data, _PART)
+                yield part
+                data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
+                if inflater.eof:
+                    inflater, part = None, b""
     except zlib.error as error:
         raise failure(f"its gzip data is broken: {error}") from error
     if inflater is not None:

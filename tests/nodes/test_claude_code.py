@@ -96,7 +96,13 @@ def test_a_prompt_is_never_a_command(directory):
 
 @pytest.mark.parametrize(
     ("answer", "report"),
-    [("success", "Done."), ("no_text", "Said before."), ("long", "x" * 300_000), ("torn", "Done.")],
+    [
+        ("success", "Done."),
+        ("no_text", "Said before."),
+        ("long", "x" * 300_000),
+        ("torn", "Done."),
+        ("within", "Done."),
+    ],
 )
 def test_a_whole_result_is_a_success(directory, monkeypatch, answer, report):
     monkeypatch.setenv("CLAUDE_PEER", answer)
@@ -117,6 +123,7 @@ def test_a_whole_result_is_a_success(directory, monkeypatch, answer, report):
         ("limit", 75, "You've hit your limit · resets 1am (UTC); its limit ends at 20"),
         ("limit_as_success", 75, "Rate limit reached"),
         ("status_429", 75, "Rate limit reached"),
+        ("status_503", 75, "503"),
         ("overloaded", 75, "529 Overloaded"),
         ("unreachable", 69, "Unable to connect to API"),
         ("model", 78, "selected model (nope); --model names another"),
@@ -216,6 +223,13 @@ def test_the_budget_of_a_run_bounds_its_own(directory, monkeypatch, own, passed,
     assert error.hint == f"--max-{'cost' if ends_run else 'budget'} allows more"
     monkeypatch.setenv("CLAUDE_PEER", "turns")
     assert not refuse(max_budget=own).ends_run
+
+
+def test_a_cost_that_it_does_not_tell_is_unknown_and_never_0(directory, monkeypatch):
+    monkeypatch.setenv("CLAUDE_PEER", "unpriced")
+    done = work()
+    assert "cost" not in done
+    assert done["usage"] == {key: USAGE[key] for key in ("model", "input", "output")}
 
 
 def test_a_run_counts_what_it_cost(directory, monkeypatch):

@@ -184,6 +184,21 @@ def test_a_locked_index_is_for_another_try(repo):
     assert (error.exit, error.is_permanent, "where none runs" in error.hint) == (75, False, True)
 
 
+def test_a_commit_that_fails_says_why_also_where_nothing_can_be_unstaged(repo):
+    add_hook(repo, "pre-commit", "echo no >&2; : >.git/index.lock; exit 1")
+    write(repo, a="A\n")
+    assert str(refuse(GitCommit, repo, message="x")).endswith(": no")
+
+
+def test_what_fails_after_the_commit_takes_nothing_back(repo):
+    add_hook(repo, "post-commit", "kill -TERM $PPID")
+    write(repo, a="A\n", new="")
+    assert refuse(GitCommit, repo, message="x", key=KEY).exit == 143
+    assert (subjects(repo), status(repo)) == (["x", FIRST], [""])
+    assert run(GitCommit, repo, message="x", key=KEY)[0] == "default"
+    assert subjects(repo) == ["x", FIRST]
+
+
 def test_a_visit_commits_once(repo):
     """What a run does that is resumed: the same once more, whatever has changed since."""
     write(repo, a="A\n")

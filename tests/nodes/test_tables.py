@@ -121,6 +121,7 @@ def test_what_is_no_file_and_no_text_is_refused(kind, tmp_path):
         (["1", "-2", ""], [1, -2, None]),
         (["18446744073709551615", "0"], [(1 << 64) - 1, 0]),
         (["18446744073709551616", "0"], ["18446744073709551616", "0"]),
+        (["1" * 30, "2"], ["1" * 30, "2"]),
         (["007", "1"], ["007", "1"]),
         (["+1", "1"], ["+1", "1"]),
         (["1_0", "\u0661"], ["1_0", "\u0661"]),
@@ -181,7 +182,7 @@ def test_columns_of_a_saved_file_are_those_of_all_rows_as_they_appear(tmp_path):
         (SaveCsv, {"rows": [{"a": float("nan")}], "path": "out"}, 65, "nan is not JSON"),
         (SaveCsv, {"rows": [{"a": "\ud800"}], "path": "out"}, 65, "lone surrogate"),
         (SaveCsv, {"rows": [], "path": "folder"}, 73, "it is a directory"),
-        (SaveCsv, {"rows": [], "path": "new/"}, 73, "it is a directory"),
+        (SaveCsv, {"rows": [], "path": "new/"}, 73, "it names a directory"),
         (SaveCsv, {"rows": [], "path": ""}, 66, "the path is empty"),
         (SaveCsv, {"rows": [], "path": "n\0"}, 65, "NUL"),
         (SaveCsv, {"rows": [], "path": "file/below"}, 73, "cannot write 'file/below'"),
@@ -201,6 +202,24 @@ def test_what_cannot_be_saved_leaves_no_file(tmp_path, monkeypatch, kind, store,
     assert (code, words in said) == (exit, True), said
     assert sorted(os.listdir()) == ["file", "folder"]
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_an_open_file_is_written_to():
+    reader, writer = os.pipe()
+    run(SaveCsv, {"rows": [{"a": 1}], "path": f"/dev/fd/{writer}"})
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert pipe.read() == "a\n1\n"
+
+
+def test_the_default_file_stays_below_the_root_too(tmp_path, monkeypatch):
+    (tmp_path / "root").mkdir()
+    monkeypatch.chdir(tmp_path / "root")
+    monkeypatch.setenv("PFLOW_ROOT", str(tmp_path / "root"))
+    (tmp_path / "root" / "results.json").symlink_to(tmp_path / "outside.json")
+    assert refused(SaveResults, {"results": 1})[0] == 77
+    assert not (tmp_path / "outside.json").exists()
+    run(SaveResults, {"results": 1}, format="md")
 
 
 @pytest.mark.parametrize(
@@ -297,6 +316,7 @@ def test_a_report_is_a_table_whose_cells_no_value_breaks():
     found = run(Analyze, {"rows": rows}, method="detailed")
     assert found["report"].splitlines()[0] == "2 rows, 1 column"
     assert found["report"].splitlines()[-1].startswith("| a\\|b | str | 2 | 0 | 1 | x\\|y\\\\ z | x\\|y\\\\ z |")
+    assert "| " + "x" * 59 + "… |" in run(Analyze, {"rows": [{"a": "x" * 99}]})["report"]
     assert run(Analyze, {"rows": []})["report"] == "0 rows, 0 columns\n"
 
 
@@ -356,6 +376,26 @@ def test_a_query_can_only_read(tmp_path, monkeypatch, sql):
 
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT {} FROM c"
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([], "there are no rows"),
+        ([{"a": 1, "A": 2}], "duplicate column name: A; SQL takes"),
+        ([{"a\0b": 1}], "null character"),
+        ([dict.fromkeys(map(str, range(3000)))], "too many columns"),
+    ],
+)
+def test_rows_that_are_no_table_are_refused(rows, words):
+    code, said = refused(CustomAnalysis, {"rows": rows, "sql": "SELECT 1"})
+    assert (code, words in said) == (65, True), said
+
+
+def test_what_sql_cannot_hold_as_a_number_is_text():
+    rows = [{'odd "name"': 1 << 63, "n": [1]}, {'odd "name"': True, "n": None}]
+    found = run(CustomAnalysis, {"rows": rows, "sql": 'SELECT "odd ""name""" AS a, n FROM rows'})["result"]
+    assert found == [{"a": "9223372036854775808", "n": "[1]"}, {"a": 1, "n": None}]
 
 
 def test_a_query_without_an_end_is_ended_by_its_time_limit():

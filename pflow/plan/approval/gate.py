@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pflow.catalog.interfaces import BUNDLED
 from pflow.errors import USAGE, PflowError
 from pflow.explain.effects import ANYTHING as OPEN
-from pflow.explain.effects import FILES_OF_LLM, HISTORY_OF_LLM, Effect, effects_of_flow
+from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM, Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
 from pflow.flow.wired import WiredFlow
@@ -121,16 +122,33 @@ class Gate:
             reached = self._reached(effect)
             for key, path, why in reached:
                 yield from self._of_path(effect, key, path, why)
-            if not reached and not self.allowed.allows(PATHS):
+            is_told = bool(effect.values) and effect.step.kind is not None and effect.step.kind.origin == BUNDLED
+            if not reached and not is_told and not self.allowed.allows(PATHS):
                 what = f"{effect.name}, and its interface does not say which"
                 yield Refusal(effect.place, what, f"--allow={PATHS}")
-        elif effect.step.kind is not None and effect.step.kind.name == "llm":
+        elif effect.name == "network":
+            yield from self._of_network(effect)
+
+    def _of_network(self, effect: Effect) -> Iterator[Refusal]:
+        for key in FROM_ENVIRONMENT:
+            if self._sends_variables(effect, key):
+                what = f"sends what the environment holds: {key} {origins_text(effect.values[key])}"
+                yield Refusal(effect.place, what, f"--allow={ANYTHING}")
+        if effect.step.kind is not None and effect.step.kind.name == "llm":
             history = [origin for key in HISTORY_OF_LLM for origin in effect.values.get(key, [])]
             if any(origin.get("value", True) for origin in history) and not self.allowed.allows(PATHS):
                 yield Refusal(effect.place, "sends a conversation of llm's log", f"--allow={PATHS}")
             for file in FILES_OF_LLM:
                 for key, path, why in self._paths_of(effect, file):
                     yield from self._of_path(effect, key, path, why)
+
+    def _sends_variables(self, effect: Effect, key: str) -> bool:
+        """Whether a value names a variable, or may: what is not known before may be anything."""
+        try:
+            origins = effect.values.get(key, [])
+            return "env:" in str([self._values(origin, False, len(effect.ids) > 1) for origin in origins])
+        except _Unknown:
+            return True
 
     def _reached(self, effect: Effect) -> list[Reached]:
         """Every path that an effect may reach, those of hidden reads and params too."""
@@ -157,6 +175,8 @@ class Gate:
             paths = values(key)
             if key == "pattern":
                 paths = [_folder(os.path.join(each, path)) for path in paths for each in values("directory") or ["."]]
+            elif key == "repo":
+                paths = [_git_directory(path) for path in paths]
         except _Unknown as unknown:
             return [(key, None, f"from {unknown}")]
         return [(key, path, "") for path in paths]
@@ -214,9 +234,18 @@ def _files_of_steps(wired: WiredFlow) -> Iterator[str]:
             yield from _files_of_steps(step.subflow)
 
 
+def _git_directory(path: str) -> str:
+    """What git works in: the .git of a directory, or of the nearest one above that has one."""
+    folder = os.path.realpath(os.path.expanduser(path))
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        if folder == (folder := os.path.dirname(folder)):
+            return os.path.join(path, ".git")
+    return os.path.join(folder, ".git")
+
+
 def _flag_for(real: str | None) -> str:
-    """The smallest flag that allows a path: for the directory that it leads into."""
-    folder = os.path.dirname(real) if real else ""
+    """The smallest flag that allows a path: for the directory that it is, or leads into."""
+    folder = real if real and os.path.isdir(real) else os.path.dirname(real or "")
     if not folder or folder == "/" or len(folder) > _LONGEST or not folder.isprintable():
         return f"--allow={PATHS}"
     return f"--allow={shlex.quote(folder)}"
