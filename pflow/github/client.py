@@ -23,6 +23,7 @@ _VERSION = "2022-11-28"
 _PAGE = 100
 _PAUSE = 60.0
 """Seconds to wait at a limit of which GitHub says no end, as its documentation has it."""
+_LONGEST = 86_400.0
 _NO_KEY = "put one into GITHUB_TOKEN (https://github.com/settings/tokens), or: gh auth login"
 
 Query = dict[str, Any]
@@ -31,20 +32,27 @@ Query = dict[str, Any]
 def api_url() -> str:
     """GITHUB_API_URL, else GitHub's own. Raises PflowError (78) for one to which a key cannot be sent."""
     url = (os.environ.get("GITHUB_API_URL") or PUBLIC).rstrip("/")
-    parts = urlsplit(url)
-    if not parts.hostname or (parts.scheme != "https" and not (parts.scheme == "http" and is_local(parts.hostname))):
+    host = _host_of(url)
+    if not host or not url.startswith(("https://", "http://") if is_local(host) else "https://"):
         hint = "https://HOST/api/v3, or unset it for github.com"
         raise PflowError("cannot ask GitHub: GITHUB_API_URL is no https URL", hint=hint, exit=BAD_CONFIG)
     return url
 
 
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
 def is_local(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
+    return host in ("localhost", "::1") or (host.startswith("127.") and host.replace(".", "").isdecimal())
 
 
 def web_host() -> str:
     """The host of the repositories behind the interface: github.com for api.github.com."""
-    return (urlsplit(api_url()).hostname or "").removeprefix("api.")
+    return _host_of(api_url()).removeprefix("api.")
 
 
 class Client:
@@ -130,7 +138,7 @@ class Client:
 
     def _not_found(self) -> tuple[str, str]:
         if self.key:
-            return f"{self.missing}, or the key may not see it", "its owner and name, and what the key was given"
+            return f"{self.missing}, or the key may not see it", "look at --repo, and at what the key was given"
         return f"{self.missing}, or it is private and there is no key", _NO_KEY
 
     def _limit(self, answer: Answer, said: str) -> PflowError | None:
@@ -143,6 +151,7 @@ class Client:
         if seconds is None:
             end = answer.headers.get("x-ratelimit-reset", "")
             seconds = max(float(end) - time.time(), 0) + 1 if is_used_up and end.isdecimal() else _PAUSE
+        seconds = min(seconds, _LONGEST)
         until = time.strftime("%H:%M", time.localtime(time.time() + seconds + 59))
         which = answer.headers.get("x-ratelimit-resource", "core").replace("_", " ")
         kind = "the rate limit" if which == "core" else f"the rate limit of {which}"

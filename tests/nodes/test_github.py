@@ -230,7 +230,9 @@ def test_what_is_no_repository_reaches_no_path(github, repo):
     assert github.requests == []
 
 
-@pytest.mark.parametrize("url", ["http://example.org", "example.org", "ftp://127.0.0.1", "https://"])
+@pytest.mark.parametrize(
+    "url", ["http://example.org", "example.org", "ftp://127.0.0.1", "https://", "https://[", "http://127.example.org"]
+)
 def test_a_key_goes_to_no_interface_without_tls(monkeypatch, url):
     monkeypatch.setenv("GITHUB_API_URL", url)
     assert refuse("get-issue", issue_number=1).exit == BAD_CONFIG
@@ -334,6 +336,7 @@ LIMITS = [
     (403, "You have exceeded a secondary rate limit", {}, 60, "the rate limit is reached until"),
     (403, "You have exceeded a secondary rate limit", {"retry_after": "9"}, 9, "the rate limit is reached until"),
     (429, "", {}, 60, "the rate limit is reached until"),
+    (429, "", {"retry_after": "1e300"}, 86_400, "the rate limit is reached until"),
 ]
 
 
@@ -505,3 +508,19 @@ def test_retries_comment_once(github, tmp_path, words, times, code):
         [Path(sys.executable).parent / words[0], *words[1:], "-n"], env=environment, capture_output=True, check=False
     )
     assert (done.returncode, len(github.repository.bodies(1))) == (code, times), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "comments"),
+    [
+        (["pflow-github-add-comment", "--body=Thanks"], 0, 1),
+        (["pflow-github-create-issue", "--title=New", "--body=Thanks"], MISSING, 0),
+        (["pflow-github-list-issues"], MISSING, 0),
+    ],
+)
+def test_the_store_names_the_issue_to_answer_and_no_other_repository(github, words, code, comments):
+    github.repository.add_issue("A hang")
+    store = b'{"$pflow":{"v":1},\n"repo":"owner/repo",\n"issue_number":1\n}\n'
+    done = subprocess.run([Path(sys.executable).parent / words[0], *words[1:]], input=store, capture_output=True)
+    assert (done.returncode, len(github.repository.bodies(1))) == (code, comments), done.stderr
+    assert len(github.repository.issues) == 1
