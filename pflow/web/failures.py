@@ -9,7 +9,7 @@ from pflow.errors import BAD_DATA, TRY_AGAIN, UNAVAILABLE, PflowError
 from pflow.printable import one_line
 
 HINTS = {
-    UNAVAILABLE: "is the server up, and its address right?",
+    UNAVAILABLE: "is the server up, its address right, and a proxy that the environment names?",
     TRY_AGAIN: "try again, or let --retries do it",
 }
 
