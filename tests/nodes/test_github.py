@@ -255,6 +255,15 @@ def test_the_key_is_that_of_the_environment(github, monkeypatch, variables, sent
     assert github.requests[0]["headers"].get("authorization") == sent
 
 
+def test_what_can_be_no_key_is_told_before_it_is_sent(github, monkeypatch):
+    for key in ("one\ntwo", "ключ"):
+        monkeypatch.setenv("GITHUB_TOKEN", key)
+        error = refuse("get-issue", issue_number=1)
+        assert error.exit == BAD_CONFIG
+        assert key not in error.message
+    assert github.requests == []
+
+
 def test_without_one_gh_is_asked_for_its_key_of_that_host(tmp_path, monkeypatch):
     from pflow.github.client import Client
 
