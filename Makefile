@@ -51,7 +51,7 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 	try ruff format --check --quiet .; \
 	try mypy; \
 	try python -m pflow.generate --check; \
-	if command -v shellcheck >/dev/null || [ "$$CI" = true ]; then try shellcheck .ci/* examples/cron/* examples/scripts/* $(filter-out %.mk,$(wildcard examples/jobs/*)) $(wildcard tests/bats/*.bash); \
+	if command -v shellcheck >/dev/null || [ "$$CI" = true ]; then try shellcheck .ci/* examples/cron/* examples/scripts/* $(filter-out %.json,$(wildcard examples/flows/*)) $(filter-out %.mk,$(wildcard examples/jobs/*)) $(wildcard tests/bats/*.bash); \
 	else echo '== shellcheck: skipped, it is not installed'; fi; \
 	try .ci/no-private-paths; \
 	[ -z "$$failed" ] || { echo "make check: FAILED$$failed"; exit 1; }; \
@@ -64,8 +64,9 @@ eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL=
 	@if [ -z '$(EVAL)' ]; then $(MAKE) -s $(MODEL); fi; \
 	XDG_DATA_HOME="$$PWD/$(VENV)/share" PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
 
-kills: $(VENV)/.dev ## kill runs at every commit point and 300 random times, and on 60 nights; KILLS='--seed 2'
+kills: $(VENV)/.dev ## kill runs at every commit point, at 400 other times and on 60 nights; KILLS='--seed 2'
 	@PYTHONPATH=. $(VENV)/bin/python tests/kills/run.py $(KILLS)
+	@$(VENV)/bin/python -m tests.kills.outside
 
 mutants: $(VENV)/.dev ## change 300 places of what must never be wrong, each of which a test must see; MUTANTS='--seed 2'
 	@$(VENV)/bin/python -m pip install -q 'cosmic-ray>=8.4'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.file_paths import checked_target
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -32,11 +33,11 @@ class ExportDashboard(Node):
     version = "1.0.0"
 
     def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        return shared["path"], shared["report"], shared.get("result")
+        return checked_target(shared["path"], "write"), shared["report"], shared.get("result")
 
     def exec(self, prepared: tuple[Any, Any, Any]) -> None:
         from pflow.tables.dashboard import dashboard
-        from pflow.tables.sink import save, target
+        from pflow.tables.sink import save
 
         path, report, result = prepared
-        save(target(path), dashboard(self.params["title"], report, result))
+        save(path, dashboard(self.params["title"], report, result))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.file_paths import checked_target
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ class SaveCsv(Node):
     version = "1.0.0"
 
     def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any]:
-        return shared["path"], shared["rows"]
+        return checked_target(shared["path"], "write"), shared["rows"]
 
     def exec(self, prepared: tuple[Any, Any]) -> None:
         from pflow.tables.csv_text import one_character, write_csv
         from pflow.tables.rows import check_rows
-        from pflow.tables.sink import save, target
+        from pflow.tables.sink import save
 
-        path, rows = target(prepared[0]), check_rows(prepared[1])
+        path, rows = prepared[0], check_rows(prepared[1])
         delimiter = one_character("delimiter", self.params["delimiter"])
         save(path, write_csv(rows, delimiter, header=self.params["header"]))

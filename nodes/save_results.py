@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.file_paths import checked_target
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -37,12 +38,12 @@ class SaveResults(Node):
     version = "1.0.0"
 
     def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
-        return shared["path"], shared["results"], shared.get("result"), shared.get("stats")
+        return checked_target(shared["path"], "write"), shared["results"], shared.get("result"), shared.get("stats")
 
     def exec(self, prepared: tuple[Any, Any, Any, Any]) -> None:
         from pflow.tables.forms import format_of, written
-        from pflow.tables.sink import save, target
+        from pflow.tables.sink import save
 
         path, results, result, stats = prepared
-        form, path = format_of(target(path), self.params["format"])
+        form, path = format_of(path, self.params["format"])
         save(path, written(form, results, result, stats))

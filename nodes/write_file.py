@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import stat
-
 from pflow import TYPE_CHECKING
-from pflow.atomic import append, replace, write_all
+from pflow.atomic import append, replace
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.file_paths import checked_target, write_failure
+from pflow.file_paths import checked_target, is_stream, write_failure, write_stream
 from pflow.node import Node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
-
-_DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 class WriteFile(Node):
@@ -68,8 +63,8 @@ class WriteFile(Node):
             raise write_failure(f"cannot write '{path}'", error, instead=hint) from error
 
     def _write(self, path: str, data: str | bytes) -> None:
-        if _is_stream(path):
-            _write_stream(path, _bytes(data))
+        if is_stream(path):
+            write_stream(path, _bytes(data))
         elif self.params["append"]:
             append(path, _bytes(data))
         else:
@@ -91,30 +86,3 @@ def _ended(data: str | bytes) -> str | bytes:
 
 def _bytes(data: str | bytes) -> bytes:
     return data if isinstance(data, bytes) else data.encode()
-
-
-def _is_stream(path: str) -> bool:
-    """Whether it is a pipe, a device or an open file, in whose place nothing can be put."""
-    if _descriptor(path) is not None:
-        return True
-    try:
-        return not stat.S_ISREG(os.stat(path).st_mode)
-    except FileNotFoundError:
-        return False
-
-
-def _descriptor(path: str) -> int | None:
-    folder, _, number = path.rpartition("/")
-    if folder in ("/dev/fd", "/proc/self/fd") and number.isdecimal() and len(number) < 10:  # as the system counts
-        return int(number)
-    return _DESCRIPTORS.get(path)
-
-
-def _write_stream(path: str, data: bytes) -> None:
-    descriptor = _descriptor(path)
-    # An open file is taken as it is: opened anew, `>> log` would lose its place, and a socket cannot be.
-    fd = os.dup(descriptor) if descriptor is not None else os.open(path, os.O_WRONLY | os.O_NOCTTY)
-    try:
-        write_all(fd, data)
-    finally:
-        os.close(fd)

@@ -1,4 +1,4 @@
-"""Paths that nodes are given: what no file can be called, and in words why one cannot be read or written."""
+"""Paths that nodes are given: what no file can be called, what is a stream, and why one cannot be read or written."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import errno
 import os
 import stat
 
+from pflow.atomic import write_all
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, exit_code
 from pflow.root import hold_below_root
+
+_DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def checked_path(value: str | bytes, act: str) -> str:
@@ -71,3 +74,31 @@ def write_failure(act: str, error: OSError, *, instead: str = "--overwrite repla
         hint = "the file and its directory must both be writable: one takes the place of the other"
     exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
     return PflowError(f"{act}: {reason}", hint=hint, exit=exit)
+
+
+def is_stream(path: str) -> bool:
+    """Whether it is a pipe, a device or an open file, in whose place nothing can be put."""
+    if _descriptor(path) is not None:
+        return True
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _descriptor(path: str) -> int | None:
+    folder, _, number = path.rpartition("/")
+    if folder in ("/dev/fd", "/proc/self/fd") and number.isdecimal() and len(number) < 10:  # as the system counts
+        return int(number)
+    return _DESCRIPTORS.get(path)
+
+
+def write_stream(path: str, data: bytes) -> None:
+    """Write to a pipe, a device or an open file. Raises OSError."""
+    descriptor = _descriptor(path)
+    # An open file is taken as it is: opened anew, `>> log` would lose its place, and a socket cannot be.
+    fd = os.dup(descriptor) if descriptor is not None else os.open(path, os.O_WRONLY | os.O_NOCTTY)
+    try:
+        write_all(fd, data)
+    finally:
+        os.close(fd)

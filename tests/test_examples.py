@@ -122,6 +122,10 @@ PRINTED = {
     "pflow find": "summarize",
     "reads files": "list-files\n",
     "make -s": "notes/",
+    "pflow-analyze": "| price | float | 12 |",
+    "pflow-git-commit": "Oak, ash and elm.",
+    "--size=400": "Oak, ash and elm.\nOak, ash and elm.\n",
+    "github-add-comment": "/issues/1#",
 }
 """A part of each block that prints, and what it prints at least."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code, no_memory
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, no_memory
+from pflow.file_paths import checked_path, read_failure
 from pflow.paths import kind_of
 
 STDIN = "stdin"
@@ -22,7 +23,7 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
     if path is None and isinstance(text, str) and "\n" not in text and os.path.isfile(text):
         what = f"cannot read '{text}' as a text: it is the name of a file, which an item of --each may be"
         raise PflowError(what, hint="--as=path makes it the path", exit=BAD_DATA)
-    name = STDIN if path is None else os.fsdecode(path)
+    name = STDIN if path is None else checked_path(path, "read")
     if path is not None:
         content: Any = _read_file(name)
     elif isinstance(text, str) and encoding:
@@ -37,15 +38,11 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
 
 
 def _read_file(path: str) -> bytes:
-    if "\0" in path:
-        raise PflowError(f"cannot read {path!r}: a path holds no NUL", exit=BAD_DATA)
     try:
         with open(path, "rb", buffering=0) as file:
             return file.read() or b""
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        exit = MISSING if isinstance(error, NotADirectoryError) else exit_code(error)
-        raise PflowError(f"cannot read '{path}': {why}", exit=exit) from error
+        raise read_failure(f"cannot read '{path}'", error) from error
     except MemoryError as error:
         raise no_memory(f"cannot read '{path}'", error, os.path.getsize(path)) from error
 

@@ -182,7 +182,7 @@ def test_columns_of_a_saved_file_are_those_of_all_rows_as_they_appear(tmp_path):
         (SaveCsv, {"rows": [{"a": float("nan")}], "path": "out"}, 65, "nan is not JSON"),
         (SaveCsv, {"rows": [{"a": "\ud800"}], "path": "out"}, 65, "lone surrogate"),
         (SaveCsv, {"rows": [], "path": "folder"}, 73, "it is a directory"),
-        (SaveCsv, {"rows": [], "path": "new/"}, 73, "it is a directory"),
+        (SaveCsv, {"rows": [], "path": "new/"}, 73, "it names a directory"),
         (SaveCsv, {"rows": [], "path": ""}, 66, "the path is empty"),
         (SaveCsv, {"rows": [], "path": "n\0"}, 65, "NUL"),
         (SaveCsv, {"rows": [], "path": "file/below"}, 73, "cannot write 'file/below'"),
@@ -202,6 +202,24 @@ def test_what_cannot_be_saved_leaves_no_file(tmp_path, monkeypatch, kind, store,
     assert (code, words in said) == (exit, True), said
     assert sorted(os.listdir()) == ["file", "folder"]
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_an_open_file_is_written_to():
+    reader, writer = os.pipe()
+    run(SaveCsv, {"rows": [{"a": 1}], "path": f"/dev/fd/{writer}"})
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert pipe.read() == "a\n1\n"
+
+
+def test_the_default_file_stays_below_the_root_too(tmp_path, monkeypatch):
+    (tmp_path / "root").mkdir()
+    monkeypatch.chdir(tmp_path / "root")
+    monkeypatch.setenv("PFLOW_ROOT", str(tmp_path / "root"))
+    (tmp_path / "root" / "results.json").symlink_to(tmp_path / "outside.json")
+    assert refused(SaveResults, {"results": 1})[0] == 77
+    assert not (tmp_path / "outside.json").exists()
+    run(SaveResults, {"results": 1}, format="md")
 
 
 @pytest.mark.parametrize(
