@@ -20,7 +20,7 @@ class GitCheckout(Node):
 
     Interface:
     - Reads: shared["branch"]: str [explicit] [word]  # the branch, tag or commit
-    - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository
+    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository
     - Params: create: bool = false [short b]  # make the branch, where there is none of that name
     - Effects: writes files, runs commands
     - Repeats: yes

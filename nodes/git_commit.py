@@ -26,7 +26,7 @@ class GitCommit(Node):
     Interface:
     - Reads: shared["message"]: str [pipe] [word] [short m]  # the message: a line, an empty one, and more
     - Reads: shared["paths"]: list[path] = null [explicit]  # only these files and directories, staged or not
-    - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository; paths begin there
+    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths begin there
     - Writes: shared["commit"]: str [pipe]  # its hash; that of the last commit where nothing had changed
     - Writes: shared["commit_data"]: dict{hash: str, author: str, date: str, subject: str, body: str}  # all of it
     - Params: all: bool = false [short a]  # every change, new files too, also where some are staged

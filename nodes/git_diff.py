@@ -28,7 +28,7 @@ class GitDiff(Node):
     Interface:
     - Reads: shared["revision"]: str = null [explicit] [word]  # compared with the files: HEAD; or a range: main..HEAD
     - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # only these files and directories
-    - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository; paths begin there
+    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths begin there
     - Writes: shared["diff"]: str [pipe]  # the patch; empty where nothing differs
     - Writes: shared["changes"]: list[dict{path: path, from: path, change: str, added: int, deleted: int}]  # by file
     - Params: staged: bool = false  # what is staged, in place of the files

@@ -21,7 +21,7 @@ class GitLog(Node):
     Interface:
     - Reads: shared["revision"]: str = null [explicit] [word]  # where it begins, HEAD if unset, or a range: v1.0..HEAD
     - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # only commits that touch one of these
-    - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository; paths begin there
+    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths begin there
     - Writes: shared["commits"]: list[dict{hash: str, author: str, date: str, subject: str, body: str}] [pipe]
     - Params: max: int = null  # so many at most
     - Params: since: str = null  # only what is newer: 2026-01-31, yesterday, "2 weeks ago"

@@ -21,7 +21,7 @@ class GitPush(Node):
     Interface:
     - Reads: shared["branch"]: str = null [explicit] [word]  # the branch or tag; the current branch if unset
     - Reads: shared["remote"]: str = null [explicit]  # the name of a remote; where the branch belongs if unset
-    - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository
+    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository
     - Params: set_upstream: bool = false [short u]  # remember where it went
     - Params: tags: bool = false  # all tags, too
     - Effects: network, runs commands

@@ -21,7 +21,7 @@ class GitStatus(Node):
     the first, an upstream.
 
     Interface:
-    - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository
+    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository
     - Writes: shared["status"]: str [pipe]  # as text
     - Writes: shared["status_data"]: dict{branch: str, commit: str, upstream: str, ahead: int, behind: int, files: list}
     - Effects: reads files

@@ -25,7 +25,7 @@ class GitTag(Node):
     - Reads: shared["name"]: str [explicit] [word]  # the tag
     - Reads: shared["at"]: str = "HEAD" [explicit]  # what it tags: a commit, or what leads to one
     - Reads: shared["message"]: str = null [explicit] [own] [short m]  # what it says
-    - Reads: shared["repo"]: path = "." [explicit]  # a directory in the repository
+    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository
     - Effects: writes files, runs commands
     - Repeats: yes
 

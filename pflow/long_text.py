@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.jsontext import check_text, encode, quote, scanstring
+from pflow.jsontext import check_text, encode, scanstring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,14 +23,31 @@ def is_long(value: Any) -> bool:
 
 def encode_long(text: str) -> bytes | memoryview:
     """The JSON text of a string, in UTF-8. Raises PflowError (65) for a lone surrogate."""
-    written = bytearray(b'"')
-    try:
-        for at in range(0, len(text), _PART):
-            written += quote(text[at : at + _PART])[1:-1].encode()
-    except UnicodeEncodeError:
-        return encode(text)
-    written += b'"'
+    written = bytearray()
+    for part in json_parts(text):
+        written += part
     return memoryview(written)
+
+
+def json_parts(value: Any) -> Iterator[bytes]:
+    """The JSON text of a value, a long text in it in parts. Raises PflowError (65) for what JSON cannot hold."""
+    if is_long(value):
+        yield b'"'
+        for at in range(0, len(value), _PART):
+            yield encode(value[at : at + _PART])[1:-1]
+        yield b'"'
+    elif isinstance(value, list) and holds_long(value):
+        for number, item in enumerate(value):
+            yield b"," if number else b"["
+            yield from json_parts(item)
+        yield b"]"
+    else:
+        yield encode(value)
+
+
+def holds_long(value: Any) -> bool:
+    """Whether it is a long text, or a list with one in it, or in a list of it."""
+    return is_long(value) or (isinstance(value, list) and any(map(holds_long, value)))
 
 
 def decode_long(data: bytes | memoryview) -> str | None:

@@ -162,8 +162,11 @@ class Client:
 
 def _find_key() -> str:
     """GITHUB_TOKEN, else GH_TOKEN, else what gh was given for this host; empty where there is none."""
-    key = os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or ""
-    return key.strip() or _key_of_gh()
+    key = (os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or "").strip() or _key_of_gh()
+    if not (key.isascii() and key.isprintable()):
+        what = "cannot ask GitHub: its key holds what is no printable ASCII character"
+        raise PflowError(what, hint=_NO_KEY, exit=BAD_CONFIG)
+    return key
 
 
 def _key_of_gh() -> str:

@@ -17,6 +17,8 @@ _BY_STATUS = {
     **dict.fromkeys((408, 423, 425, 429), TRY_AGAIN),
 }
 _BY_CLASS = {4: BAD_DATA, 5: TRY_AGAIN}
+_MEMBERS = ("message", "error_description", "detail", "error", "title")
+"""What a JSON answer calls its message; the first that is there counts, and may hold another."""
 
 
 def check(answer: Answer, secrets: Collection[str] = ()) -> Answer:
@@ -42,13 +44,12 @@ def _words_of(answer: Answer) -> str:
     if "json" in answer.headers.get("content-type", ""):
         try:
             return one_line(_message(decode(answer.body)))
-        except PflowError:
+        except ValueError:
             return ""
     return one_line(text) if answer.headers.get("content-type", "").startswith("text/plain") else ""
 
 
 def _message(said: Any) -> str:
-    for name in ("message", "error_description", "detail", "error", "title"):
-        if isinstance(said, dict) and said.get(name):
-            return _message(said[name])
+    while isinstance(said, dict):
+        said = next((said[name] for name in _MEMBERS if said.get(name)), "")
     return said if isinstance(said, str) else ""

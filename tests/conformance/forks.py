@@ -52,10 +52,13 @@ def fork_runs(monkeypatch, node: TestedNode) -> None:
         ours, theirs = os.pipe()
         pid = os.fork()
         if pid == 0:
+            os.close(ours)
             _be_the_node(node.name, run, place, theirs)
         os.close(theirs)
-        read = sandbox._read_one_byte if run.reader == EARLY else os.close
-        threading.Thread(target=read, args=(ours,), daemon=True).start()
+        if run.reader == EARLY:
+            threading.Thread(target=sandbox._read_one_byte, args=(ours,), daemon=True).start()
+        else:
+            os.close(ours)
         return Forked(pid)
 
     monkeypatch.setattr(Run, "_popen", fork)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pflow.catalog.registry import load_bundled
+from pflow.catalog.registry import bundled_names, load_bundled
 from pflow.conformance.samples import Answer, Samples, document, read_answer
 from pflow.errors import PflowError
 from pflow.node import declared_interface
@@ -112,6 +112,10 @@ def test_a_node_gives_the_same_everywhere(tmp_path, monkeypatch, case, way):
         tried = Tried(case, folder, variables)
         assert way(tried) == tried.expected
     assert {name: content_of(folder / name) for name in case.left} == case.left
+
+
+def test_every_node_has_a_case():
+    assert {case.node for case in CASES.values()} == {*bundled_names()}
 
 
 def content_of(file: Path) -> str | bytes | None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from pflow.catalog.registry import load_bundled
+from pflow.catalog.registry import bundled_names, load_bundled
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
 from pflow.github.repository import resolve
-from pflow.node import STEP_KEY
+from pflow.node import STEP_KEY, declared_interface
 from tests.peers.github import KEY, GitHub, Repository, cut, refusing
 
 REPO = "owner/repo"
@@ -253,6 +253,15 @@ def test_the_key_is_that_of_the_environment(github, monkeypatch, variables, sent
     github.repository.add_issue("A hang")
     run("get-issue", issue_number=1, params={"comments": False})
     assert github.requests[0]["headers"].get("authorization") == sent
+
+
+def test_what_can_be_no_key_is_told_before_it_is_sent(github, monkeypatch):
+    for key in ("one\ntwo", "ключ"):
+        monkeypatch.setenv("GITHUB_TOKEN", key)
+        error = refuse("get-issue", issue_number=1)
+        assert error.exit == BAD_CONFIG
+        assert key not in error.message
+    assert github.requests == []
 
 
 def test_without_one_gh_is_asked_for_its_key_of_that_host(tmp_path, monkeypatch):
@@ -524,3 +533,9 @@ def test_the_store_names_the_issue_to_answer_and_no_other_repository(github, wor
     done = subprocess.run([Path(sys.executable).parent / words[0], *words[1:]], input=store, capture_output=True)
     assert (done.returncode, len(github.repository.bodies(1))) == (code, comments), done.stderr
     assert len(github.repository.issues) == 1
+
+
+def test_a_directory_for_git_is_no_repository_of_github():
+    """Of a flag of git-log's, `work/project`, github-add-comment would else make OWNER/NAME."""
+    reads = {name: declared_interface(load_bundled(name)).reads.get("repo") for name in bundled_names()}
+    assert [name for name, read in reads.items() if read and read.type.is_path and read.is_stored] == []

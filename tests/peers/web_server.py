@@ -48,6 +48,10 @@ class Call(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         return
 
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        """The same in every answer, so that two answers are the same."""
+        return "Sat, 03 Feb 2001 04:05:06 GMT"
+
     def handle_any(self) -> None:
         parts = urlsplit(self.path)
         self.query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
@@ -259,6 +263,9 @@ PATHS: dict[str, Callable[[Call], None]] = {
     "untyped-page": lambda call: call.answer(PAGE, ""),
     "deep-page": page_of("<html><body>" + "<div>" * 20_000 + "deep"),
     "bare-page": page_of("<html><head><title>Nothing</title></head><body></body></html>"),
+    "json-error": lambda call: call.answer('{"error": {"message": "no oak\\nhere"}}', "application/problem+json", 400),
+    "deep-error": lambda call: call.answer('{"error":' * 900 + "1" + "}" * 900, "application/json", 400),
+    "no-json-error": lambda call: call.answer("<p>broken", "application/json", 400),
     "pdf": bytes_of(b"%PDF-1.7 ...", "application/pdf"),
     "json": bytes_of('{"items": [{"name": "oak"}]}', "application/json"),
 }

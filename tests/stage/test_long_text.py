@@ -1,6 +1,6 @@
 """A long text goes through a pipe in parts: what comes out is the same, and it is never held three times."""
 
-import os
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +13,7 @@ from pflow import long_text
 from pflow.errors import PflowError
 from pflow.jsontext import decode, encode
 from pflow.long_text import decode_long, encode_long
+from pflow.run.journal.lines import pieces_of, read_lines
 
 BIN = Path(sys.executable).parent
 SIZE = 80_000_000
@@ -54,7 +55,8 @@ def test_a_lone_surrogate_is_refused_as_in_a_short_text():
     assert caught.value.exit == 65
 
 
-def test_a_pipe_of_files_takes_no_more_than_two_and_a_half_times_the_text(tmp_path):
+def test_a_pipe_and_a_flow_of_files_take_no_more_than_two_and_a_half_times_the_text(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     (tmp_path / "big").write_bytes(b'a line of text, "quoted"\n' * (SIZE // 25))
     read = [BIN / "pflow-read-file", "big", "-n"]
     write = [BIN / "pflow-write-file", "out", "-q"]
@@ -63,13 +65,32 @@ def test_a_pipe_of_files_takes_no_more_than_two_and_a_half_times_the_text(tmp_pa
     with open(tmp_path / "pipe", "rb") as document:
         peaks.append(peak(write, tmp_path, stdin=document))
     assert (tmp_path / "out").read_bytes() == (tmp_path / "big").read_bytes()
+    peaks.append(peak([BIN / "pflow", "run", "-nq", "read-file big => write-file out"], tmp_path))
     assert max(peaks) < 2.5 * SIZE
 
 
+def test_a_record_of_a_journal_is_the_same_in_parts():
+    text = 'é"\n' * 40
+    record = {"end": "a", "changes": [[["b"], text], [["c"]], [["d"], {"e": [text]}]], "texts": {"f": b"g"}}
+    for kept in (record, {name: record[name] for name in ("end", "changes")}):
+        whole = json.dumps(kept, default=bytes.decode)
+        ((read,), _) = read_lines(b"".join(pieces_of(kept)))
+        assert read == json.loads(whole)
+    with pytest.raises(PflowError):
+        next(pieces_of({"end": "a", "changes": [[["b"], text + "\ud800"]]}))  # before anything is written
+
+
+MEASURED = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, used = os.wait4(pid, 0)
+print(used.ru_maxrss, file=sys.stderr)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
 def peak(command, folder, **streams):
-    """The most memory that a program took, in bytes."""
-    child = subprocess.Popen(command, cwd=folder, **streams)
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    assert child.returncode == 0
-    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    """The most memory that a program took, in bytes; a small one starts it, as a child begins with its parent's."""
+    measured = [sys.executable, "-c", MEASURED, *command]
+    done = subprocess.run(measured, cwd=folder, stderr=subprocess.PIPE, check=True, **streams)
+    return int(done.stderr) * (1 if sys.platform == "darwin" else 1024)

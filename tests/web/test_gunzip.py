@@ -4,7 +4,7 @@ import gzip
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pflow.web.gunzip import gunzip
@@ -18,6 +18,7 @@ def unpacked(packed: bytes, size: int) -> bytes:
     return b"".join(gunzip((packed[at : at + size] for at in range(0, len(packed), size)), ValueError))
 
 
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(CONTENTS), max_size=4), st.sampled_from([997, 16_384, 10_000_000]))
 def test_members_come_one_after_the_other_however_they_are_cut_into_parts(members, size):
     assert unpacked(b"".join(map(gzip.compress, members)), size) == b"".join(members)

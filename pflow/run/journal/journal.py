@@ -76,14 +76,16 @@ class Journal:
         """Add a record. What is written, no kill -9 takes back. Raises PflowError (73), from then on each time."""
         if self.secrets and "changes" in record:
             record = {**record, "changes": [self._sealed(change) for change in record["changes"]]}
-        pieces = pieces_of(record) if "texts" in record else [line_of(record)]
+        pieces = pieces_of(record)
         name = f"journal.{next(iter(record))}"
         held = HeldSignals()
         try:
             failpoint(name)
+            before = self._size
             for piece in pieces:
                 write_all(self._fd, piece)
                 self._size += len(piece)
+            self._limit = max(self._limit, 3 * (self._size - before))  # one record alone replaces nothing
             failpoint(f"{name}.written")
             if "begin" in record:
                 self._has_begun = True

@@ -7,6 +7,7 @@ from binascii import crc32
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import decode, encode, quote
+from pflow.long_text import holds_long, json_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,10 +28,13 @@ def line_of(record: Record) -> bytes:
 
 
 def pieces_of(record: Record) -> Iterator[bytes]:
-    """The line of a record with `texts`, bytes by key, in pieces: they may be large.
+    """The line of a record, in pieces where a long text is in its `changes`, or where it has `texts`, bytes by key.
 
-    There a character stands for each byte; `raw` gives the bytes back.
+    In these a character stands for each byte; `raw` gives the bytes back.
     """
+    if "texts" not in record and not holds_long(record.get("changes")):
+        yield line_of(record)
+        return
     checksum = 0
     for piece in _data_of(record):
         checksum = crc32(piece, checksum)
@@ -40,7 +44,14 @@ def pieces_of(record: Record) -> Iterator[bytes]:
 
 
 def _data_of(record: Record) -> Iterator[bytes]:
-    yield encode({name: value for name, value in record.items() if name != "texts"})[:-1] + b',"texts":{'
+    yield encode({name: value for name, value in record.items() if name not in ("texts", "changes")})[:-1]
+    if "changes" in record:
+        yield b',"changes":'
+        yield from json_parts(record["changes"])
+    if "texts" not in record:
+        yield b"}"
+        return
+    yield b',"texts":{'
     for number, (key, text) in enumerate(record["texts"].items()):
         yield b"," * (number > 0) + quote(key).encode() + b':"'
         for at in range(0, len(text), _PIECE):
