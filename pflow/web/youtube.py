@@ -23,16 +23,24 @@ _FORMS = "https://www.youtube.com/watch?v=ID, https://youtu.be/ID or ID"
 
 _BLOCKED = "wait some hours, ask more slowly with --delay=SECONDS, or from another address with --proxy=URL"
 _NEWER = "a newer youtube-transcript-api may know it: pip install -U youtube-transcript-api"
-_NAMES: dict[str, tuple[int, str, str]] = {
+_OTHER_FORM = (UNAVAILABLE, "YouTube's answer has another form", _NEWER)
+_FAILURES: dict[str, tuple[int, str, str]] = {
     "TranscriptsDisabled": (MISSING, "the video has no transcript", ""),
     "VideoUnavailable": (MISSING, "there is no such video", ""),
     "AgeRestricted": (DENIED, "only adults who are logged in may see the video", ""),
     "RequestBlocked": (UNAVAILABLE, "YouTube blocks requests from this address", _BLOCKED),
-    "IpBlocked": (UNAVAILABLE, "YouTube blocks requests from this address", _BLOCKED),
     "PoTokenRequired": (UNAVAILABLE, "YouTube wants a token that only its players have", _NEWER),
     "FailedToCreateConsentCookie": (UNAVAILABLE, "YouTube asks for a consent that cannot be given", _NEWER),
+    "Timeout": (TRY_AGAIN, "YouTube says nothing", ""),
+    "ProxyError": (UNAVAILABLE, "the proxy does not let it through", ""),
+    "InvalidSchema": (BAD_CONFIG, "the proxy's URL is none that can be used", "http://HOST:PORT"),
+    "InvalidURL": (BAD_CONFIG, "the proxy's URL is none that can be used", "http://HOST:PORT"),
+    "SSLError": (UNAVAILABLE, "it is not YouTube who answers, by its certificate", ""),
+    "ChunkedEncodingError": (TRY_AGAIN, "the answer was cut", ""),
+    "JSONDecodeError": _OTHER_FORM,
+    "RequestException": (UNAVAILABLE, "YouTube cannot be reached", ""),
 }
-"""What the library raises, and what it means."""
+"""What the library and its client raise, by the name of a class of it, and what that means."""
 
 
 def video_of(url: str) -> str:
@@ -80,6 +88,7 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
         from youtube_transcript_api import CouldNotRetrieveTranscript, YouTubeTranscriptApi
     except ImportError as error:
         raise no_extra(act, "youtube-transcript-api", "youtube") from error
+    raised = (CouldNotRetrieveTranscript, requests.RequestException, ParseError, LookupError)
     try:
         with _session(proxy) as session:
             found = YouTubeTranscriptApi(http_client=session).list(video)
@@ -90,25 +99,8 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
                 what = f"{act}: there is none in '{', '.join(languages)}'"
                 raise PflowError(what, hint=f"--language takes {there}", exit=MISSING)
             return found.find_transcript(wanted).fetch().to_raw_data()
-    except CouldNotRetrieveTranscript as error:
+    except (*raised, AttributeError, TypeError, ValueError) as error:
         raise _explain(act, error) from error
-    except requests.Timeout as error:
-        raise PflowError(f"{act}: YouTube says nothing for {MAX_SILENCE:g} s", exit=TRY_AGAIN) from error
-    except requests.exceptions.ProxyError as error:
-        raise PflowError(f"{act}: the proxy does not let it through", exit=UNAVAILABLE) from error
-    except (requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL) as error:
-        what = f"{act}: the proxy's URL is none that can be used"
-        raise PflowError(what, hint="http://HOST:PORT", exit=BAD_CONFIG) from error
-    except requests.exceptions.JSONDecodeError as error:
-        raise PflowError(f"{act}: YouTube's answer is not JSON", hint=_NEWER, exit=UNAVAILABLE) from error
-    except requests.exceptions.SSLError as error:
-        raise PflowError(f"{act}: it is not YouTube who answers, by its certificate", exit=UNAVAILABLE) from error
-    except requests.RequestException as error:
-        was_cut = isinstance(error, requests.exceptions.ChunkedEncodingError)
-        what, exit = ("the answer was cut", TRY_AGAIN) if was_cut else ("YouTube cannot be reached", UNAVAILABLE)
-        raise PflowError(f"{act}: {what}", exit=exit) from error
-    except (ParseError, LookupError, AttributeError, TypeError, ValueError) as error:
-        raise PflowError(f"{act}: YouTube's answer has another form", hint=_NEWER, exit=UNAVAILABLE) from error
 
 
 def _variants(language: str, codes: list[str]) -> list[str]:
@@ -126,7 +118,7 @@ def _session(proxy: str | None) -> Any:
 
 
 def _explain(act: str, error: Any) -> PflowError:
-    """What the library raises, in words: its own fill a page."""
+    """A failure in words: the library's own fill a page."""
     name = type(error).__name__
     if name == "VideoUnplayable":
         why = " ".join(str(error.reason or "it says not why").split()).rstrip(".")
@@ -135,7 +127,8 @@ def _explain(act: str, error: Any) -> PflowError:
         status = getattr(getattr(error.__context__, "response", None), "status_code", 0)
         exit = TRY_AGAIN if status >= 500 else UNAVAILABLE
         return PflowError(f"{act}: YouTube answers {status or error.reason}", exit=exit)
-    exit, why, hint = _NAMES.get(name, (UNAVAILABLE, "YouTube's answer has another form", _NEWER))
+    known = (_FAILURES[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _FAILURES)
+    exit, why, hint = next(known, _OTHER_FORM)
     return PflowError(f"{act}: {why}", hint=hint, exit=exit)
 
 

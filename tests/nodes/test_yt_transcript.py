@@ -158,7 +158,7 @@ def test_a_proxy_comes_before_the_environment_s_and_its_password_out_of_it(tube,
 
 def test_a_silent_youtube_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(module, "MAX_SILENCE", 0.1)
-    assert (failure("stall").exit, failure("stall").message.endswith("YouTube says nothing for 0.1 s")) == (75, True)
+    assert (failure("stall").exit, failure("stall").message.endswith("YouTube says nothing")) == (75, True)
 
 
 def test_without_the_library_it_says_how_to_get_it(monkeypatch):
