@@ -106,10 +106,11 @@ odd_text='it'\''s "q" [b] a:b $HOME `touch ran` $(touch ran) \n \ %B100%% {x} * 
 @test "pflow is followed by commands, nodes, tools and saved flows" {
     echo '{"pflow":1,"description":"Fix it","inputs":{"issue":{"type":"int"}}}' >data/pflow/flows/fix-issue.pflow.json
     in_zsh
+    "${tmux[@]}" resize-window -y 120 # all of them at once
     tab 'pflow '
     shows 'Saved flows'
     run eval 'screen | grep -E "^(Commands|Nodes|Tools|Saved flows|odd|get|fix-issue)"'
-    [[ $output == Commands*Nodes*odd*Tools*get*'Saved flows'*'fix-issue  -- Fix it' ]]
+    [[ $output == Commands*Nodes*odd*Tools*get*'Saved flows'*'fix-issue '*' -- Fix it' ]]
     tab 'pflow nodes od' x
     becomes '> pflow nodes odd x'
     tab 'pflow odd --ki' s

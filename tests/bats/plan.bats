@@ -175,7 +175,8 @@ END
 
 @test "without a model it is 78, and stdout is empty" {
     PFLOW_PLAN_MODEL='' PFLOW_MODEL='' run --separate-stderr env LLM_USER_PATH="$HOME/none" pflow "$SUMMARY" --yes -r
-    expect 78 '' 'write-file'
+    expect 78 '' 'nearest nodes: '
+    expect 78 '' 'summarise-text'
 }
 
 @test "a saved flow that does the job is the plan, its inputs filled by the model" {
