@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, MISSING, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, MISSING, PflowError, lone_surrogate
 from pflow.git.faults import fault
 from pflow.root import ROOT
 
@@ -97,7 +97,7 @@ class Git:
         try:
             given = word if isinstance(word, bytes) else os.fsencode(word)
         except UnicodeEncodeError:
-            raise PflowError(f"{self.act}: a lone surrogate is no character", exit=BAD_DATA) from None
+            raise lone_surrogate(self.act) from None
         if b"\0" in given:
             raise PflowError(f"{self.act}: {os.fsdecode(given)!r} holds a NUL", exit=BAD_DATA)
         return given
@@ -112,7 +112,7 @@ def message_of(git: Git, text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise PflowError(f"{git.act}: a lone surrogate is no character", exit=BAD_DATA) from None
+        raise lone_surrogate(git.act) from None
 
 
 def _environment(repo: str) -> dict[str, str]:
