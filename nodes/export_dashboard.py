@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.file_paths import checked_target
+from pflow.file_paths import checked_target, write_whole
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ class ExportDashboard(Node):
 
     def exec(self, prepared: tuple[Any, Any, Any]) -> None:
         from pflow.tables.dashboard import dashboard
-        from pflow.tables.sink import save
 
         path, report, result = prepared
-        save(path, dashboard(self.params["title"], report, result))
+        write_whole(path, dashboard(self.params["title"], report, result))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, USAGE, PflowError, no_memory
-from pflow.file_paths import checked_path, read_failure
+from pflow.errors import BAD_DATA, PflowError
+from pflow.file_paths import check_encoding, checked_path, read_whole
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -38,34 +36,16 @@ class ReadFile(Node):
 
     def prep(self, shared: Mapping[str, Any]) -> str:
         path = checked_path(shared["path"], "read")
-        _check_encoding(self.params["encoding"])
+        if self.params["encoding"] != _BYTES:
+            check_encoding(self.params["encoding"], " or bytes; without it, UTF-8 is text and anything else bytes")
         return path
 
     def exec(self, path: str) -> str | bytes:
-        try:
-            with open(path, "rb", buffering=0) as file:
-                data = file.read()
-            return _decode(data or b"", path, self.params["encoding"])
-        except OSError as error:
-            raise read_failure(f"cannot read '{path}'", error) from error
-        except MemoryError as error:
-            raise no_memory(f"cannot read '{path}'", error, os.path.getsize(path)) from error
+        content: str | bytes = read_whole(path, lambda data: _decode(data, path, self.params["encoding"]))
+        return content
 
     def post(self, shared: MutableMapping[str, Any], path: str, content: str | bytes) -> None:
         shared["content"] = content
-
-
-def _check_encoding(encoding: str | None) -> None:
-    if not encoding or encoding == _BYTES:
-        return
-    try:
-        b" ".decode(encoding, "ignore")
-    except (LookupError, ValueError):
-        raise PflowError(
-            f"cannot read as '{encoding}': no such encoding",
-            hint="utf-8, latin-1, utf-16, cp1252, … or bytes; without it, UTF-8 is text and anything else bytes",
-            exit=USAGE,
-        ) from None
 
 
 def _decode(data: bytes, path: str, encoding: str | None) -> str | bytes:

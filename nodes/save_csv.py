@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.file_paths import checked_target
+from pflow.file_paths import checked_target, write_whole
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ class SaveCsv(Node):
     def exec(self, prepared: tuple[Any, Any]) -> None:
         from pflow.tables.csv_text import one_character, write_csv
         from pflow.tables.rows import check_rows
-        from pflow.tables.sink import save
 
         path, rows = prepared[0], check_rows(prepared[1])
         delimiter = one_character("delimiter", self.params["delimiter"])
-        save(path, write_csv(rows, delimiter, header=self.params["header"]))
+        write_whole(path, write_csv(rows, delimiter, header=self.params["header"]))

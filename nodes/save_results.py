@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.file_paths import checked_target
+from pflow.file_paths import checked_target, write_whole
 from pflow.node import Node
+from pflow.root import hold_below_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,8 +43,8 @@ class SaveResults(Node):
 
     def exec(self, prepared: tuple[Any, Any, Any, Any]) -> None:
         from pflow.tables.forms import format_of, written
-        from pflow.tables.sink import save
 
         path, results, result, stats = prepared
         form, path = format_of(path, self.params["format"])
-        save(path, written(form, results, result, stats))
+        hold_below_root(path)  # its suffix is known only now
+        write_whole(path, written(form, results, result, stats))

@@ -7,7 +7,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, no_memory
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, lone_surrogate, no_memory
 from pflow.jsontext import encode, text_of
 from pflow.node import Node
 
@@ -132,7 +132,7 @@ def _as_bytes(what: str, value: str | bytes) -> bytes:
     try:
         return value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise PflowError(f"cannot pass {what}: a lone surrogate is no character", exit=BAD_DATA) from None
+        raise lone_surrogate(f"cannot pass {what}") from None
 
 
 def _too_long(command: str) -> PflowError:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.atomic import append, replace
-from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.file_paths import checked_target, is_stream, write_failure, write_stream
+from pflow.errors import USAGE, PflowError
+from pflow.file_paths import checked_target, write_whole
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -53,22 +52,10 @@ class WriteFile(Node):
 
     def exec(self, prepared: tuple[str, Any]) -> None:
         path, content = prepared
-        try:
-            data = _data(content)
-            self._write(path, _ended(data) if self.params["append"] and not self.params["exact"] else data)
-        except UnicodeEncodeError:
-            raise PflowError(f"cannot write '{path}': a lone surrogate is no character", exit=BAD_DATA) from None
-        except OSError as error:
-            hint = "--overwrite replaces it, --append adds to it"
-            raise write_failure(f"cannot write '{path}'", error, instead=hint) from error
-
-    def _write(self, path: str, data: str | bytes) -> None:
-        if is_stream(path):
-            write_stream(path, _bytes(data))
-        elif self.params["append"]:
-            append(path, _bytes(data))
-        else:
-            replace(path, data, overwrite=self.params["overwrite"])
+        data, adds = _data(content), self.params["append"]
+        hint = "--overwrite replaces it, --append adds to it"
+        data = _ended(data) if adds and not self.params["exact"] else data
+        write_whole(path, data, adds=adds, overwrite=self.params["overwrite"], instead=hint)
 
 
 def _data(content: Any) -> str | bytes:
@@ -82,7 +69,3 @@ def _data(content: Any) -> str | bytes:
 def _ended(data: str | bytes) -> str | bytes:
     """A text with a newline at its end, unless it is empty; bytes as they are."""
     return data + "\n" if isinstance(data, str) and data and not data.endswith("\n") else data
-
-
-def _bytes(data: str | bytes) -> bytes:
-    return data if isinstance(data, bytes) else data.encode()

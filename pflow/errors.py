@@ -161,6 +161,11 @@ def no_memory(act: str, error: BaseException, size: int = 0) -> PflowError:
     return PflowError(f"{act}: not enough memory{wanted}", exit=NO_MEMORY)
 
 
+def lone_surrogate(act: str) -> PflowError:
+    """The failure of an act for which a text has to be UTF-8."""
+    return PflowError(f"{act}: a lone surrogate is no character", exit=BAD_DATA)
+
+
 def node_error(name: str, error: BaseException) -> PflowError:
     """What a node raised, in words and with its exit code."""
     if isinstance(error, PflowError):

@@ -1,4 +1,4 @@
-"""Paths that nodes are given: what no file can be called, what is a stream, and why one cannot be read or written."""
+"""Files that nodes are given: what none can be called, what is a stream, reading and writing, and why that fails."""
 
 from __future__ import annotations
 
@@ -6,9 +6,24 @@ import errno
 import os
 import stat
 
-from pflow.atomic import write_all
-from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, exit_code
+from pflow import TYPE_CHECKING
+from pflow.atomic import append, replace, write_all
+from pflow.errors import (
+    BAD_DATA,
+    CANNOT_WRITE,
+    DENIED,
+    MISSING,
+    USAGE,
+    PflowError,
+    exit_code,
+    lone_surrogate,
+    no_memory,
+)
 from pflow.root import hold_below_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -56,6 +71,52 @@ def check_kind(path: str, act: str, *, follow: bool) -> None:
         raise PflowError(f"cannot {act} '{path}': it is a directory", hint=hint, exit=MISSING)
     if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
         raise PflowError(f"cannot {act} '{path}': it is a device", exit=DENIED)
+
+
+def read_whole(path: str, decode: Callable[[bytes], Any]) -> Any:
+    """What `decode` makes of all that a file holds. Raises PflowError."""
+    act = f"cannot read '{path}'"
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return decode(file.read() or b"")
+    except OSError as error:
+        raise read_failure(act, error) from error
+    except MemoryError as error:
+        raise no_memory(act, error, os.path.getsize(path)) from error
+
+
+def check_encoding(encoding: str | None, more: str = "") -> None:
+    """Refuse what is no encoding, or one that makes no text. Raises PflowError (2); `more` ends its hint."""
+    try:
+        b" ".decode(encoding or "utf-8", "ignore")
+    except (LookupError, ValueError):
+        hint = f"utf-8, latin-1, utf-16, cp1252, …{more}"
+        raise PflowError(f"cannot read as '{encoding}': no such encoding", hint=hint, exit=USAGE) from None
+
+
+def write_whole(
+    path: str, data: str | bytes, *, adds: bool = False, overwrite: bool = True, instead: str = ""
+) -> None:  # fmt: skip
+    """Make `data` all that a file holds, or add it to the end; what is a stream gets it.
+
+    Raises PflowError: 73, 77 where that is not allowed, 65 for no text.
+    """
+    act = f"cannot write '{path}'"
+    try:
+        if is_stream(path):
+            write_stream(path, _encoded(data))
+        elif adds:
+            append(path, _encoded(data))
+        else:
+            replace(path, data, overwrite=overwrite)
+    except UnicodeEncodeError:
+        raise lone_surrogate(act) from None
+    except OSError as error:
+        raise write_failure(act, error, instead=instead) from error
+
+
+def _encoded(data: str | bytes) -> bytes:
+    return data if isinstance(data, bytes) else data.encode()
 
 
 def read_failure(act: str, error: OSError) -> PflowError:

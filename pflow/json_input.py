@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
-from pflow.jsontext import WHITESPACE, ScanError, scan_without_duplicates
+from pflow.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,11 +45,32 @@ def _value(text: str, start: int, end: int) -> Any:
             raise ScanError("something follows the value", end - len(text[after:end].lstrip(_BLANK)))
         return value
     except ValueError as error:
-        said = str(getattr(error, "msg", "")).lower() or str(error)  # json's own error has one
-        pos = getattr(error, "pos", at)
-    line, column = text.count("\n", 0, pos) + 1, pos - text.rfind("\n", 0, pos)
-    why = said.removesuffix(" at") if text.strip(_BLANK) else "it is empty"
-    raise PflowError(f"cannot read the JSON at line {line}, column {column}: {why}", exit=BAD_DATA)
+        place = place_of(text, error if text.strip(_BLANK) else ScanError("it is empty", at), at)
+    raise PflowError(f"cannot read the JSON at {place}", exit=BAD_DATA)
+
+
+def place_of(text: str, error: ValueError, start: int = 0, first_line: int = 1) -> str:
+    """Where a text goes wrong, from `start` on, and why: `line 2, column 5: no JSON value`."""
+    at: int | None = getattr(error, "pos", None)
+    if at is None:
+        at = _refused(text, start)
+    line, column = first_line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
+    said = str(getattr(error, "msg", "")).removesuffix(" at")  # json's own error has one
+    return f"line {line}, column {column}: {f'{said[:1].lower()}{said[1:]}' if said else error}"
+
+
+def _refused(text: str, start: int) -> int:
+    """Where a number or a word is that the scanner refuses: it says no place of one."""
+    import re
+
+    for token in re.compile(r'"(?:[^"\\]|\\.)*+"|[^\s\[\]{},:"]+', re.DOTALL).finditer(text, start):
+        try:
+            decode(token[0].encode())
+        except ScanError:
+            continue
+        except ValueError:
+            return token.start()
+    return start
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:

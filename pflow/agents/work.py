@@ -10,7 +10,7 @@ from dataclasses import replace
 from pflow import budget
 from pflow.agents.changes import Snapshot, state_of
 from pflow.agents.task import Agent, Answer, Task, Work
-from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, PflowError, shorten
+from pflow.errors import BAD_CONFIG, FAILED, MISSING, PflowError, lone_surrogate, shorten
 from pflow.masks import Secrets
 from pflow.process.children import environment, run
 from pflow.process.signals import Deadline, TimedOut
@@ -110,7 +110,7 @@ def _encoded(prompt: str) -> bytes:
     try:
         return prompt.encode()
     except UnicodeEncodeError:
-        raise PflowError("cannot hand on the prompt: a lone surrogate is no character", exit=BAD_DATA) from None
+        raise lone_surrogate("cannot hand on the prompt") from None
 
 
 def _check_expected(task: Task, name: str, state: object, secrets: Secrets) -> None:

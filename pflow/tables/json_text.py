@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.jsontext import WHITESPACE, ScanError, decode
-
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[^\s\[\]{},:"]+', re.DOTALL)
+from pflow.json_input import place_of
+from pflow.jsontext import WHITESPACE, decode
 
 
 def read_json(text: str, name: str) -> Any:
@@ -28,26 +26,5 @@ def _decode(text: str, name: str, first_line: int) -> Any:
     try:
         return decode(text.encode())
     except ValueError as error:
-        at, why = _fault(text, error)
-        line, column = first_line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
-        raise PflowError(f"cannot read '{name}': line {line}, column {column}: {why}", exit=BAD_DATA) from None
-
-
-def _fault(text: str, error: ValueError) -> tuple[int, str]:
-    """Where a text is wrong, in characters, and why: the scanner says no place of a number that it refuses."""
-    at: int | None = getattr(error, "pos", None)
-    if at is None:
-        return _refused(text), str(error)
-    why = str(getattr(error, "msg", error))
-    return at, why[:1].lower() + why[1:]
-
-
-def _refused(text: str) -> int:
-    for token in _TOKEN.finditer(text):
-        try:
-            decode(token[0].encode())
-        except ScanError:
-            continue
-        except ValueError:
-            return token.start()
-    return 0
+        where = place_of(text, error, first_line=first_line)
+        raise PflowError(f"cannot read '{name}': {where}", exit=BAD_DATA) from None

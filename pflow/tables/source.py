@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, no_memory
-from pflow.file_paths import checked_path, read_failure
+from pflow.errors import BAD_DATA, MISSING, PflowError
+from pflow.file_paths import check_encoding, checked_path, read_whole
 from pflow.paths import kind_of
 
 STDIN = "stdin"
@@ -24,13 +24,10 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
         what = f"cannot read '{text}' as a text: it is the name of a file, which an item of --each may be"
         raise PflowError(what, hint="--as=path makes it the path", exit=BAD_DATA)
     name = STDIN if path is None else checked_path(path, "read")
+    content = text.encode() if isinstance(text, str) and encoding else text  # what came was UTF-8 by chance
     if path is not None:
-        content: Any = _read_file(name)
-    elif isinstance(text, str) and encoding:
-        content = text.encode()  # what came was UTF-8 by chance
-    else:
-        content = text
-    if isinstance(content, bytes):
+        content = read_whole(name, lambda data: _decode(data, name, encoding))
+    elif isinstance(content, bytes):
         content = _decode(content, name, encoding)
     if not isinstance(content, str):
         is_names = isinstance(content, list) and bool(content) and all(isinstance(each, str) for each in content)
@@ -39,17 +36,8 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
     return name, content.removeprefix("\ufeff")
 
 
-def _read_file(path: str) -> bytes:
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read() or b""
-    except OSError as error:
-        raise read_failure(f"cannot read '{path}'", error) from error
-    except MemoryError as error:
-        raise no_memory(f"cannot read '{path}'", error, os.path.getsize(path)) from error
-
-
 def _decode(data: bytes, name: str, encoding: str | None) -> str:
+    check_encoding(encoding)
     try:
         return data.decode(encoding or "utf-8")
     except UnicodeError as error:
@@ -58,6 +46,3 @@ def _decode(data: bytes, name: str, encoding: str | None) -> str:
         place = f"line {line}, byte {column}: it is not {encoding or 'UTF-8'}"
         likely = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252 (Windows), latin-1 or another"
         raise PflowError(f"cannot read '{name}': {place}", hint=f"--encoding={likely}", exit=BAD_DATA) from None
-    except (LookupError, ValueError):
-        hint = "utf-8, latin-1, utf-16, cp1252, …"
-        raise PflowError(f"cannot read as '{encoding}': no such encoding", hint=hint, exit=USAGE) from None

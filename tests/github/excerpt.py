@@ -83,7 +83,15 @@ def _bring_one(reference: str, whole: dict[str, Any], components: dict[str, Any]
         _bring(there[name], whole, components)
 
 
+def written(value: Any, depth: int) -> str:
+    """JSON with a line for each member, so deep: for each operation and each schema."""
+    if not depth or not isinstance(value, dict):
+        return json.dumps(value, separators=(",", ":"), sort_keys=True)
+    members = [f"{json.dumps(name)}:{written(value[name], depth - 1)}" for name in sorted(value)]
+    return "{\n" + ",\n".join(members) + "\n}"
+
+
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as file:
         made = excerpt(json.load(file))
-    print(json.dumps(made, indent=0, separators=(",", ":"), sort_keys=True))
+    print(written(made, depth=3))

@@ -97,7 +97,7 @@ def test_a_value_becomes(node, value, params, result):
         (ParseJson, "1\n2", {}, 65, "line 2, column 1: something follows the value"),
         (ParseJson, FENCED.replace("2.5", "2.5,"), {}, 65, "line 4, column 15: "),
         (ParseJson, '{"a": 1, "a": 2}', {}, 65, "the key 'a' stands twice"),
-        (ParseJson, "[NaN]", {}, 65, "NaN is not JSON"),
+        (ParseJson, "[NaN]", {}, 65, "line 1, column 2: NaN is not JSON"),
         (ParseJson, "[" * 100_000, {}, 65, "nested too deeply"),
         (ParseJson, "1\n[2,\n3]", {"lines": True}, 65, "line 2, column 4: it ends in the middle of a value"),
         (ParseJson, "```\n[3", {}, 65, "line 2, column 3: expecting"),
