@@ -194,7 +194,10 @@ REFUSED = [
     (GitLog, {"params": {"max": -1}}, 2, "cannot list -1 commits"),
     (GitDiff, {"revision": "--output=x"}, 66, "bad revision '--output=x'"),
     (GitDiff, {"revision": "main..nope"}, 66, "bad revision 'main..nope'"),
-    (GitDiff, {"paths": ["../.."]}, 1, "outside repository"),
+    (GitDiff, {"paths": ["../.."]}, 65, "outside repository"),
+    (GitDiff, {"paths": ["/etc/passwd", "/etc/group"]}, 65, "outside repository"),
+    (GitDiff, {"repo": "/"}, 66, "cannot show the differences in '/': not a git repository"),
+    (GitDiff, {"repo": "/", "paths": ["etc/passwd", "etc/group"]}, 66, "not a git repository"),
 ]
 
 
@@ -260,6 +263,9 @@ def test_a_root_bounds_the_search_for_a_repository(repo, monkeypatch):
     assert refuse(GitLog, below).exit == 66
     monkeypatch.setenv("PFLOW_ROOT", str(repo))
     assert run(GitLog, below)["commits"]
+    bare = add_remote(repo)  # what only looks like a repository may have been written by anybody
+    monkeypatch.setenv("PFLOW_ROOT", str(bare.parent))
+    assert refuse(GitLog, bare).exit == 77
 
 
 def test_a_bare_repository_has_a_log_and_no_status(repo, tmp_path):
