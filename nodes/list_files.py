@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
 from pflow.node import Node
-from pflow.root import leads_out
+from pflow.root import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -99,8 +99,8 @@ class _Search:
 
     def _steps(self, folder: str, segment: str, matched: int) -> Iterator[tuple[str, int]]:
         """Where one more segment leads from here: a path below, and how many segments have then matched."""
-        if leads_out(self.base + folder or "."):
-            self._leave_out(folder, "it is not below the root")
+        if fault := fault_of(self.base + folder or "."):
+            self._leave_out(folder, fault)
         elif segment == _ANY_DEPTH:
             yield folder, matched + 1
             for entry in self._entries(folder):

@@ -29,7 +29,7 @@ class YtTranscript(Node):
     - Writes: shared["transcript"]: str [pipe]  # what is said
     - Writes: shared["segments"]: list[dict{text: str, start: float, duration: float}]  # each caption, in seconds
     - Params: language: str = "en"  # the language's code; several with commas: the first that there is
-    - Params: proxy: str = null  # the URL of a proxy, http://HOST:PORT, or env:NAME of a variable that holds it
+    - Params: proxy: str = null [verbatim]  # the URL of a proxy, http://HOST:PORT, or env:NAME: a variable holds it
     - Params: delay: float = 0  # the least seconds between two calls
     - Effects: network
     - Repeats: yes

@@ -19,8 +19,8 @@ UNLESS = "unless "
 IS = " is "
 """Between that and the values of it that are meant."""
 
-COMMANDS = ("command", "allowed_tools", "expect")
-"""What says which commands a node would run."""
+COMMANDS = ("command", "allowed_tools", "expect", "load_settings")
+"""What says which commands a node would run, or whose."""
 
 LIMITS = ("model", "max_budget")
 """What says whom it would ask, and for how much."""

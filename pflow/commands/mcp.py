@@ -31,10 +31,13 @@ def command(read_only: bool, root: str | None, act: str, node: tuple[str, ...]) 
     is not offered, and why.
 
     Relative paths begin in --root, by default the working directory, and no path that a node or a flow reads or writes
-    leads out of it, by a link neither (77). What a command does is not held: to leave commands out, name what is
-    offered, or say --read-only. An answer over 1 MiB is cut, and says so.
+    leads out of it, by a link neither, nor into a .git or to pflow's own nodes and flows, which say what is run (77).
+    What a command does is not held, nor which servers are asked: to leave these out, name what is offered, or say
+    --read-only. An answer over 1 MiB is cut, and says so.
 
-    A client gives values, which are never templates, flags or files, and runs what was saved, never a flow's text. A
+    A client gives values, which are never templates, flags or files, and runs what was saved, never a flow's text. It
+    cannot change which commands a saved flow allows, and what it gives for a header or a proxy names no variable of
+    the environment (77); a saved flow's own may. Nodes have their keys from the environment here as anywhere. A
     call is a process of its own. It ends, with all that it started, when it is cancelled or the client hangs up; only
     what made a session of its own, as setsid does, goes on.
 

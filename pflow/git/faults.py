@@ -44,6 +44,7 @@ _FAULTS = (
     ("returned error: 5", TRY_AGAIN, ""),
     ("returned error: 429", TRY_AGAIN, ""),
     ("does not appear to be a git repository", MISSING, "git remote -v shows where it should be"),
+    ("cannot use bare repository '", DENIED, ""),
     ("repository '", MISSING, "git remote -v shows where it should be"),
     ("Permission denied", DENIED, ""),
     ("unable to access '", UNAVAILABLE, ""),

@@ -20,6 +20,9 @@ MOST = 1_000_000_000
 _READING = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
 """A git that only reads: it takes no lock, and starts no program that the repository's settings name."""
 
+_HELD = ("-c", "safe.bareRepository=explicit")
+"""A repository is what is in a .git, where nothing below a root is written: its settings name programs."""
+
 _OF_ANOTHER = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
@@ -36,6 +39,7 @@ class Git:
 
     def __init__(self, repo: Word, act: str, *, reads: bool = False) -> None:
         self.repo, self.reads = os.fsdecode(repo), reads
+        self.settings = (*(_READING if reads else ()), *(_HELD if os.environ.get(ROOT) else ()))
         self.act = f"cannot {act} in '{self.repo}'"
         self.env = _environment(self.repo) | ({"GIT_NO_LAZY_FETCH": "1"} if reads else {})
         if not self.repo:
@@ -81,7 +85,7 @@ class Git:
                 except OSError:
                     pass  # nobody can be told any more
 
-        start = ("git", "-C", self.repo, "--no-pager", "--literal-pathspecs", *(_READING if self.reads else ()))
+        start = ("git", "-C", self.repo, "--no-pager", "--literal-pathspecs", *self.settings)
         argv: list[Word] = [self._word(each) for each in (*start, *words)]
         try:
             code = run(argv, input=input, env={**self.env, **(env or {})}, on_stdout=keep, on_stderr=hear)

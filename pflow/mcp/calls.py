@@ -16,7 +16,8 @@ import mcp_types as types
 
 from pflow.binding.sources import assign
 from pflow.catalog.kinds import BUNDLED
-from pflow.errors import BAD_DATA, BUG, USAGE, PflowError, bug_error
+from pflow.errors import BAD_DATA, BUG, DENIED, USAGE, PflowError, bug_error
+from pflow.explain.effects import FROM_ENVIRONMENT
 from pflow.jsontext import decode, encode
 from pflow.mcp import own_tools
 from pflow.mcp.catalogue import Catalogue
@@ -129,11 +130,12 @@ class _Progress:
 def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], bytes]:
     """The words and the stdin of a child.
 
-    Raises PflowError: 2 for arguments that do not fit the schema, 65 for what JSON or a flag cannot hold.
+    Raises PflowError: 2 for arguments that do not fit the schema, 65 for what JSON or a flag cannot hold, 77.
     """
     kind, optional = offered.kind, {name for name, item in offered.inputs.items() if not item.required}
     given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
     check_arguments(offered.tool.name, offered.tool.input_schema, given)
+    _refuse_variables(offered, given)
     store: dict[str, Any] = {}
     if offered.flow:
         words = ["run", kind.file, "-j", *_words_of_flow(offered, given, store)]
@@ -141,6 +143,15 @@ def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], byt
         name = kind.name if kind.origin == BUNDLED else kind.file
         words = [name, "-j", "--verbatim", *_words_of_node(offered, given, store)]
     return words, encode({"$pflow": {"v": 1}, **store}, escape=False) + b"\n"
+
+
+def _refuse_variables(offered: Offered, given: dict[str, Any]) -> None:
+    """Raise PflowError (77) for a value that names a variable of the environment, which would be sent to anybody."""
+    for name, value in given.items():
+        if name.rpartition(".")[2] in FROM_ENVIRONMENT and "env:" in str(value):
+            hint = "a person can save a flow with it"
+            what = f"cannot take '{name}' from a client: it names a variable of the environment"
+            raise PflowError(what, hint=hint, exit=DENIED)
 
 
 def _words_of_node(offered: Offered, given: dict[str, Any], store: dict[str, Any]) -> list[str]:

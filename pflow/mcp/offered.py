@@ -11,6 +11,7 @@ from pflow.catalog.kinds import Kind
 from pflow.errors import PflowError
 from pflow.flow.subflow import FlowKind, has_open_steps
 from pflow.flow.wired import WiredFlow
+from pflow.interface import COMMANDS, Item
 from pflow.mcp.schema import input_schema, output_schema
 
 _GOOD_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
@@ -30,7 +31,7 @@ class Offered:
         if fault := next(_faults(kind, self.flow), ""):
             raise PflowError(fault)
         reads = {**interface.params, **interface.reads}  # of two with one name the read counts
-        self.inputs = {name: item for name, item in reads.items() if "secret" not in item.marks}
+        self.inputs = {name: item for name, item in reads.items() if not self._is_withheld(item)}
         secrets = _secrets_of(kind)
         self.writes = {name: item for name, item in interface.writes.items() if name not in secrets}
         self.effects = ["anything"] if self.flow and has_open_steps(self.flow) else list(interface.effects)
@@ -46,6 +47,11 @@ class Offered:
             output_schema=output_schema(self.writes.values()),
             annotations=types.ToolAnnotations(title=title, **self.hints),
         )
+
+    def _is_withheld(self, item: Item) -> bool:
+        """Whether a client cannot give it: a secret, and which commands a flow that was saved may run."""
+        names_command = item.kind == "param" and item.name.rpartition(".")[2] in COMMANDS
+        return "secret" in item.marks or (names_command and self.flow is not None)
 
     @property
     def is_read_only(self) -> bool:
@@ -80,13 +86,16 @@ def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
 
 
 def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
-    """MCP's annotations. A tool that uses the network is called neither read-only nor destructive for that."""
+    """MCP's annotations. A tool that uses the network is called neither read-only nor destructive for that.
+
+    Nor is it called idempotent: what repeats by its step's key, as a comment, does not from one call to the next.
+    """
     changes = bool({"writes files", "runs commands", "anything"} & {*effects})
     uses_network = bool({"network", "anything"} & {*effects})
     hints = {"read_only_hint": not changes and not uses_network, "destructive_hint": changes}
     if uses_network and not changes:
         del hints["destructive_hint"]
-    return {**hints, "idempotent_hint": repeats, "open_world_hint": uses_network}
+    return {**hints, "idempotent_hint": repeats and not uses_network, "open_world_hint": uses_network}
 
 
 def _secrets_of(kind: Kind) -> set[str]:

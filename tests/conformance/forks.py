@@ -14,7 +14,7 @@ from pathlib import Path
 from pflow.catalog.registry import load_bundled
 from pflow.conformance import sandbox
 from pflow.conformance.node import TestedNode
-from pflow.conformance.sandbox import ALL, EARLY, Run
+from pflow.conformance.sandbox import EARLY, GONE, Run
 from pflow.process import signals
 from pflow.stage.main import main
 
@@ -52,7 +52,6 @@ def fork_runs(monkeypatch, node: TestedNode) -> None:
         ours, theirs = os.pipe()
         pid = os.fork()
         if pid == 0:
-            os.close(ours)
             _be_the_node(node.name, run, place, theirs)
         os.close(theirs)
         if run.reader == EARLY:
@@ -73,9 +72,13 @@ def _be_the_node(name: str, run: Run, place: Path, pipe: int) -> None:
         signal.set_wakeup_fd(-1)
         for fd, file in enumerate(["stdin", "stdout", "stderr"]):
             os.dup2(os.open(place / file if fd or run.stdin is not None else os.devnull, os.O_RDWR | os.O_CREAT), fd)
-        if run.reader != ALL:
+        if run.reader == EARLY:
             os.dup2(pipe, 1)
         os.closerange(3, 256)
+        if run.reader == GONE:  # a pipe of its own: a fork beside this one may hold the other's reading end for a while
+            reader, writer = os.pipe()
+            os.dup2(writer, 1)
+            os.closerange(reader, writer + 1)
         sys.stdin, sys.stdout, sys.stderr = (open(fd, mode, closefd=False) for fd, mode in enumerate("rww"))
         os.chdir(place / "work")
         environment = sandbox._environment(place)

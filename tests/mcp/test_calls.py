@@ -126,6 +126,9 @@ def test_a_failure_is_a_result_with_the_words_the_code_and_the_step(home):
     assert (killed.is_error, killed.meta["pflow/error"]["exit"]) == (True, 137)
 
 
+SINKS = {"save-csv": {"rows": [{"a": 1}]}, "save-results": {"results": "x"}, "export-dashboard": {"report": "x"}}
+
+
 def test_the_files_of_nodes_and_flows_are_held_below_the_root(tmp_path):
     home = furnished(tmp_path / "home")
     root = tmp_path / "root"
@@ -135,7 +138,8 @@ def test_the_files_of_nodes_and_flows_are_held_below_the_root(tmp_path):
     (root / "sub" / "a.txt").touch()
     (tmp_path / "secret.txt").write_text("secret")
     (root / "link").symlink_to(tmp_path)
-    (root / "file").symlink_to(tmp_path / "secret.txt")
+    for link in ("file", "results.json"):
+        (root / link).symlink_to(tmp_path / "secret.txt")
     home.node("log", 'Writes: shared["got"]: str', "Params: log: path = null", "Effects: writes files")
     home.save("outer", {**one_step("flow:count"), "inputs": {"file": {"type": "path"}}})
     home.save("fixed", one_step("read-file", path="/etc/hostname"))
@@ -152,6 +156,14 @@ def test_the_files_of_nodes_and_flows_are_held_below_the_root(tmp_path):
         ("log", {"log": "../log"}),
         ("llm", {"prompt": "x", "schema": secret, "model": "in.gguf"}),
         ("llm", {"prompt": "x", "model": "../x.gguf"}),
+        *((node, {"path": "../secret.txt"}) for node in ("load-csv", "load-json", "load-jsonl", "delete-file")),
+        *((node, {"path": "file", "destination": "new.txt"}) for node in ("copy-file", "move-file")),
+        *((node, {"path": "in.txt", "destination": "link/"}) for node in ("copy-file", "move-file")),
+        *((node, {"path": "results.json", **data}) for node, data in SINKS.items()),
+        ("save-results", {"results": "x"}),
+        *((f"git-{act}", {"repo": ".."}) for act in ("status", "log", "diff", "push")),
+        ("git-commit", {"message": "x", "paths": ["../secret.txt"]}),
+        ("claude-code", {"prompt": "x", "directory": ".."}),
     ]
 
     async def work(client):
@@ -170,6 +182,39 @@ def test_the_files_of_nodes_and_flows_are_held_below_the_root(tmp_path):
         assert "is not below" in words(result)
     assert sorted(os.listdir(tmp_path)) == ["home", "root", "secret.txt"]
     assert (tmp_path / "secret.txt").read_text() == "secret"
+
+
+def test_no_client_writes_what_is_run(tmp_path):
+    home = furnished(tmp_path)
+    (tmp_path / ".git" / "hooks").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(".git")
+    places = [".git/config", "link/hooks/pre-commit", "sub/.GIT/config", "sub/.git"]
+    places += [".local/share/pflow/flows/new.pflow.json", ".local/share/pflow/nodes/new.py"]
+    results = call_all(home, *(("write-file", {"path": place, "content": "x"}) for place in places))
+    for result, place in zip(results, places, strict=True):
+        assert result.meta["pflow/error"]["exit"] == 77, place
+        assert words(result).partition(": ")[2].startswith(f"cannot use '{place}': "), words(result)
+    assert not [place for place in places if (tmp_path / place).exists()]
+
+
+VARIABLES = [
+    ("http", {"url": "http://127.0.0.1:9", "header": ["X: env:HOME"]}, 77),
+    ("web", {"only.header": ["Authorization: Bearer env:HOME"]}, 77),
+    ("yt-transcript", {"url": "jNQXAC9IVRw", "proxy": "env:HOME"}, 77),
+    ("web", {}, 69),  # what was saved is read, and nobody is there
+    ("http", {"url": "http://127.0.0.1:9", "method": "POST", "body": "env:HOME", "header": ["X: y"]}, 69),
+    ("ask", {"question": "Who?"}, 66),  # there is no terminal, and what the client says is no answer
+]
+
+
+def test_a_client_cannot_have_a_variable_of_the_environment_sent(home):
+    flow = one_step("http", url="http://127.0.0.1:9")
+    flow["nodes"][0]["params"] = {"header": ["Authorization: Bearer env:HOME"]}
+    home.save("web", flow)
+    results = call_all(home, *((tool, arguments) for tool, arguments, _ in VARIABLES))
+    for result, (tool, arguments, code) in zip(results, VARIABLES, strict=True):
+        assert result.meta["pflow/error"]["exit"] == code, (tool, arguments, words(result))
+        assert ("names a variable of the environment" in words(result)) == (code == 77)
 
 
 def test_an_unknown_tool_is_an_error_of_the_protocol(home):

@@ -37,6 +37,7 @@ def home(shared_home):
     )
     shared_home.save("look", one_step("read-file"))
     shared_home.save("loose-flow", one_step("loose"))
+    shared_home.save("agent", one_step("claude-code", prompt="Mend it"))
     shared_home.save("gone", one_step("no-such-node"))
     shared_home.save("broken", "{")
     shared_home.save("closed", {**one_step("loose"), "inputs": {"x": {"type": "int"}}, "outputs": {"y": "only.y"}})
@@ -80,6 +81,13 @@ def test_a_flow_has_its_inputs_its_outputs_and_the_params_of_its_steps(tools):
     assert set(tool.output_schema["properties"]) == {"words"}
 
 
+def test_which_commands_a_saved_flow_may_run_is_not_for_clients(tools):
+    own, saved = (set(tools[name].input_schema["properties"]) for name in ("claude-code", "agent"))
+    assert {"prompt", "directory", "model", "expect", "allowed_tools", "load_settings"} <= own
+    assert {"only.directory", "only.model"} <= saved
+    assert not {"only.expect", "only.allowed_tools", "only.load_settings", "only.prompt"} & saved
+
+
 FITTING = [
     ("int", 7, 7.5),
     ("bool", False, 0),
@@ -102,7 +110,17 @@ def test_a_schema_takes_what_its_type_does(type, good, bad):
 HINTS = {
     "read-file": [True, False, True, False],
     "write-file": [False, True, False, False],
-    "llm": [False, None, True, True],
+    "llm": [False, None, False, True],
+    "http": [False, None, False, True],
+    "github-get-issue": [False, None, False, True],
+    "github-add-comment": [False, None, False, True],
+    "git-push": [False, True, False, True],
+    "git-status": [True, False, True, False],
+    "git-commit": [False, True, True, False],
+    "copy-file": [False, True, True, False],
+    "delete-file": [False, True, False, False],
+    "claude-code": [False, True, False, True],
+    "ask": [True, False, True, False],
     "rate": [True, False, True, False],
     "count": [False, True, False, False],
     "pflow_run": [False, True, False, True],

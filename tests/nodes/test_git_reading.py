@@ -260,6 +260,9 @@ def test_a_root_bounds_the_search_for_a_repository(repo, monkeypatch):
     assert refuse(GitLog, below).exit == 66
     monkeypatch.setenv("PFLOW_ROOT", str(repo))
     assert run(GitLog, below)["commits"]
+    bare = add_remote(repo)  # what only looks like a repository may have been written by anybody
+    monkeypatch.setenv("PFLOW_ROOT", str(bare.parent))
+    assert refuse(GitLog, bare).exit == 77
 
 
 def test_a_bare_repository_has_a_log_and_no_status(repo, tmp_path):

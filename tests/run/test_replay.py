@@ -148,8 +148,8 @@ def test_a_flow_within_has_the_variables_of_the_first_run(runs, monkeypatch):
 
 
 def test_the_model_of_an_answer_that_was_kept_is_asked_again(runs, nodes):
-    (nodes / "ask.py").write_text(ASK)
-    write_flow(runs.directory, "ask", {"nodes": [{"type": "ask", "cache": True}]})
+    (nodes / "poll.py").write_text(ASK)
+    write_flow(runs.directory, "ask", {"nodes": [{"type": "poll", "cache": True}]})
     (runs.directory / "default").write_text("one")
     first = runs.store("run", "ask.pflow.json")
     assert runs.store("run", "ask.pflow.json") == first
