@@ -16,6 +16,7 @@ _OPTIONS = ("diff", "--no-color", "--no-ext-diff", "--no-textconv")
 
 def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
     """Each file that differs: how, from which path, and how many lines; null where it is binary, or in conflict."""
+    git.run("rev-parse", "--git-dir")  # without a repository git diff would compare any two files
     fields = iter(git.run(*_OPTIONS, "--raw", "--numstat", "-z", *selected).split(b"\0"))
     found: dict[bytes, dict[str, Any]] = {}
     for field in fields:
