@@ -39,15 +39,15 @@ E
 }
 
 @test "the models that were chosen are known of a run that was killed, and asked again" {
-    node ask 'Writes: shared["usage"]: dict [pipe]  # which' 'Params: model: str = null [env ASK_MODEL]  # which' <<'E'
+    node poll 'Writes: shared["usage"]: dict [pipe]  # which' 'Params: model: str = null [env POLL_MODEL]  # which' <<'E'
     def post(self, shared, prepared, result):
         shared["usage"] = {"model": self.params["model"] or open("default").read(), "cost": 0.1}
 E
     export PFLOW_NODES=$PWD
-    in_shells 'printf one >default; echo "{\"nodes\": [{\"type\": \"ask\"}]}" >in.pflow.json
-        echo "{\"nodes\": [{\"id\": \"a\", \"type\": \"ask\"}, {\"id\": \"b\", \"type\": \"./in.pflow.json\"},
+    in_shells 'printf one >default; echo "{\"nodes\": [{\"type\": \"poll\"}]}" >in.pflow.json
+        echo "{\"nodes\": [{\"id\": \"a\", \"type\": \"poll\"}, {\"id\": \"b\", \"type\": \"./in.pflow.json\"},
             {\"id\": \"s\", \"type\": \"shell\", \"inputs\": {\"command\": \"[ -e again ] || kill -9 \$PPID; sleep 0.1\"}},
-            {\"id\": \"c\", \"type\": \"ask\"}],
+            {\"id\": \"c\", \"type\": \"poll\"}],
             \"outputs\": {\"all\": \"template:\${a.usage.model} \${b.usage.model} \${c.usage.model}\"}}" >f.pflow.json
         pflow run f.pflow.json -q; echo $?; : >again; printf two >default; pflow replay last -r
         printf three >default; pflow replay last -r; pflow resume @3 --redo=s -r; pflow replay @3 -r; pflow run f.pflow.json -r'
