@@ -62,6 +62,6 @@ class CleanData(Node):  # not flow_safe: to hash and keep rows unasked takes lon
 
     def post(self, shared: MutableMapping[str, Any], rows: Any, cleaned: tuple[list[dict[str, Any]], Any]) -> None:
         shared["rows"], shared["dropped"] = cleaned
-        gone = ", ".join(f"{count:,} {what}" for what, count in shared["dropped"].items() if count)
+        gone = ", ".join(f"{what} {count:,}" for what, count in shared["dropped"].items() if count)
         if gone:
-            os.write(2, f"clean-data: {len(rows):,} rows: dropped {gone}\n".encode())
+            os.write(2, f"clean-data: {len(rows):,} rows, dropped: {gone}\n".encode())

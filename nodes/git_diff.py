@@ -46,7 +46,10 @@ class GitDiff(Node):
     def prep(self, shared: Mapping[str, Any]) -> tuple[Git, list[Word]]:
         revision = shared.get("revision")
         start = [] if revision is None else ["--end-of-options", revision]
-        selected = [*["--cached"] * self.params["staged"], *start, "--", *shared["paths"]]
+        paths = shared["paths"]
+        # git takes two paths alone, one outside, for files to compare without a repository: three it never does.
+        paths = [*paths[:1], *paths] if len(paths) == 2 else paths
+        selected = [*["--cached"] * self.params["staged"], *start, "--", *paths]
         return Git(shared["repo"], "show the differences", reads=True), selected
 
     def exec(self, prepared: tuple[Git, list[Word]]) -> tuple[str, list[dict[str, Any]]]:

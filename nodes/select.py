@@ -70,4 +70,7 @@ class Select(Node):
         except PflowError as error:
             if self.params["default"] is not None:
                 return self.params["default"]
+            # 'rows[0]' is what jq would want of the document: the rows themselves are what the pipe carries.
+            if at == 1 and isinstance(value, list) and isinstance(steps[1], str) and not steps[1].isdecimal():
+                error.hint = f"the place begins in the list: '{shorten(write_path(steps[2:]) if steps[2:] else '[0]')}'"
             raise error.within(f"cannot select '{shorten(write_path(steps[1:]))}'") from None

@@ -114,6 +114,16 @@ class Interface:
         named = self.reads.get(key) if self.inferred else None
         return named if named is not None and "explicit" not in named.marks else self.pipe_read
 
+    def default_of(self, item: Item, params: Mapping[str, Any]) -> Any:
+        """The default of an item; `$NAME` at the end of one is a param, a choice: unset, the first of its words."""
+        before, name = self.split_default(item)
+        return before + (params.get(name) or self.params[name].type.choices[0]) if name else item.default
+
+    def split_default(self, item: Item) -> tuple[str, str]:
+        """What stands before the param at the end of a default, and that param's name; both empty without one."""
+        before, _, name = item.default.rpartition("$") if isinstance(item.default, str) else ("", "", "")
+        return (before, name) if name in self.params else ("", "")
+
     def carried_of(self, writes: Iterable[str]) -> str | None:
         """Of the keys that a node wrote, the one that is carried on; where that is inferred, in doubt the first."""
         item, guesses = self.pipe_write, self.open or self.inferred

@@ -187,7 +187,7 @@ def fit(type: Type, value: Any) -> Any:
     if type.name == "list":
         value = list_in(value)
     if type.name == "list" and type.items and isinstance(value, list):
-        return [fit(type.items, item) for item in value]
+        return _fit_items(type.items, value)
     if type.name == "str":
         value = _as_text(value)
     elif type.name == "bytes" and isinstance(value, str):
@@ -198,6 +198,16 @@ def fit(type: Type, value: Any) -> Any:
     if type.name == "path":
         return os.fsdecode(value)
     return int(value) if type.name == "int" else value
+
+
+def _fit_items(type: Type, items: list[Any]) -> list[Any]:
+    fitted: list[Any] = []
+    try:
+        for item in items:
+            fitted.append(fit(type, item))
+    except ValueError as error:
+        raise ValueError(f"at [{len(fitted)}] {error}") from None
+    return fitted
 
 
 def names_schema_file(text: str) -> bool:

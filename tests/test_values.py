@@ -112,5 +112,5 @@ def test_a_value_that_does_not_fit_is_refused_and_both_are_named(type, value, th
 
 
 def test_an_item_of_a_list_that_does_not_fit_is_named():
-    with pytest.raises(ValueError, match="it is a str, not int"):
+    with pytest.raises(ValueError, match=r"at \[1\] it is a str, not int"):
         fit(of("list[int]"), [1, "x"])

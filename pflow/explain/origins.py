@@ -114,13 +114,12 @@ class Origins:
         return input.name in named and input.path != (key,)
 
     def _of_default(self, step: WiredStep, item: Item) -> Origin:
-        """The origin of a default. `$NAME` at the end of one is a param, a choice: unset, the first of its words."""
-        before, sign, name = item.default.rpartition("$") if isinstance(item.default, str) else ("", "", "")
-        param = step.interface.params.get(name)
-        if not sign or param is None:
+        """The origin of a default, and of what a param at its end may be."""
+        before, name = step.interface.split_default(item)
+        if not name:
             return {"from": "default", "value": item.default}
         origin = self.of_param(step, name) if name in step.params else {"from": "constant", "value": None}
-        choices = param.type.choices
+        choices = step.interface.params[name].type.choices
         words = [origin["value"] or choices[0]] if origin["from"] == "constant" else choices
         found: list[Origin] = [{"from": "default", "value": before + word} for word in words]
         return found[0] if len(found) == 1 else {"from": "latest", "of": found}

@@ -36,17 +36,27 @@ class Rule:
 class Finding:
     """One thing that is wrong: the `rule` that says so, where (`("nodes", 1, "id")`), what is there, the `remedy`.
 
-    The place is () for the flow as a whole.
+    The place is () for the flow as a whole. `is_said_by_run` when a run itself warns once it comes to that.
     """
 
-    __slots__ = ("is_warning", "message", "place", "remedy", "rule")
+    __slots__ = ("is_said_by_run", "is_warning", "message", "place", "remedy", "rule")
 
-    def __init__(self, rule: str, place: Path, message: str, remedy: str = "", *, is_warning: bool = False) -> None:
+    def __init__(
+        self,
+        rule: str,
+        place: Path,
+        message: str,
+        remedy: str = "",
+        *,
+        is_warning: bool = False,
+        is_said_by_run: bool = False,
+    ) -> None:
         self.rule = rule
         self.place = place
         self.message = message
         self.remedy = remedy
         self.is_warning = is_warning
+        self.is_said_by_run = is_said_by_run
 
     def __str__(self) -> str:
         """One line without control characters: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
@@ -54,6 +64,11 @@ class Finding:
 
         remedy = f"; {self.remedy}" if self.remedy else ""
         return clean(f"{self.fault}{remedy}".replace("\n", "\\n"))
+
+    def at(self, place: Path, message: str, remedy: str) -> Finding:
+        """The same at another place, in the words for there."""
+        kind = {"is_warning": self.is_warning, "is_said_by_run": self.is_said_by_run}
+        return Finding(self.rule, place, message, remedy, **kind)
 
     @property
     def fault(self) -> str:

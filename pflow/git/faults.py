@@ -32,6 +32,7 @@ _FAULTS = (
     ("Disk quota exceeded", CANNOT_WRITE, ""),
     ("Unable to read current working directory", MISSING, ""),
     ("bad revision '", MISSING, "HEAD, a branch, a tag or a hash is one, and so is a range: v1.0..HEAD"),
+    ("is outside repository at '", BAD_DATA, "--repo names a directory in another"),
     ("did not match any file", MISSING, "a path is taken from --repo on, as it is written"),
     ("invalid reference: ", MISSING, "--create makes the branch"),
     ("would be overwritten by checkout", FAILED, "commit or stash them first"),

@@ -131,11 +131,3 @@ def _environment(repo: str) -> dict[str, str]:
     if root:  # a repository that has it inside is out of bounds
         env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(os.path.realpath(root))
     return env if repo == "." else {name: value for name, value in env.items() if name not in _OF_ANOTHER}
-
-
-def text_of(path: bytes) -> str | bytes:
-    """A path as the store has it: text, or bytes where it is not UTF-8."""
-    try:
-        return path.decode()
-    except UnicodeDecodeError:
-        return path

@@ -225,14 +225,15 @@ def name_of(words: list[str]) -> str:
 
 
 def checked(flow: Flow) -> WiredFlow:
-    """The flow wired, where it breaks no rule. Raises PflowError (65) after saying each finding."""
+    """The flow wired, where it breaks no rule, after saying its warnings. Raises PflowError (65) after its errors."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
 
     wired = wire(flow)
     findings = check(wired)
     refuse_errors(findings)
-    warnings = [*(f"warning: {warning}" for warning in flow.warnings), *map(str, findings)]
+    said_now = [str(finding) for finding in findings if not finding.is_said_by_run]
+    warnings = [*(f"warning: {warning}" for warning in flow.warnings), *said_now]
     for warning in warnings[:MOST_WARNINGS]:
         say(PROGRAM, warning)
     if len(warnings) > MOST_WARNINGS:

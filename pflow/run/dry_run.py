@@ -68,7 +68,8 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     parts += ["writes " + ", ".join(writes)] if writes else []
     parts += [", ".join(wired.interface.effects)] if wired.interface.effects else []
     items = {**wired.interface.params, **wired.interface.reads}
-    params = {key: item.default for key, item in items.items() if not item.required} | wired.step.params
+    defaults = {key: wired.interface.default_of(item, wired.step.params) for key, item in items.items()}
+    params = {key: value for key, value in defaults.items() if not items[key].required} | wired.step.params
     for key in [key for key, item in items.items() if item.is_telling]:
         is_led = key not in inputs.data.get(wired.id, {}) and inputs.wired.is_led_by_data(wired.id, key)
         known = values.get(key, params.get(key))

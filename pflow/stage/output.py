@@ -227,6 +227,7 @@ class Outcome:
             source = self.binding.source_of(name)
             is_known = source is None or not self.binding.is_pretended(source.paths)
             value = self.view[name] if name in self.view else params.get(name)
+            value = self.interface.default_of(items[name], params) if value == items[name].default else value
             if not is_known or value not in (None, []):
                 text = clean(text_of(value)) if is_known else "not known yet"
                 values[name] = text + ", whose directory data chooses" * self.binding.is_led_by_data(name)

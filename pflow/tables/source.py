@@ -30,7 +30,9 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
     elif isinstance(content, bytes):
         content = _decode(content, name, encoding)
     if not isinstance(content, str):
-        raise PflowError(f"cannot read {kind_of(content)}: it is no text", hint="it is loaded already", exit=BAD_DATA)
+        is_names = isinstance(content, list) and bool(content) and all(isinstance(each, str) for each in content)
+        hint = "--each --as=path in a flow loads each of its files" if is_names else "it is loaded already"
+        raise PflowError(f"cannot read {kind_of(content)}: it is no text", hint=hint, exit=BAD_DATA)
     return name, content.removeprefix("\ufeff")
 
 

@@ -14,6 +14,13 @@ setup() { quick_llm; }
     expect 0 '' 'runs commands'
 }
 
+@test "a dry run names the file that a default and a param make" {
+    in_shells 'pflow-save-results -n --results=x --dry-run -q; pflow-save-results -n --results=x --format=md --dry-run -q
+        pflow run -n "save-results --results=x --format=csv" --dry-run -q'
+    expect 0 ''
+    [[ $stderr == *'path: results.json'*'path: results.md'*'path: results.csv'* ]]
+}
+
 @test "the stages after a dry one are dry too, and what it would write counts as present" {
     need jq
     in_shells '

@@ -48,6 +48,17 @@ kill_and_resume() {
     [ -z "$(git status --short)" ]
 }
 
+@test "an action that ends the flow is told when it is returned, not each time before" {
+    git init -q --bare ../there.git
+    git remote add origin ../there.git
+    run --separate-stderr pflow 'git-commit -m Note => git-push --set-upstream' -n -q
+    expect 0 '' && [[ $stderr != *unchanged* ]]
+    run --separate-stderr pflow 'git-commit -m Note => git-push' -n -q
+    expect 0 '' "'git-commit' returned unchanged, which has no edge"
+    run pflow check 'git-commit -m Note => git-push'
+    [[ $output == *"PF12: warning: the flow ends where 'git-commit' returns 'unchanged'"* ]]
+}
+
 @test "a flow with a branch, a commit, a tag and a push leaves all four there" {
     git init -q --bare ../there.git
     git remote add origin ../there.git

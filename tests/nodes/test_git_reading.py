@@ -194,7 +194,10 @@ REFUSED = [
     (GitLog, {"params": {"max": -1}}, 2, "cannot list -1 commits"),
     (GitDiff, {"revision": "--output=x"}, 66, "bad revision '--output=x'"),
     (GitDiff, {"revision": "main..nope"}, 66, "bad revision 'main..nope'"),
-    (GitDiff, {"paths": ["../.."]}, 1, "outside repository"),
+    (GitDiff, {"paths": ["../.."]}, 65, "outside repository"),
+    (GitDiff, {"paths": ["/etc/passwd", "/etc/group"]}, 65, "outside repository"),
+    (GitDiff, {"repo": "/"}, 66, "cannot show the differences in '/': not a git repository"),
+    (GitDiff, {"repo": "/", "paths": ["etc/passwd", "etc/group"]}, 66, "not a git repository"),
 ]
 
 

@@ -111,6 +111,7 @@ def test_what_is_no_file_and_no_text_is_refused(kind, tmp_path):
     assert refused(kind, {"path": str(tmp_path)})[0] == 66
     assert refused(kind, {"path": "nul\0"})[0] == 65
     assert refused(kind, {"text": [1]})[0] == 65
+    assert "--each --as=path" in refused(kind, {"text": ["a.csv", "b.csv"]})[1]
     (tmp_path / "a").write_text("a")
     assert "--as=path" in refused(kind, {"text": str(tmp_path / "a")})[1]
 
@@ -260,7 +261,7 @@ def test_what_clean_data_drops_is_counted(capfd, params, rows, dropped):
     assert found["rows"] == rows
     assert tuple(found["dropped"].values()) == dropped
     assert json.dumps(DIRTY) == before
-    assert capfd.readouterr().err.startswith("clean-data: 4 rows: dropped ") == any(dropped)
+    assert capfd.readouterr().err.startswith("clean-data: 4 rows, dropped: ") == any(dropped)
 
 
 @pytest.mark.parametrize(

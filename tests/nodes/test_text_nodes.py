@@ -83,6 +83,7 @@ def test_a_value_becomes(node, value, params, result):
     [
         (Select, {"a": {"b": 1}}, {"place": "a.c"}, 66, "cannot select 'a.c': no 'c' in data.a; it has b"),
         (Select, [1], {"place": "[1]"}, 66, "no '1' in data; it has 1 element"),
+        (Select, PEOPLE, {"place": "rows[0].name"}, 66, "2 elements; the place begins in the list: '[0].name'"),
         (Select, {}, {"place": "a..b"}, 2, "'a..b' has an empty step"),
         (Select, [{"a": 1}, {}], {"fields": ["a"]}, 66, "no 'a' in data[1]; it is empty"),
         (Select, [1], {"fields": ["a"]}, 65, "cannot take fields of data[0]: it is an int"),
@@ -109,7 +110,7 @@ def test_what_makes_no_sense_is_refused_in_words(node, value, params, exit, word
     with pytest.raises(PflowError) as caught:
         run(node, value, **params)
     assert caught.value.exit == exit
-    assert words in caught.value.message
+    assert words in f"{caught.value.message}; {caught.value.hint}"
 
 
 TEXTS = st.text(st.sampled_from("ab.!? \n\r\té。"), max_size=60)

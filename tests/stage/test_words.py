@@ -156,6 +156,13 @@ def test_a_node_without_the_mark_and_an_open_one_take_no_words():
             values("x", node=node)
 
 
+def test_a_word_that_nothing_takes_may_be_what_is_still_needed():
+    node = parse_interface('Do.\n\nInterface:\n- Reads: shared["n"]: int\n- Reads: shared["body"]: str [pipe]')
+    with pytest.raises(PflowError) as caught:
+        values("--n=1", "hi", node=node)
+    assert caught.value.hint == "--body='hi'"
+
+
 # A value from a file.
 
 

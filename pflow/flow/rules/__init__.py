@@ -6,14 +6,14 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.flow.findings import SHAPE, Finding
+from pflow.flow.findings import SHAPE
 from pflow.paths import write_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from pflow.flow.findings import Rule
+    from pflow.flow.findings import Finding, Rule
     from pflow.flow.flow import Flow
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.paths import Path
@@ -62,7 +62,7 @@ def _in_file(flow: Flow, finding: Finding) -> Finding:
         document = flow_to_ir(flow)
     places = [finding.place, *_in_older_forms(flow, finding.place)]
     place = max((_existing(document, place) for place in places), key=len)
-    return Finding(finding.rule, place, finding.message, finding.remedy, is_warning=finding.is_warning)
+    return finding.at(place, finding.message, finding.remedy)
 
 
 def _in_older_forms(flow: Flow, place: Path) -> Iterator[Path]:
@@ -94,7 +94,7 @@ def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
     for each in _check(step.subflow, (), seen):
         message = f"in {write_path(each.place)} of '{step.step.type}', {each.message}"
         remedy = f"there, {each.remedy}" if each.remedy else ""
-        yield Finding(each.rule, (*step.step.place, "type"), message, remedy, is_warning=each.is_warning)
+        yield each.at((*step.step.place, "type"), message, remedy)
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

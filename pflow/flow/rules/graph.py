@@ -120,7 +120,7 @@ def _check_ends(step: WiredStep, edges: dict[str, list[str]]) -> Iterator[Findin
     if ending and any(action in edges for action in own):
         message = f"the flow ends where '{step.id}' returns {joined(ending)}: no edge has that action"
         remedy = f'{{"from": "{step.id}", "to": …, "action": "{ending[0]}"}}'
-        yield Finding("PF12", step.step.place, message, remedy, is_warning=True)
+        yield Finding("PF12", step.step.place, message, remedy, is_warning=True, is_said_by_run=True)
 
 
 RULES = (Rule("PF12", "ids are unique, steps known and reached; loops end, forks close", check_graph),)
