@@ -18,7 +18,9 @@ MOST = 1_000_000_000
 """How many bytes an answer of git may have."""
 
 _READING = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
-"""A git that only reads: it takes no lock, and starts no program that the repository's settings name."""
+"""A git that only reads: it takes no lock, and starts no program that the repository's settings name, but a filter,
+without which it cannot tell whether a file has changed.
+"""
 
 _HELD = ("-c", "safe.bareRepository=explicit")
 """A repository is what is in a .git, where nothing below a root is written: its settings name programs."""
