@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.file_paths import check_encoding, checked_path, read_whole
+from pflow.jsontext import text_or_bytes
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -49,13 +50,13 @@ class ReadFile(Node):
 
 
 def _decode(data: bytes, path: str, encoding: str | None) -> str | bytes:
+    if not encoding:
+        return text_or_bytes(data)
     if encoding == _BYTES:
         return data
     try:
-        return data.decode(encoding or "utf-8")
+        return data.decode(encoding)
     except UnicodeError as error:
-        if not encoding:
-            return data
         raise PflowError(
             f"cannot read '{path}' as {encoding}: {error}",
             hint="--encoding=bytes leaves it as it is",

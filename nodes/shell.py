@@ -8,7 +8,7 @@ import sys
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, lone_surrogate, no_memory
-from pflow.jsontext import encode, text_of
+from pflow.jsontext import encode, text_of, text_or_bytes
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Shell(Node):
             code = 128 - code if code < 0 else code
             if code and self.params["check"]:
                 raise _failure(command, code, stderr)
-            return _text(stdout), _text(stderr), code
+            return text_or_bytes(stdout), text_or_bytes(stderr), code
         except OSError as error:
             raise (_too_long(command) if error.errno == errno.E2BIG else error) from None
         except MemoryError as error:
@@ -105,14 +105,6 @@ class Shell(Node):
     def post(self, shared: MutableMapping[str, Any], prepared: object, ran: Ran) -> str:
         shared["stdout"], shared["stderr"], shared["exit_code"] = ran
         return "error" if shared["exit_code"] else "default"
-
-
-def _text(printed: bytearray) -> Text:
-    """All of it: text, or bytes when it is not UTF-8."""
-    try:
-        return printed.decode()
-    except UnicodeDecodeError:
-        return bytes(printed)
 
 
 def _argument(number: int, value: Any) -> bytes:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_CONFIG, USAGE, PflowError
+from pflow.errors import USAGE, PflowError
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -13,6 +11,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     Segments = list[dict[str, Any]]
+
+_LONGEST = 3600
+"""Seconds of a --delay."""
 
 
 class YtTranscript(Node):
@@ -53,6 +54,7 @@ class YtTranscript(Node):
 
     def exec(self, video: str) -> Segments:
         from pflow.masks import masked
+        from pflow.web.headers import read_proxy
         from pflow.web.youtube import fetch_segments, wait_turn
 
         params = self.params
@@ -61,7 +63,7 @@ class YtTranscript(Node):
             raise PflowError("cannot choose a transcript: --language names no language", exit=USAGE)
         if not 0 <= params["delay"] <= _LONGEST:
             raise PflowError(f"cannot wait {params['delay']:g} s: --delay is from 0 to {_LONGEST}", exit=USAGE)
-        proxy = _proxy(params["proxy"])
+        proxy = read_proxy(params["proxy"])
         wait_turn(params["delay"])
         try:
             return fetch_segments(video, languages, proxy)
@@ -71,20 +73,3 @@ class YtTranscript(Node):
     def post(self, shared: MutableMapping[str, Any], video: str, segments: Segments) -> None:
         shared["transcript"] = "\n".join(each["text"] for each in segments)
         shared["segments"] = segments
-
-
-_LONGEST = 3600
-"""Seconds of a --delay."""
-
-
-def _proxy(given: str | None) -> str | None:
-    """The proxy's URL. Raises PflowError: 78 where the variable is empty, 2 for a password in a flag."""
-    prefix, _, name = (given or "").partition("env:")
-    if given and not prefix and name:
-        if not os.environ.get(name):
-            raise PflowError(f"cannot use the proxy: the variable '{name}' is not set", exit=BAD_CONFIG)
-        return os.environ[name]
-    if "@" in (given or ""):
-        hint = "a variable holds it: --proxy=env:NAME, or HTTPS_PROXY without the flag"
-        raise PflowError("cannot take a password in --proxy", hint=hint, exit=USAGE)
-    return given or None

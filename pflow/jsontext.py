@@ -160,6 +160,14 @@ def check_text(text: str) -> str:
     return text
 
 
+def text_or_bytes(data: bytes | bytearray) -> str | bytes:
+    """Data as a store has it: text, or bytes where it is not UTF-8."""
+    try:
+        return str(data, "utf-8")
+    except UnicodeDecodeError:
+        return bytes(data)
+
+
 def encode(value: Any, *, escape: bool = True) -> bytes:
     """The compact JSON text of a value, in UTF-8. Raises PflowError (65) for what JSON cannot hold.
 

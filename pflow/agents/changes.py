@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator
 
 from pflow.errors import PflowError
-from pflow.git.program import Git, text_of
+from pflow.git.program import Git
+from pflow.jsontext import text_or_bytes
 
 _State = tuple[int, int, int]
 
@@ -24,7 +25,7 @@ class Snapshot:
         now = Snapshot(self.directory).states
         names = sorted(name for name in {*self.states, *now} if self.states.get(name) != now.get(name))
         paths = (os.path.normpath(os.path.join(self.directory, name)) for name in names)
-        return [text_of(os.fsencode(path)) for path in paths]
+        return [text_or_bytes(os.fsencode(path)) for path in paths]
 
 
 def state_of(directory: str, name: str) -> _State | None:

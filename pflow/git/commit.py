@@ -6,8 +6,8 @@ from pflow import TYPE_CHECKING
 from pflow.digest import digest_of
 from pflow.errors import BAD_DATA, PflowError
 from pflow.git.history import head_of
-from pflow.git.program import text_of
 from pflow.git.status import shown
+from pflow.jsontext import text_or_bytes
 
 if TYPE_CHECKING:
     from pflow.git.program import Git, Word
@@ -67,7 +67,7 @@ def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, tak
 def _refuse_conflicts(git: Git) -> None:
     unmerged = git.run("ls-files", "--unmerged", "-z").split(b"\0")[0]
     if unmerged:
-        path = shown(text_of(unmerged.partition(b"\t")[2]))
+        path = shown(text_or_bytes(unmerged.partition(b"\t")[2]))
         raise PflowError(f"{git.act}: '{path}' has conflicts", hint="resolve and stage them", exit=BAD_DATA)
 
 

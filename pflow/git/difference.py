@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.git.program import text_of
 from pflow.git.status import change_of, shown
+from pflow.jsontext import text_or_bytes
 
 if TYPE_CHECKING:
     from typing import Any
@@ -38,8 +38,8 @@ def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
 
 
 def _change(path: bytes, origin: bytes | None, letter: str) -> dict[str, Any]:
-    known = {"path": text_of(path), "from": None if origin is None else text_of(origin), "change": change_of(letter)}
-    return {**known, "added": None, "deleted": None}
+    paths = {"path": text_or_bytes(path), "from": None if origin is None else text_or_bytes(origin)}
+    return {**paths, "change": change_of(letter), "added": None, "deleted": None}
 
 
 def _lines(added: bytes, deleted: bytes) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def _commit(values: list[str]) -> dict[str, Any]:
 
 def head_of(git: Git) -> str | None:
     """The commit that HEAD is; None where the branch has none yet."""
-    return git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    return commit_of(git, "HEAD")
 
 
 def commit_of(git: Git, name: str) -> str | None:

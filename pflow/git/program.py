@@ -18,7 +18,9 @@ MOST = 1_000_000_000
 """How many bytes an answer of git may have."""
 
 _READING = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
-"""A git that only reads: it takes no lock, and starts no program that the repository's settings name."""
+"""A git that only reads: it takes no lock, and starts no program that the repository's settings name, but a filter,
+without which it cannot tell whether a file has changed.
+"""
 
 _HELD = ("-c", "safe.bareRepository=explicit")
 """A repository is what is in a .git, where nothing below a root is written: its settings name programs."""
@@ -129,11 +131,3 @@ def _environment(repo: str) -> dict[str, str]:
     if root:  # a repository that has it inside is out of bounds
         env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(os.path.realpath(root))
     return env if repo == "." else {name: value for name, value in env.items() if name not in _OF_ANOTHER}
-
-
-def text_of(path: bytes) -> str | bytes:
-    """A path as the store has it: text, or bytes where it is not UTF-8."""
-    try:
-        return path.decode()
-    except UnicodeDecodeError:
-        return path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.git.program import text_of
+from pflow.jsontext import text_or_bytes
 from pflow.printable import clean
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def _file(
 ) -> dict[str, Any]:
     staged, unstaged = (None if letter == "." else change_of(letter) for letter in letters)
     return {
-        "path": text_of(path),
-        "from": None if origin is None else text_of(origin),
+        "path": text_or_bytes(path),
+        "from": None if origin is None else text_or_bytes(origin),
         "staged": staged,
         "unstaged": unstaged,
         "untracked": untracked,

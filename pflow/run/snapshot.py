@@ -9,7 +9,7 @@ from pflow.binding.resolve import from_environment
 from pflow.binding.sources import Constant, find
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.reaching import is_stored
-from pflow.jsontext import encode
+from pflow.jsontext import encode, text_or_bytes
 from pflow.masks import MASK
 from pflow.paths import parse_path, write_path
 from pflow.run.kept import directory_of, here
@@ -194,10 +194,7 @@ def _digest(data: bytes) -> dict[str, Any]:
 
 
 def _as_text(value: Any) -> Any:
-    try:
-        return str(value, "utf-8") if isinstance(value, bytes) else value
-    except UnicodeDecodeError:
-        return value
+    return text_or_bytes(value) if isinstance(value, bytes) else value
 
 
 def _is_pipe_secret(wired: WiredFlow) -> bool:

@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING, __version__
 from pflow.binding.sources import assign, check_place, find, has, remove
 from pflow.errors import BAD_DATA, MISSING, PflowError, no_memory
 from pflow.interface import fresh
-from pflow.jsontext import decode, encode, quote, scan_without_duplicates
+from pflow.jsontext import decode, encode, quote, scan_without_duplicates, text_or_bytes
 from pflow.long_text import LONG, decode_long, encode_long, is_long
 from pflow.paths import meet, parse_path
 from pflow.process.streams import is_readable, read_all, wait_for
@@ -280,10 +280,7 @@ def _tell(data: bytes, source: str) -> Intake:
 def _around(data: bytes) -> Document:
     """A new store that carries raw input as `stdin`: text where it is UTF-8, else bytes."""
     document = Document()
-    try:
-        document.set("stdin", str(data, "utf-8"))
-    except UnicodeDecodeError:
-        document.set("stdin", data)
+    document.set("stdin", text_or_bytes(data))
     document.header["last"] = "stdin"
     return document
 

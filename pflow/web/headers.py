@@ -1,9 +1,9 @@
-"""Headers and pairs as a person writes them, and the keys in headers, which come from the environment."""
+"""Headers, pairs and proxies as a person writes them, and the keys in them, which come from the environment."""
 
 import os
 import re
 
-from pflow.errors import DENIED, USAGE, PflowError
+from pflow.errors import BAD_CONFIG, DENIED, USAGE, PflowError
 from pflow.masks import is_secret_name
 
 _FROM_ENVIRONMENT = re.compile(r"(?<![\w:])env:([A-Za-z_]\w*)")
@@ -27,7 +27,7 @@ def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
             )
             raise PflowError(f"cannot send '{name}' as it is written: others can see it there", hint=hint, exit=USAGE)
         parts = _FROM_ENVIRONMENT.split(value)  # every second is a variable
-        parts[1::2] = [_value_of(variable, name) for variable in parts[1::2]]
+        parts[1::2] = [_value_of(variable, f"cannot send '{name}'", DENIED) for variable in parts[1::2]]
         headers[name] = "".join(parts)
         secrets += parts[1::2]
     return headers, secrets
@@ -38,10 +38,24 @@ def is_secret(name: str) -> bool:
     return name.lower() in _SECRET or is_secret_name(name)
 
 
-def _value_of(variable: str, header: str) -> str:
+def read_proxy(text: str | None) -> str | None:
+    """The URL of a proxy; env:NAME is that variable's value.
+
+    Raises PflowError: 2 for a password that is written out, 78 for a variable that is not set.
+    """
+    text = text or ""
+    if variable := _FROM_ENVIRONMENT.fullmatch(text):
+        return _value_of(variable[1], "cannot use the proxy", BAD_CONFIG)
+    if "@" in text:
+        hint = "a variable holds it: --proxy=env:NAME, or HTTPS_PROXY without the flag"
+        raise PflowError("cannot take a password in --proxy", hint=hint, exit=USAGE)
+    return text or None
+
+
+def _value_of(variable: str, act: str, exit: int) -> str:
     value = os.environ.get(variable, "").strip()
     if not value:
-        raise PflowError(f"cannot send '{header}': the variable {variable} is not set", exit=DENIED)
+        raise PflowError(f"{act}: the variable {variable} is not set", exit=exit)
     return value
 
 

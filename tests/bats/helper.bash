@@ -111,7 +111,7 @@ shows() { until_true eval "screen | grep -qF -- $(printf %q "$1")" || { screen &
 start_server() {
     export PEER=$BATS_FILE_TMPDIR/server
     mkdir "$PEER" && : >"$PEER/requests.jsonl"
-    "$PYTHON" "$BATS_TEST_DIRNAME/../peers/openai_server.py" "$PEER" >/dev/null 2>&1 3>&- &
+    PYTHONPATH=$BATS_TEST_DIRNAME/../.. "$PYTHON" -m tests.peers.openai_server "$PEER" >/dev/null 2>&1 3>&- &
     export PEER_PID=$!
     until_true test -e "$PEER/port"
 }

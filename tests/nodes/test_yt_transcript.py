@@ -130,7 +130,7 @@ def test_the_first_language_that_there_is(tube, video, language, asked):
         ("a", {"delay": -1}, 2, "cannot wait -1 s", ""),
         ("a", {"delay": float("nan")}, 2, "cannot wait nan s", ""),
         ("a", {"proxy": "http://me:word@127.0.0.1"}, 2, "a password in --proxy", "env:NAME"),
-        ("a", {"proxy": "env:NOBODY_SET_IT"}, 78, "'NOBODY_SET_IT' is not set", ""),
+        ("a", {"proxy": "env:NOBODY_SET_IT"}, 78, "the variable NOBODY_SET_IT is not set", ""),
         ("a", {"proxy": "http://127.0.0.1:1"}, 69, "the proxy does not let it through", ""),
         ("a", {"proxy": "word"}, 69, "the proxy does not let it through", ""),
         ("a", {"proxy": "word://127.0.0.1"}, 78, "the proxy's URL is none", "http://HOST:PORT"),

@@ -1,8 +1,9 @@
 """A real server of OpenAI's protocol on 127.0.0.1, whose models each behave in one way, well or badly.
 
-From pytest: `with OpenAIServer(directory) as server`. From a shell: `python openai_server.py DIR 3>&- &`, then wait for
-DIR/port. Both write DIR/llm, for LLM_USER_PATH, and a line of DIR/requests.jsonl for each request, before its answer.
-The program stops with the process that started it, when its stdin is a pipe that closes, or after ten minutes.
+From pytest: `with OpenAIServer(directory) as server`. From a shell: `python -m tests.peers.openai_server DIR 3>&- &`,
+then wait for DIR/port. Both write DIR/llm, for LLM_USER_PATH, and a line of DIR/requests.jsonl for each request, before
+its answer. The program stops with the process that started it, when its stdin is a pipe that closes, or after ten
+minutes.
 """
 
 from __future__ import annotations

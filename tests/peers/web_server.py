@@ -1,9 +1,9 @@
 """A real web server on 127.0.0.1, each of whose paths behaves in one way, well or badly.
 
 From pytest: `with WebServer() as web`, and `web.url + "/echo"`; `web.requests()` has what came in. From a shell:
-`python web_server.py DIR 3>&- &`, then wait for DIR/port; DIR/requests.jsonl has a line for each request, before its
-answer. As a proxy it is every other server too, over TLS those of example.com. The program stops with the process that
-started it, when its stdin is a pipe that closes, or after ten minutes.
+`python -m tests.peers.web_server DIR 3>&- &`, then wait for DIR/port; DIR/requests.jsonl has a line for each request,
+before its answer. As a proxy it is every other server too, over TLS those of example.com. The program stops with the
+process that started it, when its stdin is a pipe that closes, or after ten minutes.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def _facts(flow: WiredFlow) -> Facts:
         for key in {**wired.interface.reads, **step.inputs, **step.input_mappings}:
             item, source = wired.interface.reads.get(key), step.input_mappings.get(key)
             if key in step.inputs:
-                fact = _value(step.inputs[key], item, there)
+                fact = _value(step.inputs[key], item or wired.interface.params.get(key), there)
             elif source is None:
                 fact = _by_name(flow, id, key, item)
             elif isinstance(source, str) and source.startswith(TEMPLATE):
