@@ -42,7 +42,8 @@ class Ask(Node):
     def prep(self, shared: Mapping[str, Any]) -> str:
         choices, default = self.params["choices"], self.params["default"]
         if choices and default is not None and default not in choices:
-            raise PflowError(f"cannot take '{shorten(default)}' as the default: it is none of the choices", exit=USAGE)
+            what = f"cannot take '{shorten(default)}' as the default: it is none of the choices"
+            raise PflowError(what, hint=f"--default takes one of {', '.join(choices)}", exit=USAGE)
         return "\n".join(map(clean, shared["question"].rstrip().split("\n")))
 
     def exec(self, question: str) -> str:

@@ -41,7 +41,7 @@ class GithubSearch(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.github.client import api_url
+        from pflow.github.access import api_url
 
         return {"api": api_url()}
 

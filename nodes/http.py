@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _ONCE = ("POST", "PATCH")
 """What a server may do twice when it is asked twice."""
-_YEARS = 1e8
+_LONGEST = 1e8
+"""Seconds, three years of them; of many more a socket knows nothing."""
 
 
 class Http(Node):
@@ -84,8 +85,9 @@ class Http(Node):
             raise PflowError(f"cannot {params['method']} with a body", hint=hint, exit=USAGE)
         if form and has_body:
             raise PflowError("cannot send a form and a body: there is room for one", exit=USAGE)
-        if not 0 < params["max_silence"] < _YEARS:
-            raise PflowError(f"cannot wait for {params['max_silence']:g} s: more than 0 it has to be", exit=USAGE)
+        if not 0 < params["max_silence"] <= _LONGEST:
+            why = f"--max-silence is above 0, and at most {_LONGEST:.0f}"
+            raise PflowError(f"cannot wait for {params['max_silence']:g} s: {why}", exit=USAGE)
         return shared["url"], {"query": query, "form": form, "body": body}
 
     def exec(self, prepared: tuple[str, dict[str, Any]]) -> Answer:

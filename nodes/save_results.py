@@ -20,7 +20,8 @@ class SaveResults(Node):
     place of one that was there.
 
     A text is saved as it is in Markdown; in the forms for programs go with it the rows and numbers that analyze
-    found: JSON has `results`, `result` and `stats`, the others have the rows of `result`.
+    found: JSON has `results`, `result` and `stats`, the others have the rows of `result`. Where there are none, a text
+    that holds an object or a list as JSON is saved as that.
 
     Interface:
     - Reads: shared["results"]: any [pipe]  # what to save: rows, any other value or a text

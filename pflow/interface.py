@@ -120,9 +120,9 @@ class Interface:
         return before + (params.get(name) or self.params[name].type.choices[0]) if name else item.default
 
     def split_default(self, item: Item) -> tuple[str, str]:
-        """What stands before the param at the end of a default, and that param's name; both empty without one."""
+        """What stands before the choice at the end of a default, and that param's name; both empty without one."""
         before, _, name = item.default.rpartition("$") if isinstance(item.default, str) else ("", "", "")
-        return (before, name) if name in self.params else ("", "")
+        return (before, name) if name in self.params and self.params[name].type.choices else ("", "")
 
     def carried_of(self, writes: Iterable[str]) -> str | None:
         """Of the keys that a node wrote, the one that is carried on; where that is inferred, in doubt the first."""

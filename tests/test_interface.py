@@ -356,3 +356,19 @@ def test_json_that_is_shown_is_the_same_json(text):
     shown = clean_json(json.dumps([text], ensure_ascii=False))
     assert json.loads(shown) == [text]
     assert shown.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("default", "params", "found"),
+    [
+        ("out.$form", {}, "out.json"),
+        ("out.$form", {"form": "csv"}, "out.csv"),
+        ("for $price", {"price": "5"}, "for $price"),
+        ("for $nothing", {}, "for $nothing"),
+        (7, {}, 7),
+    ],
+)
+def test_a_default_may_end_in_what_was_chosen(default, params, found):
+    given = '- Params: form: json|csv = null\n- Params: price: str = "1"'
+    interface = parse_interface(f'Do.\n\nInterface:\n- Reads: shared["x"]: any = {json.dumps(default)}\n{given}')
+    assert interface.default_of(interface.reads["x"], params) == found

@@ -74,17 +74,17 @@ class _Story:
         self.model = self.text = self.error = ""
         self.resets_at: float | None = None
         for event in _events(lines):
-            note = getattr(self, f"_note_{event.get('type')}", None)
-            if note is not None:
-                note(event)
+            kind = event.get("type")
+            if kind == "result":
+                self.result = event
+            elif kind == "system":
+                self.model = str(event.get("model") or self.model)
+            elif kind == "assistant":
+                self._note_message(event)
+            elif kind == "rate_limit_event":
+                self._note_limit(event)
 
-    def _note_result(self, event: dict[str, Any]) -> None:
-        self.result = event
-
-    def _note_system(self, event: dict[str, Any]) -> None:
-        self.model = str(event.get("model") or self.model)
-
-    def _note_assistant(self, event: dict[str, Any]) -> None:
+    def _note_message(self, event: dict[str, Any]) -> None:
         if event.get("parent_tool_use_id"):  # an agent of its own says it
             return
         message = event.get("message")
@@ -93,7 +93,7 @@ class _Story:
         self.text = "".join(text for text in texts if isinstance(text, str)) or self.text
         self.error = str(event.get("error") or "")
 
-    def _note_rate_limit_event(self, event: dict[str, Any]) -> None:
+    def _note_limit(self, event: dict[str, Any]) -> None:
         info = event.get("rate_limit_info")
         if isinstance(info, dict) and info.get("status") == "rejected" and isinstance(info.get("resetsAt"), int):
             self.resets_at = info["resetsAt"]

@@ -74,12 +74,16 @@ def _need(flow: WiredFlow, input: FlowInput) -> Account:
         "pipe": input.pipe,
         "read_by": list(dict.fromkeys(step for step, _ in input.readers)),
     }
-    items = [flow.steps[step].interface.reads.get(key) for step, key in input.readers]
-    defaults = [item.default if item and not item.required else None for item in items]
+    defaults = [_default_of(flow.steps[step], key) for step, key in input.readers]
     if input.has_default:
         defaults = [input.default]
     is_known = not input.secret and not input.required and bool(defaults)
     return {**need, "default": defaults[0]} if is_known and defaults == defaults[:1] * len(defaults) else need
+
+
+def _default_of(step: WiredStep, key: str) -> Any:
+    item = step.interface.reads.get(key)
+    return None if item is None or item.required else step.interface.default_of(item, step.step.params)
 
 
 def _piped(flow: WiredFlow) -> dict[str, str] | None:

@@ -93,9 +93,12 @@ class FlowFlags:
         self.targets.setdefault(_plain(name), {}).setdefault(target, item)
 
     def items(self) -> dict[str, Item]:
-        """One item for each flag, for the parser; flags that are refused too, so that it is said why."""
+        """One item for each flag, for the parser; flags that are refused too, so that it is said why.
+
+        What fits several comes last, for the parser names the first for a bare word.
+        """
         items = {name: Item(_REFUSED, name, Type("str")) for name in self.refused}
-        for name, targets in self.targets.items():
+        for name, targets in sorted(self.targets.items(), key=lambda target: len(self._meant(target[0])) > 1):
             target, item = next(iter(targets.items()))
             items[name] = copy = Item("read", name, item.type)
             copy.default = item.default if target[0] == INPUT else None  # what its step has, nobody needs to give

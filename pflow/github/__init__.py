@@ -1,1 +1,1 @@
-"""GitHub's REST interface: repository, key, pages, rate limits, and the marker of what was made before."""
+"""GitHub's REST interface: repository, key, pages, rate limits, and the mark of what was made before."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.git.program import Git
-from pflow.github.client import api_url, is_local, web_host
+from pflow.github.access import api_url, is_local, web_host
 
 _NAME = r"(?P<owner>[\w-]+)/(?P<name>(?!\.{1,2}$)[\w.-]+)"
 _REMOTE = rf"(?:https?://|git://|ssh://|(?=[^/]+:))(?:[^/@]*@)?(?P<host>[^/:]+)(?::\d+/|[:/])/?{_NAME}"

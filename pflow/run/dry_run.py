@@ -68,8 +68,9 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     parts += ["writes " + ", ".join(writes)] if writes else []
     parts += [", ".join(wired.interface.effects)] if wired.interface.effects else []
     items = {**wired.interface.params, **wired.interface.reads}
-    defaults = {key: wired.interface.default_of(item, wired.step.params) for key, item in items.items()}
-    params = {key: value for key, value in defaults.items() if not items[key].required} | wired.step.params
+    params = wired.step.params | inputs.params.get(wired.id, {})
+    defaults = {key: wired.interface.default_of(item, params) for key, item in items.items() if not item.required}
+    params = defaults | params
     for key in [key for key, item in items.items() if item.is_telling]:
         is_led = key not in inputs.data.get(wired.id, {}) and inputs.wired.is_led_by_data(wired.id, key)
         known = values.get(key, params.get(key))

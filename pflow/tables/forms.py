@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.jsontext import compact, plain, text_of, write_bytes
-from pflow.paths import kind_of
+from pflow.paths import kind_of, look_inside
 from pflow.tables.csv_text import write_csv
 from pflow.tables.markdown import markdown_table
 from pflow.tables.rows import check_rows
@@ -32,6 +32,8 @@ def written(form: str, results: Any, result: Any, stats: Any) -> str:
     """The text of a file of results; a text has rows and numbers behind it, or None."""
     if isinstance(results, bytes):
         raise PflowError("cannot save bytes as results", hint="write-file writes them as they are", exit=BAD_DATA)
+    if isinstance(results, str) and form != "md" and result is None and stats is None:
+        results = look_inside(results)
     if not isinstance(results, str):
         return _FORMS[form](results)
     if form == "md":
@@ -40,7 +42,7 @@ def written(form: str, results: Any, result: Any, stats: Any) -> str:
         behind = {name: each for name, each in (("result", result), ("stats", stats)) if each is not None}
         return _json({"results": results, **behind} if behind else results)
     if result is None:
-        hint = "--format=md or json takes one; analyze has rows behind its report"
+        hint = "--format=md or json takes one; load-csv and load-jsonl make rows of a text"
         raise PflowError(f"cannot save a text as {form}: it has no rows", hint=hint, exit=BAD_DATA)
     return _FORMS[form](result)
 

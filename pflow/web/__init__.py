@@ -1,1 +1,1 @@
-"""The HTTP client that nodes share: requests, limits, redirects, keys from the environment."""
+"""The web: the HTTP client that nodes share, with limits and keys from the environment; pages and transcripts."""

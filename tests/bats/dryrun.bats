@@ -16,8 +16,9 @@ setup() { quick_llm; }
 
 @test "a dry run names the file that a default and a param make" {
     in_shells 'pflow-save-results -n --results=x --dry-run -q; pflow-save-results -n --results=x --format=md --dry-run -q
-        pflow run -n "save-results --results=x --format=csv" --dry-run -q'
-    expect 0 ''
+        pflow run -n "save-results --results=x" --format=csv --dry-run -q
+        pflow explain "save-results --results=x --format=jsonl"'
+    expect 0 && [[ $output == *'default "results.jsonl"'* && $output != *format\"* ]]
     [[ $stderr == *'path: results.json'*'path: results.md'*'path: results.csv'* ]]
 }
 

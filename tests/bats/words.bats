@@ -97,10 +97,10 @@ h, i"
 }
 
 @test "a saved flow takes flags, with a file's text as it is, and names them where it gets a word" {
-    pflow save ask 'shell "echo \"\$1\"" $topic => write-file' --description=Ask
+    pflow save note 'shell "echo \"\$1\"" $topic => write-file' --description=Note
     echo 'Oak $x' >topic
-    in_shells 'pflow ask --topic@../topic --path=o -q; cat o; pflow run flow:ask --topic@none --path=o -q; echo $?
-        for words in "ask Oak" "run flow:ask Oak" "ask Oak :: shell cat"; do pflow $words -q; echo $?; done'
+    in_shells 'pflow note --topic@../topic --path=o -q; cat o; pflow run flow:note --topic@none --path=o -q; echo $?
+        for words in "note Oak" "run flow:note Oak" "note Oak :: shell cat"; do pflow $words -q; echo $?; done'
     expect 0 $'Oak $x\n66\n2\n2\n2' "cannot take the bare word 'Oak': it takes flags only; --topic='Oak'"
     [ "$(grep -c -e "--topic='Oak'" <<<"$stderr")" -eq 3 ]
 }

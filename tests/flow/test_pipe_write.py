@@ -147,7 +147,7 @@ def test_versions_stand_in_a_comment():
         ([Step("a", "llm"), Step("a", "llm")], {}, "it has two steps of one name"),
         ([Step("a", "pflow-llm")], {}, "'a' its manner"),
         ([Step("a", "llm", params={"prompt": "x"})], {}, "no words give 'a' its param prompt as it is"),
-        ([Step("a", "llm", inputs={"system": "$x"})], {}, "no words give 'a' its read system as it is"),
+        ([Step("a", "llm", inputs={"schema": "$x"})], {}, "no words give 'a' its read schema as it is"),
         ([Step("a", "many", inputs={"token": "x"})], {}, "a secret is never a flag"),
         ([Step("a", "unknown", inputs={"debug": "y"})], {}, "every step has a flag of that name"),
         ([Step("a", "many", input_mappings={"code": "template:a$x"})], {}, "no words give 'a' its read code as it is"),

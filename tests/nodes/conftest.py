@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.peers.repository import IDENTITY, make_repository
+from tests.peers.web_server import WebServer
 
 
 @pytest.fixture
@@ -17,6 +18,12 @@ def open_dir() -> Iterator[Path]:
     folder.chmod(0o777)
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[WebServer]:
+    with WebServer() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

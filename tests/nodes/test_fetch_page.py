@@ -6,13 +6,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.nodes.fetch_page import FetchPage
-from tests.peers.web_server import TEXT, WebServer
-
-
-@pytest.fixture(scope="module")
-def web():
-    with WebServer() as server:
-        yield server
+from tests.peers.web_server import TEXT
 
 
 @pytest.fixture(autouse=True)

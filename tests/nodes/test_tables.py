@@ -429,6 +429,9 @@ def test_a_query_takes_no_more_memory_than_it_may(monkeypatch):
         ({"a": 1, "b": "x"}, {"format": "md"}, "results.md", "| name | value |\n| --- | --- |\n| a | 1 |\n| b | x |\n"),
         ("# Title", {"format": "md"}, "results.md", "# Title\n"),
         ("text", {}, "results.json", '"text"\n'),
+        ('[{"a": 1}]\n', {"format": "csv"}, "results.csv", "a\n1\n"),
+        ('{"a": 1}\n', {}, "results.json", '{\n  "a": 1\n}\n'),
+        ('{"a": 1}\n', {"format": "md"}, "results.md", '{"a": 1}\n'),
     ],
 )
 def test_results_are_saved_as_asked(tmp_path, monkeypatch, results, params, name, text):

@@ -126,6 +126,11 @@ def test_a_flag_that_fits_several_steps_needs_one_named():
     assert given_by(TWO, "--two_b.level=2").params == {"two-b": {"level": 2}}
 
 
+def test_a_bare_word_is_offered_to_a_flag_that_fits_one_step():
+    flow = {"nodes": [{"id": "load", "type": "load-csv"}, {"id": "save", "type": "save-results"}]}
+    assert refused(flow, "a.csv").endswith("it takes flags only; --load.path='a.csv'")
+
+
 def test_a_flag_to_a_source_is_for_every_read_that_has_it():
     ir = {
         "nodes": [{"id": "a", "type": "text"}, {"id": "b", "type": "echo"}],

@@ -105,7 +105,7 @@ def _facts(flow: WiredFlow) -> Facts:
         for key in {**wired.interface.reads, **step.inputs, **step.input_mappings}:
             item, source = wired.interface.reads.get(key), step.input_mappings.get(key)
             if key in step.inputs:
-                fact = _value(step.inputs[key], item, there)
+                fact = _value(step.inputs[key], item or wired.interface.params.get(key), there)
             elif source is None:
                 fact = _by_name(flow, id, key, item)
             elif isinstance(source, str) and source.startswith(TEMPLATE):
@@ -153,7 +153,7 @@ def _value(value: Any, item: Item | None, leads: dict[Path, Any]) -> Any:
         return [_value(each, None, leads) for each in value]
     if not isinstance(value, str):
         return value
-    parts = [part if isinstance(part, str) else leads.get(part, {part}) for part in parse_template(value)]
+    parts = [part if isinstance(part, str) else leads[part] for part in parse_template(value)]
     if all(isinstance(part, str) for part in parts):
         return "".join(parts)
     return parts[0] if len(parts) == 1 else ("template", *parts)
