@@ -156,11 +156,11 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
 
 @test "s saves it, asks before it replaces, says what cannot be saved, and goes on; no is then no failure" {
     mkdir -p .local/share/pflow/flows/blocked.pflow.json
-    echo '{"nodes":[{"id":"a","type":"shell","inputs":{"command":"echo old"}}]}' >.local/share/pflow/flows/copy-file.pflow.json
+    echo '{"nodes":[{"id":"a","type":"shell","inputs":{"command":"echo old"}}]}' >.local/share/pflow/flows/copy-text.pflow.json
     asked
     wide
     answer s
-    shows 'Name [copy-file]:'
+    shows 'Name [copy-text]:'
     answer 'no name/at all'
     shows "cannot call a flow 'no name/at all'"
     answer blocked
@@ -168,16 +168,16 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     until_true eval '[ "$(screen | grep -cF "$QUESTION")" -eq 2 ]'
     answer s
     answer ''
-    shows "'copy-file' is there: replace it?"
+    shows "'copy-text' is there: replace it?"
     answer n
     answer ''
     answer y
-    shows 'Run it by: pflow copy-file'
+    shows 'Run it by: pflow copy-text'
     answer n
     shows code=0
     [ ! -e b.txt ]
     grep -rq 'echo old' .local/share/pflow/flows/old
-    run --separate-stderr pflow copy-file -q
+    run --separate-stderr pflow copy-text -q
     expect 0
     cmp a.txt b.txt
 }

@@ -141,7 +141,7 @@ summarise:summarise
 END
     run --separate-stderr pflow plan 'lllm --prompt=slip-of-mine'
     expect 65 '' 'there is no node'
-    run -127 --separate-stderr pflow summarize my notes
+    run -127 --separate-stderr pflow paraphrase my notes
     expect 127 - 'put quotes around it'
     [ "$(requests_with slip-of-mine)" -eq 0 ]
 }
