@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates
+from pflow.printable import clause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ def place_of(text: str, error: ValueError, start: int = 0, first_line: int = 1) 
         at = _refused(text, start)
     line, column = first_line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
     said = str(getattr(error, "msg", "")).removesuffix(" at")  # json's own error has one
-    return f"line {line}, column {column}: {f'{said[:1].lower()}{said[1:]}' if said else error}"
+    return f"line {line}, column {column}: {clause(said) or error}"
 
 
 def _refused(text: str, start: int) -> int:

@@ -38,3 +38,8 @@ def one_line(text: str) -> str:
     """What somebody else said, on one line, for a message."""
     line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return line if len(line) <= LONGEST else line[:LONGEST] + "…"
+
+
+def clause(text: str) -> str:
+    """A sentence as a part of another: it begins small and ends without a full stop."""
+    return f"{text[:1].lower()}{text[1:].rstrip('.')}"

@@ -22,7 +22,7 @@ from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import Flag, Usage, argument
 from pflow.jsontext import encode
-from pflow.printable import clean, clean_json, encodable
+from pflow.printable import clause, clean, clean_json, encodable
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
 from pflow.run.arguments import leading_flags
@@ -229,12 +229,11 @@ def _paragraph(text: str) -> str:
 
 def _flag(option: click.Option) -> Flag:
     metavar = "" if option.is_flag else option.metavar or "|".join(_choices(option)) or "N"
-    text = (option.help or "").removesuffix(".")
     *choices, last = "|".join(_choices(option) or [metavar]).split("|")
     values = _METAVARS.get(last, "")
     return Flag(
         tuple(sorted(option.opts, key=len)),
-        text[:1].lower() + text[1:],
+        clause(option.help or ""),
         values=values,
         choices=[*choices, *[last] * bool(choices and not values)],
         repeats=option.multiple,

@@ -8,6 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
 from pflow.jsontext import WHITESPACE, ScanError, decode, plain, scan_without_duplicates, write_bytes
+from pflow.printable import clause
 
 if TYPE_CHECKING:
     from typing import Any
@@ -125,7 +126,7 @@ def _fault(text: str, error: ValueError) -> str:
     what = str(getattr(error, "msg", error))
     line, column = text.count("\n", 0, at) + 1, len(before) + 1
     shown = " ".join(f"{before[-_SHOWN:]} ^ {after[:_SHOWN]}".split())
-    return f"line {line}, column {column}: {what[:1].lower()}{what[1:]}: {shown}"
+    return f"line {line}, column {column}: {clause(what)}: {shown}"
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

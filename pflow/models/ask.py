@@ -20,7 +20,7 @@ from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, h
 from pflow.models.prices import cost_of, is_priced, no_price, no_tokens
 from pflow.models.schema import ask_for, is_bare, load_schema, read_answer
 from pflow.models.settings import default_options
-from pflow.printable import one_line
+from pflow.printable import clause, one_line
 from pflow.terminal.messages import say
 from pflow.usage import Usage
 
@@ -67,7 +67,7 @@ def _fit(model: Model, name: str, value: Any) -> Any:
         return getattr(model.Options(**{name: decode(value.encode()) if isinstance(value, str) else value}), name)
     except ValueError:
         shown, why = " ".join(str(value).split())[:80], said.removeprefix("Value error, ")
-        raise PflowError(f"cannot set '{name}' to '{shown}': {why[:1].lower()}{why[1:]}", exit=USAGE) from None
+        raise PflowError(f"cannot set '{name}' to '{shown}': {clause(why)}", exit=USAGE) from None
 
 
 @dataclass

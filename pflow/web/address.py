@@ -5,6 +5,7 @@ import re
 import httpx2
 
 from pflow.errors import BAD_DATA, DENIED, MISSING, PflowError, shorten
+from pflow.printable import clause
 
 _NO_KEYS = "a header takes them from the environment: --header='Authorization: Basic env:NAME'"
 
@@ -20,8 +21,7 @@ def parse_url(text: str, base: httpx2.URL | None = None, act: str = "") -> httpx
     try:
         url = httpx2.URL(text.strip()) if base is None else base.join(text.strip())
     except httpx2.InvalidURL as error:
-        why = f"{str(error)[:1].lower()}{str(error)[1:].rstrip('.')}"
-        raise PflowError(f"{act}: {why}", exit=BAD_DATA, is_permanent=True) from None
+        raise PflowError(f"{act}: {clause(str(error))}", exit=BAD_DATA, is_permanent=True) from None
     if url.scheme not in ("http", "https") or not url.host:
         hint = f"https://{shorten(text)}" if not url.scheme and not text.startswith("/") else "https://HOST/PATH"
         it = f"'{show(text)}'" if base else "it"

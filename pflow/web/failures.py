@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx2
 
 from pflow.errors import BAD_DATA, TRY_AGAIN, UNAVAILABLE, PflowError
-from pflow.printable import one_line
+from pflow.printable import clause, one_line
 
 HINTS = {
     UNAVAILABLE: "is the server up, its address right, and a proxy that the environment names?",
@@ -30,7 +30,7 @@ def explain(error: Exception, act: str, silence: float | None) -> PflowError:
 
 def cut(act: str, why: str) -> PflowError:
     """An answer that did not come whole."""
-    return _failure(f"{act}: the answer was cut: {why[:1].lower()}{why[1:].rstrip('.')}", TRY_AGAIN)
+    return _failure(f"{act}: the answer was cut: {clause(why)}", TRY_AGAIN)
 
 
 def _failure(message: str, exit: int) -> PflowError:
