@@ -56,6 +56,11 @@ class Type:
         """Whether a value is a path, or a list of them."""
         return self.name == "path" or (self.items is not None and self.items.is_path)
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether it is a list of objects, as of a table."""
+        return self.items is not None and self.items.name == "dict"
+
     def takes(self, value: Any) -> bool:
         """Whether a value from the store is of this type, without any conversion; shapes are taken as they come."""
         if self.name == "any":

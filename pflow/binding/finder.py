@@ -64,6 +64,8 @@ class Finder:
         except ValueError as error:
             origin = f" from {self.source.origin}" if self.source.origin else ""
             hint = f"--map-in {self.key}=PATH takes another place"
+            if self.type.holds_rows and isinstance(value, str | bytes):
+                hint = "load-csv, load-json or load-jsonl makes rows of a text"
             raise PflowError(f"cannot read '{self.key}'{origin}: {error}", hint=hint, exit=BAD_DATA) from None
 
     def origins(self, store: Any) -> tuple[str, ...]:

@@ -204,7 +204,7 @@ def _one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> Pflow
         hint = _NO_BLANKS if ["="] in texts.values() else "leave one of them out"
         return PflowError(f"{what}: {word_reads(items)[-1].flag} is given", hint=hint, exit=USAGE)
     reads = [item for item in items.values() if item.kind == "read" and "secret" not in item.marks]
-    reads = [item for item in reads if item.name not in texts]
+    reads = [item for item in reads if item.name not in texts and not item.type.holds_rows]
     needed = [item for item in reads if item.required and "pipe" not in item.marks]
     wanted = next(iter(needed + reads), None)
     hint = f"{wanted.flag}='{shorten(bare[at])}'" if wanted else "--help lists the flags"

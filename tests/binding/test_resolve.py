@@ -155,6 +155,13 @@ def test_a_value_that_does_not_fit_is_65_and_names_read_place_and_types():
     assert caught.value.hint == "--map-in n=PATH takes another place"
 
 
+@pytest.mark.parametrize("text", ["name,age\n", b"\xff"])
+def test_a_text_where_rows_are_wanted_names_what_makes_some(text):
+    with pytest.raises(PflowError) as caught:
+        find(node('- Reads: shared["rows"]: list[dict] [pipe]'), [], {"a": text}, "a")
+    assert caught.value.hint == "load-csv, load-json or load-jsonl makes rows of a text"
+
+
 def test_a_str_read_takes_the_json_text_of_what_is_no_text():
     interface = node('- Reads: shared["t"]: str [pipe]')
     for value, text in ((1.5, "1.5"), (True, "true"), ([1], "[1]"), ({"a": None}, '{"a":null}'), ("é".encode(), "é")):

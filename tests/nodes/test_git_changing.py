@@ -116,7 +116,7 @@ REFUSED = [
     ({"message": "a\0b"}, 65, "the message holds a NUL"),
     ({"message": "\ud800"}, 65, "a lone surrogate is no character"),
     ({"paths": ["none.txt"]}, 66, "pathspec 'none.txt' did not match any files"),
-    ({"paths": ["../x"]}, 1, "is outside repository"),
+    ({"paths": ["../x"]}, 65, "is outside repository"),
     ({"repo": "/"}, 66, "not a git repository"),
 ]
 

@@ -161,6 +161,10 @@ def test_a_word_that_nothing_takes_may_be_what_is_still_needed():
     with pytest.raises(PflowError) as caught:
         values("--n=1", "hi", node=node)
     assert caught.value.hint == "--body='hi'"
+    rows = parse_interface('Do.\n\nInterface:\n- Reads: shared["rows"]: list[dict] [pipe]')
+    with pytest.raises(PflowError) as caught:
+        values("a.csv", node=rows)
+    assert caught.value.hint == "--help lists the flags"
 
 
 # A value from a file.
