@@ -9,7 +9,7 @@ from pathlib import Path
 from pflow.commands._usages import driver_help
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.errors import PflowError
-from pflow.help.man import as_text
+from pflow.help.mdoc import as_text
 from pflow.help.text import help_text
 from pflow.help.usage import HELP, WORD, Usage, argument, split_flags
 from pflow.process.streams import write_pieces

@@ -74,7 +74,7 @@ def test_mandoc_has_nothing_to_say_of_any_text(text):
 
 @given(st.text(CHARACTERS, min_size=1, max_size=200))
 def test_an_example_is_the_same_to_a_shell(command):
-    from pflow.help.man import folded
+    from pflow.help.mdoc import folded
 
     joined = " ".join(folded(command)).replace(" \\     ", " ")
     assert joined.replace("|     ", "| ") == command or "\\     " in command or "|     " in command

@@ -1,0 +1,147 @@
+"""The markup of man pages, mdoc: any text as lines that show it as it is, and a page as text again."""
+
+from __future__ import annotations
+
+import re
+
+# What roff would take for something else, or print as a typographer would.
+_ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '"': "\\(dq", "^": "\\(ha", "~": "\\(ti"}
+
+_DELIMITERS = frozenset("([.,:;)]?!|")
+_OF_CODE = frozenset("/_=$<>{}[(\\@#|")
+_STANDARD = ("NAME", "SYNOPSIS", "DESCRIPTION", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
+
+_WIDTH = 78
+"""Where our own lines break; it does not show."""
+
+
+def escaped(text: str) -> str:
+    """A text inside a line."""
+    return "".join([_ESCAPES.get(char) or (char if char.isascii() else f"\\[u{ord(char):04X}]") for char in text])
+
+
+_READ = {**{made: char for char, made in _ESCAPES.items()}, "\\&": "", "\\%": "", "\\fB": "", "\\fP": "", "\\ ": " "}
+
+
+def as_text(page: str) -> str:
+    """One of our pages as plain text, where no man is there to show it."""
+    rows = []
+    for line in page.split("\n"):
+        macro, _, rest = line.partition(" ") if line.startswith(".") else ("", "", line)
+        shown = re.sub(r"\\\[u([0-9A-F]+)\]|\\fB|\\fP|\\\(..|\\.", _shown, rest)
+        if macro in (".Sh", ".Ss", ".Pp", ".Bd", ".Bl"):
+            rows.append("")
+        if shown and macro in ("", ".Sh", ".Ss", ".Nm", ".Nd", ".It", ".Pa"):
+            rows.append({".It": shown.removeprefix("Sy ").removeprefix("Pa "), ".Sh": shown}.get(macro, f"  {shown}"))
+    return "\n".join(rows).lstrip("\n") + "\n"
+
+
+def _shown(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16)) if escape[1] else _READ[escape[0]]
+
+
+def word(text: str) -> str:
+    """A text as one word of a macro's line, which is neither a macro there nor begins or ends with a delimiter."""
+    made = escaped(text).replace(" ", "\\ ")
+    return "\\&" + made + "\\&" * (made[-1:] in _DELIMITERS)
+
+
+def heading(title: str) -> str:
+    """A section's heading. What ends ours is for mandoc, which takes ACTIONS for AUTHORS, mistyped."""
+    return f".Sh {escaped(title)}" + "\\&" * (title not in _STANDARD)
+
+
+def lines(text: str) -> list[str]:
+    """A text to be filled: a line ends with each sentence, and where it gets long."""
+    made: list[str] = []
+    line = ""
+    for each in map(_unbroken, text.split()):
+        if line and (len(line) + len(each) >= _WIDTH or _ends_sentence(line, each)):
+            made.append(line)
+            line = ""
+        line = f"{line} {each}" if line else first(each)
+    return [*made, line] if line else made
+
+
+def _unbroken(word: str) -> str:
+    """A word of a text; a path or the like is not hyphenated."""
+    return "\\%" * (not _OF_CODE.isdisjoint(word)) + escaped(word)
+
+
+def _ends_sentence(line: str, following: str) -> bool:
+    return line.endswith((".", "!", "?")) and not line.endswith("..") and not following[:1].islower()
+
+
+def first(text: str) -> str:
+    return "\\&" + text if text.startswith((".", "'")) else text
+
+
+def literal(text: list[str], *, offset: bool = False) -> list[str]:
+    """Lines as they are; nothing for none."""
+    if not text:
+        return []
+    shown = [first(escaped(line.rstrip())) for line in text]
+    return [".Bd -literal" + " -offset indent" * offset, *shown, ".Ed"]
+
+
+def listing(rows: list[tuple[str, str]], width: str = "Ds", *, compact: bool = False) -> list[str]:
+    """A list of tags, each already in mdoc, and a text for each; nothing for none."""
+    if not rows:
+        return []
+    made = [f".Bl -tag -width {width}" + " -compact" * compact]
+    for tag, text in rows:
+        made += [f".It {tag}", *lines(text)]
+    return [*made, ".El"]
+
+
+_LONGEST = 16
+"""Characters of a tag that has its text beside it."""
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text, each after the first with a space before it."""
+    made: list[str] = []
+    for each in filter(None, (part.strip("\n") for part in text.split("\n\n"))):
+        prose, block = _split(each.split("\n"))
+        if prose:
+            made += [".Pp"] * bool(made) + lines(" ".join(prose))
+        if block:
+            made += _block(block, [".Pp"] * bool(made))
+    return made
+
+
+def _split(rows: list[str]) -> tuple[list[str], list[str]]:
+    """A paragraph's lines, and those indented ones that it ends with."""
+    start = next((n for n in range(len(rows)) if all(row.startswith("  ") for row in rows[n:])), len(rows))
+    return rows[:start], rows[start:]
+
+
+def _block(rows: list[str], space: list[str]) -> list[str]:
+    pairs = [tuple(map(str.strip, row.strip().partition("  ")))[::2] for row in rows]
+    if not all(tag and text for tag, text in pairs):
+        return literal([row[2:] for row in rows], offset=True)
+    width = max(len(tag) for tag, _ in pairs)
+    shape = f"{width + 2}n" if width <= _LONGEST else "Ds"
+    return [*space, *listing([(f"Sy {word(tag)}", text) for tag, text in pairs], shape, compact=True)]
+
+
+_WIDEST = 72
+"""How wide an example may be on a page of 80 columns."""
+
+_SHELL_WORD = re.compile(r"""(?:\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|[^ '"\\])+""", re.DOTALL)
+
+
+def folded(command: str) -> list[str]:
+    """A command in lines that are the same command to a shell: a long one goes on after each | of a pipe."""
+    if len(command) <= _WIDEST:
+        return [command]
+    first, *words = _SHELL_WORD.findall(command)
+    rows = [first]
+    for each in words:
+        is_piped = rows[-1].endswith(" |")
+        if not is_piped and len(rows[-1]) + 1 + len(each) <= _WIDEST - 2:
+            rows[-1] += f" {each}"
+        else:
+            rows[-1] += "" if is_piped else " \\"
+            rows.append(f"    {each}")
+    return rows
