@@ -65,7 +65,8 @@ start() {
     mkfifo f
     exec 9<>f
     start pflow-write-file --path=o <f
-    until_true grep '^SigCgt:.*[37bf]$' "/proc/$stage/status" # it catches SIGHUP and SIGINT
+    until_true grep -qa pflow-write-file "/proc/$stage/cmdline" # bash, which becomes it, catches signals too
+    until_true grep '^SigCgt:.*[37bf]$' "/proc/$stage/status"   # it catches SIGHUP and SIGINT
     kill -INT "$stage"
     code=0 && wait "$stage" || code=$?
     exec 9>&-
