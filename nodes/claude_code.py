@@ -63,8 +63,8 @@ class ClaudeCode(Node):
             if params[name] is not None and not params[name] > 0:
                 what = f"cannot have claude work: {name} is {params[name]}"
                 raise PflowError(what, hint="it is more than 0", exit=USAGE)
-        given = {name: params[name] for name in Task.__dataclass_fields__ if name in params}
-        return Task(**{**given, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
+        settings = {name: params[name] for name in Task.__dataclass_fields__ if name in params}
+        return Task(**{**settings, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
 
     def exec(self, task: Task) -> Work:
         from pflow.agents.table import AGENTS

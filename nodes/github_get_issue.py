@@ -48,14 +48,14 @@ class GithubGetIssue(Node):
 
     def exec(self, prepared: tuple[str, int]) -> dict[str, Any]:
         from pflow.github.client import Client
-        from pflow.github.rows import kept
+        from pflow.github.rows import reduced
 
         repo, number = prepared
         github = Client(f"cannot get '{repo}#{number}'", "there is no such issue")
         path = f"/repos/{repo}/issues/{number}"
-        issue = dict(kept(github.get(path)))
+        issue = dict(reduced(github.get(path)))
         has_comments = self.params["comments"] and issue.get("comments")
-        return {**issue, "comments": kept([*github.rows(f"{path}/comments")]) if has_comments else []}
+        return {**issue, "comments": reduced([*github.rows(f"{path}/comments")]) if has_comments else []}
 
     def post(self, shared: MutableMapping[str, Any], prepared: object, issue: dict[str, Any]) -> None:
         from pflow.github.rows import as_text

@@ -46,12 +46,12 @@ class GithubGetPr(Node):
 
     def exec(self, prepared: tuple[str, int]) -> dict[str, Any]:
         from pflow.github.client import DIFF, Client
-        from pflow.github.rows import kept
+        from pflow.github.rows import reduced
 
         repo, number = prepared
         github = Client(f"cannot get '{repo}#{number}'", "there is no such pull request")
         path = f"/repos/{repo}/pulls/{number}"
-        found = {**kept(github.get(path)), "files": kept([*github.rows(f"{path}/files")])}
+        found = {**reduced(github.get(path)), "files": reduced([*github.rows(f"{path}/files")])}
         return {**found, "diff": github.get(path, accept=DIFF)} if self.params["diff"] else found
 
     def post(self, shared: MutableMapping[str, Any], prepared: object, found: dict[str, Any]) -> None:

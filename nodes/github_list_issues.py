@@ -50,12 +50,12 @@ class GithubListIssues(Node):
         from itertools import islice
 
         from pflow.github.client import Client
-        from pflow.github.rows import kept
+        from pflow.github.rows import reduced
 
         repo, query, limit = prepared
         github = Client(f"cannot list the issues of '{repo}'", "there is no such repository")
         rows = github.rows(f"/repos/{repo}/issues", query)
-        return [kept(row) for row in islice((row for row in rows if "pull_request" not in row), limit)]
+        return [reduced(row) for row in islice((row for row in rows if "pull_request" not in row), limit)]
 
     def post(self, shared: MutableMapping[str, Any], prepared: object, issues: list[dict[str, Any]]) -> None:
         shared["issues"] = issues

@@ -46,7 +46,7 @@ class GithubListPrs(Node):
         from itertools import islice, takewhile
 
         from pflow.github.client import Client
-        from pflow.github.rows import has_labels, kept
+        from pflow.github.rows import has_labels, reduced
 
         repo, since, limit = prepared
         github = Client(f"cannot list the pull requests of '{repo}'", "there is no such repository")
@@ -54,7 +54,7 @@ class GithubListPrs(Node):
         query = {"state": self.params["state"], "sort": "updated" if since else "created", "direction": "desc"}
         rows = takewhile(lambda row: row["updated_at"] >= since, github.rows(f"/repos/{repo}/pulls", query))
         wanted = set(self.params["labels"] or [])
-        return [kept(row) for row in islice((row for row in rows if has_labels(row, wanted)), limit)]
+        return [reduced(row) for row in islice((row for row in rows if has_labels(row, wanted)), limit)]
 
     def post(self, shared: MutableMapping[str, Any], prepared: object, found: list[dict[str, Any]]) -> None:
         shared["prs"] = found

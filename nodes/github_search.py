@@ -57,13 +57,13 @@ class GithubSearch(Node):
     def exec(self, prepared: tuple[str, int]) -> Found:
         from pflow.github.client import Client
         from pflow.github.query import search_path
-        from pflow.github.rows import kept
+        from pflow.github.rows import reduced
 
         query, limit = prepared
         github = Client(f"cannot search GitHub for '{query}'")
         found: list[dict[str, Any]] = []
         for page in github.pages(search_path(self.params["kind"]), {"q": query}, most=limit):
-            found += kept(page["items"])
+            found += reduced(page["items"])
             self.not_kept = self.not_kept or (_CUT if page["incomplete_results"] else "")
             if len(found) >= limit:
                 break

@@ -43,9 +43,9 @@ class SaveResults(Node):
         return checked_target(shared["path"], "write"), shared["results"], shared.get("result"), shared.get("stats")
 
     def exec(self, prepared: tuple[Any, Any, Any, Any]) -> None:
-        from pflow.tables.forms import format_of, written
+        from pflow.tables.forms import file_text, format_of
 
         path, results, result, stats = prepared
         form, path = format_of(path, self.params["format"])
         hold_below_root(path)  # its suffix is known only now
-        write_whole(path, written(form, results, result, stats))
+        write_whole(path, file_text(form, results, result, stats))

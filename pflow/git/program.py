@@ -97,12 +97,12 @@ class Git:
 
     def _word(self, word: Word) -> bytes:
         try:
-            given = word if isinstance(word, bytes) else os.fsencode(word)
+            encoded = word if isinstance(word, bytes) else os.fsencode(word)
         except UnicodeEncodeError:
             raise lone_surrogate(self.act) from None
-        if b"\0" in given:
-            raise PflowError(f"{self.act}: {os.fsdecode(given)!r} holds a NUL", exit=BAD_DATA)
-        return given
+        if b"\0" in encoded:
+            raise PflowError(f"{self.act}: {os.fsdecode(encoded)!r} holds a NUL", exit=BAD_DATA)
+        return encoded
 
 
 def message_of(git: Git, text: str) -> bytes:

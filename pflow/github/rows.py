@@ -16,13 +16,13 @@ _KEPT = (
 """Members that are kept, wherever they stand, and in this order; html_url as url."""
 
 
-def kept(value: Any) -> Any:
+def reduced(value: Any) -> Any:
     """A value of GitHub's with what people use of it, under GitHub's names; `url` is the page's."""
     if isinstance(value, list):
-        return [kept(each) for each in value]
+        return [reduced(each) for each in value]
     if not isinstance(value, dict):
         return value
-    row = {"url" if name == "html_url" else name: kept(value[name]) for name in _KEPT if name in value}
+    row = {"url" if name == "html_url" else name: reduced(value[name]) for name in _KEPT if name in value}
     if "body" in row:
         row["body"] = (row["body"] or "").replace("\r\n", "\n")
     return row

@@ -28,7 +28,7 @@ def format_of(path: str, wanted: str | None) -> tuple[str, str]:
     return form, path
 
 
-def written(form: str, results: Any, result: Any, stats: Any) -> str:
+def file_text(form: str, results: Any, result: Any, stats: Any) -> str:
     """The text of a file of results; a text has rows and numbers behind it, or None."""
     if isinstance(results, bytes):
         raise PflowError("cannot save bytes as results", hint="write-file writes them as they are", exit=BAD_DATA)

@@ -9,7 +9,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.plan.approval.dialogue import editable_text, read_edited
+from pflow.plan.approval.dialogue import editable_text, offered_name, read_edited
 from pflow.plan.approval.proposal import Proposal
 from tests.plan.test_view import COPY
 
@@ -99,3 +99,8 @@ def test_an_edited_flow_keeps_the_runs_flags_and_none_of_the_flows():
     after = before.edited(read_edited("shell --command=date", before)[0])
     assert sorted(after.words) == ["--jobs=2", "--raw", "--timeout=5.0"]
     assert after.flags.raw is True
+
+
+@pytest.mark.parametrize(("name", "offered"), [("copy-text", "copy-text"), ("copy-file", ""), ("run", ""), ("", "")])
+def test_a_name_that_no_saved_flow_may_have_is_not_offered(name, offered):
+    assert offered_name(name) == offered

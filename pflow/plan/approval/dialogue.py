@@ -15,6 +15,7 @@ from pflow.flow.rules import check
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.library.save import AlreadySaved, save_flow
+from pflow.library.saved import check_name
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import explained, findings_text, proposal_text, show
 from pflow.printable import clean
@@ -90,7 +91,7 @@ class Dialogue:
 
     def _save(self) -> None:
         """Ask for a name until the flow is saved under one."""
-        default = self.proposal.flow.name
+        default = offered_name(self.proposal.flow.name)
         while True:
             name = self.terminal.ask(f"Name [{clean(default)}]: " if default else "Name: ")
             name = name if name is None else name or default
@@ -118,6 +119,15 @@ class Dialogue:
             self.terminal.say(clean(line) + "\n")
         self.is_saved = True
         return True
+
+
+def offered_name(name: str) -> str:
+    """A plan's own name, where a saved flow may be called so; empty where a node is."""
+    try:
+        check_name(name)
+    except PflowError:
+        return ""
+    return name
 
 
 def editable_text(proposal: Proposal) -> tuple[str, str]:
