@@ -60,15 +60,21 @@ class Guard:
     def __enter__(self) -> Guard:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        """Let it go: the program has ended. What that left in the background may stay."""
+    def __exit__(self, error: type[BaseException] | None, *about: object) -> None:
+        """Let it go where the program has ended: what that left in the background may stay. An exception may have been
+        followed by a second signal before all was ended, so that after one the guard looks for itself.
+        """
         held = HeldSignals()
         try:
-            if self.pid:
+            if self.pid and error is None:
                 os.kill(self.pid, _signal.SIGKILL)
-                os.waitpid(self.pid, 0)
-        except (ProcessLookupError, ChildProcessError):
+        except ProcessLookupError:
             pass  # somebody else has collected it
+        os.close(self.pipe)
+        try:
+            if self.pid:
+                os.waitpid(self.pid, 0)
+        except ChildProcessError:
+            pass
         finally:
-            os.close(self.pipe)
             held.release()

@@ -1,32 +1,38 @@
-"""What a program that we started does after kill -9 of us: it ends, with all of its session."""
+"""What a program that we started does after kill -9 of us, or two signals at once: it ends, with all of its session."""
 
 import os
 import select
 import signal
+import sys
 
 import pytest
 
 from pflow.process import guard
 from pflow.process.children import run
+from pflow.process.signals import end_in_order
 
 LIMIT = 20
 """Seconds after which a process that should have ended counts as left over."""
 
 
-def killed(command):
-    """Run a shell command in a process of its own, which is killed once the command has printed something.
+def left(command, end):
+    """Run a shell command in a process of its own, where `end` is called once the command has printed something.
 
-    A descriptor that can be read once all that it had started has ended.
+    The signal that ended that process, and whether anything that it had started is left.
     """
     reader, writer = os.pipe()
     os.set_inheritable(writer, True)
     pid = os.fork()
     if pid == 0:
-        run(["/bin/sh", "-c", command], on_stdout=lambda part: os.kill(os.getpid(), signal.SIGKILL), on_stderr=print)
+        argv = ["/bin/sh", "-c", command]
+        end_in_order(lambda: run(argv, on_stdout=lambda part: end(), on_stderr=print), lambda error: error.exit)
         os._exit(1)
     os.close(writer)
-    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
-    return reader
+    try:
+        signum = os.WTERMSIG(os.waitpid(pid, 0)[1])
+        return signum, not select.select([reader], [], [], LIMIT)[0]
+    finally:
+        os.close(reader)
 
 
 @pytest.mark.parametrize(
@@ -42,11 +48,33 @@ def killed(command):
 )
 def test_kill_9_ends_all_that_a_command_started(monkeypatch, command):
     monkeypatch.setattr(guard, "_SCRIPT", guard._SCRIPT.replace("-le 100", "-le 5"))
-    reader = killed(command)
-    try:
-        assert select.select([reader], [], [], LIMIT)[0], "a process is left"
-    finally:
-        os.close(reader)
+    assert left(command, lambda: os.kill(os.getpid(), signal.SIGKILL)) == (signal.SIGKILL, False)
+
+
+@pytest.mark.parametrize("steps", range(10, 150, 7))
+def test_a_second_signal_ends_all_too_however_soon_it_comes(steps):
+    """As ^C does to a branch: the terminal signals it, and so does the run that it is of. `steps` are of bytecode."""
+    to_go = steps
+
+    def count(frame, event, arg):
+        nonlocal to_go
+        frame.f_trace_opcodes = True
+        to_go -= event == "opcode"
+        if not to_go:
+            sys.settrace(None)
+            os.kill(os.getpid(), signal.SIGTERM)
+        return count if to_go > 0 else None
+
+    def interrupt():
+        sys.settrace(count)
+        frame = sys._getframe()
+        while frame := frame.f_back:
+            frame.f_trace, frame.f_trace_opcodes = count, True
+        os.kill(os.getpid(), signal.SIGINT)
+
+    signum, is_left = left("sleep 1000 & echo; wait", interrupt)
+    assert signum in (signal.SIGINT, signal.SIGTERM)
+    assert not is_left
 
 
 def test_no_guard_and_no_descriptor_outlives_its_program():
