@@ -239,17 +239,19 @@ def _take_lock(directory: str) -> int:
 
 
 def holder(lock: str) -> str:
-    """The first process that has the file open, `4711 (sleep)`, where the system tells."""
+    """The process that has had the file open for longest, `4711 (sleep)`, where the system tells."""
     about = os.stat(lock)
-    for pid in sorted(map(int, filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else ()))):
+    found = []
+    for pid in filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else ()):
         try:
-            fds = [f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd") if pid != os.getpid()]
+            fds = [f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd") if pid != str(os.getpid())]
             if any(os.path.samestat(os.stat(fd), about) for fd in fds):
-                with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as name:
-                    return f"{pid} ({name.read().strip()})"
+                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                    name, _, fields = file.read().partition(" (")[2].rpartition(") ")
+                found.append((int(fields.split()[19]), f"{pid} ({name})"))  # since when: proc_pid_stat(5)
         except OSError:
             pass  # it is gone, or somebody else's
-    return ""
+    return min(found, default=(0, ""))[1]
 
 
 def _cut_torn_line(file: str) -> None:
