@@ -156,8 +156,11 @@ def _load(path: str) -> Any:
     parameters.cpuparams.poll = 0  # threads that spin while they wait make a busy machine crawl
     parameters.verbosity = -1
     parameters.api_keys = [os.urandom(32).hex()]
+    parameters.endpoint_metrics = True
     try:
-        return xllamacpp.Server(parameters)
+        engine = xllamacpp.Server(parameters)
+        engine.handle_metrics()  # one that is let go before its loop has begun never ends, and nothing with it
+        return engine
     except RuntimeError as error:
         hint = "it must be a GGUF file that llama.cpp knows, and fit into memory"
         raise PflowError(f"cannot load the model '{path}'", hint=hint, exit=BAD_DATA) from error

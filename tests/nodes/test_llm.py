@@ -612,6 +612,14 @@ class TestLocalModels:
         assert failure(str(tmp_path / "missing.gguf"), "Say hi").exit == 66
         assert failure(str(wrong), "Say hi").exit == 65
 
+    def test_a_question_that_the_engine_refuses_at_once_ends(self):
+        schema = '{"properties": {"tall": {"$ref": "#/gone"}}}'
+        argv = ["pflow-llm", "Say hi", "--schema", schema, "-q"]
+        ended = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+
+        assert ended.returncode == 1
+        assert "cannot resolve $ref #/gone" in ended.stderr
+
     def test_nobody_else_can_ask_the_engine(self, local_models):
         engine = local._load(str(Path(local_models, "pflow", "models", "SmolLM2.gguf")))
 
