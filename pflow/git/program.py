@@ -22,7 +22,7 @@ _READING = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "log.show
 without which it cannot tell whether a file has changed.
 """
 
-_HELD = ("-c", "safe.bareRepository=explicit")
+_BELOW_ROOT = ("-c", "safe.bareRepository=explicit")
 """A repository is what is in a .git, where nothing below a root is written: its settings name programs."""
 
 _OF_ANOTHER = (
@@ -41,7 +41,7 @@ class Git:
 
     def __init__(self, repo: Word, act: str, *, reads: bool = False) -> None:
         self.repo, self.reads = os.fsdecode(repo), reads
-        self.settings = (*(_READING if reads else ()), *(_HELD if os.environ.get(ROOT) else ()))
+        self.settings = (*(_READING if reads else ()), *(_BELOW_ROOT if os.environ.get(ROOT) else ()))
         self.act = f"cannot {act} in '{self.repo}'"
         self.env = _environment(self.repo) | ({"GIT_NO_LAZY_FETCH": "1"} if reads else {})
         if not self.repo:

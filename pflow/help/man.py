@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from pflow.catalog.registry import names_in, tool_names
-from pflow.help.mdoc import escaped, first, folded, heading, lines, listing, literal, paragraphs, word
+from pflow.help.mdoc import at_line_start, escaped, folded, heading, lines, listing, literal, paragraphs, word
 from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, Flag, Usage
 
 DATE = "November 22, 2026"
@@ -131,7 +131,7 @@ def _about(usage: Usage) -> str:
 def _synopsis(name: str, form: str) -> list[str]:
     """A form in which the command is typed, its name as such."""
     rest = form.removeprefix(name).strip().replace("…", "...")
-    return [f".Nm {word(name)}", *[first(escaped(rest))] * bool(rest)]
+    return [f".Nm {word(name)}", *[at_line_start(escaped(rest))] * bool(rest)]
 
 
 def _tag(flag: Flag) -> str:

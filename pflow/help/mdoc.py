@@ -59,7 +59,7 @@ def lines(text: str) -> list[str]:
         if line and (len(line) + len(each) >= _WIDTH or _ends_sentence(line, each)):
             made.append(line)
             line = ""
-        line = f"{line} {each}" if line else first(each)
+        line = f"{line} {each}" if line else at_line_start(each)
     return [*made, line] if line else made
 
 
@@ -72,7 +72,8 @@ def _ends_sentence(line: str, following: str) -> bool:
     return line.endswith((".", "!", "?")) and not line.endswith("..") and not following[:1].islower()
 
 
-def first(text: str) -> str:
+def at_line_start(text: str) -> str:
+    """A text that begins a line, which is no macro."""
     return "\\&" + text if text.startswith((".", "'")) else text
 
 
@@ -80,7 +81,7 @@ def literal(text: list[str], *, offset: bool = False) -> list[str]:
     """Lines as they are; nothing for none."""
     if not text:
         return []
-    shown = [first(escaped(line.rstrip())) for line in text]
+    shown = [at_line_start(escaped(line.rstrip())) for line in text]
     return [".Bd -literal" + " -offset indent" * offset, *shown, ".Ed"]
 
 

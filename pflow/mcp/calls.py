@@ -135,7 +135,7 @@ def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], byt
     kind, optional = offered.kind, {name for name, item in offered.inputs.items() if not item.required}
     given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
     check_arguments(offered.tool.name, offered.tool.input_schema, given)
-    _refuse_variables(offered, given)
+    _refuse_variables(given)
     store: dict[str, Any] = {}
     if offered.flow:
         words = ["run", kind.file, "-j", *_words_of_flow(offered, given, store)]
@@ -145,9 +145,9 @@ def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], byt
     return words, encode({"$pflow": {"v": 1}, **store}, escape=False) + b"\n"
 
 
-def _refuse_variables(offered: Offered, given: dict[str, Any]) -> None:
+def _refuse_variables(arguments: dict[str, Any]) -> None:
     """Raise PflowError (77) for a value that names a variable of the environment, which would be sent to anybody."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name.rpartition(".")[2] in FROM_ENVIRONMENT and "env:" in str(value):
             hint = "a person can save a flow with it"
             what = f"cannot take '{name}' from a client: it names a variable of the environment"

@@ -159,7 +159,7 @@ def _load(path: str) -> Any:
     parameters.endpoint_metrics = True
     try:
         engine = xllamacpp.Server(parameters)
-        engine.handle_metrics()  # one that is let go before its loop has begun never ends, and nothing with it
+        engine.handle_metrics()  # waits until its loop runs: freed before that, it blocks the whole process for good
         return engine
     except RuntimeError as error:
         hint = "it must be a GGUF file that llama.cpp knows, and fit into memory"

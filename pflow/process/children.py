@@ -41,7 +41,8 @@ def run(
     `input` goes to its stdin (None: /dev/null) and may be left unread. The takers get what it writes, in parts as they
     come, where `on_stdout` is no descriptor, to which it writes by itself; `on_start` gets its process id. It ends when
     the program itself does, whatever else still holds its stdout open. On any exception, a signal handler's included,
-    its whole session is ended first, and after kill -9 of us by a guard. Raises OSError when it does not start.
+    its whole session is ended first, and by a guard after kill -9 of us or a second signal. Raises OSError when it does
+    not start.
     """
     collect_children()
     held = HeldSignals()  # an exception before the child is known would leave it running

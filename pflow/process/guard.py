@@ -61,8 +61,8 @@ class Guard:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *about: object) -> None:
-        """Let it go where the program has ended: what that left in the background may stay. An exception may have been
-        followed by a second signal before all was ended, so that after one the guard looks for itself.
+        """After the program's end let it go: what that left in the background may stay. After an exception have it end
+        what is left, which is something where a second signal came before all was ended.
         """
         held = HeldSignals()
         try:
