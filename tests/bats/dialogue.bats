@@ -53,8 +53,7 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     shows code=77
     type_line "clear; pflow 'copy a.txt to b.txt'; echo code=\$?"
     shows "$QUESTION"
-    "${tmux[@]}" send-keys C-c
-    shows '^C'
+    interrupt
     type_line 'code=$?; clear; echo code=$code'
     shows code=130
     [ ! -e b.txt ]

@@ -102,6 +102,12 @@ teardown() { [ -z "${tmux-}" ] || "${tmux[@]}" kill-server 2>/dev/null || true; 
 
 type_line() { "${tmux[@]}" send-keys -l "$1" \; send-keys Enter; }
 
+# ^C, and wait for the shell's prompt: what is typed before it may be dropped.
+interrupt() {
+    "${tmux[@]}" send-keys C-c
+    until_true eval "screen | tail -n 1 | grep -qx '> *'"
+}
+
 screen() { "${tmux[@]}" capture-pane -p | sed '/^$/d'; }
 
 # Wait until the screen has this; not for what the typed line or an older screen has already.

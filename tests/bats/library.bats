@@ -88,7 +88,7 @@ END
     shows 'What is it for?'
     type_line ''
     shows 'Replace it'
-    "${tmux[@]}" send-keys C-c
+    interrupt
     type_line 'echo "then $?"'
     shows 'then 130'
     grep -q 'wc -c' "$flows/count.pflow.json"

@@ -76,7 +76,7 @@ END
         "mappings": {"read-file": {"input_mappings": {"path": "path"}}}}' >size.pflow.json
     type_line 'clear; PYTHONIOENCODING=ascii pflow run size.pflow.json -r'
     shows 'read-file needs --path (Größe): path?'
-    "${tmux[@]}" send-keys C-c
+    interrupt
     shows 'ended by SIGINT'
     type_line 'stty -a | tr " ;" "\n\n" | grep -cx -e icanon -e echo'
     until_true eval 'screen | grep -qx 2'
