@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 bats_require_minimum_version 1.5.0
-export BATS_TEST_TIMEOUT=120
+type -P ps pkill >/dev/null && export BATS_TEST_TIMEOUT=120 # by these bats ends a test
 PYTHON=$(dirname "$(command -v pflow)")/python
 NOTES=$(realpath "$BATS_TEST_DIRNAME/../../examples/notes.txt")
 export PYTHON NOTES HOME=${BATS_TEST_TMPDIR:-$BATS_FILE_TMPDIR}
