@@ -7,7 +7,10 @@ PYTHON=$(dirname "$(command -v pflow)")/python
 NOTES=$(realpath "$BATS_TEST_DIRNAME/../../examples/notes.txt")
 export PYTHON NOTES HOME=${BATS_TEST_TMPDIR:-$BATS_FILE_TMPDIR}
 export LLM_USER_PATH=${PEER-$HOME}/llm PFLOW_MODEL=${PEER:+echo}
-unset PFLOW_NODES PFLOW_TRACE TRACEPARENT NO_COLOR CLICOLOR_FORCE OPENAI_API_KEY XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME LC_ALL
+unset PFLOW_NODES PFLOW_TRACE TRACEPARENT NO_COLOR CLICOLOR_FORCE OPENAI_API_KEY XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
+unset "${!LC_@}"
+export TERM=xterm LANG=C.UTF-8
+umask 022
 cd "$HOME" || exit
 
 # Skip the test where a tool is missing; fail it in CI, where all are there.
@@ -24,13 +27,15 @@ missing() {
     return 1
 }
 
-# Run a script in dash, or in each of $SHELLS, in a new directory inside the test's; all must end and print alike.
+# Run a script, the argument or stdin, in sh or in each of $SHELLS, in a new directory inside the test's; all must end
+# and print alike.
 in_shells() {
-    local shell seen=
-    for shell in ${SHELLS-dash}; do
+    local shell seen='' script
+    script=${1-$(cat)}
+    for shell in ${SHELLS-sh}; do
         need "$shell"
         cd "$(mktemp -d -p "$BATS_TEST_TMPDIR")" || return
-        run --separate-stderr timeout 60 "$shell" -c "$1"
+        run --separate-stderr timeout 60 "$shell" -c "$script"
         [ "${seen:-$status $output}" = "$status $output" ] || expect "${seen%% *}" "${seen#* }"
         seen="$status $output"
     done
