@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from tests.test_jsontext import VALUES
 
 from pflow.values.digest import digest_of, file_digest, frame, keyed_digest
+from tests.values.test_jsontext import VALUES
 
 READERS = {b"s": lambda text: text.decode("utf-8", "surrogatepass"), b"b": bytes, b"i": int, b"d": float}
 WORDS = {b"True": True, b"False": False, b"None": None}

@@ -138,7 +138,7 @@ def test_in_any_chain_the_mappings_mend_every_dropped_answer_and_break_no_rule(n
 
 HERE = Path(__file__).parent
 FLOWS = [
-    *(HERE / "seeds" / f"{name}.pflow.json" for name in (
+    *(HERE.parent / "seeds" / f"{name}.pflow.json" for name in (
         "000-keys", "001-mappings", "002-flow", "002-fragment", "003-simple", "004-collisions", "004-issue",
     )),
     *sorted((HERE.parents[2] / "examples").glob("*.pflow.json")),
