@@ -55,7 +55,7 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 	try ruff check --quiet --output-format=concise .; \
 	try ruff format --check --quiet .; \
 	try mypy; \
-	try python -m pflow.generate --check; \
+	try python -m pflow.commands._generate --check; \
 	if command -v shellcheck >/dev/null || [ "$$CI" = true ]; then try shellcheck $(filter-out %.py,$(wildcard .ci/*)) examples/cron/* examples/scripts/* $(filter-out %.json,$(wildcard examples/flows/*)) $(filter-out %.mk,$(wildcard examples/jobs/*)) $(wildcard tests/bats/*.bash); \
 	else echo '== shellcheck: skipped, it is not installed'; fi; \
 	try .ci/no-private-paths; \
@@ -83,7 +83,7 @@ agents: $(VENV)/.dev ## hold claude-code to Claude Code itself (235 MB), behind 
 	claude --version && $(VENV)/bin/python -m pytest -q -p no:cacheprovider tests/agents/real_claude.py
 
 generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/, man/man1/, completions/bash/
-	@$(VENV)/bin/python -m pflow.generate
+	@$(VENV)/bin/python -m pflow.commands._generate
 
 clean: ## remove everything that make has made
 	rm -rf $(VENV) $(WHEEL_VENV) build dist out.md .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, USAGE, PflowError, shorten
 from pflow.node import Node
-from pflow.printable import clean
+from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
     from typing import Any
 
-    from pflow.agents.task import Task, Work
+    from pflow.kit.agents.task import Task, Work
 
 
 class ClaudeCode(Node):
@@ -54,7 +54,7 @@ class ClaudeCode(Node):
     version = "1.0.0"
 
     def prep(self, shared: Mapping[str, Any]) -> Task:
-        from pflow.agents.task import Task
+        from pflow.kit.agents.task import Task
 
         prompt, params = shared["prompt"], self.params
         if not prompt.strip():
@@ -67,8 +67,8 @@ class ClaudeCode(Node):
         return Task(**{**settings, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
 
     def exec(self, task: Task) -> Work:
-        from pflow.agents.table import AGENTS
-        from pflow.agents.work import work
+        from pflow.kit.agents.table import AGENTS
+        from pflow.kit.agents.work import work
 
         return work(AGENTS["claude"], task)
 

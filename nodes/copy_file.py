@@ -6,9 +6,9 @@ import os
 import stat
 
 from pflow import TYPE_CHECKING
-from pflow.atomic import copy
 from pflow.errors import CANNOT_WRITE, PflowError
-from pflow.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
+from pflow.files.atomic import copy
+from pflow.files.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
 from pflow.node import Node
 
 if TYPE_CHECKING:

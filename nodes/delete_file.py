@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.errors import PflowError
-from pflow.file_paths import check_kind, checked_path, read_failure
+from pflow.files.file_paths import check_kind, checked_path, read_failure
 from pflow.node import Node
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
     from typing import Any
 
-    from pflow.web.page import Page
+    from pflow.kit.web.page import Page
 
 
 class FetchPage(Node):
@@ -42,7 +42,7 @@ class FetchPage(Node):
         try:
             import trafilatura  # noqa: F401
 
-            import pflow.web.client  # noqa: F401
+            import pflow.kit.web.client  # noqa: F401
         except ImportError:
             return
 
@@ -54,7 +54,7 @@ class FetchPage(Node):
         return str(shared["url"])
 
     def exec(self, url: str) -> Page:
-        from pflow.web.page import fetch
+        from pflow.kit.web.page import fetch
 
         return fetch(url, self.params["format"], links=self.params["links"], max_size=self.params["max_size"])
 

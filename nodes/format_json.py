@@ -41,8 +41,8 @@ class FormatJson(Node):
     def exec(self, data: Any) -> str:
         import json
 
-        from pflow.json_input import parse_text
-        from pflow.jsontext import plain, write_bytes
+        from pflow.values.json_input import parse_text
+        from pflow.values.jsontext import plain, write_bytes
 
         if isinstance(data, str) and data.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
             data = parse_text(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.git.program import Git
+from pflow.kit.git.program import Git
 from pflow.node import Node
 
 if TYPE_CHECKING:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.git.commit import commit, find_marked, mark_of
-from pflow.git.history import find_commits, head_of
-from pflow.git.program import Git, message_of
+from pflow.kit.git.commit import commit, find_marked, mark_of
+from pflow.kit.git.history import find_commits, head_of
+from pflow.kit.git.program import Git, message_of
 from pflow.node import Node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
     from typing import Any
 
-    from pflow.git.program import Word
+    from pflow.kit.git.program import Word
 
     Prepared = tuple[Git, bytes, list[Word] | None]
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.git.difference import find_changes, find_patch, stat_text
-from pflow.git.program import Git
+from pflow.kit.git.difference import find_changes, find_patch, stat_text
+from pflow.kit.git.program import Git
 from pflow.node import Node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
     from typing import Any
 
-    from pflow.git.program import Word
+    from pflow.kit.git.program import Word
 
 
 class GitDiff(Node):

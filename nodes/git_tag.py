@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import CANNOT_WRITE, MISSING, PflowError
-from pflow.git.history import commit_of
-from pflow.git.program import Git, message_of
+from pflow.kit.git.history import commit_of
+from pflow.kit.git.program import Git, message_of
 from pflow.node import Node
 
 if TYPE_CHECKING:

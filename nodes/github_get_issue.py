@@ -37,18 +37,18 @@ class GithubGetIssue(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.github.repository import cache_parts
+        from pflow.kit.github.repository import cache_parts
 
         return cache_parts(reads)
 
     def prep(self, shared: Mapping[str, Any]) -> tuple[str, int]:
-        from pflow.github.repository import resolve
+        from pflow.kit.github.repository import resolve
 
         return resolve(shared.get("repo")), int(shared["issue_number"])
 
     def exec(self, prepared: tuple[str, int]) -> dict[str, Any]:
-        from pflow.github.client import Client
-        from pflow.github.rows import reduced
+        from pflow.kit.github.client import Client
+        from pflow.kit.github.rows import reduced
 
         repo, number = prepared
         github = Client(f"cannot get '{repo}#{number}'", "there is no such issue")
@@ -58,7 +58,7 @@ class GithubGetIssue(Node):
         return {**issue, "comments": reduced([*github.rows(f"{path}/comments")]) if has_comments else []}
 
     def post(self, shared: MutableMapping[str, Any], prepared: object, issue: dict[str, Any]) -> None:
-        from pflow.github.rows import as_text
+        from pflow.kit.github.rows import as_text
 
         shared["issue"] = as_text(issue, issue["comments"])
         shared["issue_title"] = issue["title"]

@@ -35,18 +35,18 @@ class GithubGetPr(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.github.repository import cache_parts
+        from pflow.kit.github.repository import cache_parts
 
         return cache_parts(reads)
 
     def prep(self, shared: Mapping[str, Any]) -> tuple[str, int]:
-        from pflow.github.repository import resolve
+        from pflow.kit.github.repository import resolve
 
         return resolve(shared.get("repo")), int(shared["pr_number"])
 
     def exec(self, prepared: tuple[str, int]) -> dict[str, Any]:
-        from pflow.github.client import DIFF, Client
-        from pflow.github.rows import reduced
+        from pflow.kit.github.client import DIFF, Client
+        from pflow.kit.github.rows import reduced
 
         repo, number = prepared
         github = Client(f"cannot get '{repo}#{number}'", "there is no such pull request")
@@ -55,7 +55,7 @@ class GithubGetPr(Node):
         return {**found, "diff": github.get(path, accept=DIFF)} if self.params["diff"] else found
 
     def post(self, shared: MutableMapping[str, Any], prepared: object, found: dict[str, Any]) -> None:
-        from pflow.github.rows import as_text, files_text
+        from pflow.kit.github.rows import as_text, files_text
 
         shared["pr"] = as_text(found, [], files_text(found["files"]), found.get("diff", ""))
         shared["pr_title"] = found["title"]

@@ -33,13 +33,13 @@ class GithubListIssues(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.github.repository import cache_parts
+        from pflow.kit.github.repository import cache_parts
 
         return cache_parts(reads)
 
     def prep(self, shared: Mapping[str, Any]) -> tuple[str, dict[str, Any], int]:
-        from pflow.github.query import at_least_one, time_of
-        from pflow.github.repository import resolve
+        from pflow.kit.github.query import at_least_one, time_of
+        from pflow.kit.github.repository import resolve
 
         params = self.params
         labels = ",".join(params["labels"] or []) or None
@@ -49,8 +49,8 @@ class GithubListIssues(Node):
     def exec(self, prepared: tuple[str, dict[str, Any], int]) -> list[dict[str, Any]]:
         from itertools import islice
 
-        from pflow.github.client import Client
-        from pflow.github.rows import reduced
+        from pflow.kit.github.client import Client
+        from pflow.kit.github.rows import reduced
 
         repo, query, limit = prepared
         github = Client(f"cannot list the issues of '{repo}'", "there is no such repository")

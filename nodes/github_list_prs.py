@@ -32,21 +32,21 @@ class GithubListPrs(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.github.repository import cache_parts
+        from pflow.kit.github.repository import cache_parts
 
         return cache_parts(reads)
 
     def prep(self, shared: Mapping[str, Any]) -> tuple[str, str, int]:
-        from pflow.github.query import at_least_one, time_of
-        from pflow.github.repository import resolve
+        from pflow.kit.github.query import at_least_one, time_of
+        from pflow.kit.github.repository import resolve
 
         return resolve(shared.get("repo")), time_of(self.params["since"]) or "", at_least_one(self.params["limit"])
 
     def exec(self, prepared: tuple[str, str, int]) -> list[dict[str, Any]]:
         from itertools import islice, takewhile
 
-        from pflow.github.client import Client
-        from pflow.github.rows import has_labels, reduced
+        from pflow.kit.github.client import Client
+        from pflow.kit.github.rows import has_labels, reduced
 
         repo, since, limit = prepared
         github = Client(f"cannot list the pull requests of '{repo}'", "there is no such repository")

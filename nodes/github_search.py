@@ -41,13 +41,13 @@ class GithubSearch(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.github.access import api_url
+        from pflow.kit.github.access import api_url
 
         return {"api": api_url()}
 
     def prep(self, shared: Mapping[str, Any]) -> tuple[str, int]:
-        from pflow.github.query import at_least_one, search_query
-        from pflow.github.repository import resolve
+        from pflow.kit.github.query import at_least_one, search_query
+        from pflow.kit.github.repository import resolve
 
         if not shared["query"].strip():
             raise PflowError("cannot search GitHub: the query is empty", exit=MISSING)
@@ -55,9 +55,9 @@ class GithubSearch(Node):
         return search_query(shared["query"], self.params["kind"], repo), at_least_one(self.params["limit"])
 
     def exec(self, prepared: tuple[str, int]) -> Found:
-        from pflow.github.client import Client
-        from pflow.github.query import search_path
-        from pflow.github.rows import reduced
+        from pflow.kit.github.client import Client
+        from pflow.kit.github.query import search_path
+        from pflow.kit.github.rows import reduced
 
         query, limit = prepared
         github = Client(f"cannot search GitHub for '{query}'")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.digest import digest_of, keyed_digest
 from pflow.errors import BAD_CONFIG, USAGE, PflowError
 from pflow.node import Node
+from pflow.values.digest import digest_of, keyed_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
     from typing import Any
 
-    from pflow.web.client import Answer
+    from pflow.kit.web.client import Answer
 
 _ONCE = ("POST", "PATCH")
 """What a server may do twice when it is asked twice."""
@@ -62,12 +62,12 @@ class Http(Node):
     @staticmethod
     def warm() -> None:
         """Do the slow import early."""
-        import pflow.web.client  # noqa: F401
+        import pflow.kit.web.client  # noqa: F401
 
     def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
         """The keys in the headers, so that nobody gets what another may see."""
-        from pflow.state_key import state_key
-        from pflow.web.headers import read_headers
+        from pflow.files.state_key import state_key
+        from pflow.kit.web.headers import read_headers
 
         if self.params["method"] != "GET":
             raise PflowError(f"cannot cache {self.params['method']}: only GET changes nothing", exit=BAD_CONFIG)
@@ -75,7 +75,7 @@ class Http(Node):
         return {"keys": keyed_digest(state_key(), secrets) if secrets else None}
 
     def prep(self, shared: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        from pflow.web.headers import read_pairs
+        from pflow.kit.web.headers import read_pairs
 
         params, body = self.params, shared.get("body")
         query, form = (read_pairs(name, params[name] or []) for name in ("query", "form"))
@@ -91,9 +91,9 @@ class Http(Node):
         return shared["url"], {"query": query, "form": form, "body": body}
 
     def exec(self, prepared: tuple[str, dict[str, Any]]) -> Answer:
-        from pflow.web.client import request
-        from pflow.web.headers import read_headers
-        from pflow.web.status import check
+        from pflow.kit.web.client import request
+        from pflow.kit.web.headers import read_headers
+        from pflow.kit.web.status import check
 
         url, sent = prepared
         params = self.params
@@ -105,7 +105,7 @@ class Http(Node):
         return check(answer, secrets) if params["check"] else answer
 
     def post(self, shared: MutableMapping[str, Any], prepared: object, answer: Answer) -> str:
-        from pflow.web.charset import content_of
+        from pflow.kit.web.charset import content_of
 
         shared["body"], shared["status"], shared["headers"] = content_of(answer), answer.status, answer.headers
         return "error" if answer.status >= 400 else "default"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
-from pflow.jsontext import text_of
 from pflow.node import Node, flow_safe
-from pflow.paths import kind_of, look_inside
+from pflow.values.jsontext import text_of
+from pflow.values.paths import kind_of, look_inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping

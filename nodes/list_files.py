@@ -6,8 +6,8 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
+from pflow.files.root import fault_of
 from pflow.node import Node
-from pflow.root import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping

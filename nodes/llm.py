@@ -108,8 +108,8 @@ class Llm(Node):
 
 def _question(prompt: Any, text: Any, places: list[str]) -> tuple[str, bytes | None]:
     """The words of the question, and what of the text goes with them: bytes, a PDF or a drawing."""
-    from pflow.jsontext import text_of
     from pflow.models.media import media_type
+    from pflow.values.jsontext import text_of
 
     piped = text if isinstance(text, bytes) else None
     if isinstance(text, str) and media_type(text) is not None:

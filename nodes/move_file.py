@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.atomic import move
 from pflow.errors import CANNOT_WRITE, PflowError
-from pflow.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
+from pflow.files.atomic import move
+from pflow.files.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
 from pflow.node import Node
 
 if TYPE_CHECKING:

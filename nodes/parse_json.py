@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.json_input import parse_lines, parse_text
 from pflow.node import Node, flow_safe
+from pflow.values.json_input import parse_lines, parse_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
-from pflow.file_paths import check_encoding, checked_path, read_whole
-from pflow.jsontext import text_or_bytes
+from pflow.files.file_paths import check_encoding, checked_path, read_whole
 from pflow.node import Node
+from pflow.values.jsontext import text_or_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping

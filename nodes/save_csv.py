@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.file_paths import checked_target, write_whole
+from pflow.files.file_paths import checked_target, write_whole
 from pflow.node import Node
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.file_paths import checked_target, write_whole
+from pflow.files.file_paths import checked_target, write_whole
+from pflow.files.root import hold_below_root
 from pflow.node import Node
-from pflow.root import hold_below_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

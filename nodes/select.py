@@ -5,13 +5,13 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.node import Node, flow_safe
-from pflow.paths import kind_of, look_inside, look_up, parse_path, write_path
+from pflow.values.paths import kind_of, look_inside, look_up, parse_path, write_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
     from typing import Any
 
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 
 @flow_safe

@@ -8,8 +8,8 @@ import sys
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, lone_surrogate, no_memory
-from pflow.jsontext import encode, text_of, text_or_bytes
 from pflow.node import Node
+from pflow.values.jsontext import encode, text_of, text_or_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping

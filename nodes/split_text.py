@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.chunks import chunks, parts
 from pflow.errors import USAGE, PflowError
 from pflow.node import Node, flow_safe
+from pflow.values.chunks import chunks, parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping

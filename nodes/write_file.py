@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
-from pflow.file_paths import checked_target, write_whole
+from pflow.files.file_paths import checked_target, write_whole
 from pflow.node import Node
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class WriteFile(Node):
 def _data(content: Any) -> str | bytes:
     if isinstance(content, (str, bytes)):
         return content
-    from pflow.jsontext import encode
+    from pflow.values.jsontext import encode
 
     return encode(content) + b"\n"
 

@@ -43,19 +43,19 @@ class YtTranscript(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.web.youtube import video_of
+        from pflow.kit.web.youtube import video_of
 
         return {"video": video_of(reads["url"])}
 
     def prep(self, shared: Mapping[str, Any]) -> str:
-        from pflow.web.youtube import video_of
+        from pflow.kit.web.youtube import video_of
 
         return video_of(shared["url"])
 
     def exec(self, video: str) -> Segments:
-        from pflow.masks import masked
-        from pflow.web.headers import read_proxy
-        from pflow.web.youtube import fetch_segments, wait_turn
+        from pflow.kit.web.headers import read_proxy
+        from pflow.kit.web.youtube import fetch_segments, wait_turn
+        from pflow.values.masks import masked
 
         params = self.params
         languages = [each.strip() for each in params["language"].split(",") if each.strip()]

@@ -8,13 +8,13 @@ TYPE_CHECKING = False
 __all__ = ["Flow", "Node", "NodeAwareSharedStore", "PflowError", "flow_safe", "load_node", "step"]
 
 _HOMES = {
-    "Flow": "pflow.run.flow",
+    "Flow": "pflow.driver.flow",
     "Node": "pflow.node",
     "NodeAwareSharedStore": "pflow.binding.store",
     "PflowError": "pflow.errors",
     "flow_safe": "pflow.node",
-    "load_node": "pflow.run.flow",
-    "step": "pflow.run.flow",
+    "load_node": "pflow.driver.flow",
+    "step": "pflow.driver.flow",
 }
 
 

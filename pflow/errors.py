@@ -72,9 +72,9 @@ class PflowError(Exception):
     `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is how many seconds a server asked us to wait.
     `is_permanent` says that another try could not go better; without it, the exit code decides. `details` are further
     members, JSON, of the document that tells other programs of it; `store` is the store document that had come in, to
-    be handed on; `usage` is what was asked of models for nothing (pflow.usage). One that `ends_run` is taken by no
-    `error` edge and no batch that keeps going: what runs ends in order, and nothing else begins. `is_cut` says that
-    nobody knows what was done before it.
+    be handed on; `usage` is what was asked of models for nothing (pflow.words.usage). No `error` edge and no batch that
+    keeps going takes one that `ends_run`: what runs ends in order, and nothing else begins. `is_cut` says that nobody
+    knows what was done before it.
     """
 
     def __init__(

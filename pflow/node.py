@@ -8,9 +8,9 @@ import sys
 from pflow import TYPE_CHECKING
 from pflow.binding.store import without_flow
 from pflow.errors import BAD_DATA, PflowError
-from pflow.grammar import parse_interface
-from pflow.interface import Interface
-from pflow.printable import clean
+from pflow.interface.grammar import parse_interface
+from pflow.interface.interface import Interface
+from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -75,7 +75,7 @@ def declared_interface(node: type) -> Interface:
 
 def _read_code(node: type) -> Interface | None:
     """What the code of a class shows, where its source is to be had."""
-    from pflow.source import read_class
+    from pflow.interface.source import read_class
 
     file = _file_of(node)
     try:
@@ -91,7 +91,7 @@ def _file_of(node: type) -> str | None:
 def _parse_docstring(node: type) -> Interface:
     file = _file_of(node)
     if sys.flags.optimize > 1 and file:  # Python has dropped the docstring
-        from pflow.source import read_interface
+        from pflow.interface.source import read_interface
 
         return read_interface(file)
     try:
@@ -116,7 +116,7 @@ def class_of(node: Any) -> type:
 
 def id_of(node: type) -> str:
     """What a node is called that nobody named: after its class, `llm` for Llm and LLMNode."""
-    from pflow.naming import kebab
+    from pflow.words.naming import kebab
 
     name = kebab(node.__name__)
     return name.removesuffix("-node") or name
@@ -147,7 +147,7 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     """Why what it just gave is not to be handed on another time, where that is so: the cache keeps it not."""
 
     tells_budget = False
-    """Whether it tells pflow.budget of each answer itself, before it asks for the next."""
+    """Whether it tells pflow.words.budget of each answer itself, before it asks for the next."""
 
     def __init__(self, max_retries: int = 1, wait: float = 0) -> None:
         super().__init__(max_retries, wait)

@@ -197,7 +197,7 @@ def test_the_package_gives_its_names_and_no_others():
 
 
 def test_a_node_run_by_itself_keeps_to_its_declaration_and_no_file_is_read_for_it(monkeypatch):
-    monkeypatch.setattr("pflow.source.read_class", None)
+    monkeypatch.setattr("pflow.interface.source.read_class", None)
     seen = []
 
     class Plain(Node):

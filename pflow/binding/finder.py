@@ -6,15 +6,15 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import expanded_value
 from pflow.binding.sources import Constant, TemplateSource
 from pflow.errors import BAD_DATA, PflowError
-from pflow.paths import write_path
-from pflow.types import Type, fit
+from pflow.values.paths import write_path
+from pflow.values.types import Type, fit
 
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.sources import Source
-    from pflow.interface import Item
-    from pflow.paths import Path
+    from pflow.interface.interface import Item
+    from pflow.values.paths import Path
 
 _ANY = Type("any")
 _EXACT = {"str": str, "bool": bool, "dict": dict, "int": int}

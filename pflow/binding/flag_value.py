@@ -5,18 +5,18 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import Constant, TemplateSource
 from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, shorten
-from pflow.jsontext import compact, decode
-from pflow.paths import write_path
-from pflow.templates import braced_references, expand, is_reference, references
-from pflow.types import Type, fit, from_text
+from pflow.values.jsontext import compact, decode
+from pflow.values.paths import write_path
+from pflow.values.templates import braced_references, expand, is_reference, references
+from pflow.values.types import Type, fit, from_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
     from pflow.binding.sources import Source
-    from pflow.interface import Interface, Item
-    from pflow.paths import Path
+    from pflow.interface.interface import Interface, Item
+    from pflow.values.paths import Path
 
 
 class Json(str):
@@ -40,7 +40,7 @@ def read_text(flag: str, file: str) -> Word:
 
     Raises PflowError: 2 where a file is not meant, 65 for what is no text, 77 above the root, else as the system says.
     """
-    from pflow.root import hold_below_root
+    from pflow.files.root import hold_below_root
 
     if file in ("", "-", "/dev/stdin"):
         why = "stdin is not a file" if file else "there is no file behind it"

@@ -9,19 +9,19 @@ from pflow.binding.finder import Finder
 from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
-from pflow.interface import fresh
-from pflow.paths import meet, write_path
-from pflow.root import ROOT, hold_below_root
-from pflow.templates import leading_references
-from pflow.types import from_text
+from pflow.files.root import ROOT, hold_below_root
+from pflow.interface.interface import fresh
+from pflow.values.paths import meet, write_path
+from pflow.values.templates import leading_references
+from pflow.values.types import from_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Any
 
     from pflow.binding.sources import Source
-    from pflow.interface import Interface, Item
-    from pflow.paths import Path
+    from pflow.interface.interface import Interface, Item
+    from pflow.values.paths import Path
 
     Origins = dict[str, tuple[str, ...]]
     """The places that the value of each read came from; none for what the flow itself says."""
@@ -54,7 +54,7 @@ def from_environment(item: Item) -> Any:
     except ValueError as error:
         fault = PflowError(f"cannot take {item.env}='{text}': {error}", exit=BAD_CONFIG)
         if "secret" in item.marks:
-            from pflow.masks import masked
+            from pflow.values.masks import masked
 
             masked(fault, text)
         raise fault from None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pflow.binding.resolve import Binding
     from pflow.binding.sources import Source
-    from pflow.interface import Interface, Item
+    from pflow.interface.interface import Interface, Item
 
 
 def has_secrets(interface: Interface) -> bool:

@@ -6,14 +6,14 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.paths import kind_of, look_up, missing, parse_path, write_path
-from pflow.templates import TEMPLATE, expand, references
+from pflow.values.paths import kind_of, look_up, missing, parse_path, write_path
+from pflow.values.templates import TEMPLATE, expand, references
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
     from typing import Any
 
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 
 class NotThere(PflowError, KeyError):

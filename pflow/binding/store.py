@@ -7,16 +7,16 @@ from _collections_abc import MutableMapping
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import Constant, assign, find, parse_source, remove
 from pflow.errors import PflowError
-from pflow.interface import fresh
-from pflow.paths import parse_path
+from pflow.interface.interface import fresh
+from pflow.values.paths import parse_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from typing import Any
 
     from pflow.binding.sources import Source
-    from pflow.interface import Interface
-    from pflow.paths import Path
+    from pflow.interface.interface import Interface
+    from pflow.values.paths import Path
 
 STAND_IN, FOUND, OWN = 0, 1, 2
 """Where a read came from: a param or default in its place, what was found for it, the store's own key of its name."""

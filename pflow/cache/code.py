@@ -8,9 +8,9 @@ import sys
 from pflow import TYPE_CHECKING, __version__
 from pflow.cache.memo import digest_of_file, remembered
 from pflow.catalog.interfaces import FLOW, PYTHON
-from pflow.digest import digest_of
 from pflow.errors import PflowError
-from pflow.jsontext import decode
+from pflow.values.digest import digest_of
+from pflow.values.jsontext import decode
 
 if TYPE_CHECKING:
     from typing import Any

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.digest import digest_of
 from pflow.errors import shorten
-from pflow.jsontext import compact
-from pflow.paths import describe
+from pflow.values.digest import digest_of
+from pflow.values.jsontext import compact
+from pflow.values.paths import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

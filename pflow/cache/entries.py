@@ -7,10 +7,10 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, touch
-from pflow.digest import bytes_digest
 from pflow.errors import BAD_DATA, PflowError
-from pflow.jsontext import decode, encode, quote
-from pflow.xdg import read_cached, read_own
+from pflow.files.xdg import read_cached, read_own
+from pflow.values.digest import bytes_digest
+from pflow.values.jsontext import decode, encode, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator

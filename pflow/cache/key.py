@@ -7,8 +7,8 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.cache.memo import digest_of_file
-from pflow.digest import bytes_digest, digest_of, frame, keyed_digest
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
+from pflow.values.digest import bytes_digest, digest_of, frame, keyed_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from pflow.binding.store import NodeStore
     from pflow.cache.code import Code
-    from pflow.interface import Interface, Item
-    from pflow.masks import Secrets
-    from pflow.types import Type
+    from pflow.interface.interface import Interface, Item
+    from pflow.values.masks import Secrets
+    from pflow.values.types import Type
 
 _FORM = b"pflow key 2"
 _NEVER = frozenset({"params", "successors", "max_retries", "wait", "cur_retry", "id", "sink"})
@@ -186,7 +186,7 @@ def _ask(more: Callable[[dict[str, Any]], dict[str, Any]], reads: dict[str, Any]
 
 
 def _of_secret(value: Any) -> str:
-    from pflow.state_key import state_key
+    from pflow.files.state_key import state_key
 
     return keyed_digest(state_key(), value)
 

@@ -7,10 +7,10 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.cache.place import directory, save, touch
-from pflow.digest import digest_of, file_digest, file_stamp
 from pflow.errors import PflowError
-from pflow.jsontext import decode, encode
-from pflow.xdg import read_cached
+from pflow.files.xdg import read_cached
+from pflow.values.digest import digest_of, file_digest, file_stamp
+from pflow.values.jsontext import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

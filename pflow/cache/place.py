@@ -9,8 +9,8 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
-from pflow.failpoint import failpoint
-from pflow.xdg import cache_directory, make_private
+from pflow.files.failpoint import failpoint
+from pflow.files.xdg import cache_directory, make_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ def _fault_of(folder: str) -> str:
 
 def save(path: str, data: bytes) -> None:
     """Write a file of the cache aside, give it its name, and make room where it is needed. Raises PflowError (73)."""
-    from pflow.atomic import replace
+    from pflow.files.atomic import replace
 
     try:
         failpoint("cache.write")

@@ -17,8 +17,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pflow import __version__
-from pflow.digest import digest_of
-from pflow.source import in_words
+from pflow.interface.source import in_words
+from pflow.values.digest import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

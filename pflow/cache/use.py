@@ -8,7 +8,7 @@ from pflow.cache import entries
 from pflow.cache.code import code_of, is_current
 from pflow.cache.key import cannot_cache, check, make_key
 from pflow.errors import MISSING, PflowError
-from pflow.masks import Secrets
+from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pflow.binding.store import NodeStore
     from pflow.cache.key import Key
     from pflow.catalog.interfaces import Kind
-    from pflow.interface import Interface
+    from pflow.interface.interface import Interface
 
     Changes = dict[str, Any]
 

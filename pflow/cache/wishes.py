@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pflow.cache.use import CachedNode
     from pflow.catalog.interfaces import Kind
-    from pflow.interface import Interface
+    from pflow.interface.interface import Interface
 
 REQUIRE = "require"
 """With it nothing runs: what is kept is handed on, else it fails."""

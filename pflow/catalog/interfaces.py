@@ -12,7 +12,7 @@ from pflow.errors import BAD_DATA, PflowError, exit_code
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.interface import Interface
+    from pflow.interface.interface import Interface
 
 BUNDLED, TOOL, PYTHON, PROGRAM, FLOW = "bundled", "tool", "python", "program", "flow"
 
@@ -61,7 +61,7 @@ class Kind:
 
             return interface_of(self.node_class())
         if self.origin == PYTHON:
-            from pflow.source import read_python
+            from pflow.interface.source import read_python
 
             return read_python(self.file)
         interface, self.interpreter = program_interface(self.file)
@@ -71,7 +71,7 @@ class Kind:
     def version(self) -> str:
         if self._version is None:
             if self.origin in (BUNDLED, PYTHON):
-                from pflow.source import source_version
+                from pflow.interface.source import source_version
 
                 self._version = source_version(self.file)
             else:
@@ -127,7 +127,7 @@ def _interpreter_of_binary(file: str) -> str:
 
 
 def _parse(file: str, text: str, is_cut: bool) -> Interface:
-    from pflow.grammar import parse_interface
+    from pflow.interface.grammar import parse_interface
 
     text = text.replace("\r\n", "\n")
     is_commented = not file.endswith(".interface") or text.lstrip().startswith(_MARKERS)

@@ -14,8 +14,8 @@ from pflow import TYPE_CHECKING
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
 from pflow.catalog.registry import PACKAGE, bundled_names, is_flow_type, own_directories, saved_flows, tool_names
 from pflow.errors import BAD_DATA, PflowError
-from pflow.naming import guess
-from pflow.source import plain
+from pflow.interface.source import plain
+from pflow.words.naming import guess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

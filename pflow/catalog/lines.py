@@ -13,17 +13,17 @@ from pflow import TYPE_CHECKING, __version__
 from pflow.catalog.interfaces import PROGRAM, PYTHON, interpreter_fault, program_interface
 from pflow.catalog.kinds import BUNDLED, FLOW, Kind, find_node, list_nodes, no_such_kind, node_at
 from pflow.catalog.registry import saved_flows
-from pflow.digest import file_stamp
 from pflow.errors import NOT_FOUND, PflowError
-from pflow.jsontext import quote, scan
-from pflow.source import in_words, read_interface, read_python, source_version
-from pflow.xdg import cache_directory, read_cached
+from pflow.files.xdg import cache_directory, read_cached
+from pflow.interface.source import in_words, read_interface, read_python, source_version
+from pflow.values.digest import file_stamp
+from pflow.values.jsontext import quote, scan
 
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.catalog.kinds import Catalog
-    from pflow.interface import Interface, Item
+    from pflow.interface.interface import Interface, Item
 
 _HEADER = f'{{"pflow":"nodes 3, pflow-shell {__version__}"'
 _MOST = 10_000
@@ -130,7 +130,7 @@ def _save(path: str, rows: dict[str, list[str]]) -> None:
         texts = [f"{quote(file)}:[{','.join(map(quote, row))}]" for file, row in rows.items()]
         data = (",\n".join([_HEADER, *texts]) + "}\n").encode()
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        from pflow.atomic import replace
+        from pflow.files.atomic import replace
 
         replace(path, data, mode=0o600)
     except (OSError, UnicodeEncodeError):

@@ -7,8 +7,8 @@ import sys
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
-from pflow.source import plain
-from pflow.xdg import pflow_directory
+from pflow.files.xdg import pflow_directory
+from pflow.interface.source import plain
 
 if TYPE_CHECKING:
     from typing import Any
@@ -33,7 +33,7 @@ def load_module(file: str, name: str, act: str) -> Any:
     from importlib.util import module_from_spec, spec_from_file_location
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
-    from pflow.source import in_words
+    from pflow.interface.source import in_words
 
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
-from pflow.atomic import replace
+from pflow.driver.arguments import leading_flags
+from pflow.driver.driver import refuse_errors
 from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, names_meant
+from pflow.files.atomic import replace
 from pflow.flow.load import Loaded
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
 from pflow.flow.pipe.steps import split_step
@@ -21,14 +23,12 @@ from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import Flag, Usage, argument
-from pflow.jsontext import encode
-from pflow.printable import clause, clean, clean_json, encodable
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
-from pflow.run.arguments import leading_flags
-from pflow.run.driver import refuse_errors
 from pflow.terminal.columns import AUTO, WHEN, colour_of, in_ascii, is_utf8, table, terminal_width
 from pflow.terminal.messages import say
+from pflow.values.jsontext import encode
+from pflow.words.printable import clause, clean, clean_json, encodable
 
 
 def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> None:

@@ -42,7 +42,7 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     What would have been a stage hands an error document on, and so does `pflow trace` of a store where its words are
     wrong. Into a file it does not: a > that was meant for a flow may have opened that.
     """
-    from pflow.masks import mask_flags
+    from pflow.values.masks import mask_flags
 
     mask_flags(error, words, secret_flags(" ".join(words)))
     say_error("pflow", error, debug=debug)

@@ -8,6 +8,9 @@ from collections.abc import Callable
 import click
 
 from pflow.commands._click import run_click, seconds, usage_of_click
+from pflow.driver.arguments import RunFlags, own_flags, own_items
+from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors, take_in_for
+from pflow.driver.inputs import missing_inputs, nothing_gives
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError
 from pflow.flow.pipe.steps import part_flags
 from pflow.help.usage import Usage
@@ -17,18 +20,15 @@ from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import draft_text, proposal_text, show
 from pflow.plan.piped import Piped, piped_in
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
-from pflow.printable import clean
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted
-from pflow.run.arguments import RunFlags, own_flags, own_items
-from pflow.run.driver import Driver, end_early, ends_early, refuse_errors, take_in_for
-from pflow.run.inputs import missing_inputs, nothing_gives
 from pflow.stage.document import NOTHING, Document, Intake
 from pflow.stage.output import Output
 from pflow.stage.words import take_words
 from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
+from pflow.words.printable import clean
 
 _NAME = "'SENTENCE'"
 

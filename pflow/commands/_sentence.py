@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pflow.catalog.kinds import list_kinds
-from pflow.common import LETTERS
 from pflow.flow.pipe.recognize import is_misspelt_step, split_name
 from pflow.flow.pipe.scan import separates
-from pflow.naming import nearest
+from pflow.interface.common import LETTERS
+from pflow.words.naming import nearest
 
 
 def is_sentence(text: str) -> bool:

@@ -7,10 +7,10 @@ from importlib import import_module
 
 from pflow.catalog.registry import PACKAGE, bundled_names, names_in, tool_names
 from pflow.commands._click import usage_of_click
+from pflow.driver.help import usage_of_run
 from pflow.help.text import help_text
 from pflow.help.usage import HELP, SENTENCE, WORD, Flag, Usage, argument, usage_of_node
-from pflow.run.help import usage_of_run
-from pflow.source import read_interface
+from pflow.interface.source import read_interface
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 """A checkout, of which nodes/ is a part."""

@@ -21,9 +21,9 @@ from pflow.flow.rules import RULES, check
 from pflow.flow.subflow import find_file, load_named
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.printable import clean
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import AUTO, NEVER, Colour, colour_of
+from pflow.words.printable import clean
 
 _FORMS = {
     "pflow": "pflow form",

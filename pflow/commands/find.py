@@ -10,8 +10,8 @@ from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.library.nearest import Match, about_flow, nearest, nearest_by_meaning, nearest_by_words
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.embed import configured
-from pflow.printable import clean
 from pflow.terminal.columns import shorten
+from pflow.words.printable import clean
 
 
 @click.command

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from pflow.admin.setup import bundled_directory
 from pflow.commands._usages import driver_help
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.errors import PflowError
@@ -13,7 +14,6 @@ from pflow.help.mdoc import as_text
 from pflow.help.text import help_text
 from pflow.help.usage import HELP, WORD, Usage, argument, split_flags
 from pflow.process.streams import write_pieces
-from pflow.setup import bundled_directory
 
 
 def page(word: str) -> str | None:

@@ -14,8 +14,8 @@ from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
 from pflow.flow.constructors import remember_arguments
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.interface.source import in_words
 from pflow.node import pocketflow
-from pflow.source import in_words
 from pflow.terminal.messages import say
 
 

@@ -10,11 +10,11 @@ from pflow.commands._click import color_option, print_json, print_table
 from pflow.errors import PflowError
 from pflow.explain.account import Account, needs
 from pflow.flow.subflow import FlowCatalog, FlowKind
-from pflow.jsontext import text_of
 from pflow.library.saved import Saved, list_saved, readable
-from pflow.printable import clean
 from pflow.terminal.columns import shorten
 from pflow.terminal.messages import say
+from pflow.values.jsontext import text_of
+from pflow.words.printable import clean
 
 _LONGEST = 24
 """Columns that the default of an input takes at most."""

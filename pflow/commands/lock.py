@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import click
 
-from pflow.atomic import replace
 from pflow.cache.code import code_of
 from pflow.commands._click import FlowCommand, cannot_write, checked
+from pflow.files.atomic import replace
 from pflow.flow.lock import lock_file, lock_text
 from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow

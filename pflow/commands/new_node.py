@@ -7,11 +7,11 @@ import os
 
 import click
 
-from pflow.atomic import replace
 from pflow.catalog.kinds import BUNDLED, TOOL, find_node
 from pflow.catalog.registry import PACKAGE, data_directory, names_in
 from pflow.commands._click import cannot_write
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, USAGE, PflowError, shorten
+from pflow.files.atomic import replace
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import write_stderr
 

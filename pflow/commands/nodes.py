@@ -12,9 +12,8 @@ from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.text import help_text
 from pflow.help.usage import HELP, NODE, Flag, Usage, argument, split_flags
-from pflow.printable import clean
 from pflow.process.streams import write_pieces
-from pflow.terminal.columns import (
+from pflow.terminal.columns import (  # fmt: skip
     AUTO,
     PLAIN,
     WHEN,
@@ -26,7 +25,8 @@ from pflow.terminal.columns import (
     terminal_width,
     value_text,
     wrap,
-)  # fmt: skip
+)
+from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 
 from pflow import errors
+from pflow.driver.arguments import RunFlags, own_items
+from pflow.driver.driver import Driver, asks_for_help, checked
+from pflow.driver.help import flags_of_runs
+from pflow.driver.inputs import RunInputs
+from pflow.driver.replay import Replay
 from pflow.errors import PflowError
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import Usage, argument
-from pflow.interface import Item
+from pflow.interface.interface import Item
 from pflow.plan.approval.view import show, touched_text
 from pflow.process.streams import write_pieces
-from pflow.run.arguments import RunFlags, own_items
-from pflow.run.driver import Driver, asks_for_help, checked
-from pflow.run.help import flags_of_runs
-from pflow.run.inputs import RunInputs
-from pflow.run.replay import Replay
-from pflow.run.runs import find_run
+from pflow.record.runs import find_run
 from pflow.stage.document import Intake
 from pflow.stage.words import take_words
-from pflow.types import Type
+from pflow.values.types import Type
 
 _REFUSED = {
     **dict.fromkeys(("from", "no_stdin", "allow_empty", "skip_empty"), "what came through the pipe is known"),

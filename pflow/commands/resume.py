@@ -6,16 +6,16 @@ import os
 
 import click
 
+from pflow.driver.arguments import RunFlags
+from pflow.driver.driver import Driver, refuse_errors
+from pflow.driver.inputs import RunInputs
+from pflow.driver.resume.choices import Choices
+from pflow.driver.resume.reopen import Reopened
 from pflow.errors import USAGE, PflowError
 from pflow.flow.rules import check
-from pflow.masks import Secrets
-from pflow.run.arguments import RunFlags
-from pflow.run.driver import Driver, refuse_errors
-from pflow.run.inputs import RunInputs
-from pflow.run.resume.choices import Choices
-from pflow.run.resume.reopen import Reopened
-from pflow.run.runs import Run, find_run
+from pflow.record.runs import Run, find_run
 from pflow.stage.document import Intake
+from pflow.values.masks import Secrets
 
 Texts = dict[str, list[str | bool]]
 

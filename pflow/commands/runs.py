@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from pflow.commands._click import color_option, print_json
-from pflow.printable import clean
 from pflow.process.streams import write_pieces
-from pflow.run.runs import DONE, FAILED, KILLED, RUNNING, Run, list_runs
+from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Run, list_runs
 from pflow.terminal.columns import Colour, colour_of, duration
 from pflow.terminal.messages import say
-from pflow.usage import Usage
+from pflow.words.printable import clean
+from pflow.words.usage import Usage
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 

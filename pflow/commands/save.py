@@ -16,12 +16,12 @@ from pflow.library.command import check_command, is_on_path, make_command
 from pflow.library.save import AlreadySaved, Outcome, save_flow
 from pflow.library.saved import check_name, file_for, name_of, read_saved
 from pflow.plan.secrets import hide_secrets
-from pflow.printable import clean
 from pflow.process.streams import write_pieces
-from pflow.templates import TEMPLATE
 from pflow.terminal.ask import ask, confirm
 from pflow.terminal.columns import shorten
 from pflow.terminal.messages import say
+from pflow.values.templates import TEMPLATE
+from pflow.words.printable import clean
 
 _LONGEST = 40
 """Letters of a step's words in a description of its flow."""

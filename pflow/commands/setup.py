@@ -7,10 +7,7 @@ from pathlib import Path
 
 import click
 
-from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, exit_code
-from pflow.printable import clean
-from pflow.process.streams import write_pieces
-from pflow.setup import (
+from pflow.admin.setup import (
     CHANGED,
     FOLDERS,
     KEEP,
@@ -25,7 +22,10 @@ from pflow.setup import (
     read_setup,
     zshrc_path,
 )
+from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, exit_code
+from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
+from pflow.words.printable import clean
 
 _DONE = {WRITE: "wrote", UPDATE: "updated", REMOVE: "removed", KEEP: "unchanged", CHANGED: "left"}
 _WOULD = _DONE | {WRITE: "would write", UPDATE: "would update", REMOVE: "would remove"}

@@ -16,9 +16,9 @@ from pflow.flow.wiring import wire
 from pflow.library.command import commands_of
 from pflow.library.save import olds_of
 from pflow.library.saved import library_folder, name_of
-from pflow.printable import clean
 from pflow.terminal.columns import colour_of, terminal_width
 from pflow.terminal.messages import say
+from pflow.words.printable import clean
 
 
 @click.command

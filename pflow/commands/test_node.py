@@ -12,10 +12,10 @@ from pflow.conformance.conduct import Verdict, as_json, choose_checks, conduct, 
 from pflow.conformance.node import TestedNode, find_node
 from pflow.conformance.sandbox import limit_files
 from pflow.errors import USAGE, PflowError
-from pflow.jsontext import encode
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of
+from pflow.values.jsontext import encode
 
 
 class _Command(click.Command):

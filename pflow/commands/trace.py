@@ -9,13 +9,13 @@ import click
 from pflow.commands._click import color_option
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.plumbing._tool import take_store
-from pflow.printable import clean_json
 from pflow.process.streams import is_readable, write_pieces
-from pflow.run.runs import find_run
-from pflow.run.trace import Trace, trace_of_document, trace_of_run, trace_text
-from pflow.run.trace_formats import FORMATS
+from pflow.record.runs import find_run
+from pflow.record.trace import Trace, trace_of_document, trace_of_run, trace_text
+from pflow.record.trace_formats import FORMATS
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
+from pflow.words.printable import clean_json
 
 
 @click.command

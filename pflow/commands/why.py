@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from pflow.printable import clean
 from pflow.process.streams import write_pieces
-from pflow.run.runs import find_run
-from pflow.run.why import explain
+from pflow.record.runs import find_run
+from pflow.record.why import explain
+from pflow.words.printable import clean
 
 
 @click.command

@@ -6,7 +6,7 @@ import os
 
 from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.help.usage import SENTENCE, Flag, Usage
-from pflow.jsontext import decode
+from pflow.values.jsontext import decode
 
 COMMANDS, NODES, TOOLS, FLOWS = "commands", "nodes", "tools", "flows"
 VALUES, FILES, RUNS, MODELS, STEPS = "values", "files", "runs", "models", "steps"
@@ -84,7 +84,7 @@ def runs() -> list[Candidate]:
     """The newest runs, the newest first, which is `last` too."""
     import time
 
-    from pflow.run.runs import list_runs
+    from pflow.record.runs import list_runs
 
     listed = [(run, time.strftime("%Y-%m-%d %H:%M", time.localtime(run.begun))) for run in list_runs(_MOST_RUNS - 1)]
     found = [Candidate(RUNS, run.id, f"{when}  {run.status}  {run.name}".rstrip()) for run, when in listed]
@@ -94,8 +94,8 @@ def runs() -> list[Candidate]:
 def steps_of(run: str) -> list[Candidate]:
     """The steps of a run's flow, each with its type."""
     from pflow.errors import PflowError
-    from pflow.run.log import FLOW
-    from pflow.run.runs import find_run
+    from pflow.record.log import FLOW
+    from pflow.record.runs import find_run
 
     try:
         with open(os.path.join(find_run(run).directory, FLOW), "rb") as file:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.catalog.registry import saved_flow
-from pflow.common import OF_FLOWS
 from pflow.completion import names
 from pflow.errors import PflowError
 from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
 from pflow.help.usage import Flag, Usage, usage_of_node
+from pflow.interface.common import OF_FLOWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pflow.catalog.kinds import Kind
-    from pflow.interface import Interface
+    from pflow.interface.interface import Interface
 
 
 def usage_of_type(name: str) -> Usage:
@@ -33,9 +33,9 @@ def usage_of_type(name: str) -> Usage:
 
 def usage_of_flow(word: str) -> Usage:
     """How the flow that a word says is run: a file, a saved flow or pipe syntax; one that is faulty, as any other."""
+    from pflow.driver.help import usage_of_run
     from pflow.flow.subflow import load_named
     from pflow.flow.wiring import wire
-    from pflow.run.help import usage_of_run
 
     try:
         usage = usage_of_run(wire(load_named([word]).flow) if word != "-" else None)
@@ -96,7 +96,7 @@ def _with_places(usage: Usage, interface: Interface, before: list[str]) -> Usage
 
 def _interface_of(kind: Kind | None) -> Interface:
     """The interface of a node or a flow; one that is being written is completed with the flags that every stage has."""
-    from pflow.interface import Interface
+    from pflow.interface.interface import Interface
 
     try:
         return kind.interface if kind else Interface()

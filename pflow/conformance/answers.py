@@ -12,9 +12,9 @@ from pflow.catalog.lines import inferred_in_words
 from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, Run
 from pflow.conformance.trial import ALIENS, Trial, check
-from pflow.paths import kind_of
 from pflow.process.streams import raw_form
-from pflow.types import Type
+from pflow.values.paths import kind_of
+from pflow.values.types import Type
 
 _MOST_DECOYS, _MOST_BYTES = 5_000, 4_000_000
 

@@ -16,9 +16,9 @@ from pflow.conformance.samples import Skipped
 from pflow.conformance.sandbox import Failed, Run
 from pflow.conformance.trial import CHECKS, Check, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError
-from pflow.masks import Secrets
-from pflow.printable import clean, encodable
 from pflow.terminal.columns import Colour
+from pflow.values.masks import Secrets
+from pflow.words.printable import clean, encodable
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
 _WIDTH = 16

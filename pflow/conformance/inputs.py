@@ -19,8 +19,8 @@ from pflow.conformance.samples import (
 from pflow.conformance.sandbox import Run
 from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, OK, USAGE
-from pflow.interface import Item
-from pflow.jsontext import decode
+from pflow.interface.interface import Item
+from pflow.values.jsontext import decode
 
 _TEXTUAL = ("str", "any", "bytes")
 _NEWER = 7

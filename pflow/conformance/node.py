@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pflow.catalog.interfaces import program_interface
 from pflow.catalog.kinds import BUNDLED, FLOW, find_kind, launcher, no_such_kind
 from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError
-from pflow.interface import Interface
-from pflow.source import read_interface, source_version
+from pflow.interface.interface import Interface
+from pflow.interface.source import read_interface, source_version
 
 
 @dataclass

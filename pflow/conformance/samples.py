@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from pflow.errors import PflowError
-from pflow.interface import Interface, Item, fresh
-from pflow.jsontext import text_of
+from pflow.interface.interface import Interface, Item, fresh
 from pflow.stage.document import Document, read_document
 from pflow.stage.flags import parse_flags
 from pflow.stage.words import take_words
-from pflow.types import Type
+from pflow.values.jsontext import text_of
+from pflow.values.types import Type
 
 FILE, FOLDER, COMMAND = "sample.txt", "folder", "cat"
 TEXT = "Hello, world: one two\n"

@@ -10,7 +10,7 @@ from typing import Any
 from pflow.conformance.node import TestedNode
 from pflow.conformance.samples import Answer, Samples, Skipped, document, same
 from pflow.conformance.sandbox import Run
-from pflow.interface import Item
+from pflow.interface.interface import Item
 
 PATIENCE = 2
 """After so many runs that did not end, nothing more is tried."""

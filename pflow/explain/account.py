@@ -14,7 +14,7 @@ from pflow.flow.graph import ERROR
 from pflow.flow.reaching import data_of, is_stored, writes_of
 from pflow.flow.subflow import repeats
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.paths import Path, write_path
+from pflow.values.paths import Path, write_path
 
 Account = dict[str, Any]
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from pflow.explain.origins import Origin, Origins
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.interface import COMMANDS, LIMITS, Item
-from pflow.types import names_schema_file
+from pflow.interface.interface import COMMANDS, LIMITS, Item
+from pflow.values.types import names_schema_file
 
 ANYTHING = "anything"
 """The effect of a node whose interface says nothing."""
 
 SCHEMA = "schema"
-"""A param whose value may be a file's path, though its type is another (pflow.types.names_schema_file)."""
+"""A param whose value may be a file's path, though its type is another (pflow.values.types.names_schema_file)."""
 
 FILES_OF_LLM = ("attachment", SCHEMA)
 """What names the files that the llm node sends: its effect is the network."""

@@ -9,9 +9,9 @@ from pflow.flow.flow_input import FlowInput
 from pflow.flow.uses import uses, writes_behind, writes_by_name
 from pflow.flow.wired import END, Reference, WiredFlow, WiredStep, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
-from pflow.interface import Item
-from pflow.paths import Path, meet, write_path
-from pflow.types import Type
+from pflow.interface.interface import Item
+from pflow.values.paths import Path, meet, write_path
+from pflow.values.types import Type
 
 Origin = dict[str, Any]
 """Where a value comes from: `from` names the kind of origin, the other members depend on it."""

@@ -10,9 +10,9 @@ from pflow.flow.flow import Batch, Flow, Step
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.written import escaped, reference
-from pflow.jsontext import text_of
-from pflow.paths import Path, look_up, parse_path, write_path
-from pflow.templates import TEMPLATE, expand, parse_template
+from pflow.values.jsontext import text_of
+from pflow.values.paths import Path, look_up, parse_path, write_path
+from pflow.values.templates import TEMPLATE, expand, parse_template
 
 
 def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:

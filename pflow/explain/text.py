@@ -5,8 +5,8 @@ from typing import Any
 
 from pflow.explain.origins import Origin
 from pflow.flow.pipe.scan import END, scan
-from pflow.printable import clean
 from pflow.terminal.columns import PLAIN, Colour, shorten, table, value_text, wrap
+from pflow.words.printable import clean
 
 Account = dict[str, Any]
 Rows = list[tuple[str, ...]]

@@ -7,8 +7,8 @@ from pflow.export._sh_stage import Stage, State, refused, word_of
 from pflow.flow.pipe.scan import quote
 from pflow.flow.reaching import data_of
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.jsontext import encode
-from pflow.paths import write_path
+from pflow.values.jsontext import encode
+from pflow.values.paths import write_path
 
 HELPERS = """\
 begin() { # take the store, and set members of it

@@ -12,8 +12,8 @@ from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.step_words import cache_words, flag_words
 from pflow.flow.wired import WiredStep
 from pflow.flow.written import escaped, rewritten
-from pflow.paths import Path, is_step_name, meet, write_path
-from pflow.templates import is_reference
+from pflow.values.paths import Path, is_step_name, meet, write_path
+from pflow.values.templates import is_reference
 
 NOTHING: Path = ()
 """What a pipe carries to which nothing was written yet."""

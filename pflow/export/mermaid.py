@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pflow.export.dot import Arrow, Box, drawn, escaped
 from pflow.flow.wired import WiredFlow
-from pflow.jsontext import quote
-from pflow.printable import clean
+from pflow.values.jsontext import quote
+from pflow.words.printable import clean
 
 # Entity codes for what means something in a label; %%{…}%% would be a directive, wherever it stands.
 _ESCAPES = {"#": "#35;", "%": "#37;", '"': "#34;", "&": "#38;", "<": "#60;", ">": "#62;", "`": "#96;", "\\": "#92;"}

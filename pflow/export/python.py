@@ -10,8 +10,8 @@ from pflow import __version__
 from pflow.catalog.kinds import BUNDLED, PYTHON
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.naming import free, variable
-from pflow.printable import clean
+from pflow.words.naming import free, variable
+from pflow.words.printable import clean
 
 IS_PROGRAM = True
 

@@ -11,10 +11,10 @@ from pflow.flow.flow_input import FlowInput
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.jsontext import encode
-from pflow.naming import variable
-from pflow.paths import write_path
-from pflow.printable import clean
+from pflow.values.jsontext import encode
+from pflow.values.paths import write_path
+from pflow.words.naming import variable
+from pflow.words.printable import clean
 
 IS_PROGRAM = True
 

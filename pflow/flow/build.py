@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Flow, Step
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
     Document = dict[str, Any]
     Node = dict[str, Any]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.paths import write_path
+from pflow.values.paths import write_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 SHAPE = "PF00"
 """The rule of a wrong shape: a member that is missing, unknown or of another type."""
@@ -60,7 +60,7 @@ class Finding:
 
     def __str__(self) -> str:
         """One line without control characters: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
-        from pflow.printable import clean
+        from pflow.words.printable import clean
 
         remedy = f"; {self.remedy}" if self.remedy else ""
         return clean(f"{self.fault}{remedy}".replace("\n", "\\n"))

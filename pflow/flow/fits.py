@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import PflowError
-from pflow.types import Type, fit
+from pflow.values.types import Type, fit
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.interface import Item
+    from pflow.interface.interface import Item
 
 NO, MAYBE, YES = 0, 1, 2
 

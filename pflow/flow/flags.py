@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue
-from pflow.common import OF_RUNS
 from pflow.errors import USAGE, PflowError
-from pflow.interface import Item
-from pflow.naming import listed
+from pflow.interface.common import OF_RUNS
+from pflow.interface.interface import Item
 from pflow.stage.flags import type_of
 from pflow.stage.words import doubts
-from pflow.templates import is_reference
-from pflow.types import Type
+from pflow.values.templates import is_reference
+from pflow.values.types import Type
+from pflow.words.naming import listed
 
 if TYPE_CHECKING:
     from typing import Any

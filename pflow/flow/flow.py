@@ -8,7 +8,7 @@ from pflow.catalog.kinds import Catalog
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
     Mapped = str | list[str]
     """Where a read comes from, as written: a path, `template:` and text, or a list of paths."""

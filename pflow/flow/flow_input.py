@@ -7,8 +7,8 @@ from pflow import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.paths import Path
-    from pflow.types import Type
+    from pflow.values.paths import Path
+    from pflow.values.types import Type
 
 
 class FlowInput:

@@ -15,10 +15,10 @@ from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.written import escaped
-from pflow.interface import Interface
-from pflow.jsontext import decode, encode
-from pflow.naming import joined, kebab
+from pflow.interface.interface import Interface
 from pflow.node import Default, Node, class_of, declared_interface, id_of, pocketflow
+from pflow.values.jsontext import decode, encode
+from pflow.words.naming import joined, kebab
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

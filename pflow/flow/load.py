@@ -7,8 +7,8 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
-from pflow.jsontext import WHITESPACE, ScanError, decode, plain, scan_without_duplicates, write_bytes
-from pflow.printable import clause
+from pflow.values.jsontext import WHITESPACE, ScanError, decode, plain, scan_without_duplicates, write_bytes
+from pflow.words.printable import clause
 
 if TYPE_CHECKING:
     from typing import Any
@@ -77,7 +77,7 @@ def _is_json(text: str, name: str) -> bool:
 def load_document(document: Any, name: str, catalog: Catalog | None = None) -> Loaded:
     """The flow in what JSON was read as. Raises PflowError (65) where that is no object."""
     if not isinstance(document, dict):
-        from pflow.paths import kind_of
+        from pflow.values.paths import kind_of
 
         what = f"cannot read the flow '{name}': it holds {kind_of(document)}, not a dict"
         raise PflowError(what, hint='a flow is {"nodes": [{"type": "…"}]}', exit=BAD_DATA)

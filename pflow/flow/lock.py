@@ -11,7 +11,7 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.load import parse_json, read_text, write_json
 from pflow.flow.unload import flow_hash
-from pflow.jsontext import encode
+from pflow.values.jsontext import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pflow.flow.flow import Flow, Input, Step
     from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.interface import Interface, Item
-    from pflow.paths import Path
+    from pflow.interface.interface import Interface, Item
+    from pflow.values.paths import Path
 
     Facts = dict[str, Any]
 

@@ -6,16 +6,16 @@ from pflow import TYPE_CHECKING
 from pflow.binding.resolve import is_stored as is_flag_stored
 from pflow.flow.flow import REST
 from pflow.flow.wired import END, Write
-from pflow.naming import nearest
-from pflow.paths import meet, missing, write_path
-from pflow.templates import references
+from pflow.values.paths import meet, missing, write_path
+from pflow.values.templates import references
+from pflow.words.naming import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pflow.flow.flow import Step
     from pflow.flow.wired import Names, Reference, WiredFlow, WiredStep
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 
 def reaching_writes(flow: WiredFlow) -> dict[str, Names]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.flow import MAX_VISITS, MOST_JOBS
-from pflow.types import parse_type
+from pflow.values.types import parse_type
 
 if TYPE_CHECKING:
     from typing import Any

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.schema import SCHEMA, TYPE_FORMAT, VERSION, is_of_type, type_fault, version_numbers
-from pflow.jsontext import encode
-from pflow.naming import guess
-from pflow.paths import kind_of
+from pflow.values.jsontext import encode
+from pflow.values.paths import kind_of
+from pflow.words.naming import guess
 
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.schema import Schema
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 
 _LEFT_OUT: Any = object()

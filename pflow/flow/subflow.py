@@ -12,8 +12,8 @@ from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.load import Loaded, load_file, load_text, read_text
 from pflow.flow.wired import Write
-from pflow.interface import Interface, Item
-from pflow.types import Type
+from pflow.interface.interface import Interface, Item
+from pflow.values.types import Type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.digest import sha256
 from pflow.errors import PflowError
 from pflow.flow.build import STEP_MEMBERS, chain
 from pflow.flow.flow import MAX_VISITS
 from pflow.flow.load import write_json
 from pflow.flow.wired import END
 from pflow.flow.written import MAPPING, OUTPUT, OVER
-from pflow.jsontext import encode
-from pflow.paths import parse_path, write_path
+from pflow.values.digest import sha256
+from pflow.values.jsontext import encode
+from pflow.values.paths import parse_path, write_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

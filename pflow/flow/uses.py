@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.wired import Reference, WiredFlow, WiredStep, Write
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 
 def uses(flow: WiredFlow) -> Iterator[tuple[Path, str, str, list[Write]]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.flow import REST
-from pflow.templates import TEMPLATE, is_reference, leading_references
-from pflow.types import Type, type_below
+from pflow.values.templates import TEMPLATE, is_reference, leading_references
+from pflow.values.types import Type, type_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pflow.flow.flow_input import FlowInput
     from pflow.flow.graph import Graph
     from pflow.flow.written import Part
-    from pflow.interface import Interface, Item
-    from pflow.paths import Path
+    from pflow.interface.interface import Interface, Item
+    from pflow.values.paths import Path
 
     Writes = dict[tuple[str, str], "Write"]
     Names = dict[str | int, dict[Path, Writes]]

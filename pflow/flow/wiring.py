@@ -11,17 +11,17 @@ from pflow.flow.graph import Graph
 from pflow.flow.reaching import are_there_first, find_writes, reaching_writes, resolve, writes_of
 from pflow.flow.wired import END, Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
-from pflow.interface import Interface, with_keys
-from pflow.paths import write_path
-from pflow.templates import expand, is_reference, parse_place
-from pflow.types import Type, parse_type
+from pflow.interface.interface import Interface, with_keys
+from pflow.values.paths import write_path
+from pflow.values.templates import expand, is_reference, parse_place
+from pflow.values.types import Type, parse_type
 
 if TYPE_CHECKING:
     from pflow.catalog.kinds import Catalog
     from pflow.flow.flow import Flow, Step
     from pflow.flow.written import Part
-    from pflow.interface import Item
-    from pflow.paths import Path
+    from pflow.interface.interface import Item
+    from pflow.values.paths import Path
 
 
 def wire(flow: Flow) -> WiredFlow:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.jsontext import quote
-from pflow.templates import TEMPLATE, parse_place, parse_template, references
+from pflow.values.jsontext import quote
+from pflow.values.templates import TEMPLATE, parse_place, parse_template, references
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
     from pflow.flow.flow import Flow, Step
-    from pflow.interface import Interface
-    from pflow.paths import Path
+    from pflow.interface.interface import Interface
+    from pflow.values.paths import Path
 
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.common import COMMON as COMMON_FLAGS
-from pflow.common import OF_FLOWS
 from pflow.errors import USAGE, PflowError
-from pflow.interface import IS, UNDECLARED, UNLESS, word_reads
-from pflow.printable import clean_json
+from pflow.interface.common import COMMON as COMMON_FLAGS
+from pflow.interface.common import OF_FLOWS
+from pflow.interface.interface import IS, UNDECLARED, UNLESS, word_reads
+from pflow.words.printable import clean_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from pflow.common import CommonFlag
-    from pflow.interface import Interface, Item
-    from pflow.types import Type
+    from pflow.interface.common import CommonFlag
+    from pflow.interface.interface import Interface, Item
+    from pflow.values.types import Type
 
 DATA, INPUTS, PARAMS, OPTIONS, COMMON = "data", "inputs", "params", "options", "common"
 
@@ -226,7 +226,7 @@ def _short_forms(item: Item) -> list[str]:
 
 def default_note(value: Any) -> list[str]:
     """What is said of a default; nothing of an empty one."""
-    from pflow.jsontext import encode
+    from pflow.values.jsontext import encode
 
     if value in (None, [], {}, "", UNDECLARED):
         return []

@@ -7,9 +7,9 @@ import shlex
 from contextlib import suppress
 from pathlib import Path
 
-from pflow.atomic import replace
 from pflow.catalog.kinds import RUNS_FLOW, launcher
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, PflowError
+from pflow.files.atomic import replace
 from pflow.library.save import as_error
 
 _LARGEST = 1 << 14

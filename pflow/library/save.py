@@ -15,20 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pflow.atomic import replace as write_file
-from pflow.atomic import take_turn
 from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError
+from pflow.files.atomic import replace as write_file
+from pflow.files.atomic import take_turn
+from pflow.files.xdg import make_private
 from pflow.flow.flow import Flow, Step
 from pflow.flow.lock import lock_of
 from pflow.flow.subflow import FlowKind
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
+from pflow.interface.source import plain
 from pflow.library.saved import check_name, file_for, find_saved, library_folder, name_of, saved_name
-from pflow.source import plain
-from pflow.templates import TEMPLATE, references
-from pflow.xdg import make_private
+from pflow.values.templates import TEMPLATE, references
 
 Place = tuple[str, ...]
 

@@ -12,7 +12,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
 from pflow.flow.load import load_file
 from pflow.flow.subflow import no_saved_flow
 from pflow.flow.unload import flow_to_ir
-from pflow.source import in_words, plain
+from pflow.interface.source import in_words, plain
 from pflow.terminal.messages import say
 
 LONGEST = 100

@@ -18,17 +18,17 @@ from pflow.binding.sources import assign
 from pflow.catalog.kinds import BUNDLED
 from pflow.errors import BAD_DATA, BUG, DENIED, USAGE, PflowError, bug_error
 from pflow.explain.effects import FROM_ENVIRONMENT
-from pflow.jsontext import decode, encode
 from pflow.mcp import own_tools
 from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.offered import Offered
 from pflow.mcp.process import Children, OnEvent
 from pflow.mcp.result import done, failed, result_of
 from pflow.mcp.schema import check_arguments
-from pflow.paths import write_path
-from pflow.printable import clean
-from pflow.run.runs import parse_event
-from pflow.types import Type
+from pflow.record.runs import parse_event
+from pflow.values.jsontext import decode, encode
+from pflow.values.paths import write_path
+from pflow.values.types import Type
+from pflow.words.printable import clean
 
 Tell = Callable[[float, float | None, str], Awaitable[None]]
 """Hears how far a call is: steps done, of how many, and in words."""

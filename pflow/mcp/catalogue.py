@@ -11,8 +11,8 @@ from pflow.catalog.lines import find
 from pflow.catalog.registry import data_directory, saved_flows
 from pflow.errors import NOT_FOUND, PflowError
 from pflow.flow.subflow import FlowCatalog
+from pflow.interface.source import in_words
 from pflow.mcp.offered import Offered
-from pflow.source import in_words
 
 State = dict[str, tuple[int, int, int]]
 """Files and directories with their time, size and inode."""

@@ -11,7 +11,7 @@ from pflow.catalog.kinds import Kind
 from pflow.errors import PflowError
 from pflow.flow.subflow import FlowKind, has_open_steps
 from pflow.flow.wired import WiredFlow
-from pflow.interface import COMMANDS, Item
+from pflow.interface.interface import COMMANDS, Item
 from pflow.mcp.schema import input_schema, output_schema
 
 _GOOD_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")

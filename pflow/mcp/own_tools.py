@@ -19,9 +19,9 @@ from pflow.flow.wiring import wire
 from pflow.library.nearest import About, nearest_by_words
 from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.offered import Offered
-from pflow.run.runs import find_run
-from pflow.run.trace import trace_of_run
-from pflow.run.trace_formats import document
+from pflow.record.runs import find_run
+from pflow.record.trace import trace_of_run
+from pflow.record.trace_formats import document
 
 LIST, DESCRIBE, CHECK = "pflow_list", "pflow_describe", "pflow_check"
 PLAN, RUN, TRACE = "pflow_plan", "pflow_run", "pflow_trace"

@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from pflow.errors import USAGE, PflowError
-from pflow.interface import UNDECLARED, Item
-from pflow.types import Type
+from pflow.interface.interface import UNDECLARED, Item
+from pflow.values.types import Type
 
 Schema = dict[str, Any]
 

@@ -25,13 +25,13 @@ from pydantic import ValidationError
 
 from pflow import __version__
 from pflow.errors import BAD_STDIN, USAGE, PflowError, exit_code
+from pflow.files.root import ROOT
 from pflow.mcp.calls import Calls
 from pflow.mcp.catalogue import Catalogue, State, state_of_files
 from pflow.mcp.own_tools import OWN_TOOLS, own_tools
-from pflow.printable import clean
 from pflow.process.signals import ClosedPipe, die_of
-from pflow.root import ROOT
 from pflow.terminal.messages import write_stderr
+from pflow.words.printable import clean
 
 Context = ServerRequestContext[Any, Any]
 

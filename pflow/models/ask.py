@@ -10,9 +10,7 @@ from typing import Any
 from llm import Conversation, Model, Response
 from pydantic import ValidationError
 
-from pflow import budget
 from pflow.errors import FAILED, TRY_AGAIN, USAGE, PflowError
-from pflow.jsontext import decode
 from pflow.models import log
 from pflow.models.attach import attach
 from pflow.models.choose import check_key
@@ -20,9 +18,11 @@ from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, h
 from pflow.models.prices import cost_of, is_priced, no_price, no_tokens
 from pflow.models.schema import ask_for, is_bare, load_schema, read_answer
 from pflow.models.settings import default_options
-from pflow.printable import clause, one_line
 from pflow.terminal.messages import say
-from pflow.usage import Usage
+from pflow.values.jsontext import decode
+from pflow.words import budget
+from pflow.words.printable import clause, one_line
+from pflow.words.usage import Usage
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
 """What models call their limit; the first that a model has is meant."""

@@ -8,12 +8,12 @@ import llm
 from llm import Model as Model
 from llm import NeedsKeyException
 
-from pflow.digest import digest_of
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.models import settings
 from pflow.models.errors import no_key
 from pflow.models.list import keep_models
 from pflow.models.local import SUFFIX, LocalModel, engine_command, from_file
+from pflow.values.digest import digest_of
 
 SMALL = "SmolLM2"
 """The local model of 135M parameters that `pflow models get smollm2` brings."""

@@ -9,9 +9,9 @@ from hashlib import sha256
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
+from pflow.files.xdg import pflow_directory
 from pflow.models.identity import settings_directory
 from pflow.process.signals import Deadline, TimedOut
-from pflow.xdg import pflow_directory
 
 VARIABLE = "PFLOW_EMBEDDING_MODEL"
 
@@ -40,7 +40,7 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     import llm
 
     from pflow.models.errors import explain
-    from pflow.printable import one_line
+    from pflow.words.printable import one_line
 
     try:
         model = llm.get_embedding_model(name)  # type: ignore[no-untyped-call]

@@ -21,8 +21,8 @@ from pflow.errors import (
     PflowError,
     retry_after,
 )
-from pflow.masks import Secrets
-from pflow.printable import one_line
+from pflow.values.masks import Secrets
+from pflow.words.printable import one_line
 
 COMPLETE, CUT, LIMIT, FILTERED, BROKEN = "complete", "cut", "limit", "filtered", "broken"
 

@@ -9,8 +9,8 @@ from pflow import TYPE_CHECKING
 from pflow.cache.memo import digest_of_file, remembered
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.jsontext import decode
-from pflow.types import names_schema_file
+from pflow.values.jsontext import decode
+from pflow.values.types import names_schema_file
 
 if TYPE_CHECKING:
     from typing import Any

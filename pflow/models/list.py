@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.xdg import cache_directory, make_private, read_cached
+from pflow.files.xdg import cache_directory, make_private, read_cached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ def models_file() -> str | None:
 
 def keep_models(models: Iterable[tuple[str, str]]) -> None:
     """Keep the list of models, each with its description. A list that cannot be written is left as it is."""
-    from pflow.atomic import replace
+    from pflow.files.atomic import replace
 
     path = models_file()
     lines = [f"{model}\t{' '.join(about.split())}\n" for model, about in models if model.isprintable()]

@@ -15,8 +15,8 @@ from pydantic import Field
 
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
-from pflow.installation import read_installation
-from pflow.root import hold_below_root
+from pflow.files.root import hold_below_root
+from pflow.help.installation import read_installation
 
 SUFFIX = ".gguf"
 

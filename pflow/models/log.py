@@ -14,9 +14,9 @@ from llm.migrations import migrate
 from sqlite_utils import Database
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError
+from pflow.files.root import hold_below_root
 from pflow.models import settings
 from pflow.models.choose import choose
-from pflow.root import hold_below_root
 from pflow.terminal.messages import say
 
 PATIENCE = 30

@@ -9,7 +9,7 @@ from typing import Any
 from llm import Model
 
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.xdg import pflow_directory
+from pflow.files.xdg import pflow_directory
 
 _ONE = 1_000_000
 """Prices are in dollars for so many tokens."""

@@ -19,10 +19,10 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import EMPTY_REGISTRY
 
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
-from pflow.jsontext import WHITESPACE, encode, scan
-from pflow.printable import one_line
-from pflow.root import hold_below_root
-from pflow.types import names_schema_file
+from pflow.files.root import hold_below_root
+from pflow.values.jsontext import WHITESPACE, encode, scan
+from pflow.values.types import names_schema_file
+from pflow.words.printable import one_line
 
 
 def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:

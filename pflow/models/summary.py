@@ -8,14 +8,14 @@ from typing import Any
 
 from llm import Model
 
-from pflow import budget
-from pflow.chunks import chunks
 from pflow.errors import FAILED, PflowError
 from pflow.models.ask import Answer, Request, ask
 from pflow.models.choose import choose
 from pflow.models.context import characters_for
 from pflow.terminal.messages import say
-from pflow.usage import Usage, usage_of
+from pflow.values.chunks import chunks
+from pflow.words import budget
+from pflow.words.usage import Usage, usage_of
 
 WHOLE = "Summarize the text that follows."
 PART = "Summarize the part of a longer text that follows. Keep what the whole text needs: names, numbers, conclusions."

@@ -12,8 +12,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from pflow import atomic
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError, exit_code
+from pflow.files import atomic
 from pflow.models.local import SUFFIX, models_directory
 
 

@@ -12,16 +12,16 @@ from pflow.catalog.lines import cannot_read, lines
 from pflow.errors import PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
-from pflow.interface import UNDECLARED, Interface, Item
-from pflow.jsontext import text_of
+from pflow.interface.interface import UNDECLARED, Interface, Item
 from pflow.library.nearest import About, nearest
 from pflow.library.saved import Saved, list_saved, readable
-from pflow.masks import MASK, is_secret_name
 from pflow.models.choose import Model, is_small
 from pflow.plan.limits import PERSONS
 from pflow.plan.secrets import hide_secrets
-from pflow.printable import clean
 from pflow.terminal.messages import say
+from pflow.values.jsontext import text_of
+from pflow.values.masks import MASK, is_secret_name
+from pflow.words.printable import clean
 
 ROOM = 24_000
 """Characters for all of them; past that, those that matter."""

@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pflow.atomic import replace
 from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, exit_code
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import origins_text
+from pflow.files.atomic import replace
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
 from pflow.flow.rules import check
@@ -26,11 +26,11 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.library.save import save_flow
 from pflow.plan.secrets import masked
-from pflow.printable import clean
 from pflow.process.streams import write_pieces
 from pflow.terminal import messages
 from pflow.terminal.ask import open_terminal
 from pflow.terminal.columns import AUTO, Colour, colour_of, value_text
+from pflow.words.printable import clean
 
 _FORMS = {"pipe": "pipe syntax", "bindings": "an older form", "keys": "an older form"}
 _PAINTS = {"---": Colour.heading, "+++": Colour.heading, "@@": Colour.dim, "+": Colour.good, "-": Colour.fault}

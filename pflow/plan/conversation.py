@@ -19,10 +19,10 @@ from pflow.flow.load import parse_json
 from pflow.models.choose import Model, is_small
 from pflow.models.talk import OutOfTime, Said, Talk
 from pflow.plan.secrets import refuse_secrets
-from pflow.printable import clean
 from pflow.process.signals import Deadline, TimedOut
 from pflow.process.streams import Diverted
 from pflow.terminal.columns import shorten
+from pflow.words.printable import clean
 
 Report = Callable[[str], None]
 Judge = Callable[[Said], tuple[Any, list[Finding]]]

@@ -14,11 +14,11 @@ from pflow.flow.flow import Flow, Step
 from pflow.flow.rules.answers import dropped_answers, finding_of
 from pflow.flow.wired import WiredFlow
 from pflow.library.save import secrets_of
-from pflow.masks import is_secret_name
 from pflow.plan.declare_inputs import says
 from pflow.plan.secrets import is_secret_value, secret_variables
-from pflow.printable import clean
 from pflow.terminal.columns import shorten
+from pflow.values.masks import is_secret_name
+from pflow.words.printable import clean
 
 Place = tuple[str | int, ...]
 

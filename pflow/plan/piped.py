@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pflow.binding.sources import find
+from pflow.driver.inputs import names_stdin
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow, Input
@@ -16,18 +17,17 @@ from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, path_text, rewritten
-from pflow.masks import is_secret_name
-from pflow.paths import parse_path
 from pflow.plan.declare_inputs import free_name
-from pflow.printable import clean
-from pflow.run.inputs import names_stdin
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Intake
-from pflow.templates import TEMPLATE
+from pflow.values.masks import is_secret_name
+from pflow.values.paths import parse_path
+from pflow.values.templates import TEMPLATE
+from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     from pflow.flow.flow import Mapped
-    from pflow.paths import Path
     from pflow.stage.document import Document
+    from pflow.values.paths import Path
 
 _MOST_KEYS = 50
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")

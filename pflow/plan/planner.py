@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pflow.atomic import replace
 from pflow.catalog.kinds import Catalog, forget_kinds
 from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.files.atomic import replace
+from pflow.files.xdg import cache_directory, make_private, read_cached
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow
 from pflow.flow.load import load_document, write_json
@@ -21,7 +22,6 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.jsontext import decode, encode
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
 from pflow.plan.building_blocks import add_nearest, building_blocks, room_for
@@ -31,7 +31,7 @@ from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices
 from pflow.plan.piped import Piped, check_piped, declare_piped
 from pflow.plan.prompt import SYSTEM, VERSION, findings_text, plan_schema, task_text
 from pflow.plan.secrets import refuse_secrets
-from pflow.xdg import cache_directory, make_private, read_cached
+from pflow.values.jsontext import decode, encode
 
 if TYPE_CHECKING:
     from pflow.models.choose import Model

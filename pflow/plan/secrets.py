@@ -11,8 +11,8 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.library.save import secrets_of
-from pflow.masks import MASK, is_secret_name
-from pflow.templates import TEMPLATE
+from pflow.values.masks import MASK, is_secret_name
+from pflow.values.templates import TEMPLATE
 
 _VALUES = re.compile(
     r"\bsk-[\w-]{16,}|\bgh[pousr]_\w{20,}|\bgithub_pat_\w{20,}|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[\w-]{10,}"

@@ -6,9 +6,9 @@ import sys
 
 from pflow import TYPE_CHECKING, __version__
 from pflow.binding.flag_value import flag_value, read_text
-from pflow.common import SOURCES
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
 from pflow.help.usage import HELP, Flag
+from pflow.interface.common import SOURCES
 from pflow.process.signals import end_in_order
 from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.stage.document import EMPTY, NOTHING, Document, Intake, take_in
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from pflow.help.usage import Usage
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 FROM = Flag(("--from",), "what stdin holds", metavar="|".join(SOURCES.choices), choices=SOURCES.choices)
 HELP_FLAGS = (HELP, Flag(("--version",), "print the version"))
@@ -89,7 +89,7 @@ def take_store(*, source: str = "auto") -> Intake:
 
 def place(text: str) -> Path:
     """The place that a path of the command line names. Raises PflowError (2) for what is no path."""
-    from pflow.paths import parse_path
+    from pflow.values.paths import parse_path
 
     try:
         return parse_path(text)
@@ -103,9 +103,9 @@ def set_members(document: Document, words: list[str]) -> list[Path]:
 
     Raises PflowError (2) for what is none of them, and for a file as reading it fails.
     """
-    from pflow.jsontext import decode, encode
-    from pflow.paths import parse_path
-    from pflow.types import Type, from_text
+    from pflow.values.jsontext import decode, encode
+    from pflow.values.paths import parse_path
+    from pflow.values.types import Type, from_text
 
     places = []
     for word in words:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pflow import errors
 from pflow.errors import PflowError
 from pflow.help.usage import Flag, Usage, split_flags
-from pflow.paths import write_path
 from pflow.plumbing._tool import HELP_FLAGS, Tool, run_tool, set_members, take_store
 from pflow.process.streams import write_pieces
+from pflow.values.paths import write_path
 
 USAGE = Usage(
     "pflow-catch",

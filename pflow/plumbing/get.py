@@ -6,19 +6,19 @@ from pflow import TYPE_CHECKING
 from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Flag, Usage, argument, split_flags
-from pflow.jsontext import encode
-from pflow.paths import kind_of, meet, parse_path, write_path
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, source_in, take_store
 from pflow.process.streams import raw_form, write_pieces
 from pflow.terminal.messages import write_stderr
-from pflow.types import items_in
+from pflow.values.jsontext import encode
+from pflow.values.paths import kind_of, meet, parse_path, write_path
+from pflow.values.types import items_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from pflow.paths import Path
     from pflow.stage.document import Document
+    from pflow.values.paths import Path
 
 USAGE = Usage(
     "pflow-get",

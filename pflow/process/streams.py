@@ -166,6 +166,6 @@ def raw_form(value: Any, *, exact: bool = False) -> bytes:
         return bytes(value)
     if isinstance(value, str):
         return (value if exact or not value or value.endswith("\n") else value + "\n").encode()
-    from pflow.jsontext import encode
+    from pflow.values.jsontext import encode
 
     return encode(value) + b"\n"

@@ -8,20 +8,20 @@ import time
 from pflow import TYPE_CHECKING, __version__
 from pflow.binding.sources import assign, check_place, find, has, remove
 from pflow.errors import BAD_DATA, MISSING, PflowError, no_memory
-from pflow.interface import fresh
-from pflow.jsontext import decode, encode, quote, scan_without_duplicates, text_or_bytes
-from pflow.long_text import LONG, decode_long, encode_long, is_long
-from pflow.paths import meet, parse_path
+from pflow.interface.interface import fresh
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage.layout import MARK, parse_value, parse_whole, split_lines
+from pflow.values.jsontext import decode, encode, quote, scan_without_duplicates, text_or_bytes
+from pflow.values.long_text import LONG, decode_long, encode_long, is_long
+from pflow.values.paths import meet, parse_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from typing import Any
 
-    from pflow.interface import Interface
-    from pflow.paths import Path
+    from pflow.interface.interface import Interface
     from pflow.stage.layout import Members, Piece
+    from pflow.values.paths import Path
 
 WRITER = f"pflow-shell {__version__}"
 VERSION = 1

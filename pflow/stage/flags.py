@@ -5,20 +5,20 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.secrets import secret_names
-from pflow.common import COMMON, CommonFlag
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.paths import is_step_name, meet
+from pflow.interface.common import COMMON, CommonFlag
 from pflow.stage.words import doubts, take_words
-from pflow.templates import broken_references, parse_place
-from pflow.types import Type
+from pflow.values.paths import is_step_name, meet
+from pflow.values.templates import broken_references, parse_place
+from pflow.values.types import Type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from pflow.interface import Interface, Item
-    from pflow.paths import Path
+    from pflow.interface.interface import Interface, Item
     from pflow.stage.words import Items, Texts
+    from pflow.values.paths import Path
 
 
 class Flags:
@@ -60,7 +60,7 @@ def flags_of(words: list[str], interface: Interface) -> Flags:
     try:
         return parse_flags(words, interface)
     except PflowError as error:
-        from pflow.masks import mask_flags
+        from pflow.values.masks import mask_flags
 
         raise mask_flags(error, words, secret_names(interface)) from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
-from pflow.jsontext import WHITESPACE, ScanError, check_text, scan, scanstring
+from pflow.values.jsontext import WHITESPACE, ScanError, check_text, scan, scanstring
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -42,7 +42,7 @@ def main_of_file(file: str, name: str, words: list[str]) -> NoReturn:
 def print_version(name: str, file: str | None = None) -> int:
     """`pflow-read-file 1.0.0 (pflow-shell 0.1.0)`, read off the node's source: nothing is imported for it."""
     from pflow import __version__
-    from pflow.source import source_version
+    from pflow.interface.source import source_version
 
     here = os.path.dirname(os.path.dirname(__file__))
     version = source_version(file or os.path.join(here, "nodes", name.replace("-", "_") + ".py"))

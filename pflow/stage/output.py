@@ -7,16 +7,16 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED
-from pflow.common import LETTERS
 from pflow.errors import USAGE, PflowError
-from pflow.jsontext import text_of
-from pflow.paths import parse_path, write_path
-from pflow.printable import clean, encodable
+from pflow.interface.common import LETTERS
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import divert_prints, raw_form, secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, write_stderr
+from pflow.values.jsontext import text_of
+from pflow.values.paths import parse_path, write_path
+from pflow.words.printable import clean, encodable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from pflow.binding.resolve import Binding
     from pflow.binding.store import NodeStore
-    from pflow.paths import Path
     from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
     from pflow.stage.layout import Piece
+    from pflow.values.paths import Path
 
 
 DOCUMENT, RAW, TERMINAL, NOTHING = "document", "raw", "terminal", "nothing"

@@ -7,17 +7,17 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.store import is_same
 from pflow.errors import BAD_DATA, PflowError
-from pflow.jsontext import text_of
-from pflow.masks import Secrets
 from pflow.node import pocketflow
 from pflow.process.start import NODE, start_program
 from pflow.stage.document import Document, new_run_id, read_document
+from pflow.values.jsontext import text_of
+from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from pflow.interface import Interface
+    from pflow.interface.interface import Interface
 
 
 _TAIL = 400

@@ -12,9 +12,8 @@ from pflow.binding.secrets import secret_values, secret_writes
 from pflow.binding.sources import PathSource, has
 from pflow.binding.store import OWN, check_changes
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
-from pflow.interface import with_keys
+from pflow.interface.interface import with_keys
 from pflow.node import interface_of, version_of
-from pflow.paths import parse_path, write_path
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
 from pflow.stage.flags import flags_of
@@ -22,13 +21,14 @@ from pflow.stage.output import Outcome, Output, pretended_places
 from pflow.stage.trace import add_step, enter_span, step_id, write_event
 from pflow.stage.tries import run_node
 from pflow.terminal.messages import say, say_error
+from pflow.values.paths import parse_path, write_path
 
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.store import NodeStore
     from pflow.cache.use import CachedNode
-    from pflow.interface import Interface
+    from pflow.interface.interface import Interface
     from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
 
@@ -142,8 +142,8 @@ class Stage:
             text = f"{self.program} {version_of(node_class)} (pflow-shell {__version__})\n"
         elif flags.describe:
             from pflow.catalog.lines import describe
-            from pflow.jsontext import encode
-            from pflow.printable import clean_json
+            from pflow.values.jsontext import encode
+            from pflow.words.printable import clean_json
 
             flow_safe = bool(getattr(node_class, "flow_safe", False))
             about = describe(self.name, interface, version=version_of(node_class), flow_safe=flow_safe)
@@ -226,7 +226,7 @@ class Stage:
         """Note what models were asked, for nothing and for the answer."""
         if not (self.spent or of_answer):
             return
-        from pflow.usage import Usage
+        from pflow.words.usage import Usage
 
         usage = Usage()
         for each in self.spent:
@@ -246,7 +246,7 @@ class Stage:
     def _fail(self, error: PflowError) -> int:
         """Say it on stderr, hand an error document on, and give the exit code."""
         if self.secrets:
-            from pflow.masks import masked
+            from pflow.values.masks import masked
 
             masked(error, *self.secrets)
         say_error(self.program, error, debug=self.debug)

@@ -6,8 +6,8 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.jsontext import compact
 from pflow.terminal.messages import say
+from pflow.values.jsontext import compact
 
 if TYPE_CHECKING:
     from typing import Any

@@ -84,7 +84,7 @@ def run_node(
 ) -> Any:
     """Run a node on a store and return its action. `sink` gets what it emits; without `retries` its own count holds.
 
-    `spent` is told what failed tries asked of models (pflow.usage). Raises what the node raises, and Interrupted after
+    `spent` is told what failed tries asked of models. Raises what the node raises, and Interrupted after
     `timeout` seconds.
     """
     import pocketflow

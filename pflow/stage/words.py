@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import Json, Word, read_text
-from pflow.common import COMMON, LETTERS, OF_FLOWS
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.interface import word_reads
+from pflow.interface.common import COMMON, LETTERS, OF_FLOWS
+from pflow.interface.interface import word_reads
 
 if TYPE_CHECKING:
-    from pflow.interface import Item
+    from pflow.interface.interface import Item
 
     Items = dict[str, Item]
     """Every read and param by each name that its flag goes by."""
@@ -225,7 +225,7 @@ def _behind_dashes(word: str) -> str:
 
 
 def _unknown(flag: str, items: Items, hint: str) -> PflowError:
-    from pflow.naming import meant
+    from pflow.words.naming import meant
 
     near = meant(flag[2:], _flag_names(items))
     hint = f"did you mean --{near}?" if near else _behind_dashes(flag) if " " in flag else hint
@@ -242,7 +242,7 @@ def _flag_names(items: Items) -> list[str]:
 
 def doubts(flag: str, items: Items) -> list[str]:
     """What is odd about a flag that an open node takes: it is near to one that is known."""
-    from pflow.naming import nearest
+    from pflow.words.naming import nearest
 
     near = nearest(flag[2:], _flag_names(items))
     return [f"{shorten(flag)} is a key of its own (did you mean --{near}?)"] if near else []

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
-from pflow.jsontext import compact
 from pflow.tables.kinds import BOOL, CONVERT, FITS, FLOAT, INT, TEXT
 from pflow.tables.rows import Row, cell, columns_of, is_missing
+from pflow.values.jsontext import compact
 
 EMPTY, DUPLICATES, VALUES = "empty", "duplicates", "values"
 """What is dropped: empty rows, rows that were there before, values that are not of their type."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from pflow.jsontext import text_of
 from pflow.tables.kinds import CONVERT, FLOAT, INT, kind_of_texts
 from pflow.tables.rows import Row, cell, check_rows, columns_of, is_missing
+from pflow.values.jsontext import text_of
 
 _MOST_ROWS, _MOST_BARS = 1000, 30
 _LABEL, _WIDTH, _BAR = 180, 520, 22

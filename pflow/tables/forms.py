@@ -7,11 +7,11 @@ import os
 from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.jsontext import compact, plain, text_of, write_bytes
-from pflow.paths import kind_of, look_inside
 from pflow.tables.csv_text import write_csv
 from pflow.tables.markdown import markdown_table
 from pflow.tables.rows import check_rows
+from pflow.values.jsontext import compact, plain, text_of, write_bytes
+from pflow.values.paths import kind_of, look_inside
 
 _SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "md", ".markdown": "md"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.json_input import place_of
-from pflow.jsontext import WHITESPACE, decode
+from pflow.values.json_input import place_of
+from pflow.values.jsontext import WHITESPACE, decode
 
 
 def read_json(text: str, name: str) -> Any:

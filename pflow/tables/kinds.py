@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from pflow.jsontext import HIGHEST, LOWEST
 from pflow.tables.rows import Row, columns_of
+from pflow.values.jsontext import HIGHEST, LOWEST
 
 INT, FLOAT, BOOL, TEXT = "int", "float", "bool", "str"
 

@@ -8,10 +8,10 @@ from itertools import accumulate
 from math import fsum
 from typing import Any
 
-from pflow.jsontext import compact
 from pflow.tables.kinds import BOOL, CONVERT, FLOAT, INT, TEXT, kind_of_texts
 from pflow.tables.markdown import markdown_table
 from pflow.tables.rows import Row, cell, columns_of, is_missing
+from pflow.values.jsontext import compact
 
 _MOST = 5
 """How many of the most frequent values are told."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.jsontext import text_of
-from pflow.paths import kind_of
+from pflow.values.jsontext import text_of
+from pflow.values.paths import kind_of
 
 Row = dict[str, Any]
 

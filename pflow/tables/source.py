@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.file_paths import check_encoding, checked_path, read_whole
-from pflow.paths import kind_of
+from pflow.files.file_paths import check_encoding, checked_path, read_whole
+from pflow.values.paths import kind_of
 
 STDIN = "stdin"
 

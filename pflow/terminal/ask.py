@@ -9,8 +9,8 @@ import sys
 import tempfile
 import termios
 
-from pflow.atomic import take_turn
 from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError
+from pflow.files.atomic import take_turn
 
 _READLINE = ("set expand-tilde on", "set convert-meta off", "set input-meta on", "set output-meta on")
 """Its settings: `~` is expanded as a shell does, letters stay what they are in any locale."""

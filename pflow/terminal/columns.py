@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.printable import clean
+from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -123,7 +123,7 @@ def shorten(text: str, width: int) -> str:
 
 def value_text(value: object) -> str:
     """A value as JSON, cut where it is long."""
-    from pflow.jsontext import encode
+    from pflow.values.jsontext import encode
 
     return shorten(clean(str(encode(value, escape=False), "utf-8")), 60)
 

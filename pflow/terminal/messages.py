@@ -45,7 +45,7 @@ def _colour() -> Colour:
 
 
 def _say(program: str, text: str) -> None:
-    from pflow.printable import clean
+    from pflow.words.printable import clean
 
     write_stderr(f"{program} {clean(' '.join(text.split()))}\n")
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from pflow.agents.claude import words
-from pflow.agents.task import Task
 from pflow.errors import PflowError
+from pflow.kit.agents.claude import words
+from pflow.kit.agents.task import Task
 from pflow.nodes.claude_code import ClaudeCode
 from tests.agents.messages_server import STALLS, MessagesServer, fails, says, uses
 

@@ -75,8 +75,8 @@ def measure_steps(scratch: Path, rounds: int) -> dict[str, float]:
     import pocketflow
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio
-    from pflow.run.engine.context import Context, Recorder
-    from pflow.run.engine.engine import Engine
+    from pflow.engine.context import Context, Recorder
+    from pflow.engine.engine import Engine
 
     wired = _steps(mapped=False)
     engine = Engine(wired, Context())
@@ -118,10 +118,10 @@ def _timed(flow: Any, store: dict[str, Any]) -> float:
 
 def measure_branches() -> float:
     """Seconds on the clock for ten branches that each wait half a second."""
+    from pflow.engine.context import Context
+    from pflow.engine.engine import Engine
     from pflow.flow.flow import Edge, Flow, Step
     from pflow.flow.wiring import wire
-    from pflow.run.engine.context import Context
-    from pflow.run.engine.engine import Engine
 
     ids = [f"b{number}" for number in range(BRANCHES)]
     steps = [Step(id, "wait", params={"seconds": WAIT}, output_mappings={"waited": f"{id}.waited"}) for id in ids]

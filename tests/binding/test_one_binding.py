@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pflow.catalog.kinds import find_kind, forget_kinds
+from pflow.engine.context import Context, Recorder
+from pflow.engine.engine import Engine
 from pflow.export import exporter
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.run.engine.context import Context, Recorder
-from pflow.run.engine.engine import Engine
-from tests.run.flows import plan_of
+from tests.engine.flows import plan_of
 from tests.stage.running import run as run_stage
 
 KEYS = "abcd"

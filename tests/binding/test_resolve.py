@@ -8,8 +8,8 @@ from pflow.binding.resolve import Binding
 from pflow.binding.sources import Constant, TemplateSource, parse_source
 from pflow.binding.store import REMOVED, check_changes, is_same
 from pflow.errors import PflowError
-from pflow.grammar import parse_interface
-from pflow.interface import Interface
+from pflow.interface.grammar import parse_interface
+from pflow.interface.interface import Interface
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
 from pflow.stage.flags import parse_flags
 from pflow.stage.stage import bind, check_stdin

@@ -12,7 +12,7 @@ from pflow.cache import place
 from pflow.cache.entries import find, keep, nearest
 from pflow.cache.key import Key, Part
 from pflow.errors import PflowError
-from tests.test_jsontext import VALUES
+from tests.values.test_jsontext import VALUES
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from pflow.cache.code import Code
 from pflow.cache.key import make_key
 from pflow.errors import PflowError
 from pflow.node import Node, interface_of, pocketflow
-from tests.test_jsontext import VALUES
+from tests.values.test_jsontext import VALUES
 
 PLAIN = """
 - Reads: shared["a"]: any = null  # one

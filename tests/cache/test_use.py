@@ -11,7 +11,7 @@ from pflow.cache import place
 from pflow.cache.wishes import Wishes
 from pflow.catalog.kinds import forget_kinds
 from pflow.stage.document import take_in
-from tests.run.flows import run as run_flow
+from tests.engine.flows import run as run_flow
 from tests.stage.running import run
 
 CALC = '''

@@ -57,7 +57,7 @@ def test_nothing_is_printed_after_something_else(said, monkeypatch):
 
 
 def test_a_bug_in_a_command_is_told_too(tmp_path):
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pflow.run.runs'] = None\n")
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pflow.record.runs'] = None\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     ran = subprocess.run([PFLOW, "runs", "--json"], capture_output=True, check=False, env=environment)
     assert (ran.returncode, json.loads(ran.stdout)["error"]["exit"]) == (70, 70)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pflow import digest
 from pflow.catalog.kinds import forget_kinds
 from pflow.commands.nodes import main
 from pflow.errors import PflowError
 from pflow.flow.subflow import FlowCatalog
+from pflow.values import digest
 
 OWN = '''
 import pocketflow
@@ -251,8 +251,8 @@ def test_a_list_of_what_is_known_loads_nothing_that_takes_long(nodes, own, monke
     whole = nodes()
     script = "import sys\nfrom pflow.commands._dispatch import run\nrun(['nodes'])\n"
     script += "sys.stderr.write(' '.join(sys.modules))"
-    script = f"import pflow.digest\npflow.digest._MOMENT = 0\n{script}"
-    environment = {**os.environ, "PYTHONPATH": str(Path(digest.__file__).parent)}
+    script = f"import pflow.values.digest\npflow.values.digest._MOMENT = 0\n{script}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(digest.__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=True)
     heavy = {"click", "pydantic", "pocketflow", "asyncio", "ast", "re", "json", "typing", "difflib", "shutil"}
     assert heavy & set(done.stderr.decode().split()) == set()

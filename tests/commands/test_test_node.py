@@ -6,8 +6,8 @@ from pflow.commands._click import run_click
 from pflow.commands.test_node import command
 from pflow.conformance.samples import Samples, Skipped, document, misfit_of, read_answer, same, value_of
 from pflow.errors import PflowError
-from pflow.grammar import parse_interface
-from pflow.types import fit, parse_type
+from pflow.interface.grammar import parse_interface
+from pflow.values.types import fit, parse_type
 
 TYPES = [
     *("str", "int", "float", "bool", "path", "bytes", "list", "dict", "a|b", "list[int]"),

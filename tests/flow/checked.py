@@ -12,7 +12,7 @@ from pflow.flow.load import load_document
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.paths import write_path
+from pflow.values.paths import write_path
 from tests.flow.own_nodes import hide_bundled
 
 NODE = '''

@@ -11,7 +11,7 @@ from pflow.flow.flow import Batch, Edge, Flow, Input, Step
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.jsontext import encode
+from pflow.values.jsontext import encode
 from tests.flow.own_nodes import own_nodes
 
 NODES = {

@@ -3,7 +3,7 @@
 import pytest
 
 from pflow.flow.findings import Finding, pointer
-from pflow.paths import write_path
+from pflow.values.paths import write_path
 
 
 @pytest.mark.parametrize(

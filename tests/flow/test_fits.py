@@ -3,7 +3,7 @@
 import pytest
 
 from pflow.flow.fits import MAYBE, NO, YES, fits, template_fits
-from pflow.types import fit, parse_type
+from pflow.values.types import fit, parse_type
 
 VALUES = {
     "str": "x",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.naming import nearest
+from pflow.words.naming import nearest
 
 words = st.text("abc", max_size=7)
 

@@ -10,7 +10,7 @@ from pflow.errors import PflowError
 from pflow.flow.flow import Flow, Step
 from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.flow.wiring import wire
-from pflow.interface import UNDECLARED
+from pflow.interface.interface import UNDECLARED
 from tests.flow.own_nodes import own_nodes
 
 NODES = {

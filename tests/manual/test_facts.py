@@ -7,9 +7,9 @@ from pflow.commands._usages import usages
 from pflow.errors import EXIT_CODES
 from pflow.flow.rules import RULES
 from pflow.flow.schema import SCHEMA
-from pflow.grammar import _LINES, _MARKS, EFFECTS
 from pflow.help.man import ENVIRONMENT, files
-from pflow.types import _PYTHON
+from pflow.interface.grammar import _LINES, _MARKS, EFFECTS
+from pflow.values.types import _PYTHON
 from tests.manual.rendering import rendered, sections, tagged
 from tests.manual.source import plain
 

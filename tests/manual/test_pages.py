@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from pflow.commands._usages import usages
-from pflow.grammar import parse_interface
 from pflow.help.man import files
 from pflow.help.usage import usage_of_node
+from pflow.interface.grammar import parse_interface
 from tests.manual.rendering import TERMINAL, lint, rendered, sections
 from tests.manual.source import plain
 

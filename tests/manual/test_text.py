@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pflow.grammar import parse_interface
 from pflow.help.man import files
 from pflow.help.usage import usage_of_node
+from pflow.interface.grammar import parse_interface
 from tests.manual.rendering import lint, manned, rendered, sections, tagged
 
 # One column wide each, from ASCII to beyond the first plane: combining characters cannot be compared by place.

@@ -6,7 +6,7 @@ import pytest
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, FAILED, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
 from pflow.models.errors import explain, hide_keys, no_key
-from pflow.printable import LONGEST, one_line
+from pflow.words.printable import LONGEST, one_line
 
 
 def model(key=None, *, headers=None, api_base=None, needs_key="peer", variable=None):

@@ -28,11 +28,12 @@ from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
 ROOT = Path(__file__).parents[2]
 
 TARGETS = {
-    "pflow/binding": "tests/binding/test_[!o]*.py tests/stage/test_f*.py tests/run/test_e*.py tests/binding/test_o*.py",
-    "pflow/flow/rules": "tests/flow/test_rules*.py",
+    "pflow/binding": "tests/binding/test_[!o]*.py tests/stage/test_f*.py tests/engine/test_e*.py"
+    " tests/binding/test_o*.py",
+    "pflow/flow/rules": "tests/flow/rules/test_*.py",
     "pflow/plan/secrets.py": "tests/plan/test_secrets.py",
     "pflow/models/errors.py": "tests/models/*.py tests/nodes/test_llm.py",
-    "pflow/run/snapshot.py:secret": "tests/run/test_snapshot.py",
+    "pflow/driver/snapshot.py:secret": "tests/driver/test_snapshot.py",
     "pflow/flow/wiring.py:secret": "tests/flow/test_wiring.py",
     "pflow/flow/subflow.py:secret": "tests/flow/test_subflow.py",
     "pflow/explain/account.py:secret": "tests/flow/test_explain.py",

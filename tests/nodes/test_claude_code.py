@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from pflow import budget
 from pflow.errors import PflowError
 from pflow.nodes.claude_code import ClaudeCode
+from pflow.words import budget
 
 PEER = Path(__file__).parent.parent / "peers" / "claude"
 LIMIT = 20

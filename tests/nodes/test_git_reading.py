@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pflow.errors import PflowError
-from pflow.git import program
+from pflow.kit.git import program
 from pflow.nodes.git_diff import GitDiff
 from pflow.nodes.git_log import GitLog
 from pflow.nodes.git_status import GitStatus

@@ -13,7 +13,7 @@ import pytest
 
 from pflow.catalog.registry import bundled_names, load_bundled
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
-from pflow.github.repository import resolve
+from pflow.kit.github.repository import resolve
 from pflow.node import STEP_KEY, declared_interface
 from tests.peers.github import KEY, GitHub, Repository, cut, refusing
 
@@ -265,7 +265,7 @@ def test_what_can_be_no_key_is_told_before_it_is_sent(github, monkeypatch):
 
 
 def test_without_one_gh_is_asked_for_its_key_of_that_host(tmp_path, monkeypatch):
-    from pflow.github.client import Client
+    from pflow.kit.github.client import Client
 
     (tmp_path / "bin").mkdir()
     gh = tmp_path / "bin" / "gh"

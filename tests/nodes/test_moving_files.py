@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pflow import atomic
 from pflow.errors import PflowError
+from pflow.files import atomic
 from pflow.nodes.copy_file import CopyFile
 from pflow.nodes.delete_file import DeleteFile
 from pflow.nodes.move_file import MoveFile

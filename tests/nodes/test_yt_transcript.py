@@ -9,8 +9,8 @@ import time
 import pytest
 
 from pflow.errors import PflowError
+from pflow.kit.web import youtube as module
 from pflow.nodes.yt_transcript import YtTranscript
-from pflow.web import youtube as module
 from tests.peers.youtube import SEGMENTS, TRANSCRIPT, YouTube
 
 

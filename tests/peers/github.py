@@ -1,7 +1,7 @@
 """A small GitHub on 127.0.0.1: its REST interface over issues, comments and pull requests that it keeps in memory.
 
 `with GitHub() as github`, then `github.url` for GITHUB_API_URL and KEY for GITHUB_TOKEN. It refuses parameters that
-GitHub's own description (tests/github/openapi.json) does not name. `github.fail(…)` has one of the next requests go
+GitHub's own description (tests/kit/github/openapi.json) does not name. `github.fail(…)` has one of the next requests go
 wrong, before its work is done or after it.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 KEY = "ghp_peer0123456789abcdefABCDEF"
-DESCRIPTION = Path(__file__).parent.parent / "github" / "openapi.json"
+DESCRIPTION = Path(__file__).parent.parent / "kit" / "github" / "openapi.json"
 DAY = 86_400
 
 Row = dict[str, Any]

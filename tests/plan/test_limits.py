@@ -13,10 +13,10 @@ from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.models.talk import Said
-from pflow.paths import write_path
 from pflow.plan.conversation import read_flow
 from pflow.plan.limits import LIMITS, MOST_STEPS
 from pflow.plan.planner import judge
+from pflow.values.paths import write_path
 
 EVIL = "\x1b[31m\n\u202eevil"
 

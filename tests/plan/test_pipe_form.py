@@ -10,7 +10,7 @@ from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes
-from tests.flow.test_pipe_write import NODES
+from tests.flow.pipe.test_write import NODES
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -18,8 +18,8 @@ from pflow.flow.findings import Finding
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.paths import write_path
 from pflow.plan.planner import LONGEST, Unplannable, plan_sentence
+from pflow.values.paths import write_path
 
 SENTENCE = "read data.txt, summarize it, write summary.md"
 RIGHT = {

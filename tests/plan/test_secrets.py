@@ -7,8 +7,8 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.masks import is_secret_name
 from pflow.plan.secrets import hide_secrets, is_secret_value, masked, refuse_secrets, secret_variables
+from pflow.values.masks import is_secret_name
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.binding.finder import Finder
-from pflow.common import COMMON, LETTERS
 from pflow.errors import PflowError
-from pflow.grammar import parse_interface
-from pflow.interface import Interface, Item
+from pflow.interface.common import COMMON, LETTERS
+from pflow.interface.grammar import parse_interface
+from pflow.interface.interface import Interface, Item
 from pflow.stage.flags import parse_flags
-from pflow.types import Type
+from pflow.values.types import Type
 
 NODE = parse_interface("""Ask.
 

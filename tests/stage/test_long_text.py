@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pflow import long_text
 from pflow.errors import PflowError
-from pflow.jsontext import decode, encode
-from pflow.long_text import decode_long, encode_long
-from pflow.run.journal.lines import pieces_of, read_lines
+from pflow.record.journal.lines import pieces_of, read_lines
+from pflow.values import long_text
+from pflow.values.jsontext import decode, encode
+from pflow.values.long_text import decode_long, encode_long
 
 BIN = Path(sys.executable).parent
 SIZE = 80_000_000

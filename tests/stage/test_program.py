@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pflow.errors import PflowError
-from pflow.interface import Interface
+from pflow.interface.interface import Interface
 from pflow.stage.document import Document
 from pflow.stage.program import program_class
 from tests.tools import need
@@ -158,7 +158,7 @@ def test_the_action_that_it_names_is_in_the_trace(header):
         (
             "#!/bin/sh\n",
             "pflow.catalog.kinds",
-            {"pflow.grammar", "pflow.stage.stage", "signal"},
+            {"pflow.interface.grammar", "pflow.stage.stage", "signal"},
         ),
     ],
 )

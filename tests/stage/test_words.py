@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.grammar import parse_interface
-from pflow.interface import Interface
+from pflow.interface.grammar import parse_interface
+from pflow.interface.interface import Interface
 from pflow.stage.flags import parse_flags
 
 NODE = parse_interface("""Ask.

@@ -3,8 +3,8 @@
 import pytest
 
 from pflow.explain.text import pipe_lines
-from pflow.printable import clean
 from pflow.terminal.columns import is_utf8, shorten, table, wrap
+from pflow.words.printable import clean
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.graph import ERROR
-from pflow.naming import joined
+from pflow.words.naming import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,8 +13,8 @@ from pflow.flow.pipe.moved import find_moved, is_whole
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
-from pflow.paths import parse_path
-from pflow.templates import TEMPLATE, is_reference, references
+from pflow.values.paths import parse_path
+from pflow.values.templates import TEMPLATE, is_reference, references
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from pflow.flow.flow import Flow, Step
     from pflow.flow.wired import Reference, WiredFlow, WiredStep, Write
-    from pflow.interface import Item
-    from pflow.paths import Path
+    from pflow.interface.interface import Item
+    from pflow.values.paths import Path
 
 
 def compile_flow(flow: Flow, apart: set[str]) -> Flow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.paths import parse_path
+from pflow.values.paths import parse_path
 
 if TYPE_CHECKING:
     from pflow.flow.wired import WiredFlow, WiredStep

@@ -23,9 +23,9 @@ from pflow.flow.pipe.scan import (
     secret_flags,
 )
 from pflow.flow.pipe.steps import draft_step
-from pflow.masks import mask_flags
-from pflow.paths import is_step_name
-from pflow.templates import parse_template
+from pflow.values.masks import mask_flags
+from pflow.values.paths import is_step_name
+from pflow.values.templates import parse_template
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

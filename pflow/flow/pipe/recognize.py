@@ -11,7 +11,7 @@ from pflow.catalog.registry import is_flow_type, saved_flow
 from pflow.errors import USAGE, PflowError
 from pflow.flow.build import id_after
 from pflow.flow.pipe.scan import END, LINK, UNQUOTED, WORD, Token, is_cut_separator, is_separator, scan
-from pflow.paths import is_step_name
+from pflow.values.paths import is_step_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ def names_node(word: str) -> bool:
 def is_slip(word: str) -> bool:
     """Whether a word is near to a node's name."""
     from pflow.catalog.kinds import list_kinds
-    from pflow.naming import nearest
+    from pflow.words.naming import nearest
 
     return nearest(split_name(word)[0], [kind.name for kind in list_kinds()]) is not None
 

@@ -115,7 +115,7 @@ def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:
 
 def cannot_read(text: str, at: int) -> str:
     """What could not be read: the text around a place, without what it gives to flags for secrets."""
-    from pflow.masks import MASK, find_secrets
+    from pflow.values.masks import MASK, find_secrets
 
     line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text.strip() else ""
     for begin, behind in reversed(find_secrets(text, secret_flags(text))):
@@ -133,7 +133,7 @@ def secret_flags(text: str) -> set[str]:
 
     from pflow.binding.secrets import secret_names
     from pflow.catalog.kinds import find_kind
-    from pflow.interface import Interface
+    from pflow.interface.interface import Interface
 
     names: set[str] = set()
     steps = re.findall(r"(?:^|=>|>>|[|;\n]|::)\s*(?:pflow[ -])?([\w-]+)", text)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.common import COMMON, is_shared
 from pflow.errors import PflowError
 from pflow.flow.pipe.batches import batch_words
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import interface_of_type
-from pflow.jsontext import compact, text_of
-from pflow.templates import is_reference
+from pflow.interface.common import COMMON, is_shared
+from pflow.values.jsontext import compact, text_of
+from pflow.values.templates import is_reference
 
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.catalog.kinds import Catalog
     from pflow.flow.flow import Step
-    from pflow.interface import Item
+    from pflow.interface.interface import Item
 
 
 def step_words(step: Step, catalog: Catalog) -> list[str]:

@@ -7,25 +7,25 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import flag_value, parse_texts
 from pflow.catalog.kinds import Catalog
-from pflow.common import BATCH, COMMON, OF_FLOWS, REPEATS
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
 from pflow.flow.pipe.batches import check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.written import escaped
-from pflow.interface import Interface
+from pflow.interface.common import BATCH, COMMON, OF_FLOWS, REPEATS
+from pflow.interface.interface import Interface
 from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, type_of
 from pflow.stage.words import split_flag, take_words, values_after
-from pflow.templates import references
+from pflow.values.templates import references
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
     from pflow.binding.flag_value import FlagValue
-    from pflow.paths import Path
     from pflow.stage.flags import Flags
     from pflow.stage.words import Items, Texts
+    from pflow.values.paths import Path
 
 _OF_A_RUN = ("dry_run", "debug", "verbose", "skip_empty", "refresh", "describe", "help", "version")
 OF_STREAMS = {

@@ -15,17 +15,17 @@ from pflow.flow.pipe.step_words import step_words
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER, path_text, reference
-from pflow.paths import is_step_name, meet, parse_path
-from pflow.printable import clean
-from pflow.templates import TEMPLATE, parse_template
+from pflow.values.paths import is_step_name, meet, parse_path
+from pflow.values.templates import TEMPLATE, parse_template
+from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flow import Edge, Flow, Step
     from pflow.flow.wired import Reference, WiredFlow, WiredStep
-    from pflow.interface import Item
-    from pflow.paths import Path
+    from pflow.interface.interface import Item
+    from pflow.values.paths import Path
 
     Facts = dict[tuple[str, ...], Any]
     """All that a step is, takes and leads to, by its place: its id, "read" or "param", the key."""

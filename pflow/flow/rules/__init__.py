@@ -7,7 +7,7 @@ import sys
 
 from pflow import TYPE_CHECKING
 from pflow.flow.findings import SHAPE
-from pflow.paths import write_path
+from pflow.values.paths import write_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pflow.flow.findings import Finding, Rule
     from pflow.flow.flow import Flow
     from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 _SECTIONS = ("inputs", "outputs", "nodes", "edges", "mappings")
 """The order of the places of findings."""

@@ -10,15 +10,15 @@ from pflow.flow.pipe.carry import are_parallel, is_certain
 from pflow.flow.reaching import find_writes
 from pflow.flow.uses import uses
 from pflow.flow.written import path_text
-from pflow.jsontext import quote
-from pflow.naming import joined
+from pflow.values.jsontext import quote
+from pflow.words.naming import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.graph import Graph
     from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.interface import Item
+    from pflow.interface.interface import Item
 
 _ONLY_GIVES = {"network", "reads files"}
 """The effects of steps that run for nothing but what they write."""

@@ -6,14 +6,14 @@ from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import FLOW
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR
-from pflow.naming import guess, joined, meant
-from pflow.paths import is_step_name, write_path
+from pflow.values.paths import is_step_name, write_path
+from pflow.words.naming import guess, joined, meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 
 def check_graph(flow: WiredFlow) -> Iterator[Finding]:

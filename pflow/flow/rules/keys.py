@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.common import OF_FLOWS, OF_RUNS
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.rules.reads import without_source
-from pflow.paths import write_path
-from pflow.templates import braced_references
+from pflow.interface.common import OF_FLOWS, OF_RUNS
+from pflow.values.paths import write_path
+from pflow.values.templates import braced_references
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.wired import WiredFlow
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 
 def check_reserved(flow: WiredFlow) -> Iterator[Finding]:

@@ -9,14 +9,14 @@ from pflow.catalog.kinds import FLOW, PYTHON, fault_of, no_such_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.schema import version_numbers
-from pflow.naming import joined
+from pflow.words.naming import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.catalog.kinds import Kind
     from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 
 def check_types(flow: WiredFlow) -> Iterator[Finding]:
@@ -68,7 +68,7 @@ def _class_fault(kind: Kind) -> str:
         return ""
     import ast
 
-    from pflow.source import plain
+    from pflow.interface.source import plain
 
     file = kind.file
     with open(file, encoding="utf-8-sig", errors="replace") as source:

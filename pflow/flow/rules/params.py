@@ -8,18 +8,18 @@ from pflow.flow.findings import Finding, Rule
 from pflow.flow.fits import NO, fits, misfit, named, template_fits
 from pflow.flow.flow import REST
 from pflow.flow.written import INPUT, PARAM
-from pflow.interface import Item
-from pflow.jsontext import text_of
-from pflow.naming import guess, meant
-from pflow.templates import is_reference
-from pflow.types import Type, from_text
+from pflow.interface.interface import Item
+from pflow.values.jsontext import text_of
+from pflow.values.templates import is_reference
+from pflow.values.types import Type, from_text
+from pflow.words.naming import guess, meant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from pflow.flow.wired import Reference, WiredFlow, WiredStep
     from pflow.flow.written import Part
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 _OF_DIALECTS = ("input_bindings", "output_bindings", "config")
 """Params that the seeds' nodes take in the flows of their dialects, beside those that name a key."""

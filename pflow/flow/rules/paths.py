@@ -9,10 +9,10 @@ from pflow.flow.findings import Finding, Rule
 from pflow.flow.reaching import are_there_first, resolve
 from pflow.flow.wired import Reference
 from pflow.flow.written import INPUT, MAPPING, PARAM
-from pflow.naming import nearest
-from pflow.paths import write_path
-from pflow.templates import broken_references, parse_place
-from pflow.types import type_below
+from pflow.values.paths import write_path
+from pflow.values.templates import broken_references, parse_place
+from pflow.values.types import type_below
+from pflow.words.naming import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.flow.written import Part
-    from pflow.paths import Path
+    from pflow.values.paths import Path
 
 
 def check_paths(flow: WiredFlow) -> Iterator[Finding]:

@@ -9,16 +9,16 @@ from pflow.flow.reaching import are_there_first
 from pflow.flow.rules.params import slips
 from pflow.flow.wired import END
 from pflow.flow.written import MAPPING, OVER
-from pflow.naming import meant, nearest
-from pflow.paths import write_path
-from pflow.templates import is_reference
+from pflow.values.paths import write_path
+from pflow.values.templates import is_reference
+from pflow.words.naming import meant, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pflow.flow.wired import Reference, WiredFlow, WiredStep
-    from pflow.interface import Item
-    from pflow.types import Type
+    from pflow.interface.interface import Item
+    from pflow.values.types import Type
 
 
 def check_sources(flow: WiredFlow) -> Iterator[Finding]:

@@ -18,9 +18,9 @@ from pflow.library.save import AlreadySaved, save_flow
 from pflow.library.saved import check_name
 from pflow.plan.approval.proposal import Proposal
 from pflow.plan.approval.view import explained, findings_text, proposal_text, show
-from pflow.printable import clean
 from pflow.terminal.ask import Terminal, edit
 from pflow.terminal.messages import say_error
+from pflow.words.printable import clean
 
 _QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "
 _AGAIN = "[e]dit again, [b]ack to the plan as it was: "

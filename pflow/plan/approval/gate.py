@@ -14,12 +14,12 @@ from pflow.explain.effects import ANYTHING as OPEN
 from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM, Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
+from pflow.files.root import is_below
 from pflow.flow.wired import WiredFlow
-from pflow.paths import write_path
-from pflow.printable import clean
-from pflow.root import is_below
-from pflow.templates import TEMPLATE, expand
 from pflow.terminal.columns import shorten
+from pflow.values.paths import write_path
+from pflow.values.templates import TEMPLATE, expand
+from pflow.words.printable import clean
 
 COMMANDS, PATHS, ANYTHING = "commands", "paths", "anything"
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
-from pflow.common import COMMON
+from pflow.driver.arguments import RunFlags, own_items
+from pflow.driver.driver import parse
+from pflow.driver.inputs import RunInputs
 from pflow.flow.findings import Finding
 from pflow.flow.flow import Flow, Step
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped
-from pflow.run.arguments import RunFlags, own_items
-from pflow.run.driver import parse
-from pflow.run.inputs import RunInputs
+from pflow.interface.common import COMMON
 
 
 class Proposal:

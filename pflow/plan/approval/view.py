@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from pflow.driver.inputs import RunInputs
 from pflow.errors import PflowError
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
@@ -14,11 +15,8 @@ from pflow.flow.findings import Finding
 from pflow.flow.load import write_json
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.jsontext import encode
 from pflow.plan.approval.proposal import Proposal, with_flags
 from pflow.plan.secrets import masked
-from pflow.printable import clean
-from pflow.run.inputs import RunInputs
 from pflow.terminal.columns import (
     Colour,
     colour_of,
@@ -31,6 +29,8 @@ from pflow.terminal.columns import (
     wrap,
 )
 from pflow.terminal.messages import write_stderr
+from pflow.values.jsontext import encode
+from pflow.words.printable import clean
 
 Account = dict[str, Any]
 

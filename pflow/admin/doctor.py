@@ -1,0 +1,192 @@
+"""What an installation has, what is broken, and what to type then: a table of checks, each of which yields lines.
+
+Checks import in their functions: what is damaged costs the others nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib.metadata import EntryPoint, entry_points, requires, version
+from pathlib import Path
+from typing import NamedTuple
+
+from pflow import __version__
+from pflow.errors import PflowError
+from pflow.files.xdg import pflow_directory
+from pflow.help.installation import NAME, Installation, read_installation
+from pflow.interface.source import in_words
+
+WELL, ADVICE, BROKEN = "well", "advice", "broken"
+
+
+class Line(NamedTuple):
+    """What was found about something: how it is, in words, and what to do where it is not well."""
+
+    about: str
+    state: str
+    text: str
+    todo: str = ""
+
+
+def examine() -> Iterator[Line]:
+    """The lines of every check, in order; one that fails is a line itself."""
+    installation = read_installation()
+    for about, check in CHECKS.items():
+        try:
+            yield from check(installation)
+        except PflowError as error:
+            yield Line(about, BROKEN, error.message, error.hint)
+        except (Exception, SystemExit) as error:
+            todo = installation.mend() if isinstance(error, ImportError) else ""
+            yield Line(about, BROKEN, f"not checked: {in_words(error)}", todo)
+
+
+def _python(installation: Installation) -> Iterator[Line]:
+    yield Line("python", WELL, f"{platform.python_version()} in {sys.prefix}")
+
+
+def _pflow(installation: Installation) -> Iterator[Line]:
+    yield Line("pflow", WELL, f"{__version__}, installed with {installation.tool}")
+    own, found = os.path.join(sys.prefix, "bin", "pflow-llm"), shutil.which("pflow-llm")
+    if found is None:
+        yield Line("pflow", ADVICE, "pflow-llm is not on PATH", installation.to_path())
+    elif os.path.isfile(own) and not os.path.samefile(found, own):
+        text = f"'{found}' of another installation stands before this one on PATH"
+        yield Line("pflow", ADVICE, text, installation.to_path())
+
+
+def _packages(installation: Installation) -> Iterator[Line]:
+    """What pflow needs and is not there."""
+    for requirement in [each for each in requires(NAME) or () if ";" not in each]:
+        try:
+            version(re.split(r"[^\w.-]", requirement)[0])
+        except ModuleNotFoundError:
+            yield Line("pflow", BROKEN, f"it needs {requirement}, and has none", installation.mend())
+
+
+def _llm(installation: Installation) -> Iterator[Line]:
+    from pflow.models import settings
+
+    plugins = _plugins()
+    faults = {name: fault for name, entry in plugins.items() if (fault := _fault_of(entry))}
+    names = ", ".join(name for name in plugins if name not in faults)
+    text = f"{version('llm')}, {f'with {names}' if names else 'without plugins'}"
+    yield Line("llm", WELL, text, f"another provider: {installation.add('llm-NAME')}")
+    for name, fault in faults.items():
+        distribution = name.partition(" ")[0]
+        yield Line("llm", BROKEN, f"the plugin '{distribution}' fails: {fault}", installation.remove(distribution))
+    if not shutil.which("llm"):
+        todo = f"alias llm={shlex.quote(os.path.join(sys.prefix, 'bin', 'llm'))} in your profile"
+        yield Line("llm", ADVICE, "the command llm, which sets keys, is not on PATH", todo)
+    keys = settings.directory() / "keys.json"
+    if keys.is_file() and keys.stat().st_mode & 0o077:
+        todo = f"chmod 600 {shlex.quote(str(keys))}"
+        yield Line("llm", BROKEN, f"others may read the keys in '{keys}'", todo)
+
+
+def _plugins() -> dict[str, EntryPoint]:
+    """The plugins that llm loads, without pflow's own, each by its distribution and version."""
+    wanted = os.environ.get("LLM_LOAD_PLUGINS")
+    found = [(entry.dist, entry) for entry in entry_points(group="llm") if entry.dist and entry.dist.name != NAME]
+    loaded = [(dist, entry) for dist, entry in found if wanted is None or dist.name in wanted.split(",")]
+    return {f"{dist.name} {dist.version}": entry for dist, entry in loaded}
+
+
+def _fault_of(plugin: EntryPoint) -> str:
+    try:
+        plugin.load()
+    except (Exception, SystemExit) as error:
+        return in_words(error)
+    return ""
+
+
+def _model(installation: Installation) -> Iterator[Line]:
+    from pflow.models import settings
+    from pflow.models.choose import all_models, check_key, choose, choose_capable
+    from pflow.models.local import LocalModel, engine_command
+
+    try:
+        all_models()
+    except Exception as error:
+        raise settings.broken(error) from error
+    for fault in settings.new_faults():
+        yield Line("llm", BROKEN, fault, "correct that file")
+    model = choose(os.environ.get("PFLOW_MODEL") or None)
+    check_key(model)
+    if isinstance(model, LocalModel) and (todo := engine_command()):
+        yield Line("model", BROKEN, f"'{model.model_id}' is asked, and its engine is missing", todo)
+    else:
+        yield Line("model", WELL, f"'{model.model_id}' is asked, and has its key or needs none")
+    try:
+        check_key(planner := choose_capable(None))
+        yield Line("model", WELL, f"'{planner.model_id}' plans what a sentence asks")
+    except PflowError as error:
+        yield Line("model", ADVICE, error.message, error.hint)
+
+
+def _shells(installation: Installation) -> Iterator[Line]:
+    from pflow.admin.setup import FOLDERS, advise, find_share
+
+    places = [Path(sys.prefix, "share")]
+    with suppress(PflowError):  # there is no home
+        places.append(find_share(None))
+    for program, (file, lines) in advise(places[-1]).items():
+        filled = [place for place in places if any((place / FOLDERS[program]).glob("**/*pflow*"))]
+        found = [place for place in filled if not advise(place)[program][1]]
+        if found:
+            yield Line(program, WELL, f"finds what is in '{found[0] / FOLDERS[program]}'")
+        elif places[-1] in filled:
+            todo = f"add to {file}: {'; '.join(lines)}"
+            yield Line(program, ADVICE, f"does not look into '{places[-1] / FOLDERS[program]}'", todo)
+        else:
+            yield Line(program, ADVICE, "finds no page or completion of pflow's", "pflow setup")
+
+
+def _nodes(installation: Installation) -> Iterator[Line]:
+    from pflow.catalog.kinds import BUNDLED
+    from pflow.catalog.lines import node_lines
+
+    listed = node_lines()
+    own = [each for each in listed if each.is_there and each.origin != BUNDLED]
+    yield Line("nodes", WELL, f"{sum(each.is_there for each in listed)} found, {len(own)} of them your own")
+    for each in listed:
+        if each.fault:
+            why = each.fault if each.file in each.fault else f"{each.file}: {each.fault}"
+            yield Line("nodes", BROKEN, why, f"pflow test-node {shlex.quote(each.file)}")
+
+
+def _state(installation: Installation) -> Iterator[Line]:
+    place = nearest = pflow_directory("XDG_STATE_HOME", ".local/state")
+    if not place or not nearest:
+        yield Line("state", ADVICE, "runs have no place, and are not kept", "set HOME")
+        return
+    while not os.path.lexists(nearest):
+        nearest = os.path.dirname(nearest)
+    sizes = (file.lstat().st_size for file in Path(place).rglob("*") if file.is_file())
+    text = f"{sum(sizes) / 1e6:.1f} MB in '{place}'"
+    if not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
+        todo = "make it a directory of yours, or set XDG_STATE_HOME to another place"
+        yield Line("state", BROKEN, f"{text}; '{nearest}' cannot be written", todo)
+    elif nearest == place and os.stat(place).st_mode & 0o077:
+        yield Line("state", BROKEN, f"{text}; others may look into it", f"chmod go= {shlex.quote(place)}")
+    else:
+        yield Line("state", WELL, text)
+
+
+CHECKS: dict[str, Callable[[Installation], Iterator[Line]]] = {
+    "python": _python,
+    "pflow": _pflow,
+    "packages": _packages,
+    "llm": _llm,
+    "model": _model,
+    "shells": _shells,
+    "nodes": _nodes,
+    "state": _state,
+}

@@ -1,0 +1,272 @@
+"""Man pages and completions: written below a prefix by a list of what was written, and taken away by that list."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pflow import __version__
+from pflow.catalog.kinds import PROGRAM, PYTHON, list_kinds
+from pflow.completion.names import LOADER
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, MISSING, USAGE, PflowError
+from pflow.files.atomic import replace
+from pflow.help.man import files as man_pages
+from pflow.help.usage import Usage, usage_of_node
+
+FOLDERS = {
+    "man": "man",
+    "bash": "bash-completion/completions",
+    "zsh": "zsh/site-functions",
+    "fish": "fish/vendor_conf.d",
+}
+"""For each program, the directory below share/ that it reads."""
+
+WRITE, UPDATE, REMOVE, KEEP, CHANGED = "write", "update", "remove", "keep", "changed"
+"""What becomes of a file: it is new, another version, no longer wanted, as it should be, or changed by somebody."""
+
+_PACKAGE = Path(__file__).parent.parent
+_BEGIN = "# >>> pflow setup (pflow setup --undo takes this block away)"
+_END = "# <<< pflow setup"
+
+
+def find_share(prefix: str | None) -> Path:
+    """The share directory of a prefix, else the user's own. Raises PflowError (2, 78)."""
+    if prefix == "":
+        raise PflowError("cannot use '' as a prefix: it is empty", hint="--prefix DIR", exit=USAGE)
+    if prefix is None and not _users_share():
+        raise PflowError("cannot tell where to put things: HOME is not set", hint="--prefix DIR", exit=BAD_CONFIG)
+    return Path(os.path.abspath(os.path.expanduser(prefix) + "/share" if prefix else _users_share()))
+
+
+def _users_share() -> str:
+    """XDG_DATA_HOME or ~/.local/share; empty where the environment names neither."""
+    data, home = os.environ.get("XDG_DATA_HOME", ""), os.environ.get("HOME", "")
+    return data if os.path.isabs(data) else f"{home}/.local/share" if os.path.isabs(home) else ""
+
+
+@dataclass
+class Setup:
+    """What setup did below a share directory, as its list there says.
+
+    `files` are names below share/, each with the SHA-256 of every version that setup wrote; `directories` those that
+    it made; `block` the lines that it put into the start-up file `zshrc`.
+    """
+
+    share: Path
+    files: dict[str, list[str]] = field(default_factory=dict)
+    directories: list[str] = field(default_factory=list)
+    zshrc: str = ""
+    block: str = ""
+
+    @property
+    def list_file(self) -> Path:
+        return self.share / "pflow" / "setup.json"
+
+    def changes(self, wanted: dict[str, bytes]) -> dict[str, str]:
+        """What becomes of each file where these are wanted. Raises PflowError (73) where another is in the way."""
+        names = [*wanted, *sorted(self.files.keys() - wanted)]
+        found = {name: self._change(name, wanted.get(name)) for name in names}
+        return {name: change for name, change in found.items() if change}
+
+    def _change(self, name: str, wanted: bytes | None) -> str:
+        path, known = self.share / name, self.files.get(name, [])
+        if not os.path.lexists(path):
+            return "" if wanted is None else WRITE
+        digest = _digest(path.read_bytes()) if path.is_file() and not path.is_symlink() else ""
+        if wanted is not None and digest == _digest(wanted):
+            return KEEP
+        if digest in known:
+            return REMOVE if wanted is None else UPDATE
+        if known:
+            return CHANGED
+        what = f"cannot write '{path}': another file is there, which pflow setup did not write"
+        hint = "move it away, or take another --prefix; nothing was changed"
+        raise PflowError(what, hint=hint, exit=CANNOT_WRITE)
+
+    def put(self, wanted: dict[str, bytes], zshrc: Path | None = None) -> None:
+        """Make share/ hold the wanted files; with `zshrc`, tell zsh in that file. Raises OSError.
+
+        The list is saved before the files are written: what a kill leaves is known, and goes on the next time.
+        """
+        changes, is_first = self.changes(wanted), not self.files
+        ours = [name for name, change in changes.items() if change in (WRITE, UPDATE)]
+        for name in ours:
+            self.files[name] = list(dict.fromkeys([*self.files.get(name, []), _digest(wanted[name])]))
+        if zshrc and (block := new_block(self.share, zshrc)):
+            self.zshrc, self.block = str(zshrc), block
+        try:
+            for path in [self.list_file, *(self.share / name for name in ours)]:
+                self._make_directory(path.parent)
+            self._save()
+            for name in ours:
+                replace(str(self.share / name), wanted[name], mode=0o644)
+            if self.block and self.block not in (text := _text(self.zshrc)):
+                _write(self.zshrc, self.block + text)  # before everything that may start completion
+        except OSError:
+            if is_first:
+                self.take_away()
+            raise
+        self._remove(changes)
+        self._save()
+
+    def take_away(self) -> None:
+        """Remove what the list names and nobody changed, then the list. Raises OSError."""
+        if self.block in (text := _text(self.zshrc)) and self.block:
+            _write(self.zshrc, text.replace(self.block, "", 1))
+        self._remove(self.changes({}))
+        self.list_file.unlink(missing_ok=True)
+        self._remove_directories()
+
+    def _remove(self, changes: dict[str, str]) -> None:
+        for name in [name for name, change in changes.items() if change == REMOVE]:
+            (self.share / name).unlink()
+            del self.files[name]
+        self._remove_directories()
+
+    def _make_directory(self, directory: Path) -> None:
+        """Make a directory that nobody else may write: zsh asks before it trusts any other."""
+        if not directory.is_dir():
+            self._make_directory(directory.parent)
+            directory.mkdir(mode=0o755)
+            self.directories.append(os.path.relpath(directory, self.share))
+
+    def _remove_directories(self) -> None:
+        """Remove those that setup made and that are empty, the deepest first."""
+        paths = {name: os.path.normpath(self.share / name) for name in self.directories}
+        for name in sorted(paths, key=lambda name: len(paths[name]), reverse=True):
+            try:
+                os.rmdir(paths[name])
+            except OSError:
+                continue
+            self.directories.remove(name)
+
+    def _save(self) -> None:
+        members = {name: value for name, value in vars(self).items() if name != "share"}
+        replace(str(self.list_file), json.dumps({"by": f"pflow-shell {__version__}", **members}) + "\n", mode=0o600)
+
+
+def read_setup(share: Path) -> Setup:
+    """What the list says; an empty one where there is none. Raises PflowError (65) for any other file."""
+    setup = Setup(share)
+    try:
+        members = json.loads(setup.list_file.read_bytes())
+        return Setup(share, *(members[name] for name in ("files", "directories", "zshrc", "block")))
+    except (FileNotFoundError, NotADirectoryError):
+        return setup
+    except (ValueError, TypeError, KeyError):
+        hint = "it is pflow's own file: with it removed, nothing is known of an earlier setup"
+        what = f"cannot read '{setup.list_file}': pflow setup did not write it"
+        raise PflowError(what, hint=hint, exit=BAD_DATA) from None
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def find_wanted() -> tuple[dict[str, bytes], list[str]]:
+    """The files to put, by their names below share/, and why a node of the user's own has none.
+
+    Raises PflowError (66) where pflow came without its pages.
+    """
+    usages: list[Usage] = []
+    left_out: list[str] = []
+    for kind in [each for each in list_kinds() if each.origin in (PYTHON, PROGRAM)]:
+        try:
+            if kind.interface.open:
+                raise PflowError(kind.interface.fault or "it has no interface")
+            usages.append(usage_of_node(kind.name, kind.interface))
+        except PflowError as error:
+            left_out.append(f"'{kind.name}' is left out: {error.message}")
+    pages = {f"{FOLDERS['man']}/man1/{name}": text for name, text in man_pages(usages).items()}
+    loaders = {f"{FOLDERS['bash']}/{usage.name}": LOADER.format(name=usage.name) for usage in usages}
+    own = {name: text.encode("utf-8", "replace") for name, text in (pages | loaders).items()}
+    return own | _bundled(), left_out  # a name of pflow's is never another's
+
+
+def bundled_directory() -> Path:
+    """Where man/ and completions/ are: in pflow/share/ of an installation, at the top of a checkout."""
+    return _PACKAGE / "share" if (_PACKAGE / "share").is_dir() else _PACKAGE.parent
+
+
+def _bundled() -> dict[str, bytes]:
+    """The pages and completions that came with pflow."""
+    root = bundled_directory()
+    sources = {"man": root / "man"} | {shell: root / "completions" / shell for shell in ("bash", "zsh", "fish")}
+    files = {
+        f"{FOLDERS[program]}/{file.relative_to(source)}": file.read_bytes()
+        for program, source in sources.items()
+        for file in sorted(source.rglob("*"))
+        if file.is_file()
+    }
+    if not files:
+        raise PflowError(f"cannot find the man pages and completions in '{root}'", hint="make generate", exit=MISSING)
+    return files
+
+
+def zshrc_path() -> Path:
+    """The start-up file of an interactive zsh. Raises PflowError (78) where the environment names no directory."""
+    home = os.environ.get("ZDOTDIR") or os.environ.get("HOME", "")
+    if not os.path.isabs(home):
+        raise PflowError("cannot find .zshrc: HOME is not set", exit=BAD_CONFIG)
+    return Path(home, ".zshrc")
+
+
+def new_block(share: Path, zshrc: Path) -> str:
+    """The block that a start-up file of zsh lacks; empty where it lacks nothing."""
+    lines = _zsh_lines(share, _text(zshrc))
+    return "\n".join([_BEGIN, *lines, _END, ""]) if lines else ""
+
+
+def _zsh_lines(share: Path, text: str) -> list[str]:
+    line = f"fpath=({shlex.quote(str(share / FOLDERS['zsh']))} $fpath)"
+    start = [] if "compinit" in text else ["autoload -Uz compinit && compinit"]
+    return [] if line in text else [line, *start]
+
+
+def _text(file: str | Path) -> str:
+    """The text of a start-up file, empty where there is none; surrogates stand for bytes that are not UTF-8."""
+    return Path(file).read_bytes().decode("utf-8", "surrogateescape") if os.path.isfile(file) else ""
+
+
+def _write(file: str, text: str) -> None:
+    """Write a start-up file; one in which nothing is left goes."""
+    if text:
+        replace(file, text.encode("utf-8", "surrogateescape"), mode=0o644)
+    else:
+        Path(file).resolve().unlink()
+
+
+def advise(share: Path) -> dict[str, tuple[str, list[str]]]:
+    """For man and each shell that is installed, the file and the lines that its user has to add; no lines for none."""
+    folders = {program: str(share / folder) for program, folder in FOLDERS.items()}
+    home, is_users = os.path.expanduser("~"), str(share) == _users_share()
+    data = os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
+    is_searched = is_users or str(share) in data.split(":")
+    zshrc = f"{os.environ.get('ZDOTDIR') or home}/.zshrc"
+    bash = f". {shlex.quote(folders['bash'] + '/pflow')}"
+    bash_text = _text(f"{home}/.bashrc")
+    is_loaded = bash in bash_text or (is_searched and "bash_completion" in bash_text)
+    fish = folders["fish"].replace("\\", "\\\\").replace("'", "\\'")
+    advice = {
+        "man": ("your shell's profile", _man_lines(folders["man"])),
+        "bash": ("~/.bashrc", [] if is_loaded else [bash]),
+        "zsh": (zshrc, [] if str(share).startswith("/usr/") else _zsh_lines(share, _text(zshrc))),
+        "fish": ("~/.config/fish/config.fish", [] if is_searched else [f"source '{fish}/pflow.fish'"]),
+    }
+    return {program: each for program, each in advice.items() if shutil.which(program)}
+
+
+def _man_lines(pages: str) -> list[str]:
+    listed = os.environ.get("MANPATH", "").split(":")
+    searched = listed
+    if shutil.which("manpath"):
+        searched = subprocess.run(["manpath", "-q"], capture_output=True, text=True, check=False).stdout.split(":")
+    if pages in [*listed, *(each.strip() for each in searched)]:
+        return []
+    return [f"export MANPATH={shlex.quote(':'.join([pages, *listed]))}"]

@@ -1,0 +1,167 @@
+"""`make generate`: writes what follows from the nodes, tools and commands; with --check, names what is out of date."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pflow.commands._usages import typed, usages
+from pflow.completion.names import LOADER, TABLE
+from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
+from pflow.flow.rules import RULES
+from pflow.help import man, mdoc
+from pflow.help.usage import Flag
+from pflow.interface.source import read_interface
+from pflow.terminal.messages import say_error
+
+ROOT = Path(__file__).parent.parent.parent
+RULES_PAGE = "pflow-flow.5"
+
+# Every line costs each stage its time: what a launcher imports is all that it does.
+NODE_LAUNCHER = '#!python\nfrom pflow.stage.main import main\n\nmain("{name}")\n'
+TOOL_LAUNCHER = "#!python\nfrom pflow.{module} import main\n\nmain()\n"
+
+
+class Difference(NamedTuple):
+    """A file that is not as generated: where it is, what is wrong with it, the text it should have (None: orphan)."""
+
+    path: Path
+    problem: str
+    text: str | None = None
+    mode: int = 0
+
+
+def launchers(root: Path) -> dict[str, str]:
+    """The executables: the driver, one for each tool in pflow/plumbing/, one for each node in nodes/."""
+    texts = {"pflow": TOOL_LAUNCHER.format(module="commands.main")}
+    for tool in _modules(root / "pflow" / "plumbing"):
+        texts[f"pflow-{_name(tool)}"] = TOOL_LAUNCHER.format(module=f"plumbing.{tool.stem}")
+    for node in _modules(root / "nodes"):
+        name = _name(node)
+        if f"pflow-{name}" in texts:
+            raise PflowError(f"cannot make 'pflow-{name}' of nodes/{node.name}: a tool has that name", exit=BAD_DATA)
+        texts[f"pflow-{name}"] = NODE_LAUNCHER.format(name=name)
+    return texts
+
+
+def table(root: Path) -> dict[str, str]:
+    """What TAB knows of commands and tools; it reads the interfaces of nodes themselves."""
+    rows = {each.name: [each.summary, _rows(each.flags), _rows(each.arguments)] for each in typed()}
+    lines = [f"{json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}" for name, row in rows.items()]
+    return {TABLE: "{" + ",\n".join(lines) + "}\n"}
+
+
+def _rows(flags: list[Flag]) -> list[list[Any]]:
+    facts = ("names", "text", "group", "values", "choices", "repeats")
+    return [[*(getattr(flag, fact) for fact in facts), *([0] if flag.words == 0 else [])] for flag in flags]
+
+
+def man_pages(root: Path) -> dict[str, str]:
+    return man.files(usages(str(root)))
+
+
+def loaders(root: Path) -> dict[str, str]:
+    """What bash-completion finds by a command's name: a line that loads the shim."""
+    return {name: LOADER.format(name=name) for name in launchers(root) if name != "pflow"}
+
+
+def rules_page(root: Path) -> dict[str, str]:
+    """pflow-flow(5), whose table of rules follows from them."""
+    file = root / "man" / "man5" / RULES_PAGE
+    page = file.read_text() if file.is_file() else ""
+    before, first, rest = page.partition(".It Sy \\&PF01\n")
+    rows = [[f".It Sy \\&{rule.id}", *mdoc.lines(f"{rule.title} ({rule.otherwise})")] for rule in RULES.values()]
+    text = "".join(f"{line}\n" for row in rows for line in row)
+    return {RULES_PAGE: "".join([before, text, ".El\n", rest.partition("\n.El\n")[2]])} if first else {}
+
+
+GENERATED: list[tuple[str, str, Callable[[Path], dict[str, str]]]] = [
+    ("bin", "*", launchers),
+    ("man/man1", "*", man_pages),
+    ("man/man5", RULES_PAGE, rules_page),
+    ("pflow/completion", TABLE, table),
+    ("completions/bash", "pflow-*", loaders),
+]
+"""The files of a folder whose names match the pattern, and what makes them: the text of each by its name."""
+
+
+def _modules(folder: Path) -> list[Path]:
+    """The Python files of a folder, in order; a leading underscore keeps one out."""
+    return sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
+
+
+def _name(module: Path) -> str:
+    return module.stem.replace("_", "-")
+
+
+def differences(root: Path) -> Iterator[Difference]:
+    """What `generate` would change, folder by folder.
+
+    Raises PflowError (65), with file and line, at the first node whose interface is missing or bad.
+    """
+    for node in _modules(root / "nodes"):
+        file = os.path.relpath(node)
+        if read_interface(file).open:
+            hint = "the docstring of its class has a line 'Interface:', and one item a line after it"
+            raise PflowError(f"cannot find an interface in '{file}'", hint=hint, exit=BAD_DATA)
+    for name, pattern, make in GENERATED:
+        folder, texts, mode = root / name, make(root), 0o755 if name == "bin" else 0o644
+        for file, text in sorted(texts.items()):
+            if problem := _problem(folder / file, text, mode):
+                yield Difference(folder / file, problem, text, mode)
+        for path in sorted(folder.glob(pattern)):
+            if path.name not in texts:
+                yield Difference(path, "orphaned")
+
+
+def _problem(path: Path, text: str, mode: int) -> str:
+    if not path.is_file():
+        return "missing"
+    if path.read_bytes() != text.encode():
+        return "stale"
+    return "" if path.stat().st_mode & 0o100 == mode & 0o100 else "not executable" if mode & 0o100 else "executable"
+
+
+def check(root: Path) -> list[str]:
+    """What is out of date, a line a file."""
+    return [f"{change.path.relative_to(root)}: {change.problem}" for change in differences(root)]
+
+
+def generate(root: Path) -> list[str]:
+    """Bring every generated file up to date. What was done, a line a file."""
+    changes = list(differences(root))
+    for change in changes:
+        if change.text is None:
+            change.path.unlink()
+        else:
+            change.path.parent.mkdir(parents=True, exist_ok=True)
+            change.path.write_bytes(change.text.encode())
+            change.path.chmod(change.mode)
+    return [f"{'removed' if change.text is None else 'wrote'} {change.path.relative_to(root)}" for change in changes]
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        print("usage: python -m pflow.commands._generate [--check]", file=sys.stderr)
+        return USAGE
+    if not (ROOT / "nodes").is_dir():
+        print("pflow.commands._generate: cannot find nodes/: this is not a checkout of pflow", file=sys.stderr)
+        return FAILED
+    try:
+        lines = check(ROOT) if arguments else generate(ROOT)
+    except PflowError as error:
+        say_error("pflow.commands._generate", error)
+        return error.exit
+    print("".join(f"{line}\n" for line in lines), end="")
+    if arguments and lines:
+        print("pflow.commands._generate: 'make generate' brings these up to date", file=sys.stderr)
+        return FAILED
+    return OK
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""`pflow run`: a flow from its words to its exit code."""

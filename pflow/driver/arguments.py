@@ -1,0 +1,164 @@
+"""The words of `pflow run`: which flow, which of its own flags, and which flags of the flow."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import USAGE, PflowError
+from pflow.flow.flow import MOST_JOBS
+from pflow.flow.pipe.scan import separates
+from pflow.flow.subflow import is_one_step
+from pflow.interface.common import COMMON, REFRESH
+from pflow.interface.interface import Item
+from pflow.stage.flags import check_common, common_value
+from pflow.values.types import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+PROGRAM = "pflow run"
+
+TAKEN = frozenset(
+    {"from", "no_stdin", "allow_empty", "skip_empty", "raw", "exact", "stream", "json", "quiet"}
+    | {"dry_run", "timeout", "cache", "debug", "verbose"}
+)
+"""The common flags that a flow takes as a stage does."""
+
+REFUSED = {
+    **dict.fromkeys(("id", "map_in", "map_out", "verbatim", "retries", "wait"), "it is for a step, in the flow"),
+    "describe": "pflow explain describes a flow",
+    "version": "pflow --version",
+}
+
+OF_NO_STEP = ("describe", "version")
+"""Those of them that no step in a flow takes either."""
+
+_OWN = {
+    "jobs": (Type("int"), "how many branches of a fork run at once; without it, all"),
+    "isolate": (Type("bool"), "run each step in a process of its own"),
+    "show_store": (Type("bool"), "print the final store on stderr"),
+    "no_journal": (Type("bool"), "keep nothing that pflow resume could go on with"),
+    "keep_store": (Type("bool"), "keep the journal, and with it the store, of a run that went well"),
+    "resume": (Type("bool"), "go on with the newest unfinished run of this flow, inputs and params, or begin one"),
+    "locked": (Type("bool"), "refuse what is not as the lock file says (pflow lock)"),
+    "if_running": (
+        Type("choice", choices=("skip", "wait", "fail")),
+        "while another run of this flow is going: do nothing, wait for its end, or fail (75)",
+    ),
+    "max_cost": (Type("float"), "end the run, with 79, before a call of a model once that many dollars are spent"),
+    "max_tokens_total": (Type("int"), "the same once models took that many tokens"),
+    "max_calls": (Type("int"), "the same before the call that would be one too many"),
+}
+
+BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"}
+"""The flag of each amount that a budget limits."""
+
+_FIRST = ("-n", "--no-stdin", "--allow-empty", "--skip-empty", "--from")
+_LAST = ("-r", "-j", "-q", "--raw", "--exact", "--stream", "--json", "--quiet")
+
+
+def own_items() -> dict[str, Item]:
+    """The flags that only `pflow run` has."""
+    items = dict[str, Item]()
+    for name, (type, doc) in _OWN.items():
+        items[name] = Item("run", name, type)
+        items[name].doc = doc
+    return {"refresh": REFRESH, **items}
+
+
+def own_flags() -> dict[str, bool]:
+    """The flags of `pflow run` itself, as they are typed, and whether a value may follow each."""
+    ours = {name: flag for name, flag in COMMON.items() if name in (*TAKEN, "help", *OF_NO_STEP)}
+    flags = {flag.flag: flag.type.name != "bool" for flag in [*ours.values(), *own_items().values()]}
+    return flags | {f"-{flag.letter}": False for flag in ours.values() if flag.letter}
+
+
+def split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words of the flow, and the flags beside it.
+
+    A flow is one word, and flags may stand on both sides of it; or it is a step and its flags, among which ours may
+    stand; or it is words with separators among them, as `a :: b`: then the flags before the first word are ours, and
+    those of a stream in the first and the last step.
+    """
+    own = own_flags()
+    flags, rest = leading_flags(words, own)
+    if is_one_step(rest) and not has_separator(rest):
+        from pflow.flow.pipe.steps import split_step
+
+        step, beside = split_step(rest, own)
+        return step, flags + beside
+    if not has_separator(rest):
+        return rest[:1], flags + rest[1:]
+    flow, taken = _take_stream_flags(rest)
+    return flow, flags + taken
+
+
+def has_separator(words: list[str]) -> bool:
+    """Whether a separator stands between steps."""
+    return bool(_separators(words))
+
+
+def _separators(words: list[str]) -> list[int]:
+    """Where separators stand: one after a flag, and before a flag or the end, is that flag's value."""
+    return [at for at, word in enumerate(words) if separates(word) and not _is_value(words, at)]
+
+
+def _is_value(words: list[str], at: int) -> bool:
+    before, after = words[max(at - 1, 0)], words[at + 1 : at + 2]
+    is_after_flag = before.startswith("--") and len(before) > 2 and "=" not in before
+    return is_after_flag and (not after or after[0].startswith("-"))
+
+
+def leading_flags(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
+    """The flags before the first word, and the rest; `own` says of a flag whether a value may follow it."""
+    at = 0
+    while at < len(words) and words[at].startswith("-") and len(words[at]) > 1:
+        if words[at] == "--":
+            return words[:at], words[at + 1 :]
+        at += 2 if own.get(words[at]) else 1
+    return words[:at], words[at:]
+
+
+def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
+    """Take the flags that say what becomes of stdin and stdout out of the first and the last step."""
+    from pflow.flow.pipe.steps import split_step
+
+    own, places = own_flags(), _separators(words)
+    begin, end = places[0], places[-1] + 1
+    first, reading = split_step(words[:begin], {flag: own[flag] for flag in _FIRST})
+    last, printing = split_step(words[end:], {flag: own[flag] for flag in _LAST})
+    return [*first, *words[begin:end], *last], reading + printing
+
+
+class RunFlags:
+    """The common flags of one run and those of its own, each as an attribute. It takes its texts out of `texts`."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, texts: dict[str, list[str | bool]]) -> None:
+        items = {**{name: COMMON[name] for name in TAKEN}, **own_items()}
+        self.__dict__ = {name: COMMON[name].default for name in TAKEN}
+        self.__dict__ |= {name: False if type.name == "bool" else None for name, (type, _) in _OWN.items()}
+        self.__dict__ |= {"refresh": None}
+        for name in list(texts):
+            flag = "--" + name.replace("_", "-")
+            if name in REFUSED:
+                raise PflowError(f"cannot take {flag} for a flow (PF01)", hint=REFUSED[name], exit=USAGE)
+            if name in items:
+                setattr(self, name, common_value(items[name], texts.pop(name)[-1]))
+        check_common(vars(self))
+        for name, limit in self.limits.items():
+            if limit <= 0:
+                flag = "--" + BUDGET[name].replace("_", "-")
+                raise PflowError(f"cannot take {flag}={limit}: it is not above 0", exit=USAGE)
+        if self.resume and self.no_journal:
+            raise PflowError("cannot take --resume with --no-journal", hint="choose one", exit=USAGE)
+        if self.jobs is not None and not 1 <= self.jobs <= MOST_JOBS:
+            raise PflowError(f"cannot take --jobs={self.jobs}: it is not in 1 … {MOST_JOBS}", exit=USAGE)
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Those of the budget, by what they limit."""
+        return {name: limit for name, flag in BUDGET.items() if (limit := getattr(self, flag)) is not None}

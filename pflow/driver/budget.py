@@ -1,0 +1,97 @@
+"""The budget of a run: what its calls of models may take in all, counted in its driver, try by try."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.driver.arguments import BUDGET
+from pflow.errors import OVER_BUDGET, PflowError
+from pflow.stage.trace import event_line
+from pflow.words import budget
+from pflow.words.usage import Usage, dollars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from pflow.engine.context import Context
+    from pflow.record.log import RunLog
+
+    Event = dict[str, Any]
+    Amounts = dict[str, float]
+    """Calls, tokens and cost."""
+
+
+class Budget:
+    """The amounts that a run is limited to, and what it has `used`, its earlier parts included.
+
+    Both are in the events of its log, the event of a call before it begins: no kill -9 makes a run forget one.
+    """
+
+    def __init__(self, limits: Amounts, used: Amounts, log: RunLog | None) -> None:
+        self.limits = limits
+        self.used = used
+        self.log = log
+        self._note()
+
+    def answer(self, question: dict[str, Any]) -> Amounts:
+        """Count what is asked for, a call, or told, what was spent; what is left. Raises PflowError (79)."""
+        if "call" in question:
+            for name, limit in self.limits.items():
+                if self.used[name] >= limit:
+                    raise self._reached(name, limit, question["call"])
+            self.used["calls"] += 1
+        if "spent" in question:
+            spent = Usage()
+            spent.add(question["spent"])
+            self.used["tokens"] += sum(spent.tokens.values())
+            self.used["cost"] += spent.cost or 0
+        if question:
+            self._note()
+        return {name: max(limit - self.used[name], 0) for name, limit in self.limits.items()}
+
+    def _note(self) -> None:
+        if self.log is not None:
+            self.log.line(event_line("budget", {"used": self.used, "limits": self.limits}))
+
+    def _reached(self, name: str, limit: float, model: str) -> PflowError:
+        used, flag = self.used[name], "--" + BUDGET[name].replace("_", "-")
+        what = f"spent {dollars(used)} of {dollars(limit)}" if name == "cost" else f"used {used:,} of {limit:,} {name}"
+        hint = f"{flag} allows more"
+        if self.log is not None and self.log.journal is not None:
+            hint = f"pflow resume {os.path.basename(self.log.directory)} {flag}=… goes on"
+        error = PflowError(
+            f"cannot ask '{model}': the run has {what}", hint=hint, exit=OVER_BUDGET, is_permanent=True
+        )  # fmt: skip
+        error.ends_run = True
+        return error
+
+
+def limit_calls(context: Context, limits: Amounts, log: RunLog | None, events: Iterable[Event] = ()) -> None:
+    """Hold what a run asks of models to its limits, those of its earlier parts included, whose `events` there are."""
+    used, before = read_budget(events)
+    limits = before | limits
+    if limits:
+        budget.ask = context.ask
+        budget.is_priced = "cost" in limits
+        context.ask.answer["budget"] = Budget(limits, used, log).answer
+
+
+def read_budget(events: Iterable[Event]) -> tuple[Amounts, Amounts]:
+    """What a run has used so far, and its limits, by its log. A part that had limits has counted all before it too."""
+    used: Amounts = {"calls": 0, "tokens": 0, "cost": 0.0}
+    limits: Amounts = {}
+    is_counted = False
+    for event in events:
+        if event["event"] == "resume":
+            is_counted = False
+        elif event["event"] == "budget":
+            used, limits, is_counted = dict(event["used"]), event["limits"], True
+        elif not is_counted:
+            spent = Usage()
+            spent.add_event(event)
+            used["calls"] += spent.calls
+            used["tokens"] += sum(spent.tokens.values())
+            used["cost"] += spent.cost or 0
+    return used, limits

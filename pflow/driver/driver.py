@@ -1,0 +1,275 @@
+"""`pflow run`: a flow as a stage, from its words to its exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pflow import TYPE_CHECKING
+from pflow.driver.arguments import PROGRAM, RunFlags, has_separator, own_items, split
+from pflow.driver.inputs import RunInputs
+from pflow.engine.context import StepFailed
+from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
+from pflow.flow.flags import FlowFlags
+from pflow.process.signals import end_in_order
+from pflow.stage.document import NOTHING, Document, Intake, take_in
+from pflow.stage.output import Output
+from pflow.stage.trace import add_step, step_id
+from pflow.terminal.messages import say, say_error
+from pflow.values.masks import Secrets, mask_flags
+from pflow.values.paths import write_path
+from pflow.words.usage import usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from pflow.flow.findings import Finding
+    from pflow.flow.flow import Flow
+    from pflow.flow.wired import WiredFlow
+
+MOST_WARNINGS = 5
+
+
+class Driver:
+    """One run of a flow, and what the process has to do around it."""
+
+    def __init__(self, program: str = PROGRAM) -> None:
+        self.program = program
+        self.document: Document | None = None
+        self.debug = False
+        self.secrets = Secrets()
+        self.name = "flow"
+        self.entry: dict[str, Any] = {"node": "flow:flow"}
+
+    def run(self, words: list[str]) -> int:
+        """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
+        return self._in_order(words, lambda: self._run_words(words))
+
+    def run_flow(
+        self, make: Callable[[], Flow], words: list[str], pinned: Mapping[str, Any] | None = None,
+        intake: Intake | None = None,
+    ) -> int:  # fmt: skip
+        """As `run`, of the flow that `make` gives: its words are all flags.
+
+        `pinned` are values for its inputs that count before what comes in on stdin, though not before a flag; `intake`
+        is that, where it was read already.
+        """
+        return self._in_order(words, lambda: self._run_made(make(), words, pinned, intake))
+
+    def run_prepared(self, words: list[str], prepare: Callable[[], tuple[RunFlags, RunInputs, Intake]]) -> int:
+        """As `run`, with what `prepare` makes of the words: flags, values for the flow, and what came in."""
+        return self._in_order(words, lambda: self._execute(*prepare()))
+
+    def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
+        self.output = Output(words)
+        self.debug = "--debug" in words
+        return end_in_order(work, self._fail)
+
+    def _run_made(
+        self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None, intake: Intake | None
+    ) -> int:  # fmt: skip
+        if asks_for_help(words):
+            from pflow.driver.help import help_of
+
+            synopsis = f"{os.path.basename(sys.argv[0])} [FLAG]…"
+            return self._say(help_of(flow, synopsis=synopsis, is_whole=is_verbose(words)))
+        return self._run(flow, words, pinned, intake)
+
+    def _run_words(self, words: list[str]) -> int:
+        flow_words, flag_words = split(words)
+        if asks_for_help(flag_words) and not has_separator(flow_words):
+            from pflow.driver.help import help_of
+
+            flow = load(flow_words[:1]) if flow_words else None
+            return self._say(help_of(flow, flow_words[:1], is_whole=is_verbose(flag_words)))
+        is_stdin_read = flow_words == ["-"]
+        return self._run(load(flow_words), flag_words, intake=Intake(Document(), NOTHING) if is_stdin_read else None)
+
+    def _say(self, text: str) -> int:
+        if self.output.is_closed:
+            raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
+        self.output.write([text.encode()])
+        return 0
+
+    def _run(
+        self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None = None, intake: Intake | None = None
+    ) -> int:  # fmt: skip
+        self.name = flow.name or "flow"
+        wired = checked(flow)
+        self._note(wired)
+        return self._execute(*parse(wired, words, pinned), intake)
+
+    def _note(self, wired: WiredFlow) -> None:
+        """Note what the document says of the flow, be it that it fails."""
+        self.name = wired.flow.name or "flow"
+        self.entry = {"node": f"flow:{self.name}"}
+        if wired.carried is not None:
+            self.entry["carries"] = write_path(wired.carried)
+
+    def _execute(self, flags: RunFlags, inputs: RunInputs, intake: Intake | None) -> int:
+        self._note(inputs.wired)
+        if flags.locked:
+            from pflow.flow.lock import drift
+
+            refuse_errors(drift(inputs.wired), hint="pflow check --locked lists them")
+        self.debug = flags.debug
+        self.output.choose_form(
+            quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
+        )
+        if self.output.is_closed and not flags.quiet:
+            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
+        if isinstance(flags.refresh, str):
+            refuse_unknown(inputs.wired, flags.refresh)
+        from pflow.driver.execution import Execution
+
+        intake = intake or take_in_for(flags)
+        self.document = intake.document
+        if ends_early(intake, flags):
+            return end_early(self.output, intake, flags, self.name)
+        self.document.start()
+        if flags.if_running is None or flags.dry_run or "dry" in intake.document.header:
+            Execution(inputs, flags, self.output, self.secrets).run(intake)
+            return 0
+        return self._run_in_turn(inputs, flags, intake)
+
+    def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
+        """Run it while no other run of the flow is going."""
+        from pflow.driver.execution import Execution
+        from pflow.driver.overlap import SKIP, WAIT, Turn
+
+        turn = Turn(inputs.wired.flow)
+        try:
+            other = turn.try_now()
+            if other and flags.if_running == SKIP:
+                entry = {"id": step_id(intake.document, self.name, None), **self.entry}
+                return self.output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose, why=str(other))
+            if other and flags.if_running == WAIT:
+                if flags.verbose:
+                    say(PROGRAM, f"waiting: {other}")
+                turn.wait(flags.timeout)
+            elif other:
+                hint = f"--if-running={WAIT} waits for its end"
+                raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
+            Execution(inputs, flags, self.output, self.secrets, turn.note).run(intake)
+            return 0
+        finally:
+            turn.release()
+
+    def _fail(self, error: PflowError) -> int:
+        """Say it on stderr, hand an error document on, and give the exit code."""
+        self.secrets.hide(error)
+        step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
+        where = f"{self.program}: {step} ({node})" if isinstance(error, StepFailed) else self.program
+        say_error(where, error, debug=self.debug)
+        if not self.output.has_begun:
+            document = self.document or Document()
+            about = {**self.entry, **usage_of(error), "exit": error.exit}
+            add_step(document, {"id": step_id(document, self.name, None), **about})
+            self.output.write_error(document, step, node, error)
+        return error.exit
+
+
+def refuse_unknown(wired: WiredFlow, name: str) -> None:
+    """Raise PflowError (2) where --refresh names no step."""
+    from pflow.driver.resume.places import steps_by_name
+
+    known = steps_by_name(wired)
+    if name not in known:
+        raise PflowError(f"cannot take --refresh={name}: no such step", hint=f"there is {', '.join(known)}", exit=USAGE)
+
+
+def ends_early(intake: Intake, flags: RunFlags) -> bool:
+    """Whether nothing is to be run: a stage before has ended the pipe, or --skip-empty ends it here."""
+    return intake.ended_with is not None or (flags.skip_empty and intake.is_empty())
+
+
+def end_early(output: Output, intake: Intake, flags: RunFlags, name: str) -> int:
+    """Hand on what comes, without a run. The exit code."""
+    if intake.ended_with is not None:
+        return output.pass_on(intake)
+    entry = {"id": step_id(intake.document, name, None), "node": f"flow:{name}"}
+    return output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose or flags.dry_run)
+
+
+def take_in_for(flags: RunFlags) -> Intake:
+    """What comes through stdin, as the flags of the run say."""
+    return take_in(no_stdin=flags.no_stdin, source=getattr(flags, "from"), allow_empty=flags.allow_empty)
+
+
+def is_verbose(words: list[str]) -> bool:
+    return bool({"--verbose", "-v"} & set(words[: (*words, "--").index("--")]))
+
+
+def asks_for_help(words: list[str]) -> bool:
+    return bool({"--help", "-h"} & set(words[: (*words, "--").index("--")]))
+
+
+def load(words: list[str]) -> Flow:
+    """The flow that the words name. Raises PflowError (65) where its shape is wrong, with every finding on stderr."""
+    from pflow.flow.subflow import load_named
+
+    if not words:
+        hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
+        raise PflowError("cannot run: there is no flow", hint=hint, exit=USAGE)
+    loaded = load_named(words)
+    loaded.flow.name = loaded.flow.name or name_of(words)
+    refuse_errors(loaded.findings)
+    return loaded.flow
+
+
+def name_of(words: list[str]) -> str:
+    """What to call a flow that has no name of its own: its file, without what is in every file's name."""
+    file = os.path.basename(words[0]) if len(words) == 1 and os.path.isfile(words[0]) else ""
+    return file.removesuffix(".json").removesuffix(".pflow")
+
+
+def checked(flow: Flow) -> WiredFlow:
+    """The flow wired, where it breaks no rule, after saying its warnings. Raises PflowError (65) after its errors."""
+    from pflow.flow.rules import check
+    from pflow.flow.wiring import wire
+
+    wired = wire(flow)
+    findings = check(wired)
+    refuse_errors(findings)
+    said_now = [str(finding) for finding in findings if not finding.is_said_by_run]
+    warnings = [*(f"warning: {warning}" for warning in flow.warnings), *said_now]
+    for warning in warnings[:MOST_WARNINGS]:
+        say(PROGRAM, warning)
+    if len(warnings) > MOST_WARNINGS:
+        say(PROGRAM, f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
+    return wired
+
+
+def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow check lists them") -> None:
+    """Raise PflowError (65) where some are errors, after saying each; its own line is the last."""
+    errors = [finding for finding in findings if not finding.is_warning]
+    if not errors:
+        return
+    if len(errors) == 1:
+        error = errors[0]
+        what = f"cannot {act}: {error.fault}"
+        raise PflowError(what, hint=error.remedy, exit=BAD_DATA)
+    for error in errors:
+        say(f"pflow {act}", str(error))
+    raise PflowError(f"cannot {act}: {len(errors)} findings", hint=hint, exit=BAD_DATA)
+
+
+def parse(
+    wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None
+) -> tuple[RunFlags, RunInputs]:  # fmt: skip
+    """The flags of the run, and what those of the flow set: `pinned` values as if by flags, where no flag does."""
+    from pflow.stage.words import take_words
+
+    flow_flags = FlowFlags(wired)
+    items = flow_flags.items()
+    try:
+        hint = f"there is {flow_flags.listed}"
+        texts = take_words(words, {**items, **own_items()}, is_open=flow_flags.is_open, hint=hint)
+    except PflowError as error:
+        raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
+    flags = RunFlags(texts)
+    values = flow_flags.values(texts)
+    for warning in flow_flags.warnings:
+        say(PROGRAM, f"warning: {warning}, and stays as it is")
+    return flags, RunInputs(wired, values, pinned)

@@ -1,0 +1,171 @@
+"""The API for Python: `step` makes a node a step, and `Flow` runs what it starts with as `pflow run` does."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pflow.binding.store import without_flow
+from pflow.catalog.registry import load_file
+from pflow.driver.arguments import PROGRAM
+from pflow.driver.driver import Driver, checked
+from pflow.engine.context import Context
+from pflow.engine.engine import Engine, goes_on
+from pflow.engine.outputs import outputs_of, set_defaults
+from pflow.engine.step import copied
+from pflow.errors import MISSING, PflowError
+from pflow.flow.build import numbered
+from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from
+from pflow.flow.graph import ERROR
+from pflow.flow.subflow import interface_of_flow
+from pflow.node import Default, Node, declared_interface, id_of, pocketflow
+from pflow.stage.main import leave
+from pflow.terminal.messages import say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+    from pflow.flow.flow import Flow as WrittenFlow
+
+
+def step(
+    node: Any, id: str | None = None, *, params: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None, input_mappings: Mapping[str, Any] | None = None,
+    output_mappings: Mapping[str, str] | None = None, retries: int | None = None, wait: float | None = None,
+    timeout: float | None = None, batch: Mapping[str, Any] | None = None, max_visits: int | None = None,
+    repeats: bool | None = None, version: str | None = None, description: str | None = None,
+    cache: bool | str | None = None,
+) -> Step:  # fmt: skip
+    """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
+    program, or a flow as `flow:NAME` or the path of its file.
+
+    The rest is what a flow's file says of a step (pflow-flow(5)): templates in `inputs` and `params`, paths in the
+    mappings, seconds in `wait` and `timeout`, `batch={"over": PATH, "as": NAME}`. `id` is by default the node's name.
+    """
+    ir = {name: value for name, value in locals().items() if name != "node" and value is not None}
+    return Step(node, ir)
+
+
+class Step(WrittenStep):
+    """What `step` makes: a node of pocketflow's, for any Flow."""
+
+    def _run(self, shared: Any) -> Any:
+        alone = copied(self)
+        alone.edges, alone.successors = [], {}
+        return Flow(start=alone).run(shared)
+
+
+class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
+    """A pocketflow.Flow whose nodes keep the params that were set on them; the flow's own go over them.
+
+    With a step of `step` in it, pflow's engine runs it. Then `name`, `description`, `inputs`, `outputs` and
+    `max_visits` are what a flow's file says (pflow-flow(5)), and the paths of flows in it begin at `directory`.
+    """
+
+    declares_error = False
+    """Whether the node that it ended with declares the action `error`."""
+
+    def __init__(
+        self, start: Any = None, *, name: str | None = None, description: str | None = None,
+        inputs: Mapping[str, Any] | None = None, outputs: Mapping[str, str] | None = None,
+        max_visits: int | None = None, directory: str = ".",
+    ) -> None:  # fmt: skip
+        super().__init__(start)
+        said = {
+            "name": name,
+            "description": description,
+            "inputs": inputs,
+            "outputs": outputs,
+            "max_visits": max_visits,
+        }
+        self.ir = {key: value for key, value in said.items() if value is not None}
+        self.directory = directory
+
+    def main(self, words: Sequence[str] | None = None) -> NoReturn:
+        """Do as `pflow run` with this flow and the words (those of the command line): flags, stdin, stdout, exit."""
+        words = sys.argv[1:] if words is None else words
+        leave(Driver().run_flow(self._written, list(words)))
+
+    def _written(self) -> WrittenFlow:
+        """It as a flow's file says it, called after the script where it has no name."""
+        written = flow_from(self, is_run_here=True)
+        written.script = os.path.abspath(sys.argv[0])
+        script = os.path.basename(sys.argv[0])
+        if not written.name and script.endswith(".py"):
+            written.name = script.removesuffix(".py")
+        return written
+
+    @Default
+    def nodes(self) -> list[Any]:
+        """Its nodes, in the order in which they are reached. One that nobody named has an `id` from now on."""
+        found = nodes_from(self.start_node)
+        taken = {str(node.id) for node in found if "id" in vars(node)}
+        for node in found:
+            if "id" not in vars(node):
+                node.id = numbered(getattr(node, "id", None) or id_of(type(node)), taken)
+                taken.add(node.id)
+        return found
+
+    def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
+        if has_steps(self.start_node):
+            return self._run_steps(shared)
+        given = params or self.params
+        node = last = self.start_node
+        action = None
+        params_of: dict[int, Any] = {}
+        """What each node that was reached has in this run, on every visit."""
+        while node is not None:
+            last = copied(node)
+            if id(node) in params_of:
+                last.params = params_of[id(node)]
+            else:
+                last.set_params({**node.params, **given})
+                params_of[id(node)] = last.params
+            action = last._run(_seen(last, shared))
+            node = self.get_next_node(last, action)
+        self.declares_error = last is not None and _declares_error(last)
+        return action
+
+    def get_next_node(self, curr: Any, action: Any) -> Any:
+        """As pocketflow's; an `error` that a node declares goes on by the default edge where it has none of its own."""
+        default = curr.successors.get("default")
+        if action == ERROR and ERROR not in curr.successors and default is not None and _declares_error(curr):
+            _warn(goes_on(type(curr).__name__))
+            return default
+        return super().get_next_node(curr, action)
+
+    def _run_steps(self, shared: dict[str, Any]) -> Any:
+        """Run it on a dict, which ends with all writes and the outputs. Raises PflowError."""
+        wired = checked(flow_from(self, is_run_here=True))
+        data: dict[str, dict[str, Any]] = {}
+        for name, needed in wired.inputs.items():
+            if needed.step is not None and name in shared:
+                data.setdefault(needed.step, {})[needed.readers[0][1]] = shared[name]
+        set_defaults(wired, shared)
+        action = Engine(wired, Context(warn=_warn), data=data).run(shared)
+        self.declares_error = ERROR in interface_of_flow(wired).actions
+        shared.update(outputs_of(wired, shared))
+        return action
+
+
+def _seen(node: Any, shared: Any) -> Any:
+    """The dict of a flow as a node of it sees it."""
+    is_bound = isinstance(node, Node | pocketflow.Flow)
+    return shared if is_bound else without_flow(shared, declared_interface(type(node)), node.params)
+
+
+def _declares_error(node: Any) -> bool:
+    return node.declares_error if isinstance(node, Flow) else ERROR in declared_interface(type(node)).actions
+
+
+def _warn(text: str) -> None:
+    say(PROGRAM, f"warning: {text}")
+
+
+def load_node(file: str) -> type:
+    """The node's class in a file of Python. Raises PflowError: 66 without the file, 78 where it lacks a package, 65."""
+    if not os.path.isfile(file):
+        raise PflowError(f"cannot load the node '{file}': no such file", exit=MISSING)
+    return load_file(file, os.path.basename(file).removesuffix(".py").replace("_", "-"))

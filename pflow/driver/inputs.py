@@ -1,0 +1,281 @@
+"""What comes into a run: the values of flags, what the pipe carries, and what a person is asked for."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.binding.flag_value import FlagValue
+from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has
+from pflow.errors import BAD_STDIN, MISSING, PflowError
+from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
+from pflow.interface.common import OF_RUNS
+from pflow.interface.interface import fresh
+from pflow.stage.document import EMPTY, NOTHING, RAW, empty_pipe
+from pflow.values.paths import meet, parse_path, write_path
+from pflow.values.types import list_in
+from pflow.words.printable import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from pflow.flow.flags import Target
+    from pflow.flow.flow_input import FlowInput
+    from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.stage.document import Document, Intake
+    from pflow.terminal.ask import Terminal
+    from pflow.values.paths import Path
+
+
+_EXPECTED = {"str": "", "any": "", "bytes": "", "bool": "y|n", "dict": "JSON object", "list": "an item, or a JSON list"}
+"""What an answer looks like, by the type's name, where that is not the type as it is written."""
+
+_ANSWERS = {"y": "true", "yes": "true", "n": "false", "no": "false"}
+
+
+class RunInputs:
+    """Values for the flow's inputs by name, and for params and own data of its steps by step and name.
+
+    `origins` says of each input that is given where it came from: a flag, or a place of the store.
+    """
+
+    def __init__(
+        self, wired: WiredFlow, flags: Mapping[Target, Any] | None = None, pinned: Mapping[str, Any] | None = None
+    ) -> None:
+        """`pinned` are values of inputs that count where no flag gives them."""
+        self.wired = wired
+        self.values: dict[str, Any] = {}
+        self.params: dict[str, dict[str, Any]] = {}
+        self.data: dict[str, dict[str, Any]] = {}
+        self.origins: dict[str, str] = {}
+        self.piped_path: Path | None = None
+        """The path of the input that takes what the pipe carries."""
+        self.replayed: Any = None
+        self.reopened: Any = None
+        """The run that goes on with them, where one does (pflow.driver.resume.reopen)."""
+        """The snapshot of the run that this one replays."""
+        for target, value in (flags or {}).items():
+            self._set(target, value)
+        for name, value in (pinned or {}).items():
+            if name in wired.inputs and name not in self.values:
+                self.set_input(name, value)
+
+    def _set(self, target: Target, value: Any) -> None:
+        kind, id, key = target
+        if kind == INPUT:
+            self.set_input(key, value)
+            return
+        if not id:
+            self.values[key] = value
+        for step in self.wired.steps.values():
+            if step.id == id:
+                value = _as_whole(step, key, value)
+            if step.id == id and kind in (DATA, OPEN):
+                self.data.setdefault(id, {})[key] = value
+            if kind in (PARAM, OPEN) and (step.id == id or (not id and step.interface.open)):
+                self.set_param(step, key, value)
+
+    def set_input(self, name: str, value: Any) -> None:
+        """An input for one step alone is that step's data."""
+        self.values[name] = value
+        known = self.wired.inputs[name]
+        self.origins[name] = known.flag
+        if known.step is not None:
+            self.data.setdefault(known.step, {})[known.readers[0][1]] = value
+
+    def set_param(self, step: WiredStep, key: str, value: Any) -> None:
+        """Set a param of a step, also in the `config` that its dialect gives it."""
+        params = self.params.setdefault(step.id, {})
+        params[key] = value
+        config = params.get("config", step.step.params.get("config"))
+        if isinstance(config, dict) and key in config:
+            params["config"] = {**config, key: value}
+
+    def stored(self) -> dict[Path, Any]:
+        """What of it goes into the store; what is for one step alone, that step keeps."""
+        known = self.wired.inputs
+        common = {name: value for name, value in self.values.items() if name not in known or known[name].step is None}
+        return {known[name].path if name in known else (name,): value for name, value in common.items()}
+
+    def missing(self, document: Document) -> list[FlowInput]:
+        """The required inputs that nothing gives: no flag, not the store, and no dry stage before this one."""
+        pretended = [parse_path(each) for each in document.header.get("dry", [])]
+        needed = missing_inputs(self.wired, self.values)
+        return [
+            each
+            for each in needed
+            if each.step is not None
+            or not (has(document, each.path) or any(meet(each.path, place) for place in pretended))
+        ]
+
+    def take_pipe(self, intake: Intake, *, allow_empty: bool) -> None:
+        """Take what comes through stdin and stands in the store that it brings.
+
+        Raises PflowError for an empty pipe that the flow was to work on (66), and for raw input that nothing in it
+        takes (64; PF05).
+        """
+        wants_pipe = self._pipe_input() is not None or self._is_open_to_pipe() or self.wired.runs_over_pipe
+        if intake.kind == EMPTY and wants_pipe and not allow_empty:
+            raise empty_pipe()
+        if intake.kind == NOTHING and self.wired.runs_over_pipe:
+            what = f"cannot run '{self.wired.graph.first}' once for each: nothing came through the pipe"
+            raise PflowError(what, hint="--each=PATH names a list of the flow", exit=MISSING)
+        size = len(intake.data)
+        if intake.kind == RAW and size and not (wants_pipe or names_stdin(self.wired)):
+            raise PflowError(
+                f"cannot use stdin: no step takes its {size:,} bytes (PF05)",
+                hint="-n leaves stdin to others; a mapping or a template with stdin takes it",
+                exit=BAD_STDIN,
+            )
+        carried = {} if intake.document.header.get("last") is None else self._take_carried(intake.document)
+        there = [each for each in self.wired.inputs.values() if each.step is None and has(intake.document, each.path)]
+        self.origins = {**{each.name: write_path(each.path) for each in there}, **carried, **self.origins}
+
+    def _pipe_input(self) -> str | None:
+        """The input that is marked for the pipe, unless a flag gives it."""
+        marked = (each.name for each in self.wired.inputs.values() if each.pipe and each.declared)
+        return next((name for name in marked if name not in self.values), None)
+
+    def _is_open_to_pipe(self) -> bool:
+        """Whether the first step's `[pipe]` read is."""
+        return self.wired.first_read is not None and self.wired.first_read[1] not in self.values
+
+    def _take_carried(self, document: Document) -> dict[str, str]:
+        """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.
+
+        Returns which of them takes it, with its place. What a dry stage would have written is None.
+        """
+        name = self._pipe_input()
+        if name is not None:
+            given, last = self.wired.inputs[name], document.header["last"]
+            value = None if last in document.header.get("dry", []) else find(document, parse_path(last))
+            self.values[name] = list_in(value) if given.type.name == "list" else value
+            self.piped_path = given.path
+            return {name: last}
+        if self.wired.runs_over_pipe:
+            next(iter(self.wired.steps.values())).over = PathSource(parse_path(document.header["last"]))
+            return {}
+        if not self._is_open_to_pipe() or any(each.pipe and each.declared for each in self.wired.inputs.values()):
+            return {}
+        assert self.wired.first_read is not None
+        id, key = self.wired.first_read
+        step, last = self.wired.steps[id], document.last_for(self.wired.steps[id].interface)
+        place = parse_path(last)
+        item = step.interface.read_fed(place[-1]) or step.interface.reads[key]
+        if item.name != key and (item.name in self.values or item.name in step.sources):
+            return {}
+        key = item.name
+        sources = [*step.sources.values(), *step.params.values()]
+        templates = [each for each in sources if isinstance(each, TemplateSource)]
+        is_taken = not any(meet(path, place) for each in templates for path in each.paths)
+        if not is_taken and item.required:
+            return {}
+        step.sources[key] = PathSource(place) if is_taken else Constant(fresh(item.default), key)
+        step.soft.discard(key)
+        _forget_reader(self.wired, id, key)
+        return {key: last} if is_taken else {}
+
+
+def missing_inputs(wired: WiredFlow, values: Mapping[str, Any]) -> list[FlowInput]:
+    """The required inputs that none of the values is for."""
+    needed = [each for each in wired.inputs.values() if each.required and not each.has_default]
+    return [each for each in needed if each.name not in values]
+
+
+def _as_whole(step: WiredStep, key: str, value: Any) -> Any:
+    """An int where the flow has one, as long as the number is whole."""
+    written = step.step.inputs.get(key, step.step.params.get(key))
+    is_whole = isinstance(written, int) and isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole else value
+
+
+def names_stdin(wired: WiredFlow) -> bool:
+    """Whether a step may look at what comes through the pipe by the name of its key."""
+    for step in wired.steps.values():
+        if step.interface.may_take_stdin or ("stdin" in step.interface.reads and "stdin" not in step.sources):
+            return True
+    return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)
+
+
+def _forget_reader(wired: WiredFlow, id: str, key: str) -> None:
+    """A read that the pipe fills asks for no input."""
+    if key in wired.inputs:
+        wired.inputs[key].readers = [each for each in wired.inputs[key].readers if each != (id, key)]
+        if not wired.inputs[key].readers:
+            del wired.inputs[key]
+
+
+def ask_for(wired: WiredFlow, missing: list[FlowInput], *, is_dry: bool = False) -> dict[str, Any]:
+    """What a person at the terminal answers.
+
+    Raises PflowError (66) where nobody is to be asked: stdin or stderr is no terminal, or it is a dry run; where nobody
+    answers any more; and for a secret, which the terminal would show.
+    """
+    if not missing:
+        return {}
+    terminal = None if is_dry or any(each.secret for each in missing) else _open_terminal()
+    if terminal is None:
+        raise nothing_gives(wired, missing)
+    try:
+        return {each.name: _ask(terminal, wired, each) for each in missing}
+    finally:
+        terminal.close()
+
+
+def _open_terminal() -> Terminal | None:
+    from pflow.terminal.ask import open_terminal
+
+    return open_terminal() if os.isatty(0) else None
+
+
+def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
+    """Ask until an answer fits the type, as a flag's text does."""
+    type = wanted.type
+    is_path = type.name == "path" or wired.is_path(wanted.name)
+    about = f" ({wanted.doc})" if wanted.doc else ""
+    expected = str(type) if type.choices else _EXPECTED.get(type.name, str(type))
+    question = clean(f"{_reader_of(wired, wanted)} needs {wanted.flag}{about}: {expected}") + ("? " if expected else "")
+    while True:
+        line = terminal.read_path(question) if is_path else terminal.read_line(question)
+        if line is None:
+            raise nothing_gives(wired, [wanted])
+        try:
+            text = _ANSWERS.get(line.casefold(), line) if type.name == "bool" else line
+            if line:
+                return FlagValue(wanted.flag, type, [text], verbatim=True).value
+        except PflowError as error:
+            terminal.say(clean(error.message) + "\n")
+
+
+def nothing_gives(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
+    """One error for all missing inputs (PF03)."""
+    parts = [
+        f"'{each.name}'" + (f" ({each.doc})" if each.doc else "") + f" for {_reader_of(wired, each)}"
+        for each in missing
+    ]
+    shown = [each for each in missing if not each.secret]
+    typed = [each for each in shown if each.flag[2:].replace("-", "_") not in OF_RUNS]
+    hints = [" ".join(map(_flag, typed))] if typed else []
+    if len(typed) < len(shown):
+        hints.append("an input called like a flag of pflow run comes from the store, or is called something else")
+    if len(shown) < len(missing):
+        hints.append("a secret is never a flag; it comes from the store")
+    message = f"cannot find {', '.join(parts)}: nothing gives it (PF03)"
+    about = [{"name": each.name, "flag": each.flag, "type": str(each.type), "doc": each.doc} for each in typed]
+    return PflowError(message, hint="; ".join(hints), exit=MISSING, details={"missing": about})
+
+
+def _reader_of(wired: WiredFlow, wanted: FlowInput) -> str:
+    """The node that reads it, where one alone does; else the flow."""
+    nodes = {wired.steps[id].step.type for id, _ in wanted.readers}
+    return nodes.pop() if len(nodes) == 1 else wired.flow.name or "the flow"
+
+
+def _flag(wanted: FlowInput) -> str:
+    """`--issue=INT`, quoted so that a shell takes it as one word."""
+    from shlex import quote
+
+    type = wanted.type
+    value = "|".join(type.choices) or {"any": "VALUE"}.get(type.name, type.name.upper())
+    return quote(f"{wanted.flag}={value}")

@@ -1,0 +1,180 @@
+"""What listens to a run's events: its log, a person at a terminal, -v, and PFLOW_TRACE."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.driver.arguments import PROGRAM
+from pflow.driver.snapshot import own_params
+from pflow.engine.context import StepFailed
+from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
+from pflow.flow.unload import flow_hash, flow_to_ir
+from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.record.log import RunLog, runs_directory
+from pflow.stage.document import WRITER
+from pflow.stage.trace import enter_span, event_line, write_lines
+from pflow.terminal.messages import say
+from pflow.values.jsontext import decode, encode
+from pflow.words.printable import encodable
+from pflow.words.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from pflow.driver.arguments import RunFlags
+    from pflow.driver.progress import LogProgress
+    from pflow.driver.resume.reopen import Reopened
+    from pflow.driver.snapshot import Snapshot
+    from pflow.flow.wired import WiredFlow
+    from pflow.stage.document import Document
+    from pflow.values.masks import Secrets
+
+
+_KEY = b'{"v":1,"event":"key"'
+"""How an event begins that is for pflow why alone, and lies in a file of its own."""
+
+
+class Listeners:
+    """Begins the log of a run and whatever else listens; `write` takes the events, each a line."""
+
+    def __init__(
+        self, wired: WiredFlow, run_id: str, document: Document, snapshot: Snapshot, secrets: Secrets,
+        flags: RunFlags, end_line: Callable[[], None], begin: dict[str, Any], reopened: Reopened | None = None,
+    ) -> None:  # fmt: skip
+        """`end_line` is called before something is said to a person; `begin` is what the journal begins with, unless
+        it is that of a run that is `reopened`.
+
+        Raises PflowError (73, 78) where there is to be a journal and cannot be.
+        """
+        self.run_id = run_id
+        self.flags = flags
+        self.wired = wired
+        self.snapshot = snapshot
+        self.failed_items: dict[tuple[str, int], int] = {}
+        """How many each visit of a batch went on without, the last time that it ran; of one in a subflow, in all."""
+        self.usage = Usage()
+        self.end_line = end_line
+        self.log = self._go_on(reopened, document) if reopened else self._open_log(run_id, document)
+        if self.log is not None and not flags.no_journal and not reopened:
+            self.log.open_journal(secrets, begin)
+        self.progress: LogProgress | None = None
+        self.is_drawn = os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
+        self.is_quiet = flags.quiet
+        self.is_verbose = flags.verbose
+        self.is_traced = os.environ.get("PFLOW_TRACE", "0") not in ("", "0")
+
+    def _open_log(self, run_id: str, document: Document) -> RunLog | None:
+        parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
+        enter_span(document)
+        if runs_directory() is None and self.flags.no_journal:
+            return None
+        flow = self.wired.flow
+        self.snapshot.flow_hash = flow_hash(self.wired)
+        about = {"name": flow.name or "flow", "flow_hash": self.snapshot.flow_hash, "steps": len(self.wired.steps)}
+        spans = {"traceparent": document.header.get("traceparent"), "parent": parent}
+        about |= {name: span for name, span in spans.items() if span}
+        log = RunLog.open(run_id, lambda: encode(flow_to_ir(flow)) + b"\n", about, is_needed=not self.flags.no_journal)
+        if log is not None:
+            log.write_snapshot(self.snapshot.as_json())
+        return log
+
+    def _go_on(self, reopened: Reopened, document: Document) -> RunLog:
+        """Go on with the log of a run, and with what its events count."""
+        enter_span(document)
+        self.snapshot.flow_hash = flow_hash(self.wired)
+        for chosen in reopened.models:
+            self.snapshot.override(*chosen)
+        for event in reopened.events:
+            self._count(event)
+        reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **reopened.choices.about()}))
+        reopened.commit()
+        reopened.log.write_snapshot(self.snapshot.as_json())
+        return reopened.log
+
+    def write(self, line: bytes) -> None:
+        if line.startswith(_KEY):
+            if self.log is not None and self.log.has_keys:
+                self.log.key(line)
+            return
+        if self.log is not None:
+            self.log.line(line)
+        if self.is_traced:
+            write_lines(PROGRAM, line)
+        event = decode(line)
+        self._count(event)
+        if not self.is_quiet:
+            self._show(event)
+        if self.is_verbose and event["event"] == "end":
+            self.clear()
+            say_places(event)
+        if model := event.get("model") or event.get("cache", {}).get("model"):
+            self._note_model(event["step"], model)
+
+    def _count(self, event: dict[str, Any]) -> None:
+        self.usage.add_event(event)
+        if "exit" not in event and "items" in event:
+            visit = event["step"], event.get("visit", 1)
+            before = self.failed_items.get(visit, 0) if "/" in event["step"] else 0
+            self.failed_items[visit] = before + event["items"]["failed"]
+
+    def _show(self, event: dict[str, Any]) -> None:
+        if self.progress is None and (self.is_drawn or event["event"] == "batch"):
+            from pflow.driver.progress import LogProgress, Progress
+
+            self.progress = Progress(self.end_line) if self.is_drawn else LogProgress()
+        if self.progress is not None:
+            self.progress.show(event)
+
+    def _note_model(self, path: str, model: str) -> None:
+        """The model that was chosen for a step is an override, noted at once: another day it could be another."""
+        id, *inner = path.split("/")
+        step, name = self.wired.steps.get(id), ".".join([*inner, "model"])
+        if step is None or name in {**step.params, **self.snapshot.config_overrides.get(id, {})}:
+            return
+        if name not in dict(own_params(step)):
+            return
+        self.snapshot.override(id, name, model)
+        if self.log is not None:
+            self.log.write_snapshot(self.snapshot.as_json())
+            if self.log.journal is not None:
+                self.log.journal.write({"model": [id, name, model]})
+
+    def clear(self) -> None:
+        """Make room on the terminal for something else."""
+        if self.progress is not None:
+            self.progress.clear()
+
+    def finish(self, error: BaseException | None, store: dict[str, Any]) -> None:
+        """The end of the run: `store` is its final one, `error` what ended it early."""
+        self.clear()
+        if self.is_verbose and self.usage.calls:
+            self.end_line()
+            say(PROGRAM, f"used {', '.join(self.usage.words())}")
+        if self.log is None:
+            return
+        if isinstance(error, Interrupted):
+            error = error.as_error()
+        code = OK if error is None else CLOSED_PIPE if isinstance(error, ClosedPipe) else BUG
+        about = None
+        if isinstance(error, PflowError):
+            name, code = self.wired.flow.name or "flow", error.exit
+            step, node = (error.step, error.node) if isinstance(error, StepFailed) else (name, name)
+            about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
+        if self.log.finish(
+            code, about, store, sum(self.failed_items.values()), self.usage.total(), is_kept=self.flags.keep_store
+        ):  # fmt: skip
+            from pflow.record.runs import prune
+
+            prune(os.path.dirname(self.log.directory))
+
+
+def say_places(event: dict[str, Any]) -> None:
+    """For -v: where each value of a step came from, where its writes went, and whether the cache had them."""
+    if event.get("cache", {}).get("verdict") == "hit":
+        say(PROGRAM, f"{event['step']} is taken from the cache")
+    for key, places in event.get("reads", {}).items():
+        say(PROGRAM, f"{event['step']} reads {key} from {', '.join(places) or 'the flow itself'}")
+    for key, places in event.get("writes", {}).items():
+        say(PROGRAM, f"{event['step']} writes {key} to {', '.join(places)}")

@@ -1,0 +1,159 @@
+"""One run of a flow at a time: what `--if-running` does while another one is going."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from pflow import TYPE_CHECKING
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
+from pflow.files.atomic import open_private
+from pflow.files.xdg import make_private, state_directory
+from pflow.process.signals import Deadline
+from pflow.record.kept import here
+from pflow.record.log import FLOW, LOCK, holder
+from pflow.record.runs import Run, is_locked, run_directories
+from pflow.values.digest import digest_of
+from pflow.values.jsontext import decode
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.flow import Flow
+
+SKIP, WAIT = "skip", "wait"
+
+_PATIENCE = 1.0
+"""Seconds in which what a killed run had started is ended."""
+
+
+def name_of_lock(flow: Flow) -> str:
+    """The same for two runs that must not overlap: of one file, whatever their flags; of a flow without a file, where
+    they say the same in the same directory.
+    """
+    from pflow.flow.unload import flow_to_ir
+
+    file = flow.file or flow.script
+    return _name(file, "" if file else here(), {} if file else flow_to_ir(flow))
+
+
+def _name(file: str, directory: str, ir: Any) -> str:
+    about = ["file", os.path.realpath(file)] if file else ["text", directory, ir]
+    return digest_of(about)[:32]
+
+
+class Other:
+    """A run that is going, its process (0 where nothing is known of it), and the file that it has locked."""
+
+    def __init__(self, run: str, pid: int, lock: str) -> None:
+        self.run, self.pid, self.lock = run, pid, lock
+
+    def is_alive(self) -> bool:
+        """Whether its own process is there; else what it had started has the lock."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        return True
+
+    def __str__(self) -> str:
+        who = f"process {self.pid}" if self.is_alive() else holder(self.lock) or f"what process {self.pid} started"
+        what = f"run {self.run} is still going" if self.run else "another run of it is about to begin"
+        return f"{what} ({who})" if self.pid else what
+
+
+class Turn:
+    """The turn of one flow: a lock that children inherit, and the programs that they become.
+
+    A run without --if-running takes no turn; its own lock tells that it is going.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        """Raises PflowError: 78 where there is no place for a lock, 73 where none can be made."""
+        state = state_directory()
+        if state is None:
+            hint = "HOME or XDG_STATE_HOME names the place"
+            raise PflowError("cannot keep a lock: there is no place for it", hint=hint, exit=BAD_CONFIG)
+        self.name = name_of_lock(flow)
+        self.path = os.path.join(state, "locks", self.name)
+        try:
+            make_private(os.path.dirname(self.path))
+            self.fd = open_private(self.path)
+        except OSError as error:
+            raise self._cannot_lock(error) from None
+        os.set_inheritable(self.fd, True)
+
+    def try_now(self) -> Other | None:
+        """Take the turn where no run is going; else which is.
+
+        Where that was killed, a moment is waited in which what it had started is ended.
+        """
+        limit = time.monotonic() + _PATIENCE
+        while (other := self._other()) and not other.is_alive() and time.monotonic() < limit:
+            time.sleep(0.02)
+        return other
+
+    def wait(self, seconds: float | None) -> None:
+        """Take the turn once no run is going any more."""
+        with Deadline(seconds):
+            self._lock()
+            while other := self._other():
+                with open(other.lock, "rb") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_SH)
+
+    def _other(self) -> Other | None:
+        """Lock it; whoever is going, with the turn or without one."""
+        if not self._lock(fcntl.LOCK_NB):
+            return self._noted()
+        return next((_going(place) for place in run_directories() if is_locked(place) and self._is_of(place)), None)
+
+    def _is_of(self, directory: str) -> bool:
+        """Whether the run is one of this flow."""
+        kept = Run(directory).snapshot()
+        try:
+            with open(os.path.join(directory, FLOW), "rb") as file:
+                return (
+                    _name(os.fsdecode(kept["file"] or kept["script"]), kept["directory"], decode(file.read()))
+                    == self.name
+                )
+        except (OSError, ValueError, KeyError, TypeError):
+            return False  # it has only just begun, or is damaged
+
+    def _lock(self, how: int = 0) -> bool:
+        try:
+            fcntl.flock(self.fd, fcntl.LOCK_EX | how)
+        except BlockingIOError:
+            return False
+        except OSError as error:  # a file system without locks
+            raise self._cannot_lock(error) from None
+        self.note("")
+        return True
+
+    def note(self, run_id: str) -> None:
+        """Let others know which run has the turn, and its process."""
+        try:
+            os.ftruncate(self.fd, 0)
+            os.pwrite(self.fd, f"{run_id} {os.getpid()}\n".encode(), 0)
+        except OSError:
+            pass  # a full disk: the lock holds all the same
+
+    def _noted(self) -> Other:
+        with open(self.path, encoding="ascii", errors="replace") as file:
+            run, _, pid = file.read().partition(" ")
+        return Other(run, int(pid) if pid.strip().isdecimal() else 0, self.path)
+
+    def release(self) -> None:
+        """Give it back, for what went on in the background too."""
+        fcntl.flock(self.fd, fcntl.LOCK_UN)
+        os.close(self.fd)
+
+    def _cannot_lock(self, error: OSError) -> PflowError:
+        return PflowError(f"cannot lock '{self.path}': {(error.strerror or '').lower()}", exit=CANNOT_WRITE)
+
+
+def _going(directory: str) -> Other:
+    first = next(iter(Run(directory).events()[0]), {})
+    return Other(os.path.basename(directory), first.get("pid", 0), os.path.join(directory, LOCK))

@@ -1,0 +1,137 @@
+"""How far a run is, for a person at a terminal and for a log: its steps, and how far each batch is."""
+
+from __future__ import annotations
+
+import time
+
+from pflow import TYPE_CHECKING
+from pflow.driver.arguments import PROGRAM
+from pflow.terminal.columns import colour_of, duration, rough_time, shorten, stderr_width
+from pflow.terminal.messages import say, write_stderr
+from pflow.words.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Clock = Callable[[], float]
+
+PERIOD = 60.0
+"""Seconds between two lines in a log."""
+
+
+class Batch:
+    """How far the batch of a step is; `before` are the items of an earlier part of the run.
+
+    `said` is when that was last told, `label` the step's number and name.
+    """
+
+    def __init__(self, step: str, count: int, now: float, before: int) -> None:
+        self.step = step
+        self.count = count
+        self.done = self.before = before
+        self.failed = 0
+        self.usage = Usage()
+        self.begun = self.said = now
+        self.label = ("", "")
+
+    def words(self, now: float | None = None) -> list[str]:
+        """`142/200`, `3 failed`, `$0.04`, and while it runs `1m20s left`."""
+        parts = [f"{self.done:,}/{self.count:,}", f"{self.failed:,} failed" if self.failed else "", self.usage.price()]
+        if now is not None and self.before < self.done < self.count:
+            each = (now - self.begun) / (self.done - self.before)
+            parts.append(f"{rough_time(each * (self.count - self.done))} left")
+        return list(filter(None, parts))
+
+
+class LogProgress:
+    """Tells a log how far a batch is: nothing in its first minute, then a line a minute."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self.clock = clock
+        self.batches: dict[str, Batch] = {}
+
+    def show(self, event: dict[str, Any]) -> None:
+        now = self.clock()
+        batch = self.batch_of(event, now)
+        if batch is not None and event["event"] == "item" and now - batch.said >= PERIOD:
+            batch.said = now
+            say(PROGRAM, f"{batch.step}: {', '.join(batch.words(now))}")
+
+    def batch_of(self, event: dict[str, Any], now: float) -> Batch | None:
+        """The batch that an event belongs to, and how far it is now; of one inside another, the outermost."""
+        step, kind = str(event["step"]), event["event"]
+        outer = next((each for each in self.batches if step.startswith(each + "/")), step)
+        if kind == "batch" and outer == step:
+            self.batches[step] = Batch(step, event["count"], now, event.get("before", 0))
+        batch = self.batches.get(outer)
+        if batch is not None:
+            batch.usage.add_event(event)
+            if kind == "item" and outer == step:
+                batch.done += 1
+                batch.failed += "exit" in event
+            elif kind == "end" and outer == step:
+                del self.batches[step]
+        return batch
+
+    def clear(self) -> None:
+        """There is nothing to make room for."""
+
+
+class Progress(LogProgress):
+    """Tells a person at a terminal which step runs, how far a batch is, and how long each took.
+
+    `end_line` is called before each line.
+    """
+
+    def __init__(self, end_line: Callable[[], None], clock: Clock = time.monotonic) -> None:
+        super().__init__(clock)
+        self.end_line = end_line
+        self.count = 0
+        self.labels: dict[str, tuple[str, str]] = {}
+        self.is_mid_line = False
+        self.colour = colour_of(2)
+
+    def show(self, event: dict[str, Any]) -> None:
+        now, kind, key = self.clock(), event["event"], f"{event.get('lane', '')} {event['step']}"
+        batch = self.batch_of(event, now)
+        if batch is not None and (kind in ("batch", "item") or batch.step != event["step"]):
+            if batch.step == event["step"]:
+                batch.label = self.labels.get(key, ("", batch.step))
+            self._draw(batch.label, "  ".join(batch.words(now)))
+        elif kind == "start":
+            self.count += 1
+            self.labels[key] = f"[{self.count}]", _name(event)
+            self._draw(self.labels[key], "…")
+        elif kind == "end":
+            number, name = self.labels.get(key, ("[0]", _name(event)))
+            told = [duration(event["ms"]), *(batch.words() if batch else [])]
+            told += ["cached"] * (event.get("cache", {}).get("verdict") == "hit")
+            told += [self.colour.fault(f"failed ({event['exit']})")] if "exit" in event else []
+            self.clear()
+            self.end_line()
+            write_stderr(f"{self.colour.dim(number)} {name}  {'  '.join(told)}\n")
+
+    def _draw(self, label: tuple[str, str], words: str) -> None:
+        """Draw the line anew that is not over yet; one that wrapped could not be taken away."""
+        self.clear()
+        self.end_line()
+        number, name = label
+        text = f"{name} {words}" if words == "…" else f"{name}  {words}"
+        text = shorten(text, max(stderr_width() - len(number) - 2, 1))
+        write_stderr(f"{self.colour.dim(number)} {text}")
+        self.is_mid_line = True
+
+    def clear(self) -> None:
+        """Take away the line about the step that runs: something else is shown."""
+        if self.is_mid_line:
+            self.end_line()
+            write_stderr("\r\x1b[K")
+            self.is_mid_line = False
+
+
+def _name(event: dict[str, Any]) -> str:
+    """`ask (llm)`, `ask (llm) #2`, or `llm` where the step is called as its node."""
+    step, node = str(event["step"]), event["node"]
+    visit = f" #{event['visit']}" if event["visit"] > 1 else ""
+    return (step if step.rpartition("/")[2] == node else f"{step} ({node})") + visit

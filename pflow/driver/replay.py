@@ -1,0 +1,164 @@
+"""A run done again: its flow with the values of its snapshot, in the directory where it was."""
+
+from __future__ import annotations
+
+import os
+from shlex import quote
+
+from pflow import TYPE_CHECKING
+from pflow.binding.sources import Constant
+from pflow.driver.inputs import RunInputs
+from pflow.driver.snapshot import PLACE, Snapshot, environment_params, own_params
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, USAGE, PflowError
+from pflow.flow.unload import flow_hash
+from pflow.record.kept import enter, load_kept
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, VERSION, Document, Intake, take_in
+from pflow.terminal.messages import say
+from pflow.values.jsontext import text_of
+from pflow.values.masks import MASK
+from pflow.values.paths import parse_path, write_path
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.flow.flow import Flow
+    from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.record.runs import Run
+    from pflow.values.paths import Path
+
+
+class Replay:
+    """A run that is to be done again. Raises PflowError: 65 where its snapshot does not say how, 2 for a script's."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.kept = _snapshot_of(run)
+        if self.kept.place["script"]:
+            hint = " ".join(["python", *map(quote, [self.kept.place["script"], *self._flags()])])
+            what = f"cannot replay the run '{run.id}': a script runs its flow"
+            raise PflowError(what, hint=f"{'… | ' if self.kept.piped['paths'] else ''}{hint}", exit=USAGE)
+
+    def _flags(self) -> list[str]:
+        """What it was given, as flags; secrets have none."""
+        params = {f"{id}.{name}": each for id, all in self.kept.config_overrides.items() for name, each in all.items()}
+        piped = self.kept.piped["paths"]
+        data = {path: each for path, each in self.kept.cli_injections.items() if path not in piped}
+        texts = {name: os.fsdecode(each) if isinstance(each, bytes) else text_of(each) for name, each in data.items()}
+        texts |= {name: text_of(each) for name, each in params.items()}
+        return [f"--{name}={text}" for name, text in texts.items() if text != MASK]
+
+    def flow(self) -> Flow:
+        """Go to where the run was, and load its flow. Raises PflowError: 66 where either is gone, 65."""
+        enter(self.kept.place["directory"], "replay the run")
+        return load_kept(self.run.directory, self.kept.place)
+
+    def inputs(self, wired: WiredFlow) -> RunInputs:
+        """What flags, answers and the environment gave. A variable that was not set then is not set any more.
+
+        Raises PflowError (78) where nothing gives a secret again.
+        """
+        if flow_hash(wired) != self.kept.flow_hash:
+            say("pflow replay", "warning: the version of a node, or a flow within the flow, is not the run's")
+        inputs = RunInputs(wired)
+        inputs.replayed = self.kept
+        for id, params in self.kept.config_overrides.items():
+            for name, value in params.items() if id in wired.steps else ():
+                self._set_param(inputs, wired.steps[id], name, value)
+        for text, value in self.kept.cli_injections.items():
+            if text not in self.kept.piped["paths"]:
+                _inject(inputs, parse_path(text), value)
+        for id, name, item in list(environment_params(wired, inputs.params)):
+            if name not in self.kept.config_overrides.get(id, {}):
+                os.environ.pop(item.env, None)
+        return inputs
+
+    def _set_param(self, inputs: RunInputs, step: WiredStep, name: str, value: Any) -> None:
+        item = dict(own_params(step)).get(name)
+        if item is None or "secret" not in item.marks:
+            is_path = item is not None and item.type.is_path and isinstance(value, bytes)
+            inputs.set_param(step, name, os.fsdecode(value) if is_path else value)
+        elif not os.environ.get(item.env):
+            what = f"cannot replay the run '{self.run.id}': nothing gives '{step.id}' its secret '{name}'"
+            raise PflowError(what, hint=f"{item.env} in the environment gives it", exit=BAD_CONFIG)
+
+    def intake(self) -> Intake:
+        """What came through the pipe; of what is not kept, what comes now (Snapshot.follow compares them).
+
+        Raises PflowError where nothing comes: 78 for a secret, else 66.
+        """
+        piped = self.kept.piped
+        if piped["again"]:
+            taken = take_in(source="text" if piped["as"] == RAW else piped["as"])
+            if taken.kind in (EMPTY, NOTHING):
+                is_secret = not all("$digest" in self.kept.cli_injections[path] for path in piped["again"])
+                why = "it is a secret" if is_secret else "it is larger than 10 MB"
+                what = f"cannot replay the run '{self.run.id}': what came through its pipe is not kept, {why}"
+                hint = f"pipe it again: … | pflow replay {self.run.id}"
+                raise PflowError(what, hint=hint, exit=BAD_CONFIG if is_secret else MISSING)
+            return taken
+        document = Document({"v": VERSION, **({"last": piped["last"]} if piped["last"] else {})})
+        for path in map(parse_path, piped["paths"]):
+            if len(path) == 1:  # else it is what the first step took of these
+                document.set(str(path[0]), self.kept.cli_injections[write_path(path)])
+        if piped["as"] == "json":
+            document.own = [key for key in document if key != "stdin"]
+        return Intake(document, STORE if piped["as"] == "json" else piped["as"], _raw(document, piped["as"]))
+
+
+def _snapshot_of(run: Run) -> Snapshot:
+    """Raises PflowError (65) where it is missing, damaged, or of a pflow that did not say where the run was."""
+    kept, snapshot = run.snapshot(), Snapshot()
+    try:
+        snapshot.flow_hash = str(kept["flow_hash"])
+        snapshot.config_overrides = {id: dict(params) for id, params in kept["config_overrides"].items()}
+        snapshot.cli_injections = dict(kept["cli_injections"])
+        snapshot.piped |= kept.get("piped", {})
+        snapshot.place = {name: os.fsdecode(kept[name]) for name in PLACE}
+        _check_paths(snapshot)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        what = f"cannot replay the run '{run.id}': its snapshot is missing or damaged"
+        raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA) from None
+    return snapshot
+
+
+def _check_paths(snapshot: Snapshot) -> None:
+    """Raise KeyError, TypeError or ValueError for what no run has written so."""
+    piped = snapshot.piped
+    for path in (*snapshot.cli_injections, *filter(None, [piped["last"]])):
+        parse_path(path)
+    for path in [*piped["paths"], *piped["again"]]:
+        snapshot.cli_injections[path]
+    if piped["as"] not in (NOTHING, RAW, STORE, "json"):
+        raise ValueError(piped["as"])
+
+
+def _raw(document: Document, how: str) -> bytes:
+    """The bytes of what came raw."""
+    value = document["stdin"] if how == RAW else b""
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+def _inject(inputs: RunInputs, path: Path, value: Any) -> None:
+    """Give a value as a flag would have."""
+    wired = inputs.wired
+    for name, known in wired.inputs.items():
+        if path == (known.path if known.step is None else (known.step, known.readers[0][1])):
+            inputs.set_input(name, value)
+            return
+    step = wired.steps.get(str(path[0])) if len(path) == 2 else None
+    if _is_in_flow(wired, path, value):
+        return
+    if step is None:
+        inputs.values[write_path(path)] = value
+    else:
+        inputs.data.setdefault(step.id, {})[str(path[1])] = value
+
+
+def _is_in_flow(wired: WiredFlow, path: Path, value: Any) -> bool:
+    """Whether a step says so itself: it puts the value into the store when it runs, not before."""
+    for step in wired.steps.values():
+        for key in step.step.inputs:
+            source = step.sources.get(key)
+            if path in ((step.id, key), step.data_place(key)) and isinstance(source, Constant):
+                return bool(source.value == value)
+    return False

@@ -1,0 +1,177 @@
+"""What is decided before a run goes on: which interrupted steps run again, and which finished ones."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.driver.resume.drift import cannot_resume
+from pflow.driver.resume.places import is_again, is_of, name_of, refuse_missing, steps_by_name
+from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
+from pflow.record.journal.records import is_within, outer_paths
+from pflow.terminal.ask import open_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from pflow.flow.wired import WiredFlow
+    from pflow.record.journal.lines import Record
+    from pflow.record.journal.records import Records
+    from pflow.values.paths import Path
+
+_KEYS = {"r": "run it again", "d": "take it as done", "s": "stop"}
+
+
+class Choices:
+    """What the flags of `pflow resume` say: steps by their names, and the files that secrets are in by theirs."""
+
+    def __init__(
+        self, *, redo: Iterable[str] = (), skip: Iterable[str] = (), start: str | None = None, only: str | None = None,
+        accepts_changes: bool = False, files: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        self.redo = set(redo)
+        self.skip = set(skip)
+        self.start = start
+        self.only = only
+        self.accepts_changes = accepts_changes
+        self.files = files or {}
+
+    def about(self) -> dict[str, Any]:
+        """The steps by the names of the flags, for an event."""
+        known = {"redo": sorted(self.redo), "skip": sorted(self.skip), "from": self.start, "only": self.only}
+        return {name: value for name, value in known.items() if value}
+
+
+class Decision:
+    """Makes the records that a journal needs before its run goes on: `decide` gives them, one by one."""
+
+    def __init__(self, run: str, flow: WiredFlow, records: Records, choices: Choices) -> None:
+        """Raises PflowError (2) for the name of no step, and for a step that is both to run again and done."""
+        self.run = run
+        self.flow = flow
+        self.records = records
+        self.choices = choices
+        self.steps = steps_by_name(flow)
+        for flag, names in choices.about().items():
+            for name in [names] if isinstance(names, str) else names:
+                if name not in self.steps:
+                    hint = f"there is {', '.join(self.steps)}"
+                    raise PflowError(f"cannot take --{flag}={name}: no such step", hint=hint, exit=USAGE)
+        if both := choices.redo & choices.skip:
+            what = f"cannot take --redo and --skip for '{min(both)}'"
+            raise PflowError(what, hint="choose one", exit=USAGE)
+
+    def decide(self, is_there: Callable[[Path], bool]) -> Iterator[Record]:
+        """The records; `is_there` tells of the store that the run began with.
+
+        Raises PflowError: 65 for what is not decided, 66 where a later step needs what is skipped, 1 for a step that
+        has not run, 2 for one that was not interrupted.
+        """
+        again: list[Record] = []
+        if self.choices.start is not None:
+            again += self._again(self.choices.start, with_later=True)
+        if self.choices.only is not None:
+            again += self._again(self.choices.only, with_later=False)
+        yield from again
+        dropped = [str(record["again"]) for record in again if "again" in record]
+        cut = [path for path in self.records.interrupted if not any(is_within(path, outer) for outer in dropped)]
+        yield from self._settle(cut, is_there)
+
+    def _again(self, name: str, *, with_later: bool) -> Iterator[Record]:
+        """What a step's visits are forgotten by, and those around them and after them.
+
+        Raises PflowError: 1 where it has not run, 66 where compaction has taken what it would need.
+        """
+        done = list(self.records.done)
+        known = [*done, *self.records.interrupted, *self.records.failed]
+        holds: dict[str, bool] = {}
+        for path in known:
+            for outer in outer_paths(path):
+                holds[outer] = holds.get(outer, False) or is_of(path, name)
+        around = {path for path in known if name.startswith(f"{name_of(path)}/")}
+        if lost := next((name_of(path) for path in around if path not in holds), None):
+            what = f"cannot run '{name}' again: of '{lost}' only what it gave in the end is kept"
+            raise PflowError(what, hint=f"--from={lost} or --only={lost} runs all of it", exit=MISSING)
+        if not any(is_of(path, name) for path in known):
+            what = f"cannot run '{name}' again: it has not run yet"
+            raise PflowError(what, hint=f"pflow resume {self.run} goes on", exit=FAILED)
+        first = next((at for at, path in enumerate(done) if is_of(path, name)), len(done))
+        later = [*done[first:], *known[len(done) :]]
+        again = [path for path in later if is_again(self.flow, name, path, with_later=with_later)]
+        self._refuse_replaced(name, done, set(again))
+        forgotten: set[str] = set()
+        for path in sorted(again, key=len):  # an outer one before what is inside
+            visit = path.rpartition("[")[0] if path.endswith("]") else path
+            if path in around:
+                yield from [{"failed": path}] * holds[path]
+            elif forgotten.isdisjoint([visit, *outer_paths(visit)]):
+                forgotten.add(visit)
+                yield {"again": visit}
+
+    def _refuse_replaced(self, name: str, done: list[str], again: set[str]) -> None:
+        """Raise PflowError (66) where a visit that runs again would see what compaction took from one before it: what a
+        later visit of the same step has replaced.
+        """
+        seen: list[str] = []
+        for at, path in enumerate(done):
+            if path in again:
+                later = {name_of(each) for each in done[at:]}
+                if lost := next((each for each in seen if name_of(each) in later), None):
+                    what = f"cannot run '{name}' again: what '{name_of(lost)}' gave in an earlier round is not kept"
+                    raise PflowError(what, hint=f"--from={name_of(lost)} runs that again, too", exit=MISSING)
+            elif self.records.done[path].get("dropped"):
+                seen.append(path)
+
+    def _settle(self, interrupted: list[str], is_there: Callable[[Path], bool]) -> Iterator[Record]:
+        """Decide what becomes of each interrupted visit and item."""
+        found: dict[str, list[str]] = {}
+        for path in interrupted:
+            found.setdefault(name_of(path), []).append(path)
+        for flag, names in (("--redo", self.choices.redo), ("--skip", self.choices.skip)):
+            for name in sorted(names - found.keys()):
+                hint = f"--only={name} runs a finished step again"
+                raise PflowError(f"cannot take {flag}={name}: it was not interrupted", hint=hint, exit=USAGE)
+        open_ones = {name: paths for name, paths in found.items() if name not in self.choices.redo | self.choices.skip}
+        redo = self.choices.redo | self._ask(open_ones)
+        for name, paths in found.items():
+            flow, step = self.steps[name]
+            for path in paths:
+                if name in redo:
+                    yield {"again": path}
+                    continue
+                if not path.endswith("]"):
+                    refuse_missing(flow, step, is_there)
+                yield {"end": path}
+
+    def _ask(self, names: dict[str, list[str]]) -> set[str]:
+        """Which of them a person wants to run again; the others are done. Raises PflowError (65)."""
+        terminal = open_terminal() if names else None
+        redo: set[str] = set()
+        if terminal is None:
+            if names:
+                raise self._undecided(names)
+            return redo
+        try:
+            for name, paths in names.items():
+                options = ", ".join(f"{key}: {word}" for key, word in _KEYS.items())
+                answer = "?"
+                while answer == "?":
+                    answer = terminal.choose(f"{self._told(name, paths)} [{options}] ", _KEYS, otherwise="s")
+                if answer == "s":
+                    raise self._undecided(names)
+                redo |= {name} if answer == "r" else set()
+        finally:
+            terminal.close()
+        return redo
+
+    def _told(self, name: str, paths: list[str]) -> str:
+        if any("end" in self.records.interrupted[path] for path in paths):
+            return f"'{name}' ({self.steps[name][1].step.type}) wrote a secret, which is not kept, and may not repeat"
+        items = sum(path.endswith("]") for path in paths)
+        count = f" at {items} of its items" if items > 1 else " at one of its items" if items else ""
+        return f"'{name}' ({self.steps[name][1].step.type}) was interrupted{count}, and may not repeat"
+
+    def _undecided(self, names: dict[str, list[str]]) -> PflowError:
+        told = "; ".join(self._told(name, paths) for name, paths in names.items())
+        flags = " ".join(f"--redo={name}|--skip={name}" for name in names)
+        hint = f"pflow resume {self.run} {flags}: run it again, or take it as done"
+        return cannot_resume(self.run, told, hint, BAD_DATA)

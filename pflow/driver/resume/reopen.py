@@ -1,0 +1,171 @@
+"""A run that goes on: its directory locked and read, its flow and inputs as they were, its journal open."""
+
+from __future__ import annotations
+
+import os
+from shlex import quote
+
+from pflow import TYPE_CHECKING
+from pflow.binding.flag_value import read_text
+from pflow.binding.sources import has
+from pflow.driver.begin import restore_environment, restore_inputs, restore_intake
+from pflow.driver.resume.choices import Choices, Decision
+from pflow.driver.resume.drift import cannot_resume, facts_of, refuse_drift
+from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, USAGE, PflowError
+from pflow.files.state_key import state_key
+from pflow.flow.wiring import wire
+from pflow.interface.interface import fresh
+from pflow.record.journal.journal import Journal
+from pflow.record.journal.lines import JOURNAL
+from pflow.record.journal.seal import unseal
+from pflow.record.kept import enter, load_kept
+from pflow.record.log import RunLog
+from pflow.record.runs import RUNNING, Run
+from pflow.terminal.ask import open_terminal
+from pflow.values.digest import keyed_digest
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.driver.inputs import RunInputs
+    from pflow.flow.wired import WiredFlow
+    from pflow.record.journal.lines import Record
+    from pflow.stage.document import Intake
+    from pflow.values.masks import Secrets
+
+
+class Reopened:
+    """A run that nobody else can go on with meanwhile. `events` are those of its log so far."""
+
+    def __init__(self, run: Run, choices: Choices, secrets: Secrets) -> None:
+        """Raises PflowError: 1 where nothing of it is to be resumed, 75 while it goes on, 65 where it is damaged."""
+        if run.status != RUNNING:
+            _refuse_finished(run, choices)
+        self.choices = choices
+        self.log = RunLog.reopen(run.directory, run.ms or 0)
+        self.run = run = Run(run.directory)  # as it is now that nobody else writes
+        _refuse_finished(run, choices)
+        self.events = run.events()[0]
+        try:
+            self.journal = self.log.journal = Journal(run.directory, secrets, state_key())
+        except PflowError as error:
+            raise error.within(f"cannot resume the run {run.id}") from None
+        if self.journal.records is None:
+            raise cannot_resume(run.id, "it was ended before anything ran", "pflow run begins it anew", FAILED)
+        self.records = self.journal.records
+        self.begin: dict[str, Any] = self.records.begin
+        self.decided: list[Record] = []
+        if not {"store", "inputs", "place", "nodes", "key"} <= self.begin.keys():
+            raise cannot_resume(run.id, "another pflow began it", f"pflow replay {run.id} runs it anew", BAD_DATA)
+        if self.begin["key"] != keyed_digest(self.journal.key, ""):
+            why = "the key of pflow's state is another one, and items go by it"
+            raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
+
+    @property
+    def models(self) -> list[tuple[str, str, str]]:
+        """The models that were chosen so far, each after its step and param."""
+        return [(id, name, model) for id, name, model in self.records.begin.get("models", ())]
+
+    @property
+    def script(self) -> str | None:
+        """The script in Python that made the flow, and alone can go on with it."""
+        script: str | None = self.begin["place"].get("script")
+        return script
+
+    def load(self) -> WiredFlow:
+        """The flow as the run kept it, in the directory that the run began in.
+
+        Raises PflowError: 66 where that is gone, 65 where the flow is damaged.
+        """
+        place = self.begin["place"]
+        enter(place["directory"], "resume the run")
+        restore_environment(self.begin)
+        return wire(load_kept(self.run.directory, place))
+
+    def hand_to_script(self) -> PflowError:
+        """Note what is decided for a run of a script; the error (2) that says how that goes on."""
+        is_decided = bool(self.choices.about() or self.choices.accepts_changes)
+        if self.choices.accepts_changes:
+            self.decided.append({**self.begin, "nodes": {}})  # its classes are in the script alone
+        self._decide(self.load(), {})
+        self.commit()
+        why = "it is one of a script in Python" + ", for which this is noted" * is_decided
+        return cannot_resume(self.run.id, why, f"python {quote(str(self.script))} --resume", USAGE)
+
+    def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
+        """What the run began with. Raises PflowError (78) for a secret that nothing gives, and for another one."""
+        begin = fresh(self.begin)  # what the journal has stays sealed
+        others = unseal(begin, self._find_secret, self.journal.key)
+        if others and not self.choices.accepts_changes:
+            hint = f"pflow resume {self.run.id} --accept-changes goes on all the same"
+            raise cannot_resume(self.run.id, f"the secret '{others[0]}' is another one", hint, BAD_CONFIG)
+        inputs = restore_inputs(begin, flow)
+        inputs.reopened = self
+        return inputs, restore_intake(begin)
+
+    def _secrets(self) -> dict[str, str]:
+        """A digest of each variable that holds a secret. Raises PflowError (78) for one that is not set any more."""
+        for name in self.begin["secrets"]:
+            if not os.environ.get(name):
+                why = f"it needs the secret in {name} once more"
+                raise cannot_resume(self.run.id, why, f"set {name}", BAD_CONFIG)
+        return {name: keyed_digest(self.journal.key, os.environ[name]) for name in self.begin["secrets"]}
+
+    def _find_secret(self, name: str) -> str:
+        """The text of a secret, from its file or a person."""
+        flag = f"--{name.replace('_', '-')}"
+        file = self.choices.files.get(name)
+        text = read_text(flag, file) if file else _ask_secret(f"{name} (a secret of the run {self.run.id}): ")
+        if not text:
+            why = f"it needs the secret '{name}' once more"
+            raise cannot_resume(self.run.id, why, f"{flag}@FILE has its text", BAD_CONFIG)
+        self.journal.secrets.add(text)
+        return text
+
+    def settle(self, flow: WiredFlow, store: Any) -> None:
+        """Compare the flow with what the run began with, and decide what runs again; `store` is what it began with.
+
+        Raises PflowError: 78 for what has changed, and what `Decision` raises.
+        """
+        facts = {**facts_of(flow), "secrets": self._secrets()}
+        if not self.choices.accepts_changes:
+            refuse_drift(self.run.id, self.begin, facts)
+        elif facts != {name: self.begin[name] for name in facts}:
+            self.decided.append({**self.begin, **facts})
+        self._decide(flow, store)
+
+    def _decide(self, flow: WiredFlow, store: Any) -> None:
+        decision = Decision(self.run.id, flow, self.records, self.choices)
+        self.decided += decision.decide(lambda path: has(store, path))
+
+    def commit(self) -> None:
+        """Keep what was decided, all or nothing; the log says by now that the run is not done any more."""
+        if self.decided:
+            record = {"decided": self.decided}
+            self.journal.write(record)
+            self.records.add(record)
+
+
+def _ask_secret(question: str) -> str | None:
+    terminal = open_terminal()
+    if terminal is None:
+        return None
+    try:
+        return terminal.read_secret(question)
+    finally:
+        terminal.close()
+
+
+def _refuse_finished(run: Run, choices: Choices) -> None:
+    """Raise PflowError (1) where nothing is to be done."""
+    has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))
+    runs_again = choices.start is not None or choices.only is not None
+    is_done = run.exit == 0
+    if has_journal and (not is_done or runs_again):
+        return
+    why, hint = "it is done", "--from=STEP and --only=STEP run steps of it again"
+    if not is_done:
+        why, hint = "it kept no journal", f"pflow replay {run.id} runs it anew"
+    elif not has_journal:
+        hint = f"pflow replay {run.id} runs it anew; pflow run --keep-store keeps what --from and --only need"
+    raise cannot_resume(run.id, why, hint, FAILED)

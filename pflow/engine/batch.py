@@ -1,0 +1,232 @@
+"""A step that runs once for each item of a list, or for each member of an object."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+
+from pflow import TYPE_CHECKING
+from pflow.binding.store import REMOVED
+from pflow.engine.context import StepFailed, drop, in_words, name_items, storable
+from pflow.engine.step import StepNode, Work
+from pflow.engine.workers import Died, run_all
+from pflow.errors import BAD_DATA, PflowError
+from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.terminal.columns import value_text
+from pflow.values.paths import kind_of, parse_path, write_path
+from pflow.values.types import items_in
+from pflow.words.printable import encodable
+from pflow.words.usage import usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from pflow.binding.resolve import Binding, Origins
+    from pflow.engine.context import Context
+    from pflow.engine.workers import Parent
+    from pflow.flow.wired import WiredStep
+
+    Done = tuple[dict[str, Any], Origins, dict[str, Any], dict[str, Any]]
+    """What one item gave: its writes, where its reads came from, why it failed (exit and message, else nothing), and
+    what it took of models (pflow.words.usage), and of the cache.
+    """
+
+
+class BatchStep(StepNode):
+    """Each write becomes a list in the order of the items, or an object under the names of the members.
+
+    With `jobs` the items run in so many processes. Under `keep` a failed item's place is null, and `ID.errors` lists
+    index, item, exit and message of each. With `keep_item` each result is `{"item": ITEM, KEY: VALUE}`.
+    """
+
+    def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
+        super().__init__(wired, node, binding, context)
+        assert wired.step.batch is not None
+        assert wired.over is not None
+        self.batch = wired.step.batch
+        self.over = wired.over
+        self.names: list[str] = []
+
+    def perform(self, shared: Any, work: Work) -> None:
+        over = items_in(self.over.find(shared))
+        if not isinstance(over, list | dict):
+            fault = f"is {kind_of(over)}, no list and no object"
+            hint = ""
+            if isinstance(over, str):
+                fault, hint = "begins as JSON and is no list", "jq -c writes JSON as lines; --from=json takes an object"
+            raise PflowError(f"cannot run over '{self.batch.over}': it {fault}", hint=hint, exit=BAD_DATA)
+        items = list(over.items() if isinstance(over, dict) else enumerate(over))
+        self.names = name_items(item for _, item in items) if self.context.run_id else [""] * len(items)
+        self._keep_data(shared)
+        done = self._noted_items(shared, items, work)
+        keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
+        for key in keys:
+            values = [self._result(key, item, each) for (_, item), each in zip(items, done, strict=True)]
+            self.put(shared, key, dict(zip(over, values, strict=True)) if isinstance(over, dict) else values)
+        found = zip(items, done, strict=True)
+        errors = [{"index": index, "item": item, **why} for (index, item), (_, _, why, _) in found if why]
+        if self.batch.on_error == "keep":
+            self.context.assign(shared, (self.id, "errors"), errors)
+        if errors:
+            self._tell_failures(work, errors, len(done))
+        work.reads = self._all_reads(shared, done)
+        work.writes = self.places_of(keys)
+        self.carry(work.writes)
+
+    def _result(self, key: str, item: Any, done: Done) -> Any:
+        """What one item gave for a write: with `keep_item` beside the item; null where it failed."""
+        changes, _, why, _ = done
+        return {"item": item, key: changes.get(key)} if self.batch.keep_item and not why else changes.get(key)
+
+    def _tell_failures(self, work: Work, errors: list[dict[str, Any]], count: int) -> None:
+        """Say how many items failed, and which first: on stderr, and in the trace."""
+        first = errors[0]
+        what = self._named(first["index"], first["item"])
+        text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"
+        work.more["message"] = encodable(text)
+        self.context.warn(f"'{self.id}': {text}")
+
+    def _named(self, index: Any, item: Any) -> str:
+        """An item in words: `item 3 ("a.txt")`, or `item 3` where its value is no JSON, or a secret."""
+        secrets = self.context.secrets
+        if not self.wired.has_secret_items(self.batch.item):
+            try:
+                return f"item {value_text(index)} ({secrets.mask(value_text(secrets.masked(item)))})"
+            except PflowError:
+                pass  # a flow in Python may run over anything
+        return f"item {value_text(index)}"
+
+    def _noted_items(self, shared: Any, items: list[tuple[Any, Any]], work: Work) -> list[Done]:
+        """Run the items, with an event at the end of each, and count them and what they used."""
+        before = self._done_before()
+        failed = sum(bool(done[2]) for done in before.values())
+        counts = work.more["items"] = {"done": len(before) - failed, "failed": failed}
+        recorder, visit = self.context.recorder, {"visit": self.context.visits.get(self.id, 1)}
+
+        def note(number: int | None, exit: int | None, used: dict[str, Any]) -> None:
+            counts["done" if exit is None else "failed"] += 1
+            if used.get("cache", {}).get("verdict") == "hit":
+                counts["cached"] = counts.get("cached", 0) + 1
+            work.usage.add(used)
+            if recorder is not None:
+                about = {"index": number, "exit": exit, **used}
+                known = {name: value for name, value in about.items() if value is not None}
+                recorder.event("item", self.id, {**visit, **known})
+
+        if recorder is not None:
+            about = {"count": len(items)} | ({"before": len(before)} if before else {})
+            recorder.event("batch", self.id, {**visit, **about})
+        try:
+            return self._run_items(
+                shared, items, before, lambda number, done: note(number, done[2].get("exit"), done[3])
+            )
+        except PflowError as failure:
+            if not failure.ends_run or usage_of(failure):  # else the item has not begun
+                note(None, failure.exit, usage_of(failure))
+            raise
+
+    def _done_before(self) -> dict[int, Done]:
+        """What the items gave, by their numbers, that an earlier part of the run has done."""
+        commits = self.context.commits
+        found = {} if commits is None else {number: commits.take(path) for number, path in enumerate(self._paths())}
+        return {
+            number: ({path[0]: value for path, value in end.get("changes", ())}, {}, end.get("error", {}), {})
+            for number, end in found.items()
+            if end is not None
+        }
+
+    def _paths(self) -> list[str]:
+        return [f"{self.visit_path()}[{name}]" for name in self.names]
+
+    def _run_items(
+        self, shared: Any, items: list[tuple[Any, Any]], before: dict[int, Done], note: Callable[[int, Done], None]
+    ) -> list[Done]:  # fmt: skip
+        """Run those that are not done yet; the end of each is committed before it is noted."""
+        commits, paths = self.context.commits, self._paths()
+        rest = [number for number in range(len(items)) if number not in before]
+
+        def end(place: int, done: Done) -> None:
+            if commits is not None:
+                commits.end_item(paths[rest[place]], done[0], done[2])
+            note(rest[place], done)
+
+        found = []
+        if self.context.isolate or ((self.batch.jobs or 1) > 1 and len(rest) > 1):
+            found = self._run_apart(shared, [(self.names[number], *items[number]) for number in rest], end)
+        else:
+            for place, number in enumerate(rest):
+                found.append(self._run_item(shared, self.names[number], *items[number]))
+                end(place, found[-1])
+        done = before | dict(zip(rest, found, strict=True))
+        return [done[number] for number in range(len(items))]
+
+    def _run_apart(
+        self, shared: Any, items: list[tuple[str, Any, Any]], end: Callable[[int, Done], None]
+    ) -> list[Done]:
+        """Run items, each its name, index and value, in processes of their own."""
+        recorder = self.context.recorder
+
+        def serve(number: int, parent: Parent) -> Any:
+            self.context.ask.parent = parent.ask
+            if recorder is not None:
+                self.context.recorder = recorder.to(parent.take)
+            return self._run_item(shared, *items[number])
+
+        def rescue(number: int, error: PflowError) -> Done:
+            return {}, {}, {"exit": error.exit, "message": error.message}, {}
+
+        try:
+            return run_all(
+                len(items),
+                serve,
+                jobs=self.batch.jobs or 1,
+                is_reused=not self.context.isolate,
+                take=recorder.write if recorder is not None else drop,
+                ask=self.context.ask,
+                rescue=rescue if self.batch.on_error == "keep" else None,
+                done=end,
+            )
+        except Died as died:
+            raise died.within(self._named(*items[died.number][1:])) from died
+
+    def _run_item(self, shared: Any, name: str, index: Any, item: Any) -> Done:
+        """Run the node on a view of the store in which the item has its name."""
+        work = Work()
+        self.context.item = f"[{name}]"
+        try:
+            changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), work)
+            written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
+            cache = {"cache": work.more["cache"]} if "cache" in work.more else {}
+            return written, work.reads, {}, work.usage.members() | cache
+        except (Interrupted, ClosedPipe):
+            raise
+        except BaseException as error:
+            failure = (
+                error if isinstance(error, StepFailed) else in_words(self.type, self.wired, error, self.context.secrets)
+            )
+            if self.batch.on_error == "keep" and not failure.ends_run:
+                why = {"exit": failure.exit, "message": encodable(failure.message)}
+                return {}, work.reads, why, work.usage.members()
+            if self.context.commits is not None:
+                self.context.commits.fail(self.visit_path(), failure)
+            failure.usage = work.usage.members()
+            if not failure.ends_run:
+                failure.message = f"{self._named(index, item)}: {failure.message}"
+            raise failure from (None if failure is error else error)
+        finally:
+            self.context.item = ""
+
+    def _keep_data(self, shared: Any) -> None:
+        """Put the data flags into the store; not those that are made of the item."""
+        finders = [finder for finder in self.binding.finders if finder.key in self.binding.stored]
+        fixed = [finder for finder in finders if all(path[0] != self.batch.item for path in finder.source.paths)]
+        self.put_data(shared, {finder.key: finder.find(shared) for finder in fixed})
+
+    def _all_reads(self, shared: Any, done: list[Done]) -> Origins:
+        """Where the reads of all items came from; what an item gave, from where the items stand."""
+        over = tuple(map(write_path, self.over.places(shared)))
+        reads: Origins = {"batch.over": over}
+        for key, places in {read: None for each in done for read in each[1].items()}:
+            there = [over if parse_path(place)[0] == self.batch.item else (place,) for place in places]
+            reads[key] = tuple(dict.fromkeys([*reads.get(key, ()), *(place for each in there for place in each)]))
+        return reads

@@ -1,0 +1,224 @@
+"""What the steps of one run share: events, failures, limits, the place it is at, and every change to its store."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.binding.resolve import nothing_gives
+from pflow.binding.sources import assign, has, remove
+from pflow.binding.store import REMOVED
+from pflow.errors import PflowError, node_error
+from pflow.files.state_key import state_key
+from pflow.stage.trace import event_line
+from pflow.values.digest import keyed_digest
+from pflow.values.jsontext import plain
+from pflow.values.masks import Secrets
+from pflow.values.paths import meet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from pflow.cache.wishes import Wishes
+    from pflow.engine.commits import Commits
+    from pflow.engine.workers import Ask
+    from pflow.flow.wired import WiredStep
+    from pflow.values.paths import Path
+
+
+class StepFailed(PflowError):
+    """A failure and the step that it happened in; in a subflow the step is `outer/inner`."""
+
+    def __init__(self, step: str, node: str, error: PflowError) -> None:
+        super().__init__(error.message)
+        self.changes: dict[Path, Any] = {}
+        """What the branch that it happened in had written."""
+        self.__dict__ |= error.__dict__
+        self.step = step
+        self.node = node
+
+    def __reduce__(self) -> Any:
+        """How it gets from a child process to its parent."""
+        return StepFailed, (self.step, self.node, PflowError(self.message)), self.__dict__
+
+    def inside(self, outer: str) -> StepFailed:
+        """The same failure as the flow around it sees it."""
+        inner = StepFailed(f"{outer}/{self.step}", self.node, self)
+        inner.__cause__ = self.__cause__
+        return inner
+
+
+def failure_of(id: str, node: str, wired: WiredStep, error: BaseException, secrets: Secrets) -> StepFailed:
+    """What a step raised, in words, without the secrets."""
+    if isinstance(error, StepFailed):
+        return error.inside(id)
+    return StepFailed(id, node, in_words(node, wired, error, secrets))
+
+
+def in_words(node: str, wired: WiredStep, error: BaseException, secrets: Secrets) -> PflowError:
+    if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
+        item = wired.interface.reads.get(str(error.args[0]))
+        if item is not None and item.required:
+            return nothing_gives(item)
+    return secrets.hide(node_error(node, error))
+
+
+class Recorder:
+    """Makes the events of one lane of a run and hands each, a line, to `write`."""
+
+    def __init__(self, write: Callable[[bytes], None], *, prefix: str = "", lane: str = "") -> None:
+        self.write = write
+        self.prefix = prefix
+        self.lane = lane
+
+    def inside(self, step: str) -> Recorder:
+        """The recorder of a subflow's steps."""
+        return Recorder(self.write, prefix=f"{self.prefix}{step}/", lane=self.lane)
+
+    def to(self, write: Callable[[bytes], None], lane: str = "") -> Recorder:
+        """The recorder of another process, or of a lane of its own."""
+        return Recorder(write, prefix=self.prefix, lane=lane or self.lane)
+
+    def event(self, event: str, step: str, about: dict[str, Any]) -> None:
+        """Record the start or the end of a step's visit."""
+        named = {"step": self.prefix + step, "lane": self.lane} if self.lane else {"step": self.prefix + step}
+        self.write(event_line(event, {**named, **about}))
+
+
+def drop(line: Any) -> None:
+    """Where lines go that nobody wants."""
+
+
+class Asks:
+    """What the steps of one run ask its driver: `answer` holds who answers there, by name; in a child process its
+    `parent` passes the question on.
+    """
+
+    def __init__(self) -> None:
+        self.answer: dict[str, Callable[[Any], Any]] = {}
+        self.parent: Ask | None = None
+
+    def __call__(self, name: str, question: Any) -> Any:
+        """The answer; None where nobody in the driver gives one. Raises PflowError."""
+        if self.parent is not None:
+            return self.parent(name, question)
+        return self.answer[name](question) if name in self.answer else None
+
+
+class Context:
+    """One run, or one lane of it.
+
+    `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
+    process of its own, `warn` takes a warning's words, and `secrets` are masked in what a failure says. `carried` is
+    the place that the pipe carries so far. `run_id` is empty outside of a run, `prefix` the path of the visit that a
+    subflow's steps are in, `item` the name of a batch's item (`name_items`). `cache` is what the run asks of the cache.
+    Each of `watchers` gets the last change of each place, in order. `ask` puts a question to the driver; `commits`
+    takes what is done, where a journal is kept. `emit` takes the parts that the step of the id `emitter` streams.
+    """
+
+    def __init__(
+        self, *, recorder: Recorder | None = None, jobs: int | None = None, isolate: bool = False,
+        warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None, ask: Asks | None = None,
+        run_id: str = "", commits: Commits | None = None, cache: Wishes | None = None,
+    ) -> None:  # fmt: skip
+        self.recorder = recorder
+        self.jobs = jobs
+        self.isolate = isolate
+        self.run_id = run_id
+        self.cache = cache
+        self.prefix = self.item = ""
+        self._warn = warn
+        self._warned: set[str] = set()
+        self.secrets = Secrets() if secrets is None else secrets
+        self.ask = ask or Asks()
+        self.secret_paths: list[Path] = []
+        """The places of the store that a step takes secrets from."""
+        self.carried: Path | None = None
+        self.visits: dict[str, int] = {}
+        self.watchers: list[dict[Path, Any]] = []
+        self.commits = commits
+        self.emit: Callable[[Any], None] | None = None
+        self.emitter = ""
+        self._written_at: dict[Path, int] | None = None
+        self._clock = 0
+
+    def inside(self, step: str) -> Context:
+        """The context of a subflow's steps: a store of its own, the same run."""
+        recorder = self.recorder.inside(step) if self.recorder else None
+        inner = Context(
+            recorder=recorder, jobs=self.jobs, isolate=self.isolate, warn=self.warn, secrets=self.secrets,
+            ask=self.ask, run_id=self.run_id, commits=self.commits, cache=self.cache,
+        )  # fmt: skip
+        inner.prefix = f"{self.visit_path(step)}/"
+        return inner
+
+    def visit_path(self, step: str) -> str:
+        """The path of the visit that a step is at, `outer@1/inner@2`, or of the item that it is at, `step@1[NAME]`."""
+        return f"{self.prefix}{step}@{self.visits.get(step, 1)}{self.item}"
+
+    def warn(self, text: str) -> None:
+        """Say a warning, the first time: a loop or a batch would repeat it."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self._warn(text)
+
+    def learn(self, secrets: list[Any]) -> None:
+        """Take values for secrets, also in the driver, which keeps the journal."""
+        if self.secrets.add(secrets) and self.commits is not None:
+            self.ask("secrets", secrets)
+
+    def keep_order(self) -> None:
+        """Note from now on when each place is written, for reads that take the last of several."""
+        self._written_at = {}
+
+    def change(self, shared: Any, path: Path, value: Any, key: str) -> None:
+        """Set a place to what a node wrote as `key`, or remove what is there. Raises PflowError (65)."""
+        self.assign(shared, path, REMOVED if value is REMOVED else storable(key, value))
+
+    def assign(self, shared: Any, path: Path, value: Any) -> None:
+        """Set a place, or remove what is there (REMOVED). Raises PflowError (65) where something else is in the way."""
+        if value is REMOVED:
+            if not has(shared, path):
+                return
+            remove(shared, path)
+        elif len(path) == 1:
+            shared[path[0]] = value
+        else:
+            assign(shared, path, value)
+        if len(path) > 1:
+            shared[path[0]] = shared[path[0]]  # so that a NodeStore counts it as changed
+        if self._written_at is not None:
+            self._clock += 1
+            self._written_at[path] = self._clock
+        for changes in self.watchers:
+            changes.pop(path, None)
+            changes[path] = value
+
+    def written_at(self, path: Path) -> int:
+        """When a place was written, as a number that only grows; -1 where it was there before the run."""
+        times = [number for place, number in (self._written_at or {}).items() if meet(place, path)]
+        return max(times, default=-1)
+
+
+def name_items(items: Iterable[Any]) -> list[str]:
+    """`DIGEST.N` for each item of a batch: a digest that tells nobody of its value, and which of its equals it is."""
+    try:
+        key = state_key()
+    except PflowError:
+        key = os.urandom(32)  # nothing of this run is kept
+    counts: dict[str, int] = {}
+    names = []
+    for item in items:
+        digest = keyed_digest(key, item)[:32]
+        names.append(f"{digest}.{counts.setdefault(digest, 0)}")
+        counts[digest] += 1
+    return names
+
+
+def storable(key: str, value: Any) -> Any:
+    """A node's write as the store holds it: a copy, its tuples as lists. Raises PflowError (65)."""
+    try:
+        return plain(value)
+    except PflowError as error:
+        raise error.within(f"cannot store '{key}'") from None

@@ -1,0 +1,290 @@
+"""The engine: a flow as a pocketflow Flow, walked from step to step, and a flow as a step of another."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.binding.resolve import Binding
+from pflow.binding.secrets import has_secrets
+from pflow.binding.sources import AlternativeSource, Constant, TemplateSource, assign
+from pflow.catalog.kinds import FLOW, PROGRAM
+from pflow.engine.context import StepFailed, failure_of
+from pflow.engine.outputs import outputs_of, set_defaults
+from pflow.engine.step import PlainStep, StepNode, copied, is_direct
+from pflow.engine.visit import Visit
+from pflow.errors import BAD_DATA, FAILED, PflowError
+from pflow.flow.graph import ERROR
+from pflow.flow.subflow import FlowKind
+from pflow.node import pocketflow
+from pflow.values.paths import meet
+from pflow.words.printable import encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Mapping
+    from typing import Any
+
+    from pflow.engine.context import Context
+    from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.values.paths import Path
+
+    Overrides = Mapping[str, Mapping[str, Any]] | None
+    """Values that go over those of the flow, by step and name."""
+
+
+class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
+    """A flow made ready to run: `Engine(flow, context).run(shared)` works on a dict and returns the last action.
+
+    Raises StepFailed for the first step that fails and has no `error` edge; then the store holds what the steps before
+    it wrote.
+    """
+
+    def __init__(self, flow: WiredFlow, context: Context, params: Overrides = None, data: Overrides = None) -> None:
+        super().__init__()
+        self.flow = flow
+        self.context = context
+        self.alternatives = _alternatives(flow)
+        if self.alternatives:
+            context.keep_order()
+        self.has_forks = bool(flow.graph.forks())
+        context.secret_paths += [path for wired in flow.steps.values() for path in wired.secret_paths()]
+        self.nodes = {
+            id: self._make(wired, bind(wired, (params or {}).get(id) or {}, (data or {}).get(id) or {}))
+            for id, wired in flow.steps.items()
+        }
+        self.limits = {id: wired.step.max_visits or flow.flow.max_visits for id, wired in flow.steps.items()}
+        self._connect()
+        self.start_node = self.nodes.get(flow.graph.first or "")
+
+    def _make(self, wired: WiredStep, binding: Binding) -> Any:
+        if wired.kind is None:
+            raise PflowError(f"cannot run '{wired.id}': no node '{wired.step.type}'", exit=BAD_DATA)
+        try:
+            node = make_node(wired, self.context)
+            node.set_params(binding.params)
+        except Exception as error:
+            raise failure_of(wired.id, wired.kind.name, wired, error, self.context.secrets) from error
+        if self._is_plain(wired, binding) and is_direct(wired, node, self.context):
+            return PlainStep(wired, node, self.context)
+        if wired.step.batch is not None:
+            from pflow.engine.batch import BatchStep
+
+            return BatchStep(wired, node, binding, self.context)
+        if self.context.isolate and wired.kind.origin != FLOW:
+            from pflow.engine.parallel import IsolatedStep
+
+            return IsolatedStep(wired, node, binding, self.context)
+        return StepNode(wired, node, binding, self.context)
+
+    def _is_plain(self, wired: WiredStep, binding: Binding) -> bool:
+        is_watched = self.context.recorder is not None or self.context.isolate or self.has_forks
+        is_simple = binding.is_plain and not wired.targets and wired.step.batch is None
+        is_simple = is_simple and not has_secrets(wired.interface)
+        assert wired.kind
+        return is_simple and not is_watched and wired.kind.origin not in (FLOW, PROGRAM)
+
+    def _connect(self) -> None:
+        """Give each node its successors; where several edges have one action, a fork stands between."""
+        forks = {(fork.source, fork.action): fork for fork in self.flow.graph.forks()}
+        for id, actions in self.flow.graph.next.items():
+            for action, targets in actions.items():
+                fork = forks.get((id, action))
+                if fork is None:
+                    self.nodes[id].next(self.nodes[targets[0]], action)
+                else:
+                    from pflow.engine.parallel import ForkNode
+
+                    node = ForkNode(fork, self)
+                    self.nodes[id].next(node, action)
+                    if fork.meet is not None:
+                        node.next(self.nodes[fork.meet])
+
+    def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
+        for source in self.alternatives:  # each run of a flow has its own order
+            source.written_at = self.context.written_at
+        return self.walk(shared, self.start_node)
+
+    def walk(self, shared: Any, node: Any, stop: Any = None, inside: Container[str] | None = None) -> Any:
+        """Run from a node on, to the end of the flow or until `stop` is reached. The last action.
+
+        In a branch of a fork a failure whose `error` edge leads out of it (`inside` is what it holds) is raised.
+        """
+        visits, limits = self.context.visits, self.limits
+        action = None
+        while node is not None and node is not stop:
+            id = node.id
+            if id in limits:
+                visits[id] = count = visits.get(id, 0) + 1
+                if count > limits[id]:
+                    raise self._too_many(node, count - 1)
+            action, handled = self._visit(node, shared, stop, inside)
+            if handled:
+                node = node.handler_of(handled)
+                continue
+            successors = node.successors
+            if not successors:
+                return action
+            following = successors.get(action or "default")
+            if following is None and node.id:
+                following = self._without_edge(node, action)
+            node = following
+        return action
+
+    def _visit(self, node: Any, shared: Any, stop: Any, inside: Container[str] | None) -> tuple[Any, str]:
+        """One visit, committed, or what it did in an earlier part of the run; the rest as `_attempt`."""
+        commits = self.context.commits
+        if commits is None:
+            return self._attempt(node, shared, stop, inside)
+        visit = Visit(self.context, commits, node.visit_path())
+        if visit.done is not None:
+            return visit.redo(shared, visit.done)
+        try:
+            action, handled = self._attempt(node, shared, stop, inside)
+        except StepFailed as failure:
+            visit.fail(failure)
+            raise
+        if node.id:
+            visit.end(action, handled)
+        else:
+            visit.end_fork(action, handled, [id for branch in node.fork.branches for id in branch])
+        return action, handled
+
+    def _attempt(self, node: Any, shared: Any, stop: Any, inside: Container[str] | None) -> tuple[Any, str]:
+        """Run a step or a fork: its action, and the step that failed where an `error` edge takes care of that."""
+        try:
+            return node._run(shared), ""
+        except StepFailed as failure:
+            step = failure.step.partition("/")[0]
+            handler = None if failure.ends_run else node.handler_of(step)
+            if handler is None or (inside is not None and not self._is_inside(handler, stop, inside)):
+                raise
+            self._note_failure(shared, failure)
+            return ERROR, step
+
+    def _without_edge(self, node: Any, action: Any) -> Any:
+        """Where an action leads that has no edge: an `error` that the node declares on to the default, else nowhere."""
+        following = node.successors.get("default")
+        if action == ERROR and ERROR in node.interface.actions and following is not None:
+            self.context.warn(goes_on(node.id))
+            return following
+        self._warn_of_end(node, action)
+        return None
+
+    def _is_inside(self, handler: Any, stop: Any, inside: Container[str]) -> bool:
+        """Whether a step, or each that a fork leads to, is in a branch."""
+        starts = [handler.id] if handler.id else handler.fork.starts
+        return handler is stop or all(start in inside for start in starts)
+
+    def _note_failure(self, shared: Any, failure: StepFailed) -> None:
+        """Put it at ID.error. Raises the failure itself where something else is in the way there."""
+        about = {"exit": failure.exit, "message": encodable(failure.message)}
+        try:
+            self.context.assign(shared, (failure.step.partition("/")[0], "error"), about)
+        except PflowError:
+            raise failure from None
+
+    def _warn_of_end(self, node: Any, action: Any) -> None:
+        actions = ", ".join(each for each in node.successors if each != ERROR)
+        if actions:
+            name = action or "default"
+            self.context.warn(f"'{node.id}' returned {name}, which has no edge ({actions}): the flow ends")
+
+    def _too_many(self, node: Any, count: int) -> StepFailed:
+        error = PflowError(
+            f"cannot visit '{node.id}' again: it had its {count} visits",
+            hint="max_visits allows more",
+            exit=FAILED,
+            is_permanent=True,
+        )
+        return StepFailed(node.id, node.wired.step.type, error)
+
+
+def goes_on(name: str) -> str:
+    """What is said of a step whose node declares the action `error`, and which has no edge for it."""
+    return f"'{name}' returned error, which has no edge: the default one is taken"
+
+
+def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -> Binding:
+    """Where each value of a step comes from; `params` and `data` go over what the flow says, each of its type."""
+    flags = {key: source for key, source in wired.sources.items() if key in wired.step.inputs}
+    return Binding(
+        wired.interface,
+        flags={**flags, **{key: Constant(value, f"--{key}") for key, value in data.items()}},
+        mappings={key: source for key, source in wired.sources.items() if key not in flags},
+        params=wired.params,
+        soft=wired.soft,
+        overrides=params,
+    )
+
+
+def make_node(wired: WiredStep, context: Context) -> Any:
+    """The node of a step: an instance of its class, a program, or a flow."""
+    kind = wired.kind
+    assert kind is not None
+    if wired.step.made is not None:
+        return copied(wired.step.made)
+    if kind.origin == FLOW:
+        return SubflowNode(wired, context)
+    if kind.origin == PROGRAM:
+        from pflow.stage.program import program_class
+
+        return program_class(kind.file, kind.name, wired.interface)()
+    return kind.node_class()()
+
+
+class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
+    """Runs a flow on a store of its own: inputs mapped in, outputs mapped out. Its action is that of the last step."""
+
+    def __init__(self, wired: WiredStep, context: Context) -> None:
+        super().__init__()
+        assert isinstance(wired.kind, FlowKind)
+        self.id = wired.id
+        self.interface = wired.interface
+        self.flow = wired.kind.flow
+        self.place_of = wired.place_of
+        self.context = context
+
+    def prep(self, shared: Any) -> dict[str, Any]:
+        return {name: shared[name] for name in self.flow.inputs if name in shared}
+
+    def exec(self, given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        store: dict[str, Any] = {}
+        data: dict[str, dict[str, Any]] = {}
+        params: dict[str, dict[str, Any]] = {}
+        for name, value in given.items():
+            known = self.flow.inputs[name]
+            if known.step is None:
+                assign(store, known.path, value)
+            else:
+                data.setdefault(known.step, {})[known.readers[0][1]] = value
+        for name, value in self.params.items():
+            if value is not None:
+                step, _, param = name.partition(".")
+                params.setdefault(step, {})[param] = value
+        set_defaults(self.flow, store)
+        if self.context.commits is not None:
+            self.context.commits.enter(self.context.visit_path(self.id))
+        context = self.context.inside(self.id)
+        context.secret_paths += self._secret_outputs()
+        action = Engine(self.flow, context, params, data).run(store)
+        if self.flow.flow.outputs:
+            return outputs_of(self.flow, store), action
+        inputs = {each.path[0] for each in self.flow.inputs.values()}
+        is_open, writes = self.interface.open, self.interface.writes  # who knows what an open one writes
+        found = {key: value for key, value in store.items() if key in writes or (is_open and key not in inputs)}
+        return found, action
+
+    def _secret_outputs(self) -> Iterator[Path]:
+        """Where in the store of its own that is which a step outside takes as a secret."""
+        for name in self.interface.writes:
+            if any(meet(path, self.place_of(name)) for path in self.context.secret_paths):
+                yield from self.flow.outputs[name].paths if name in self.flow.outputs else ((name,),)
+
+    def post(self, shared: Any, store: Any, result: tuple[dict[str, Any], Any]) -> Any:
+        shared.update(result[0])
+        return result[1]
+
+
+def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:
+    """Every source of several places in a flow, those inside templates too."""
+    found = list(flow.sources())
+    found += [inner for each in found if isinstance(each, TemplateSource) for inner in each.sources.values()]
+    return [each for each in found if isinstance(each, AlternativeSource)]

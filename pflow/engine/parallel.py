@@ -1,0 +1,133 @@
+"""What may run in several processes: the branches of a fork, the items of a batch, and each step of `--isolate`."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.binding.store import REMOVED
+from pflow.engine.context import StepFailed, drop, in_words, storable
+from pflow.engine.step import StepNode, Work
+from pflow.engine.workers import Died, run_all
+from pflow.errors import BAD_DATA, PflowError
+from pflow.node import pocketflow
+from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.values.paths import meet, write_path
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.engine.workers import Parent
+    from pflow.flow.graph import Fork
+    from pflow.values.paths import Path
+
+
+class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
+    """Stands between a step and the branches that its action leads to. The first failure ends the other branches."""
+
+    def __init__(self, fork: Fork, engine: Any) -> None:
+        super().__init__()
+        self.id = ""
+        self.fork = fork
+        self.engine = engine
+
+    def visit_path(self) -> str:
+        """Of a fork only a failure is committed that is taken care of outside; each branch commits its own steps."""
+        return str(self.engine.context.visit_path(self.fork.source)) + ":fork"
+
+    def handler_of(self, step: str) -> Any:
+        """The step that an `error` edge out of the fork leads to from the one that failed, where there is one."""
+        target = next((target for source, target in self.fork.exits if source == step), None)
+        return self.engine.nodes[target] if target is not None else None
+
+    def _run(self, shared: Any) -> None:
+        context, starts = self.engine.context, self.fork.starts
+
+        def serve(number: int, parent: Parent) -> Any:
+            return self._branch(number, shared, parent)
+
+        take = context.recorder.write if context.recorder is not None else drop
+        try:
+            branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take, ask=context.ask)
+        except Died as died:
+            start = starts[died.number]
+            raise StepFailed(start, self.engine.nodes[start].wired.step.type, died) from died
+        except StepFailed as failure:
+            self._apply(shared, failure.changes)
+            raise
+        self._refuse_meeting([journal for journal, _ in branches])
+        for journal, visits in branches:
+            self._apply(shared, journal)
+            context.visits.update(visits)
+
+    def _refuse_meeting(self, journals: list[dict[Path, Any]]) -> None:
+        """Raise StepFailed where two branches wrote one place, each something else: one of the two would be lost.
+
+        The rules know what is declared. A data flag is stored where nothing is, whoever comes first.
+        """
+        steps = [self.engine.flow.steps[id] for branch in self.fork.branches for id in branch]
+        flags = {step.data_place(key) for step in steps for key in step.step.inputs}
+        written: dict[str | int, list[tuple[Path, Any, str]]] = {}
+        for start, journal in zip(self.fork.starts, journals, strict=True):
+            for path, value in journal.items():
+                there = written.setdefault(path[0], [])
+                met = [other for place, found, other in there if meet(path, place) and (path, value) != (place, found)]
+                if path not in flags and any(other != start for other in met):
+                    raise self._cannot_join(met[0], start, path)
+                there.append((path, value, start))
+
+    def _cannot_join(self, one: str, other: str, path: Path) -> StepFailed:
+        what = f"those that begin at '{one}' and '{other}' both wrote '{write_path(path)}'"
+        error = PflowError(
+            f"cannot join the branches of the fork at '{self.fork.source}': {what}",
+            hint="output_mappings give each a place of its own",
+            exit=BAD_DATA,
+        )
+        return StepFailed(other, self.engine.nodes[other].wired.step.type, error)
+
+    def _apply(self, shared: Any, journal: dict[Path, Any]) -> None:
+        for path, value in journal.items():
+            self.engine.context.assign(shared, path, value)
+
+    def _branch(self, number: int, shared: Any, parent: Parent) -> Any:
+        """In the child process: the steps of one branch, and every change that they make to the store."""
+        engine, context, start = self.engine, self.engine.context, self.fork.starts[number]
+        before = dict(context.visits)
+        changes: dict[Path, Any] = {}
+        context.watchers.append(changes)
+        context.ask.parent = parent.ask
+        if context.recorder is not None:
+            lane = f"{context.recorder.prefix}{self.fork.source}/{start}"
+            context.recorder = context.recorder.to(parent.take, lane)
+        try:
+            meet = engine.nodes.get(self.fork.meet or "")
+            engine.walk(shared, engine.nodes[start], meet, self.fork.branches[number])
+        except StepFailed as failure:
+            failure.changes = changes
+            raise
+        return changes, {id: count for id, count in context.visits.items() if before.get(id) != count}
+
+
+class IsolatedStep(StepNode):
+    """Runs its node in a child process, so that what it breaks stays there; its changes and its trace come back."""
+
+    def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
+        emit = self.context.emit
+
+        def serve(number: int, parent: Parent) -> Any:
+            self.context.emit = emit and parent.take
+            self.context.ask.parent = parent.ask
+            try:
+                changes, found = StepNode.run_once(self, store, work)
+                changes = {key: value if value is REMOVED else storable(key, value) for key, value in changes.items()}
+                return work, None, changes, {key: found[key] for key in self.binding.stored if key in found}
+            except (Interrupted, ClosedPipe):
+                raise
+            except BaseException as error:
+                return work, in_words(self.type, self.wired, error, self.context.secrets), {}, {}
+
+        ((done, error, changes, found),) = run_all(
+            1, serve, jobs=1, is_reused=False, take=emit or drop, ask=self.context.ask
+        )  # fmt: skip
+        work.action, work.reads, work.more, work.usage = done.action, done.reads, done.more, done.usage
+        if error is not None:
+            raise error
+        return changes, found

@@ -1,0 +1,1 @@
+"""Files: atomic writes, the XDG directories, paths held beneath a root."""

@@ -1,0 +1,165 @@
+"""Files that nodes are given: what none can be called, what is a stream, reading and writing, and why that fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from pflow import TYPE_CHECKING
+from pflow.errors import (
+    BAD_DATA,
+    CANNOT_WRITE,
+    DENIED,
+    MISSING,
+    USAGE,
+    PflowError,
+    exit_code,
+    lone_surrogate,
+    no_memory,
+)
+from pflow.files.atomic import append, replace, write_all
+from pflow.files.root import hold_below_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+
+
+def checked_path(value: str | bytes, act: str) -> str:
+    """A path of a file that may be there; `act` is "read", say. Raises PflowError."""
+    path = os.fsdecode(value)
+    if not path:
+        raise PflowError(f"cannot {act} '': the path is empty", exit=MISSING)
+    if "\0" in path:
+        raise PflowError(f"cannot {act} {path!r}: a path holds no NUL", exit=BAD_DATA)
+    return path
+
+
+def checked_target(value: str | bytes, act: str) -> str:
+    """A path of a file that may be made. Raises PflowError."""
+    path = checked_path(value, act)
+    if os.path.basename(path) in ("", ".", ".."):
+        raise PflowError(
+            f"cannot {act} '{path}': it names a directory", hint="add the file's name to it", exit=CANNOT_WRITE
+        )
+    if path.startswith("~/") and not os.path.lexists("~"):
+        hint = 'write "$HOME"/… for your home, ./~/… for a directory of that name'
+        raise PflowError(f"cannot {act} '{path}': no shell expanded the ~", hint=hint, exit=CANNOT_WRITE)
+    return path
+
+
+def place_in(destination: str, path: str, act: str) -> str:
+    """Where a file goes: to its destination, or, under its own name, into one that is a directory or ends in a slash.
+
+    Raises PflowError, also where the place leads out of the root.
+    """
+    if destination.endswith("/") or os.path.isdir(destination):
+        destination = os.path.join(destination, os.path.basename(path))
+    place = checked_target(destination, act)
+    hold_below_root(place)
+    return place
+
+
+def check_kind(path: str, act: str, *, follow: bool) -> None:
+    """Refuse what is a directory or a device, or, with `follow`, a link to one. Raises PflowError, and OSError."""
+    status = os.stat(path, follow_symlinks=follow)
+    if stat.S_ISDIR(status.st_mode):
+        hint = "pflow-list-files --hidden 'DIRECTORY/**' names the files in it"
+        raise PflowError(f"cannot {act} '{path}': it is a directory", hint=hint, exit=MISSING)
+    if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+        raise PflowError(f"cannot {act} '{path}': it is a device", exit=DENIED)
+
+
+def read_whole(path: str, decode: Callable[[bytes], Any]) -> Any:
+    """What `decode` makes of all that a file holds. Raises PflowError."""
+    act = f"cannot read '{path}'"
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return decode(file.read() or b"")
+    except OSError as error:
+        raise read_failure(act, error) from error
+    except MemoryError as error:
+        raise no_memory(act, error, os.path.getsize(path)) from error
+
+
+def check_encoding(encoding: str | None, more: str = "") -> None:
+    """Refuse what is no encoding, or one that makes no text. Raises PflowError (2); `more` ends its hint."""
+    try:
+        b" ".decode(encoding or "utf-8", "ignore")
+    except (LookupError, ValueError):
+        hint = f"utf-8, latin-1, utf-16, cp1252, …{more}"
+        raise PflowError(f"cannot read as '{encoding}': no such encoding", hint=hint, exit=USAGE) from None
+
+
+def write_whole(
+    path: str, data: str | bytes, *, adds: bool = False, overwrite: bool = True, instead: str = ""
+) -> None:  # fmt: skip
+    """Make `data` all that a file holds, or add it to the end; what is a stream gets it.
+
+    Raises PflowError: 73, 77 where that is not allowed, 65 for no text.
+    """
+    act = f"cannot write '{path}'"
+    try:
+        if is_stream(path):
+            write_stream(path, _encoded(data))
+        elif adds:
+            append(path, _encoded(data))
+        else:
+            replace(path, data, overwrite=overwrite)
+    except UnicodeEncodeError:
+        raise lone_surrogate(act) from None
+    except OSError as error:
+        raise write_failure(act, error, instead=instead) from error
+
+
+def _encoded(data: str | bytes) -> bytes:
+    return data if isinstance(data, bytes) else data.encode()
+
+
+def read_failure(act: str, error: OSError) -> PflowError:
+    exit = MISSING if error.errno in (errno.ENOTDIR, errno.ELOOP) else exit_code(error)
+    return PflowError(f"{act}: {(error.strerror or str(error)).lower()}", exit=exit)
+
+
+def write_failure(act: str, error: OSError, *, instead: str = "--overwrite replaces it") -> PflowError:
+    """`instead` is what to do where a file is there already."""
+    reason, hint = (error.strerror or str(error)).lower(), ""
+    if isinstance(error, FileExistsError):
+        reason, hint = "it is there already", instead
+    elif isinstance(error, IsADirectoryError):
+        reason, hint = "it is a directory", "add the file's name to it"
+    elif isinstance(error, PermissionError):
+        hint = "the file and its directory must both be writable: one takes the place of the other"
+    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
+    return PflowError(f"{act}: {reason}", hint=hint, exit=exit)
+
+
+def is_stream(path: str) -> bool:
+    """Whether it is a pipe, a device or an open file, in whose place nothing can be put."""
+    if _descriptor(path) is not None:
+        return True
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _descriptor(path: str) -> int | None:
+    folder, _, number = path.rpartition("/")
+    if folder in ("/dev/fd", "/proc/self/fd") and number.isdecimal() and len(number) < 10:  # as the system counts
+        return int(number)
+    return _DESCRIPTORS.get(path)
+
+
+def write_stream(path: str, data: bytes) -> None:
+    """Write to a pipe, a device or an open file. Raises OSError."""
+    descriptor = _descriptor(path)
+    # An open file is taken as it is: opened anew, `>> log` would lose its place, and a socket cannot be.
+    fd = os.dup(descriptor) if descriptor is not None else os.open(path, os.O_WRONLY | os.O_NOCTTY)
+    try:
+        write_all(fd, data)
+    finally:
+        os.close(fd)

@@ -1,0 +1,1 @@
+"""What a node says of itself: the grammar of its docstring, and the flags that all nodes share."""

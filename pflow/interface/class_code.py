@@ -1,0 +1,192 @@
+"""The interface that a node's code shows: the keys that its prep takes, those that its post sets, and its params."""
+
+from __future__ import annotations
+
+import ast
+
+from pflow import TYPE_CHECKING
+from pflow.errors import PflowError
+from pflow.interface.common import OF_FLOWS, RESERVED
+from pflow.interface.interface import UNDECLARED, Item
+from pflow.values.jsontext import encode
+from pflow.values.types import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from pflow.interface.interface import Interface
+
+    Method = ast.FunctionDef | ast.AsyncFunctionDef
+
+_SURE: dict[type, Callable[[Any], list[ast.AST]]] = {
+    **dict.fromkeys((ast.If, ast.While, ast.IfExp), lambda node: [node.test]),
+    **dict.fromkeys((ast.For, ast.AsyncFor), lambda node: [node.iter]),
+    **dict.fromkeys(
+        (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), lambda node: [node.generators[0].iter]
+    ),
+    **dict.fromkeys((ast.Try, ast.Match, ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef), lambda node: []),
+    ast.BoolOp: lambda node: node.values[:1],
+}
+"""What is reached for certain of code of which a part may not be."""
+
+_TYPES = {bool: "bool", int: "int", float: "float", str: "str", list: "list", dict: "dict"}
+
+
+def read_code(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], interface: Interface) -> None:
+    """Add to an open interface what the code of its class shows; `classes` are those of its file, by name."""
+    methods = _methods(node, classes)
+    prep = _uses_of("prep", methods)
+    settings = {key: default for key, default in prep.taken.items() if default is not UNDECLARED and default}
+    others = {key: default for key, default in prep.taken.items() if key not in settings}
+    for key, default in {**others, **({} if prep.is_elsewhere else settings)}.items():
+        # a pipe fills no setting, like get("lang", "en"), where what the node works on may be read out of sight
+        _add(interface.reads, Item("read", key, Type("any")), UNDECLARED if default is UNDECLARED else None)
+    post = _uses_of("post", methods)
+    for key in sorted(post.set, key=lambda key: key in post.taken):  # a log or a count that goes on is no answer
+        if key.isidentifier() and key != "stdin":
+            interface.writes[key] = Item("write", key, Type("any"))
+    params = _Uses("self.params")
+    for method in methods.values():
+        params.visit_method(method)
+    for key, default in params.taken.items():
+        if key not in interface.reads:
+            _add(interface.params, Item("param", key, Type(_TYPES.get(default.__class__, "any"))), default)
+    interface.inferred = bool(interface.reads or interface.writes or interface.params)
+    interface.infer_pipe()
+
+
+def _methods(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> dict[str, Method]:
+    """The methods of a class by name, and those of its bases in the same file."""
+    others = {name: each for name, each in classes.items() if each is not node}
+    bases = [others[base.id] for base in reversed(node.bases) if isinstance(base, ast.Name) and base.id in others]
+    inherited = {name: method for base in bases for name, method in _methods(base, others).items()}
+    own = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return {**inherited, **{method.name: method for method in own}}
+
+
+def _uses_of(name: str, methods: Mapping[str, Method]) -> _Uses:
+    """What a method, or the async one of its name, does with the store, its first argument."""
+    method = methods.get(name) or methods.get(f"{name}_async")
+    arguments = [each.arg for each in [*method.args.posonlyargs, *method.args.args]] if method else []
+    uses = _Uses(arguments[1] if len(arguments) > 1 else "")
+    if method and len(arguments) > 1:
+        uses.visit_method(method)
+    return uses
+
+
+def _add(items: dict[str, Item], item: Item, default: Any) -> None:
+    """Add a read or param that a flag can give."""
+    is_taken = item.name in RESERVED and item.name not in OF_FLOWS
+    if item.name.isidentifier() and item.name.isascii() and not is_taken:
+        item.default = default
+        items[item.name] = item
+
+
+class _Uses(ast.NodeVisitor):
+    """The keys of one dict that code takes before it sets them, and those that it sets, in the order of the code.
+
+    `taken` has of each key its default: UNDECLARED where it must be there, None where nothing says it.
+    """
+
+    def __init__(self, dict_: str) -> None:
+        self.dict = dict_
+        self.taken: dict[str, Any] = {}
+        self.set: dict[str, None] = {}
+        self.depth = 0
+        """How many conditions what comes next stands under."""
+        self.is_elsewhere = False
+        """Whether the dict was handed to code that nobody sees."""
+        self.is_lost = False
+        """Whether what comes next may not be reached, or what nobody sees may have set a key before it."""
+
+    def visit_method(self, method: Method) -> None:
+        self.is_lost = False
+        for statement in method.body:
+            self.visit(statement)
+
+    def _is_dict(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) == self.dict
+
+    def _take(self, key: str, default: Any) -> None:
+        if key not in self.set:
+            self.taken.setdefault(key, default)
+
+    def visit(self, node: ast.AST) -> None:
+        """Visit code in its order: what may not be reached, one level deeper; the dict itself, which goes elsewhere."""
+        if self._is_dict(node):
+            self.is_lost = self.is_elsewhere = True
+        sure = _SURE.get(node.__class__)
+        if sure is None:
+            super().visit(node)
+            return
+        for each in sure(node):
+            self.visit(each)
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        key = _text(node.slice)
+        if key is None or not self._is_dict(node.value):
+            self.generic_visit(node)
+        elif isinstance(node.ctx, ast.Store):
+            self.set[key] = None
+        elif isinstance(node.ctx, ast.Load):
+            self._take(key, None if self.depth or self.is_lost else UNDECLARED)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        for each in [node.value, *node.targets]:
+            self.visit(each)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        target = node.target
+        if isinstance(target, ast.Subscript):
+            self.visit(ast.Subscript(target.value, target.slice, ast.Load()))
+        self.visit(node.value)
+        self.visit(target)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """`d.get("key", default)` and its like."""
+        function = node.func
+        is_own = isinstance(function, ast.Attribute) and self._is_dict(function.value)
+        name = function.attr if is_own and isinstance(function, ast.Attribute) else ""
+        key = _text(node.args[0]) if node.args else None
+        if name in ("get", "setdefault", "pop") and key is not None:
+            for each in node.args[1:]:
+                self.visit(each)
+            self._take(key, _literal(node.args[1]) if len(node.args) > 1 else None)
+            if name == "setdefault":
+                self.set[key] = None
+            return
+        self.generic_visit(node)
+        if name == "update":
+            keys = [_text(key) for each in node.args if isinstance(each, ast.Dict) for key in each.keys if key]
+            self.set |= dict.fromkeys(filter(None, [*keys, *(each.arg for each in node.keywords)]))
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        """`"key" in d`."""
+        key = _text(node.left)
+        if key is not None and isinstance(node.ops[0], ast.In | ast.NotIn) and self._is_dict(node.comparators[0]):
+            self._take(key, None)
+        else:
+            self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        self.generic_visit(node)
+        self.is_lost = True
+
+
+def _text(node: ast.expr) -> str | None:
+    """A key that stands in the code as it is."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _literal(node: ast.expr) -> Any:
+    """A default that JSON has; None for any other."""
+    try:
+        value = ast.literal_eval(node)
+        encode(value)
+    except (PflowError, ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return value

@@ -1,0 +1,265 @@
+"""The interface grammar: an interface from a docstring, or from a script's comments without their signs.
+
+Its words are somebody else's: what a terminal would obey in them is escaped here, for all who show them.
+"""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import BAD_DATA, PflowError
+from pflow.interface.common import LETTERS, OF_FLOWS, RESERVED, is_shared
+from pflow.interface.interface import IS, UNLESS, Interface, Item, piped, word_reads
+from pflow.values.jsontext import scan
+from pflow.values.types import parse_type
+from pflow.words.printable import clean
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_MARKS = {
+    "read": ("pipe", "explicit", "own", "word", "verbatim", "secret", "flag NAME", "short X"),
+    "write": ("pipe", "secret"),
+    "param": ("verbatim", "secret", "flag NAME", "short X", "env NAME"),
+}
+EFFECTS = ("reads files", "writes files", "network", "runs commands")
+_HARMLESS = {"reads files"}
+"""What a node may do twice that does not say whether it repeats."""
+
+
+def parse_interface(text: str, *, file: str | None = None, first_line: int | None = None) -> Interface:
+    """The interface in `text`, a docstring or comments without their signs.
+
+    `file` and `first_line`, where the text begins in it, are for the error message. Raises PflowError (65) at the first
+    line that does not parse.
+    """
+    interface = Interface()
+    lines = text.expandtabs().split("\n")
+    start = next((n for n, line in enumerate(lines) if line.strip() == "Interface:"), None)
+    prose = [clean(line.strip()) for line in (lines if start is None else lines[:start])]
+    interface.summary, interface.description = _split_prose(prose)
+    if start is None:
+        return interface
+    interface.open, interface.repeats = False, ""
+    end = next((n for n in range(start, len(lines)) if not lines[n].strip()), len(lines))
+    seen: set[str] = set()
+    for n in sorted(range(start + 1, len(lines)), key=lambda n: "Repeats:" in lines[n]):  # it may name a param
+        try:
+            if n < end:
+                _take_line(interface, lines[n].strip(), seen)
+            elif lines[n].strip().startswith(tuple(f"- {head}:" for head in _LINES)):
+                _fail("the interface ended at an empty line")
+        except ValueError as bad:
+            raise _located(bad, lines[n], file, None if first_line is None else first_line + n) from None
+    interface.repeats = interface.repeats or ("no" if set(interface.effects) - _HARMLESS else "yes")
+    interface.infer_pipe()
+    interface.examples = _examples(lines[end:])
+    return interface
+
+
+def _examples(lines: list[str]) -> tuple[str, ...]:
+    """The shell lines of an `Examples:` block that follows the interface."""
+    bare = [clean(line.strip()) for line in lines]
+    if "Examples:" not in bare:
+        return ()
+    after = bare[bare.index("Examples:") + 1 :]
+    return tuple(after[: after.index("")] if "" in after else after)
+
+
+def _split_prose(lines: list[str]) -> tuple[str, str]:
+    paragraphs = "\n".join(lines).strip().split("\n\n")
+    return " ".join(paragraphs[0].split("\n")), "\n\n".join(p.strip("\n") for p in paragraphs[1:])
+
+
+def _located(bad: ValueError, line: str, file: str | None, number: int | None) -> PflowError:
+    place = (f"{file}:{number}" if number else file) if file else f"line {number}" if number else "its docstring"
+    return PflowError(
+        f"cannot parse the interface at {place}: '{line.strip()}': {bad}",
+        hint='one item a line: - Reads: shared["key"]: TYPE [= DEFAULT] [marks]  # what it is',
+        exit=BAD_DATA,
+    )
+
+
+def _take_line(interface: Interface, line: str, seen: set[str]) -> None:
+    head, colon, rest = line.removeprefix("- ").partition(":")
+    if not line.startswith("- "):
+        _fail("a line of the interface begins with '- '")
+    if head not in _LINES or not colon:
+        _fail("it begins with none of " + ", ".join(_LINES))
+    if head in seen and head not in _ITEMS:
+        _fail(f"there is a line {head} already")
+    seen.add(head)
+    _LINES[head](interface, rest.strip())
+    if interface.flow_safe and interface.effects:
+        _fail("what is flow-safe has no effects")
+
+
+def _fail(why: str) -> NoReturn:
+    raise ValueError(why)
+
+
+def _take_read(interface: Interface, rest: str) -> None:
+    _add(interface.reads, interface, _parse_shared("read", rest))
+
+
+def _take_write(interface: Interface, rest: str) -> None:
+    _add(interface.writes, interface, _parse_shared("write", rest))
+
+
+def _take_param(interface: Interface, rest: str) -> None:
+    name, colon, rest = rest.partition(":")
+    if not colon:
+        _fail("a param is written name: TYPE")
+    _add(interface.params, interface, _parse_item("param", name.strip(), rest))
+
+
+def _parse_shared(kind: str, rest: str) -> Item:
+    head, close, tail = rest.partition('"]')
+    if not head.startswith('shared["') or not close or not tail.lstrip().startswith(":"):
+        _fail(f'a {kind} is written shared["key"]: TYPE')
+    return _parse_item(kind, head[len('shared["') :], tail.lstrip()[1:])
+
+
+def _add(items: dict[str, Item], interface: Interface, item: Item) -> None:
+    if item.name in items:
+        _fail(f"'{item.name}' is declared twice")
+    if "pipe" in item.marks and piped(items):
+        _fail("one [pipe] is enough")
+    if item.kind != "write":
+        names = {item.name, *item.flags}
+        others = [*interface.reads.values(), *interface.params.values()]
+        if any(names & {other.name, *other.flags} for other in others):
+            _fail(f"'{item.name}' has a flag that another read or param has")
+        if (names & RESERVED and not is_shared(item)) or item.letter in LETTERS:
+            _fail(f"'{item.name}' has a flag that every {'step of a flow' if names & OF_FLOWS.keys() else 'stage'} has")
+        if item.letter and any(item.letter == other.letter for other in others):
+            _fail(f"'{item.name}' has the letter -{item.letter}, which another read or param has")
+    if "word" in item.marks and any(read.type.name == "list" for read in word_reads(items)):
+        _fail(f"'{item.name}' gets no bare word: the list before it takes the rest")
+    items[item.name] = item
+
+
+def _parse_item(kind: str, name: str, rest: str) -> Item:
+    if not name.isidentifier() or not name.isascii():
+        _fail(f"'{name}' is not a plain word (letters, digits, _)")
+    if kind == "write" and name == "stdin":
+        _fail("'stdin' is reserved for what comes through the pipe")
+    rest = rest.strip()
+    type, end = parse_type(rest)
+    item = Item(kind, name, type)
+    rest = rest[end:].lstrip()
+    if rest.startswith("="):
+        rest = _take_default(item, rest[1:].lstrip())
+    while rest.startswith("["):
+        mark, close, rest = rest[1:].partition("]")
+        if not close:
+            _fail("a mark ends with ']'")
+        _take_mark(item, mark.strip())
+        rest = rest.lstrip()
+    if rest and not rest.startswith("#"):
+        _fail(f"'{rest}' is neither a default, a mark nor a comment")
+    if kind == "param" and "secret" in item.marks and not item.env:
+        _fail("a [secret] param has an [env NAME]: no flag and no flow may give it")
+    if "secret" in item.marks and (item.letter or "word" in item.marks):
+        _fail("a [secret] is never given by a flag or a word")
+    if "pair" in item.marks and str(item.type) not in ("list", "list[str]", "list[any]"):
+        _fail("a [short X pair] is for a list[str]")
+    item.doc = clean(rest[1:].strip())
+    return item
+
+
+def _take_default(item: Item, rest: str) -> str:
+    if item.kind == "write":
+        _fail("a write has no default")
+    try:
+        item.default, end = scan(rest)
+    except ValueError:
+        _fail("a default is JSON")
+    if item.default is not None and not item.type.takes(item.default):
+        _fail(f"the default is no {item.type}")
+    return rest[end:].lstrip()
+
+
+def _take_mark(item: Item, mark: str) -> None:
+    word, _, name = mark.partition(" ")
+    name = name.strip().replace("-", "_")
+    if mark in _MARKS[item.kind] and not name:
+        item.marks.add(mark)
+    elif word == "short" and "short X" in _MARKS[item.kind]:
+        _take_letter(item, name)
+    elif f"{word} NAME" not in _MARKS[item.kind] or not (name.isidentifier() and name.isascii()) or name[0] == "_":
+        _fail(f"a {item.kind} has no mark [{mark}]")
+    elif word == "env":
+        item.env = name
+    else:
+        item.flags.append(name)
+
+
+def _take_letter(item: Item, text: str) -> None:
+    letter, _, more = text.partition(" ")
+    if len(letter) != 1 or not (letter.isascii() and letter.isalpha()) or more.strip() not in ("", "pair"):
+        _fail("a letter is marked [short X], or [short X pair] where two words make NAME=VALUE")
+    if item.letter:
+        _fail("one [short X] is enough")
+    item.letter = letter
+    item.marks |= {"pair"} if more else set()
+
+
+def _take_actions(interface: Interface, rest: str) -> None:
+    names, _, interface.actions_doc = (clean(part.strip()) for part in rest.partition("#"))
+    interface.actions = tuple(name.strip() for name in names.split(","))
+    for name in interface.actions:
+        if not name.replace("-", "_").isidentifier():
+            _fail(f"'{name}' is not the name of an action")
+
+
+def _take_effects(interface: Interface, rest: str) -> None:
+    effects = rest.partition("#")[0].strip()
+    interface.effects = tuple(effect.strip() for effect in effects.split(",") if effect.strip() != "none")
+    for effect in interface.effects:
+        if effect not in EFFECTS:
+            _fail(f"'{effect}' is none of {', '.join(EFFECTS)}, none")
+
+
+def _take_repeats(interface: Interface, rest: str) -> None:
+    text = rest.partition("#")[0].strip()
+    name, is_value, values = text.removeprefix(UNLESS).partition(IS)
+    name = name.strip().replace("-", "_")
+    if text.startswith(UNLESS) and name.isidentifier():
+        if name not in interface.params:
+            _fail(f"there is no param '{name}'")
+        text = UNLESS + name
+        if is_value:
+            text += IS + ", ".join(_take_values(interface.params[name], values))
+    elif text not in ("yes", "no"):
+        _fail("Repeats is yes, no, unless PARAM or unless PARAM is VALUE, VALUE")
+    interface.repeats = text
+
+
+def _take_values(param: Item, text: str) -> list[str]:
+    values = [value.strip() for value in text.split(",")]
+    if unknown := [value for value in values if value not in param.type.choices]:
+        _fail(f"'{unknown[0]}' is no choice of '{param.name}'")
+    return values
+
+
+def _take_version(interface: Interface, rest: str) -> None:
+    if not rest or not all(part.isdigit() and part.isascii() for part in rest.split(".")):
+        _fail("a version is written 1.0.0")
+    interface.version = rest
+
+
+def _take_flow_safe(interface: Interface, rest: str) -> None:
+    if rest not in ("yes", "no"):
+        _fail("Flow-safe is yes or no")
+    interface.flow_safe = rest == "yes"
+
+
+_ITEMS = {"Reads": _take_read, "Writes": _take_write, "Params": _take_param}
+_LINES = {
+    **_ITEMS,
+    "Actions": _take_actions,
+    "Effects": _take_effects,
+    "Repeats": _take_repeats,
+    "Version": _take_version,
+    "Flow-safe": _take_flow_safe,
+}

@@ -1,0 +1,1 @@
+"""What only nodes use: the web, git, GitHub, coding agents."""

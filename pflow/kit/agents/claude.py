@@ -1,0 +1,183 @@
+"""Claude Code: how it is called, and what its output says of how it ended."""
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pflow.errors import BAD_CONFIG, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
+from pflow.kit.agents.task import Answer, Task
+from pflow.words.printable import one_line
+
+LOG_IN = "set ANTHROPIC_API_KEY, or log in: claude, /login; --load-settings where your settings have the key"
+
+_BY_ERROR = {
+    "authentication_failed": (DENIED, LOG_IN),
+    "oauth_org_not_allowed": (DENIED, LOG_IN),
+    "billing_error": (DENIED, "its account has no credit"),
+    "rate_limit": (TRY_AGAIN, ""),
+    "overloaded": (TRY_AGAIN, ""),
+    "server_error": (TRY_AGAIN, ""),
+    "model_not_found": (BAD_CONFIG, "--model names another"),
+}
+"""Exit code and hint by the `error` of its last message."""
+
+BUDGET = "error_max_budget_usd"
+
+_BY_SUBTYPE = {
+    "error_max_turns": (OVER_BUDGET, "--max-turns allows more"),
+    BUDGET: (OVER_BUDGET, "--max-budget allows more"),
+}
+"""The same by the `subtype` of its result."""
+
+_BY_STATUS = {401: "authentication_failed", 403: "authentication_failed", 429: "rate_limit"}
+
+
+def words(task: Task) -> list[str]:
+    """The words after its name. What a person gave follows a =, so that nothing of it is a flag of its own."""
+    # Permissions in settings count in safe mode too.
+    isolation = ["--safe-mode", "--setting-sources=", "--no-session-persistence"]
+    if os.environ.get("ANTHROPIC_API_KEY"):
+        isolation.append("--bare")
+    return [
+        "-p",
+        # Unlike json it says when a limit ends. It asks for --verbose.
+        "--output-format=stream-json",
+        "--verbose",
+        *([] if task.load_settings else isolation),
+        *(f"--allowedTools={_checked(str(tool))}" for tool in task.allowed_tools),
+        *([f"--model={task.model}"] if task.model else []),
+        *([f"--max-turns={task.max_turns}"] if task.max_turns else []),
+        *([f"--max-budget-usd={task.max_budget:.6f}"] if task.max_budget else []),
+    ]
+
+
+def _checked(tool: str) -> str:
+    """A tool that may be allowed. Raises PflowError (2) for what is a flag, or means all tools."""
+    if tool.startswith("-") or tool.partition("(")[0].strip() in ("", "*"):
+        what = f"cannot allow '{shorten(tool)}': it names no tool"
+        raise PflowError(what, hint="tools are written Edit, 'Bash(make test)' or 'Edit(./src/**)'", exit=USAGE)
+    return tool
+
+
+def as_text(prompt: str) -> str:
+    """The prompt such that all of it is text: what begins with a slash is a command to Claude Code."""
+    return f"\n{prompt}" if prompt.startswith("/") else prompt
+
+
+class _Story:
+    """What its output told: the result, and what the lines before it know better."""
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self.result: dict[str, Any] | None = None
+        self.model = self.text = self.error = ""
+        self.resets_at: float | None = None
+        for event in _events(lines):
+            kind = event.get("type")
+            if kind == "result":
+                self.result = event
+            elif kind == "system":
+                self.model = str(event.get("model") or self.model)
+            elif kind == "assistant":
+                self._note_message(event)
+            elif kind == "rate_limit_event":
+                self._note_limit(event)
+
+    def _note_message(self, event: dict[str, Any]) -> None:
+        if event.get("parent_tool_use_id"):  # an agent of its own says it
+            return
+        message = event.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        texts = [each.get("text") for each in content or [] if isinstance(each, dict)]
+        self.text = "".join(text for text in texts if isinstance(text, str)) or self.text
+        self.error = str(event.get("error") or "")
+
+    def _note_limit(self, event: dict[str, Any]) -> None:
+        info = event.get("rate_limit_info")
+        if isinstance(info, dict) and info.get("status") == "rejected" and isinstance(info.get("resetsAt"), int):
+            self.resets_at = info["resetsAt"]
+
+
+def _events(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except ValueError:  # it writes one event into another at times
+            continue
+        if isinstance(event, dict):
+            yield event
+
+
+def read(lines: Iterable[bytes]) -> Answer | None:
+    story = _Story(lines)
+    result = story.result
+    if result is None:
+        return None
+    report = result.get("result")
+    return Answer(
+        report=(report if isinstance(report, str) else "") or story.text,
+        session=str(result.get("session_id") or ""),
+        usage=_usage(result, story.model),
+        failure=_failure(result, story),
+    )
+
+
+def _usage(result: dict[str, Any], model: str) -> dict[str, Any]:
+    """The tokens of all models that it asked; the `usage` of a result forgets what ended at a limit."""
+    used = result.get("modelUsage")
+    models = [each for each in used.values() if isinstance(each, dict)] if isinstance(used, dict) else []
+
+    def total(*names: str) -> int:
+        return sum(int(each.get(name) or 0) for each in models for name in names)
+
+    cost = result.get("total_cost_usd")
+    return {
+        "model": model or next(iter(used or []), "claude"),
+        "input": total("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"),
+        "output": total("outputTokens"),
+        **({"cost": float(cost)} if isinstance(cost, int | float) else {}),
+    }
+
+
+def _failure(result: dict[str, Any], story: _Story) -> PflowError | None:
+    """Why its work is not done, whatever `subtype` says: that is `success` at a failed login too."""
+    if result.get("subtype") in _BY_SUBTYPE:
+        exit, hint = _BY_SUBTYPE[result["subtype"]]
+        error = PflowError(f"cannot finish 'claude': {_words(result, story)}", hint=hint, exit=exit, is_permanent=True)
+        error.ends_run = result["subtype"] == BUDGET
+        return error
+    if result.get("is_error") is not False or story.error:
+        return _error(result, story)
+    denials = result.get("permission_denials")
+    return _denied(denials) if denials else None
+
+
+def _error(result: dict[str, Any], story: _Story) -> PflowError:
+    status: Any = result.get("api_error_status")
+    by_status = "server_error" if isinstance(status, int) and status >= 500 else _BY_STATUS.get(status, "")
+    error = story.error if story.error in _BY_ERROR else by_status
+    exit, hint = _BY_ERROR.get(error, (FAILED, ""))
+    if error == "server_error" and status is None:
+        exit = UNAVAILABLE
+    wait = None
+    if exit == TRY_AGAIN and story.resets_at is not None:
+        wait = max(story.resets_at - time.time(), 0)
+        hint = f"its limit ends at {time.strftime('%Y-%m-%d %H:%M:%S %z', time.localtime(story.resets_at))}"
+    return PflowError(f"cannot finish 'claude': {_words(result, story)}", hint=hint, exit=exit, retry_after=wait)
+
+
+def _denied(denials: Any) -> PflowError:
+    first = denials[0] if isinstance(denials, list) and isinstance(denials[0], dict) else {}
+    tool, input = str(first.get("tool_name") or "a tool"), first.get("tool_input")
+    what = next((v for v in input.values() if isinstance(v, str)), "") if isinstance(input, dict) else ""
+    more = f", and {len(denials) - 1} more" if isinstance(denials, list) and len(denials) > 1 else ""
+    hint = f"--allowed-tools='{tool}(…)' allows it; name the others there too, or tell it to do without"
+    return PflowError(f"cannot finish 'claude': {tool} was denied: {shorten(what)}{more}", hint=hint, exit=DENIED)
+
+
+def _words(result: dict[str, Any], story: _Story) -> str:
+    """Its own words for what went wrong."""
+    errors = result.get("errors")
+    said = "; ".join(map(str, errors)) if isinstance(errors, list) else result.get("result") or story.text
+    return one_line(str(said or result.get("subtype") or "it failed"))

@@ -1,0 +1,129 @@
+"""An agent at work: started with its prompt, ended with us or at its time limit, and judged by what it leaves."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from pflow.errors import BAD_CONFIG, FAILED, MISSING, PflowError, lone_surrogate, shorten
+from pflow.kit.agents.changes import Snapshot, state_of
+from pflow.kit.agents.task import Agent, Answer, Task, Work
+from pflow.process.children import environment, run
+from pflow.process.signals import Deadline, TimedOut
+from pflow.terminal.messages import write_stderr
+from pflow.values.masks import Secrets
+from pflow.words import budget
+from pflow.words.usage import Usage
+
+_TAIL = 2000
+"""Bytes of what a program says on stderr that are shown."""
+
+
+def work(agent: Agent, task: Task) -> Work:
+    """Have an agent do a task. Raises PflowError where it is not done; what it did then, stays done."""
+    _check(agent, task)
+    budget.begin_call(task.model or agent.program)
+    left = budget.left().get("cost")
+    is_by_run = left is not None and (task.max_budget is None or left < task.max_budget)
+    if is_by_run:
+        task = replace(task, max_budget=left)
+    secrets = Secrets()
+    for name in agent.secrets:
+        secrets.add(os.environ.get(name))
+    before = Snapshot(task.directory)
+    expected = {name: state_of(task.directory, name) for name in map(str, task.expect)}
+    answer = Answer(usage={"model": task.model or agent.program})
+    try:
+        with _time_limit(agent, task):
+            answer = _answer(agent, task, secrets)
+            if answer.failure:
+                raise answer.failure
+            for name, state in expected.items():
+                _check_expected(task, name, state, secrets)
+    except PflowError as error:
+        used = Usage()
+        used.add_answer(answer.usage)
+        error.usage = used.members()
+        error.ends_run = error.ends_run and is_by_run
+        if error.ends_run:
+            error.hint = "--max-cost allows more"
+        secrets.hide(error)
+        raise
+    return Work(secrets.mask(answer.report), answer.session, answer.usage, before.changed_files())
+
+
+def _check(agent: Agent, task: Task) -> None:
+    if not os.path.isdir(task.directory):
+        raise PflowError(f"cannot work in '{task.directory}': there is no such directory", exit=MISSING)
+    if shutil.which(agent.program) is None:
+        raise PflowError(f"cannot run '{agent.program}': it is not installed", hint=agent.how_to_get, exit=BAD_CONFIG)
+
+
+def _answer(agent: Agent, task: Task, secrets: Secrets) -> Answer:
+    """What it answers. Its stdout is a file: through a pipe it was cut at 65,536 bytes."""
+    program, said = os.path.abspath(shutil.which(agent.program) or agent.program), bytearray()
+    with tempfile.TemporaryFile() as output:
+        ended = run(
+            _command(task, program, *agent.words(task)),
+            input=_encoded(agent.prompt(task.prompt)),
+            on_stdout=output.fileno(),
+            on_stderr=lambda part: _keep_end(said, part),
+            env={**environment(), **agent.variables},
+        )
+        output.seek(0)
+        answer = agent.read(output)
+    stderr = secrets.mask(said.decode(errors="replace"))
+    write_stderr(stderr)
+    if answer is None:
+        why = f": {shorten(stderr.strip().splitlines()[-1])}" if stderr.strip() else ""
+        code = 128 - ended if ended < 0 else ended
+        what = f"cannot take the answer of '{agent.program}': it ended with {code} and without a result{why}"
+        raise PflowError(what, exit=code or FAILED, is_permanent=False)
+    return answer
+
+
+def _command(task: Task, *words: str) -> list[str | bytes]:
+    """A program started in the directory of the task."""
+    return ["/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh", os.path.abspath(task.directory), *words]
+
+
+def _keep_end(said: bytearray, part: bytes) -> None:
+    said += part
+    del said[:-_TAIL]
+
+
+@contextmanager
+def _time_limit(agent: Agent, task: Task) -> Iterator[None]:
+    limit = Deadline(task.time_limit, "--time-limit")
+    try:
+        with limit:
+            yield
+    except TimedOut as late:
+        if late.deadline is not limit:
+            raise
+        raise PflowError(f"cannot wait for '{agent.program}': {late.message}", exit=late.exit) from None
+
+
+def _encoded(prompt: str) -> bytes:
+    try:
+        return prompt.encode()
+    except UnicodeEncodeError:
+        raise lone_surrogate("cannot hand on the prompt") from None
+
+
+def _check_expected(task: Task, name: str, state: object, secrets: Secrets) -> None:
+    """Hold its work to a file that was in this state before, or to a command."""
+    if not name.startswith("!"):
+        now = state_of(task.directory, name)
+        if now is None or now == state:
+            why = "it is not there" if now is None else "it is what it was before"
+            raise PflowError(f"cannot find '{name}' as expected: {why}", exit=FAILED)
+        return
+    said = bytearray()
+    command = _command(task, "/bin/sh", "-c", "--", name[1:])
+    code = run(command, on_stdout=lambda part: _keep_end(said, part), on_stderr=lambda part: _keep_end(said, part))
+    if code:
+        write_stderr(secrets.mask(said.decode(errors="replace")))
+        raise PflowError(f"cannot find it done: '{shorten(name[1:])}' ended with {code}", exit=FAILED)

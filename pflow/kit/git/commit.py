@@ -1,0 +1,77 @@
+"""A commit, once: staged, made, and found again in the reflog by who resumes after it was made."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import BAD_DATA, PflowError
+from pflow.kit.git.history import head_of
+from pflow.kit.git.status import shown
+from pflow.values.digest import digest_of
+from pflow.values.jsontext import text_or_bytes
+
+if TYPE_CHECKING:
+    from pflow.kit.git.program import Git, Word
+
+
+def mark_of(step_key: str, message: bytes, paths: list[Word] | None) -> str:
+    """What names this commit of this visit in the reflog; empty outside of a run."""
+    return f"pflow-{digest_of([step_key, message, paths])[:32]}" if step_key else ""
+
+
+def find_marked(git: Git, mark: str) -> str | None:
+    """The commit that a try before has made, where it is a part of HEAD.
+
+    It has the parent that the reflog tells of: hooks inherit our words for the reflog, and may move HEAD too.
+    """
+    if not mark or not head_of(git):
+        return None
+    form = "--format=%H%x09%P%x09%gs"
+    words = ("log", "--walk-reflogs", "--fixed-strings", f"--grep-reflog={mark}", form, "HEAD", "--")
+    for line in git.run(*words).decode("utf-8", "replace").split("\n")[:-1]:
+        commit, parents, said = line.split("\t", 2)
+        is_made = said.startswith(_action(mark, parents.split(" ")[0]))
+        if is_made and git.ask("merge-base", "--is-ancestor", commit, "HEAD") is not None:
+            return commit
+    return None
+
+
+def _action(mark: str, parent: str | None) -> str:
+    return f"{mark} after {parent or 'nothing'} commit"
+
+
+def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, takes_all: bool) -> bool:
+    """Commit these paths, else all changes, else what is staged; whether there was anything.
+
+    What it stages is unstaged again where the commit fails.
+    """
+    _refuse_conflicts(git)
+    head, staged = head_of(git), git.run("write-tree").decode().strip()
+    only = [] if paths is None else ["--", *paths]
+    try:
+        if only or takes_all or not _has_staged(git, []):
+            git.run("add", "--all", *only)
+        if not _has_staged(git, only):
+            return False
+        # A reflog of HEAD there must be, whatever the settings say: who resumes finds the commit by it.
+        reflog = {"GIT_REFLOG_ACTION": _action(mark, head)} if mark else {}
+        settings = ["-c", "core.logAllRefUpdates=true"] if mark else []
+        encoding = ["-c", "i18n.commitEncoding=UTF-8"]
+        git.run(*settings, *encoding, "commit", "--quiet", "--file=-", *only, input=message, env=reflog)
+    except BaseException:
+        if head_of(git) == head:
+            git.call("read-tree", "-m", staged, is_shown=False)
+        raise
+    return True
+
+
+def _refuse_conflicts(git: Git) -> None:
+    unmerged = git.run("ls-files", "--unmerged", "-z").split(b"\0")[0]
+    if unmerged:
+        path = shown(text_or_bytes(unmerged.partition(b"\t")[2]))
+        raise PflowError(f"{git.act}: '{path}' has conflicts", hint="resolve and stage them", exit=BAD_DATA)
+
+
+def _has_staged(git: Git, only: list[Word]) -> bool:
+    """Whether there is something to commit; a merge is, whatever it changes."""
+    is_merge = git.ask("rev-parse", "--verify", "--quiet", "MERGE_HEAD") is not None
+    return is_merge or git.ask("diff", "--cached", "--quiet", *only) is None

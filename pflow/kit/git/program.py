@@ -1,0 +1,133 @@
+"""git, run in one repository: it never asks anybody, ends with us, and says in our words why it failed."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, MISSING, PflowError, lone_surrogate
+from pflow.files.root import ROOT
+from pflow.kit.git.faults import fault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Word = str | bytes
+
+MOST = 1_000_000_000
+"""How many bytes an answer of git may have."""
+
+_READING = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
+"""A git that only reads: it takes no lock, and starts no program that the repository's settings name, but a filter,
+without which it cannot tell whether a file has changed.
+"""
+
+_BELOW_ROOT = ("-c", "safe.bareRepository=explicit")
+"""A repository is what is in a .git, where nothing below a root is written: its settings name programs."""
+
+_OF_ANOTHER = (
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"),
+    *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
+)
+"""What git tells its hooks of their repository: where another is named, that one counts."""
+
+
+class Git:
+    """git in the repository at `repo`; a failure says `cannot ACT in 'REPO'`.
+
+    With `reads` it changes nothing, asks no server, and what it says on stderr is dropped; else that is shown as it
+    comes, with what its hooks say. Paths are taken as they are written: * is a name.
+    """
+
+    def __init__(self, repo: Word, act: str, *, reads: bool = False) -> None:
+        self.repo, self.reads = os.fsdecode(repo), reads
+        self.settings = (*(_READING if reads else ()), *(_BELOW_ROOT if os.environ.get(ROOT) else ()))
+        self.act = f"cannot {act} in '{self.repo}'"
+        self.env = _environment(self.repo) | ({"GIT_NO_LAZY_FETCH": "1"} if reads else {})
+        if not self.repo:
+            raise PflowError(f"{self.act}: the path is empty", exit=MISSING)
+
+    def run(self, *words: Word, input: bytes | None = None, env: Mapping[str, str] | None = None) -> bytes:
+        """What it prints. Raises PflowError where it fails."""
+        code, printed, said = self.call(*words, input=input, env=env)
+        if code:
+            raise fault(self.act, code, said)
+        return printed
+
+    def ask(self, *words: Word) -> str | None:
+        """What it prints, without the last newline; None where it says no, with exit code 1."""
+        code, printed, said = self.call(*words, is_shown=False)
+        if code not in (0, 1):
+            raise fault(self.act, code, said)
+        return None if code else printed.decode("utf-8", "replace").removesuffix("\n")
+
+    def call(
+        self,
+        *words: Word,
+        input: bytes | None = None,
+        env: Mapping[str, str] | None = None,
+        is_shown: bool = True,
+    ) -> tuple[int, bytes, str]:
+        """Its exit code, what it prints, and what it says on stderr."""
+        from pflow.process.children import run
+
+        printed, said = bytearray(), bytearray()
+
+        def keep(part: bytes) -> None:
+            if len(printed) + len(part) > MOST:
+                what = f"{self.act}: git printed more than {MOST:,} bytes"
+                raise PflowError(what, hint="ask for less", exit=CANNOT_WRITE, is_permanent=True)
+            printed.extend(part)
+
+        def hear(part: bytes) -> None:
+            said.extend(part)
+            if is_shown and not self.reads and not part.startswith((b"fatal: ", b"error: ")):  # those we say ourselves
+                try:
+                    os.write(2, part)
+                except OSError:
+                    pass  # nobody can be told any more
+
+        start = ("git", "-C", self.repo, "--no-pager", "--literal-pathspecs", *self.settings)
+        argv: list[Word] = [self._word(each) for each in (*start, *words)]
+        try:
+            code = run(argv, input=input, env={**self.env, **(env or {})}, on_stdout=keep, on_stderr=hear)
+        except FileNotFoundError:
+            raise PflowError(f"{self.act}: git is not installed", hint="install git", exit=BAD_CONFIG) from None
+        return code, bytes(printed), said.decode("utf-8", "replace")
+
+    def _word(self, word: Word) -> bytes:
+        try:
+            encoded = word if isinstance(word, bytes) else os.fsencode(word)
+        except UnicodeEncodeError:
+            raise lone_surrogate(self.act) from None
+        if b"\0" in encoded:
+            raise PflowError(f"{self.act}: {os.fsdecode(encoded)!r} holds a NUL", exit=BAD_DATA)
+        return encoded
+
+
+def message_of(git: Git, text: str) -> bytes:
+    """A message as git takes it on stdin. Raises PflowError for what is none."""
+    if not text.strip():
+        raise PflowError(f"{git.act}: the message is empty", exit=MISSING)
+    if "\0" in text:
+        raise PflowError(f"{git.act}: the message holds a NUL", exit=BAD_DATA)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise lone_surrogate(git.act) from None
+
+
+def _environment(repo: str) -> dict[str, str]:
+    """Ours, with English words, and nobody to ask.
+
+    LANGUAGE alone leaves the user's characters to hooks, as LC_ALL would not. An editor that does nothing is one that
+    nobody waits for.
+    """
+    from pflow.process.children import environment
+
+    env = {**environment(), "LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":"}
+    env.pop("SSH_ASKPASS", None)  # a window that asks
+    root = os.environ.get(ROOT)
+    if root:  # a repository that has it inside is out of bounds
+        env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(os.path.realpath(root))
+    return env if repo == "." else {name: value for name, value in env.items() if name not in _OF_ANOTHER}

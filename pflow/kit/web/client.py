@@ -1,0 +1,224 @@
+"""One HTTP request and its answer: redirects, limits and keys, by httpx2."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import getproxies
+
+import httpx2
+
+from pflow import __version__
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, PflowError
+from pflow.kit.web.address import parse_url, show
+from pflow.kit.web.failures import cut, explain
+from pflow.kit.web.gunzip import gunzip
+from pflow.values.jsontext import encode
+from pflow.values.masks import Secrets, masked
+
+MAX_SIZE = 100_000_000
+"""Bytes of an answer, once it is unpacked."""
+MAX_SILENCE = 60.0
+"""Seconds in which the other side may send nothing."""
+
+_CONNECT = 30.0
+_LONG = 8
+_REDIRECTS = 20
+_OF_AN_ORIGIN = {"authorization", "cookie", "proxy-authorization", "host"}
+_OURS = {"content-length", "transfer-encoding"}
+_OF_A_BODY = {"content-type", "content-length", "content-encoding", "transfer-encoding"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came: the status, the headers by their lower-case names, the body unpacked, the URL that answered."""
+
+    status: int
+    reason: str
+    headers: dict[str, str]
+    body: bytes
+    method: str
+    url: str
+
+
+@dataclass(frozen=True)
+class _Request:
+    method: str
+    url: httpx2.URL
+    headers: Mapping[str, str]
+    body: bytes | None
+    secrets: Collection[str]
+    max_size: int
+    max_silence: float | None
+    cookies: httpx2.Cookies = field(default_factory=httpx2.Cookies)
+
+    @property
+    def act(self) -> str:
+        return f"cannot {self.method} '{show(str(self.url))}'"
+
+
+def request(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    query: Sequence[tuple[str, str]] = (),
+    body: Any = None,
+    form: Sequence[tuple[str, str]] = (),
+    secrets: Collection[str] = (),
+    follow: bool = True,
+    max_size: int = MAX_SIZE,
+    max_silence: float | None = MAX_SILENCE,
+) -> Answer:
+    """The answer to a request, whatever its status; `status.check` raises for one that is a failure.
+
+    A body of text or bytes is sent as it is, any other but None as JSON, and a `form` as one, with their Content-Type
+    unless `headers` has one. A header with one of the `secrets` in it goes to the URL's own origin alone, and neither
+    message nor answer shows them. With `follow` up to 20 redirects are followed, but none from https to http.
+
+    Raises PflowError: 65 for a URL or header that cannot be, 69 without a connection, 73 for an answer of more than
+    `max_size` bytes, 75 for one that is late or was cut, 77 for a redirect from https to http.
+    """
+    secrets = [secret for secret in secrets if secret]
+    try:
+        kind, content = _content(body, form)
+        sent = {"Content-Type": kind, **_checked(headers or {})} if kind else _checked(headers or {})
+        sent = {name.lower(): value for name, value in sent.items()}
+        first = _Request(method, _with_query(parse_url(url), query), sent, content, secrets, max_size, max_silence)
+        return _follow(first, _REDIRECTS if follow else 0)
+    except PflowError as error:
+        raise masked(error, *secrets) from error.__cause__
+
+
+def _content(body: Any, form: Sequence[tuple[str, str]]) -> tuple[str, bytes | None]:
+    """The Content-Type, where there is a body, and the bytes."""
+    if form:
+        return "application/x-www-form-urlencoded", urlencode(form).encode()
+    if body is None:
+        return "", None
+    if isinstance(body, bytes):
+        return "application/octet-stream", body
+    return (
+        ("text/plain; charset=utf-8", body.encode())
+        if isinstance(body, str)
+        else ("application/json", encode(body, escape=False))
+    )
+
+
+def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
+    for name, value in headers.items():
+        if not name or not (name.isascii() and name.replace("-", "").replace("_", "").replace(".", "").isalnum()):
+            raise PflowError(f"cannot send the header '{name}': it is no name of a header", exit=BAD_DATA)
+        if name.lower() in _OURS:
+            raise PflowError(f"cannot send the header '{name}': it follows from the body", exit=BAD_DATA)
+        if not value.isascii() or not value.replace("\t", "").isprintable():
+            why = "it holds what is no printable ASCII character"
+            raise PflowError(f"cannot send the header '{name}': {why}", exit=BAD_DATA)
+    return headers
+
+
+def _with_query(url: httpx2.URL, query: Sequence[tuple[str, str]]) -> httpx2.URL:
+    parts = [url.query, urlencode(query).encode()]
+    return url.copy_with(query=b"&".join(filter(None, parts))) if query else url
+
+
+def _follow(first: _Request, most: int) -> Answer:
+    """The answer at the end of so many redirects at most; with 0 the first one."""
+    asked = _ask(first, follow=most > 0)
+    for _ in range(most):
+        asked = asked if isinstance(asked, Answer) else _ask(asked, follow=True)
+    if isinstance(asked, Answer):
+        return asked
+    what = f"{first.act}: it redirects more than {_REDIRECTS} times"
+    raise PflowError(what, hint="is it a loop?", exit=BAD_DATA, is_permanent=True)
+
+
+def _ask(request: _Request, *, follow: bool) -> Answer | _Request:
+    """The answer, or the request that it asks for."""
+    timeout = httpx2.Timeout(request.max_silence, connect=_CONNECT)
+    headers = {"user-agent": f"pflow/{__version__}", "accept-encoding": "gzip", **request.headers}
+    try:
+        with (
+            _client(request, timeout) as client,
+            client.stream(request.method, request.url, headers=headers, content=request.body) as response,
+        ):
+            request.cookies.update(client.cookies)
+            return (_next(request, response) if follow else None) or _answer(request, response)
+    except (httpx2.RequestError, UnicodeError) as error:
+        raise explain(error, request.act, request.max_silence) from error
+
+
+def _client(request: _Request, timeout: httpx2.Timeout) -> httpx2.Client:
+    verify = _trusted() if request.url.scheme == "https" or getproxies() else SSLContext(PROTOCOL_TLS_CLIENT)
+    try:
+        return httpx2.Client(verify=verify, timeout=timeout, cookies=request.cookies)
+    except (ValueError, ImportError, httpx2.InvalidURL) as error:
+        what = f"{request.act}: the proxy that the environment names is none that can be used"
+        raise PflowError(what, hint="HTTP_PROXY, HTTPS_PROXY and ALL_PROXY", exit=BAD_CONFIG) from error
+
+
+@cache
+def _trusted() -> SSLContext:
+    """What this machine trusts, or SSL_CERT_FILE; to load it takes 45 ms."""
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        what = f"cannot read what certificates to trust: {(error.strerror or str(error)).lower()}"
+        raise PflowError(what, hint="SSL_CERT_FILE, or SSL_CERT_DIR", exit=BAD_CONFIG) from error
+
+
+def _next(request: _Request, response: httpx2.Response) -> _Request | None:
+    """The request that a redirect asks for, as browsers make it; None where this is none."""
+    if not response.has_redirect_location:
+        return None
+    url = parse_url(response.headers["location"], base=request.url, act=f"{request.act}: it redirects")
+    if request.url.scheme == "https" and url.scheme == "http":
+        what = f"{request.act}: it redirects from https to '{show(str(url))}'"
+        raise PflowError(what, hint="ask for that one if it is to be trusted", exit=DENIED)
+    headers, made = request.headers, replace(request, url=url)
+    if url.origin != request.url.origin:
+        headers = {name: value for name, value in headers.items() if not _is_bound(name, value, request.secrets)}
+    if response.status_code == 303 or (response.status_code in (301, 302) and request.method == "POST"):
+        headers = {name: value for name, value in headers.items() if name not in _OF_A_BODY}
+        made = replace(made, method="HEAD" if request.method == "HEAD" else "GET", body=None)
+    return replace(made, headers=headers)
+
+
+def _is_bound(name: str, value: str, secrets: Collection[str]) -> bool:
+    return name in _OF_AN_ORIGIN or any(secret in value for secret in secrets)
+
+
+def _answer(request: _Request, response: httpx2.Response) -> Answer:
+    body = b"" if request.method == "HEAD" else _read(request, response)
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    known = Secrets()
+    for secret in request.secrets:
+        if len(secret) >= _LONG:  # a shorter one may be any word
+            known.add(secret)
+    if known:
+        headers, body = known.masked(headers), known.mask(body.decode("latin-1")).encode("latin-1")
+    return Answer(response.status_code, response.reason_phrase, headers, body, request.method, str(request.url))
+
+
+def _read(request: _Request, response: httpx2.Response) -> bytes:
+    body, most = bytearray(), request.max_size
+    for part in _unpacked(request, response):
+        if len(body) + len(part) > most:
+            what = f"{request.act}: its answer has more than {most:,} bytes"
+            raise PflowError(what, hint="--max-size allows more", exit=CANNOT_WRITE, is_permanent=True)
+        body += part
+    return bytes(body)
+
+
+def _unpacked(request: _Request, response: httpx2.Response) -> Iterator[bytes]:
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    if coding in ("", "identity"):
+        return response.iter_raw()
+    if coding in ("gzip", "x-gzip"):
+        return gunzip(response.iter_raw(), lambda why: cut(request.act, why))
+    what = f"{request.act}: its answer is packed as '{coding}', which was not asked for"
+    raise PflowError(what, exit=BAD_DATA, is_permanent=True)

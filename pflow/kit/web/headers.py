@@ -1,0 +1,68 @@
+"""Headers, pairs and proxies as a person writes them, and the keys in them, which come from the environment."""
+
+import os
+import re
+
+from pflow.errors import BAD_CONFIG, DENIED, USAGE, PflowError
+from pflow.values.masks import is_secret_name
+
+_FROM_ENVIRONMENT = re.compile(r"(?<![\w:])env:([A-Za-z_]\w*)")
+_SECRET = {"authorization", "cookie", "proxy-authorization"}
+
+
+def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The headers in `NAME: VALUE` texts, and the secrets in them: each env:NAME is that variable's value.
+
+    Raises PflowError: 2 for what is no header, or holds a key that is written out, 77 for a variable that is not set.
+    """
+    headers: dict[str, str] = {}
+    secrets: list[str] = []
+    for text in texts:
+        name, colon, value = (part.strip() for part in text.partition(":"))
+        if not colon:
+            raise PflowError(f"cannot read the header '{name}'", hint="it is written 'NAME: VALUE'", exit=USAGE)
+        if is_secret(name) and value and not _FROM_ENVIRONMENT.search(value):
+            hint = (
+                f"--header='{name}: {'Bearer ' * (name.lower() == 'authorization')}env:NAME' takes it from a variable"
+            )
+            raise PflowError(f"cannot send '{name}' as it is written: others can see it there", hint=hint, exit=USAGE)
+        parts = _FROM_ENVIRONMENT.split(value)  # every second is a variable
+        parts[1::2] = [_value_of(variable, f"cannot send '{name}'", DENIED) for variable in parts[1::2]]
+        headers[name] = "".join(parts)
+        secrets += parts[1::2]
+    return headers, secrets
+
+
+def is_secret(name: str) -> bool:
+    """Whether a header of this name most likely holds a key."""
+    return name.lower() in _SECRET or is_secret_name(name)
+
+
+def read_proxy(text: str | None) -> str | None:
+    """The URL of a proxy; env:NAME is that variable's value.
+
+    Raises PflowError: 2 for a password that is written out, 78 for a variable that is not set.
+    """
+    text = text or ""
+    if variable := _FROM_ENVIRONMENT.fullmatch(text):
+        return _value_of(variable[1], "cannot use the proxy", BAD_CONFIG)
+    if "@" in text:
+        hint = "a variable holds it: --proxy=env:NAME, or HTTPS_PROXY without the flag"
+        raise PflowError("cannot take a password in --proxy", hint=hint, exit=USAGE)
+    return text or None
+
+
+def _value_of(variable: str, act: str, exit: int) -> str:
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise PflowError(f"{act}: the variable {variable} is not set", exit=exit)
+    return value
+
+
+def read_pairs(what: str, texts: list[str]) -> list[tuple[str, str]]:
+    """NAME=VALUE texts as pairs. Raises PflowError (2)."""
+    pairs = [text.partition("=") for text in texts]
+    for name, equals, _ in pairs:
+        if not equals or not name:
+            raise PflowError(f"cannot read the {what} '{name}'", hint="it is written NAME=VALUE", exit=USAGE)
+    return [(name, value) for name, _, value in pairs]

@@ -1,0 +1,50 @@
+"""A web page as text to read, by trafilatura."""
+
+import logging
+from typing import Any
+
+from pflow.errors import BAD_DATA, MISSING, PflowError, no_extra
+from pflow.kit.web.address import show
+from pflow.kit.web.charset import content_of
+from pflow.kit.web.client import request
+from pflow.kit.web.status import check
+
+Page = tuple[str, str]
+"""Its text and its title."""
+
+_FORMATS = {"markdown": "markdown", "text": "txt"}
+_HTML = ("text/html", "application/xhtml+xml")
+_TEXTS = ("text/", "application/json", "application/xml", "application/yaml")
+
+
+def fetch(url: str, format: str, *, links: bool, max_size: int) -> Page:
+    """What there is to read at a URL. Raises PflowError: 65 for what is no page, 66 for one without a text."""
+    answer = check(request("GET", url, headers={"Accept": "text/html, text/*;q=0.9, */*;q=0.5"}, max_size=max_size))
+    content, act = content_of(answer), f"cannot read '{show(answer.url)}' as a page"
+    kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in _HTML or (not kind and answer.body.lstrip()[:1] == b"<"):
+        return _read(content, answer.url, act, output_format=_FORMATS[format], include_links=links)
+    if isinstance(content, str) and (not kind or kind.startswith(_TEXTS)):
+        return content, ""
+    hint = "pflow-http gets it, and pflow-llm --attachment=URL sends it to a model"
+    raise PflowError(f"{act}: it is {kind or 'no text'}", hint=hint, exit=BAD_DATA, is_permanent=True)
+
+
+def _read(html: str | bytes, url: str, act: str, **manner: Any) -> Page:
+    trafilatura = _library(act)
+    tree = trafilatura.load_html(html)
+    title = "" if tree is None else " ".join((tree.findtext(".//title") or "").split())
+    text = None if tree is None else trafilatura.extract(tree, url=url, include_comments=False, **manner)
+    if not text:
+        raise PflowError(f"{act}: there is no text on it", hint="does it need a browser's scripts?", exit=MISSING)
+    return str(text), title
+
+
+def _library(act: str) -> Any:
+    try:
+        import trafilatura
+    except ImportError as error:
+        raise no_extra(act, error.name or "trafilatura", "web") from error
+    for name in ("trafilatura", "htmldate", "courlan"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what they say there is said here, in words
+    return trafilatura

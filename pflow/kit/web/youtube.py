@@ -1,0 +1,151 @@
+"""Transcripts of YouTube's videos, by the youtube-transcript-api library."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, no_extra, shorten
+from pflow.files import atomic
+from pflow.files.xdg import cache_directory, make_private
+
+MAX_SILENCE = 30.0
+"""Seconds in which YouTube may say nothing."""
+
+_HOSTS = ("youtube.com", "youtube-nocookie.com")
+_PREFIXES = ("www.", "m.", "music.")
+_FOLDERS = ("shorts", "embed", "live", "v", "e")
+_FORMS = "https://www.youtube.com/watch?v=ID, https://youtu.be/ID or ID"
+
+_BLOCKED = "wait some hours, ask more slowly with --delay=SECONDS, or from another address with --proxy=URL"
+_NEWER = "a newer youtube-transcript-api may know it: pip install -U youtube-transcript-api"
+_OTHER_FORM = (UNAVAILABLE, "YouTube's answer has another form", _NEWER)
+_FAILURES: dict[str, tuple[int, str, str]] = {
+    "TranscriptsDisabled": (MISSING, "the video has no transcript", ""),
+    "VideoUnavailable": (MISSING, "there is no such video", ""),
+    "AgeRestricted": (DENIED, "only adults who are logged in may see the video", ""),
+    "RequestBlocked": (UNAVAILABLE, "YouTube blocks requests from this address", _BLOCKED),
+    "PoTokenRequired": (UNAVAILABLE, "YouTube wants a token that only its players have", _NEWER),
+    "FailedToCreateConsentCookie": (UNAVAILABLE, "YouTube asks for a consent that cannot be given", _NEWER),
+    "Timeout": (TRY_AGAIN, "YouTube says nothing", ""),
+    "ProxyError": (UNAVAILABLE, "the proxy does not let it through", ""),
+    "InvalidSchema": (BAD_CONFIG, "the proxy's URL is none that can be used", "http://HOST:PORT"),
+    "InvalidURL": (BAD_CONFIG, "the proxy's URL is none that can be used", "http://HOST:PORT"),
+    "SSLError": (UNAVAILABLE, "it is not YouTube who answers, by its certificate", ""),
+    "ChunkedEncodingError": (TRY_AGAIN, "the answer was cut", ""),
+    "JSONDecodeError": _OTHER_FORM,
+    "RequestException": (UNAVAILABLE, "YouTube cannot be reached", ""),
+}
+"""What the library and its client raise, by the name of a class of it, and what that means."""
+
+
+def video_of(url: str) -> str:
+    """The ID of the video that a URL, or the ID itself, names. Raises PflowError (66 where it is empty, 65)."""
+    text = url.strip()
+    if not text:
+        raise PflowError("cannot get a transcript: the URL is empty", exit=MISSING)
+    if found := text if _is_id(text) else _id_in(text if "://" in text else f"https://{text}"):
+        return found
+    act = f"cannot get the transcript of '{shorten(text)}'"
+    raise PflowError(f"{act}: it is no video of YouTube", hint=f"write {_FORMS}", exit=BAD_DATA, is_permanent=True)
+
+
+def _is_id(text: str) -> bool:
+    return re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text) is not None
+
+
+def _id_in(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
+    except ValueError:
+        return ""
+    host = next((host[len(each) :] for each in _PREFIXES if host.startswith(each)), host)
+    folder, _, rest = parts.path.lstrip("/").partition("/")
+    found = ""
+    if parts.scheme.lower() in ("http", "https") and host in ("youtu.be", *_HOSTS):
+        if host == "youtu.be":
+            found = folder
+        else:
+            found = rest.partition("/")[0] if folder in _FOLDERS else parse_qs(parts.query).get("v", [""])[0]
+    return found if _is_id(found) else ""
+
+
+def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[dict[str, Any]]:
+    """The transcript in the first of these languages that there is, of a person's making before a machine's: text,
+    start and duration of each segment, in seconds. `en` means `en-GB` too, where there is no other.
+
+    Raises PflowError: 66 without such a video or transcript, 69, 75, 77, 78 without the library.
+    """
+    act = f"cannot get the transcript of '{video}'"
+    try:
+        import requests
+        from defusedxml.ElementTree import ParseError
+        from youtube_transcript_api import CouldNotRetrieveTranscript, YouTubeTranscriptApi
+    except ImportError as error:
+        raise no_extra(act, "youtube-transcript-api", "youtube") from error
+    raised = (CouldNotRetrieveTranscript, requests.RequestException, ParseError, LookupError)
+    try:
+        with _session(proxy) as session:
+            found = YouTubeTranscriptApi(http_client=session).list(video)
+            codes = [transcript.language_code for transcript in found]
+            wanted = [code for each in languages for code in (each, *_variants(each, codes))]
+            if not {*wanted} & {*codes}:
+                there = ", ".join(dict.fromkeys(codes))
+                what = f"{act}: there is none in '{', '.join(languages)}'"
+                raise PflowError(what, hint=f"--language takes {there}", exit=MISSING)
+            return found.find_transcript(wanted).fetch().to_raw_data()
+    except (*raised, AttributeError, TypeError, ValueError) as error:
+        raise _explain(act, error) from error
+
+
+def _variants(language: str, codes: list[str]) -> list[str]:
+    return [code for code in codes if code.startswith(f"{language}-")]
+
+
+def _session(proxy: str | None) -> Any:
+    """A client that waits no longer than MAX_SILENCE, and goes by the proxy, else by the one of the environment."""
+    import requests
+
+    session: Any = requests.Session()
+    proxies = {"http": proxy, "https": proxy} if proxy else None  # the session's own come last
+    session.request = partial(session.request, timeout=MAX_SILENCE, proxies=proxies)
+    return session
+
+
+def _explain(act: str, error: Any) -> PflowError:
+    """A failure in words: the library's own fill a page."""
+    name = type(error).__name__
+    if name == "VideoUnplayable":
+        why = " ".join(str(error.reason or "it says not why").split()).rstrip(".")
+        return PflowError(f"{act}: the video cannot be played: {shorten(why)}", exit=MISSING)
+    if name == "YouTubeRequestFailed":
+        status = getattr(getattr(error.__context__, "response", None), "status_code", 0)
+        exit = TRY_AGAIN if status >= 500 else UNAVAILABLE
+        return PflowError(f"{act}: YouTube answers {status or error.reason}", exit=exit)
+    known = (_FAILURES[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _FAILURES)
+    exit, why, hint = next(known, _OTHER_FORM)
+    return PflowError(f"{act}: {why}", hint=hint, exit=exit)
+
+
+def wait_turn(delay: float) -> None:
+    """Wait until the last call that came here is so many seconds ago, in whatever process of the user it did."""
+    place = cache_directory() if delay else None
+    if place is None:
+        time.sleep(delay)  # nobody knows of others
+        return
+    make_private(place)
+    fd = atomic.open_private(os.path.join(place, "yt-transcript"), os.O_APPEND)
+    try:
+        atomic.take_turn(fd)
+        status = os.fstat(fd)
+        if status.st_size:
+            time.sleep(min(max(status.st_mtime + delay - time.time(), 0), delay))
+        os.ftruncate(fd, 0)
+        os.write(fd, b"\n")
+    finally:
+        os.close(fd)

@@ -1,0 +1,1 @@
+"""What a run leaves: its log, its trace and its journal."""

@@ -1,0 +1,272 @@
+"""The log of a run: a directory with its flow, its snapshot and its events, locked for as long as the run goes on."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from pflow import TYPE_CHECKING
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError
+from pflow.files.atomic import open_private, write_all
+from pflow.files.failpoint import failpoint
+from pflow.files.xdg import make_private, state_directory
+from pflow.stage.document import WRITER
+from pflow.stage.trace import event_line
+from pflow.terminal.messages import say
+from pflow.values.jsontext import encode
+from pflow.values.paths import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from pflow.record.journal.journal import Journal
+    from pflow.values.masks import Secrets
+
+FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
+"""The files in a run's directory."""
+
+PRUNED = ".pruned"
+"""A file beside the runs: its time is that of the last pruning."""
+
+_TRIES = 100
+"""How often a lock is tried, a hundredth of a second apart: `pflow runs` holds it while it looks, and what a killed run
+had started holds it until its guard has ended it."""
+
+_LARGE = 1 << 20
+_DAY = 86_400
+
+
+def runs_directory() -> str | None:
+    """Where runs are kept; None where the environment names no place."""
+    state = state_directory()
+    return os.path.join(state, "runs") if state else None
+
+
+class RunLog:
+    """What is written down of one run; values stand in its snapshot alone.
+
+    What cannot be written is one warning on stderr, and the run goes on; but a run that is to have a journal needs all
+    that it takes to go on with it. A forked child may write lines too; `finish` is for the process that opened the log.
+    """
+
+    def __init__(self, directory: str) -> None:
+        """Lock the directory of a run. Raises OSError: a BlockingIOError while something of the run still goes on."""
+        self.directory = directory
+        self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
+        """A descriptor that children inherit, and the programs that they become: the run goes on while one has it."""
+        self._keys = -1
+        self.has_keys = True
+        """Whether what keys are made of can be kept."""
+        self._trace = open_private(os.path.join(directory, TRACE), os.O_APPEND)
+        self.journal: Journal | None = None
+        self._begun = time.monotonic()
+        self._size = 0
+
+    @classmethod
+    def open(
+        cls, run_id: str, flow: Callable[[], bytes], about: dict[str, Any], *, is_needed: bool = False
+    ) -> RunLog | None:  # fmt: skip
+        """Begin the log of a run; None where there is no place for it, with a warning where there should be.
+
+        Where it `is_needed` raises PflowError: 78 without a place, 73 where nothing can be written there.
+
+        `flow` makes the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
+        version: name, flow_hash, steps, traceparent (the run's own span), parent (the span that began it).
+        """
+        place = runs_directory()
+        if place is None:
+            if is_needed:
+                raise _no_journal(": HOME or XDG_STATE_HOME names a place for it", BAD_CONFIG)
+            return None
+        directory = os.path.join(place, run_id)
+        try:
+            make_private(directory)
+            log = cls(directory)
+            log._put(FLOW, flow())
+        except OSError as error:
+            if is_needed:
+                _remove(directory)
+                raise _no_journal(f" in '{directory}': {error.strerror}", CANNOT_WRITE) from None
+            _warn(f"cannot keep a log of this run in '{directory}': {error.strerror}")
+            return None
+        log.line(event_line("run", {"run": run_id, "pid": os.getpid(), "by": WRITER, **about}))
+        return log
+
+    @classmethod
+    def reopen(cls, directory: str, ms: float) -> RunLog:
+        """Go on with the log of a run that took so many milliseconds; a torn last line of its events is cut off.
+
+        Raises PflowError: 75 while something of it still goes on, 73 where nothing can be written.
+        """
+        run = os.path.basename(directory)
+        try:
+            log = cls(directory)
+            _cut_torn_line(os.path.join(directory, TRACE))
+        except BlockingIOError:
+            who = holder(os.path.join(directory, LOCK))
+            what = f"cannot resume the run {run}: it is still running" + (f": {who}" if who else "")
+            raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
+        except OSError as error:
+            what = f"cannot go on with the log in '{directory}': {(error.strerror or str(error)).lower()}"
+            raise PflowError(what, exit=DENIED if isinstance(error, PermissionError) else CANNOT_WRITE) from None
+        log._begun -= ms / 1000
+        return log
+
+    def write_snapshot(self, snapshot: dict[str, Any]) -> None:
+        """Keep a snapshot in place of an earlier one, whole or not at all."""
+        try:
+            self._put(SNAPSHOT, encode(snapshot) + b"\n")
+        except PflowError as error:
+            _warn(f"cannot keep the snapshot of this run: {error.message}")
+        except OSError as error:
+            _warn(f"cannot keep the snapshot of this run: {error.strerror}")
+
+    def _put(self, name: str, data: bytes) -> None:
+        """Write a file. Without fsync: a log need not outlast a power cut, and a short run would take twice as long.
+
+        Raises OSError.
+        """
+        path = os.path.join(self.directory, name)
+        draft = open_private(path + ".tmp", os.O_TRUNC)
+        try:
+            write_all(draft, data)
+            failpoint(name)
+            os.rename(path + ".tmp", path)
+        except OSError:
+            os.unlink(path + ".tmp")
+            raise
+        finally:
+            os.close(draft)
+        failpoint(f"{name}.written")
+        self._size += len(data)
+
+    def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
+        """Begin the journal, too. Raises PflowError (73, 78), and leaves nothing of the run then."""
+        from pflow.files.state_key import state_key
+        from pflow.record.journal.journal import Journal
+        from pflow.record.journal.seal import seal
+
+        try:
+            self.journal = Journal(self.directory, secrets, state_key())
+            seal(begin, secrets, self.journal.key)
+            self.journal.write({"begin": os.path.basename(self.directory), **begin})
+        except PflowError:
+            _remove(self.directory)
+            raise
+
+    def line(self, data: bytes) -> None:
+        """Write an event. What is written, no kill -9 takes back."""
+        if self._trace < 0:
+            return
+        try:
+            write_all(self._trace, data)
+        except OSError as error:
+            self._trace = -1
+            _warn(f"cannot go on with the log in '{self.directory}': {error.strerror}")
+
+    def key(self, data: bytes) -> None:
+        """Write what the key of a cached step is made of."""
+        path = os.path.join(self.directory, KEYS)
+        try:
+            if self._keys < 0:
+                self._keys = open_private(path, os.O_APPEND)
+            write_all(self._keys, data)
+        except OSError as error:
+            self.has_keys = False
+            _warn(f"cannot write '{path}': {error.strerror}")
+
+    def finish(
+        self, exit: int, error: dict[str, Any] | None, store: dict[str, Any], failed_items: int = 0,
+        usage: dict[str, Any] | None = None, *, is_kept: bool = False,
+    ) -> bool:  # fmt: skip
+        """Write the last event, and let go. `store` is the final one; its keys, types and sizes are written.
+        `failed_items` counts those of batches that went on without them; `usage` is what the run used.
+        Of a run that went well the journal goes, unless it `is_kept`.
+
+        Returns whether old runs are to be pruned: once a day, and after a large one.
+        """
+        about: dict[str, Any] = {"exit": exit, "ms": (time.monotonic() - self._begun) * 1000}
+        about |= {"error": error} if error else {}
+        about |= {"failed_items": failed_items} if failed_items else {}
+        about |= {"usage": usage} if usage else {}
+        failpoint("trace.finish")
+        self.line(event_line("finish", {**about, "store": {key: describe(value) for key, value in store.items()}}))
+        failpoint("trace.finish.written")
+        if self.journal is not None:
+            self.journal.finish(is_kept=is_kept or exit != OK)
+        for fd in (self.lock, self._trace):
+            try:
+                self._size += os.fstat(fd).st_size
+                os.close(fd)
+            except OSError:
+                pass  # a full disk ended the log before, or a node closed what is not its own
+        self._trace = -1
+        return self._size > _LARGE or _last_pruning(os.path.dirname(self.directory)) < time.time() - _DAY
+
+
+def _no_journal(why: str, exit: int) -> PflowError:
+    from pflow.record.journal.journal import WITHOUT
+
+    return PflowError(f"cannot keep a journal of this run{why}", hint=WITHOUT, exit=exit)
+
+
+def _remove(directory: str) -> None:
+    """Remove the directory of a run that has not begun."""
+    import shutil
+
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _take_lock(directory: str) -> int:
+    """Raises BlockingIOError where somebody has it for longer."""
+    import fcntl
+
+    fd = open_private(os.path.join(directory, LOCK))
+    os.set_inheritable(fd, True)
+    for tries_left in range(_TRIES, -1, -1):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if not tries_left:
+                os.close(fd)
+                raise
+            time.sleep(0.01)
+        except OSError:
+            break  # a file system without locks
+    return fd
+
+
+def holder(lock: str) -> str:
+    """The process that has had the file open for longest, `4711 (sleep)`, where the system tells."""
+    about = os.stat(lock)
+    found = []
+    for pid in filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else ()):
+        try:
+            fds = [f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd") if pid != str(os.getpid())]
+            if any(os.path.samestat(os.stat(fd), about) for fd in fds):
+                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                    name, _, fields = file.read().partition(" (")[2].rpartition(") ")
+                found.append((int(fields.split()[19]), f"{pid} ({name})"))  # since when: proc_pid_stat(5)
+        except OSError:
+            pass  # it is gone, or somebody else's
+    return min(found, default=(0, ""))[1]
+
+
+def _cut_torn_line(file: str) -> None:
+    """Take away what stands behind the last newline: the process that wrote it was killed."""
+    with open(file, "r+b") as log:
+        data = log.read()
+        log.truncate(data.rfind(b"\n") + 1)
+
+
+def _last_pruning(place: str) -> float:
+    try:
+        return os.stat(os.path.join(place, PRUNED)).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _warn(text: str) -> None:
+    say("pflow run", f"warning: {text}")

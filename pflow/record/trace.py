@@ -1,0 +1,281 @@
+"""The trace of a run, or of a store that came through a pipe: one JSON document, and that as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Event, Run, time_of
+from pflow.stage.document import Document
+from pflow.terminal.columns import PLAIN, Colour, duration
+from pflow.values.jsontext import encode
+from pflow.values.paths import describe
+from pflow.words.printable import clean
+from pflow.words.usage import MEMBERS, Usage, usage_words
+
+Trace = dict[str, Any]
+"""run, flow {name, hash} (None for a document), status, exit, began, last (the last known moment; both in seconds), ms
+(None while it runs), resumed (how often), error {step, node, exit, message} or empty, usage (what models took in all:
+pflow.words.usage), snapshot, execution_trace, store and events.
+
+`traceparent` is the run's own span in a wider trace, `parent` the span that began it. `store` gives for each key of the
+final store its type and size, and its value where that was kept; it is None where the run has no end.
+`execution_trace` has each visit of a step, in the order in which they began.
+"""
+
+Visit = dict[str, Any]
+"""number (in the trace), step, node, version, visit (which of this step's it is), state, began (seconds), ms (None
+where it has no end), reads and writes (the places of each), read_keys and write_keys (every place once). What not every
+visit has: lane (the branch of a fork), outer (the number of the visit that it is in), and all of MORE."""
+
+CUT = "cut"
+"""The state of a visit that has no end and does not run any more, beside those of a run."""
+
+MORE = ("action", "exit", "message", *MEMBERS, "tries", "items", "cache", "dry", "skipped")
+
+
+def trace_of_run(run: Run, events: list[Event]) -> Trace:
+    """The trace of a run, as far as its events say."""
+    about: Event = next((event for event in events if event["event"] == "run"), {})
+    end: Event = next((event for event in reversed(events) if event["event"] in ("finish", "resume")), {})
+    end = end if end.get("event") == "finish" else {}
+    return {
+        "run": run.id,
+        "flow": {"name": run.name, "hash": about.get("flow_hash", "")},
+        "status": run.status,
+        "exit": run.exit,
+        "began": run.begun,
+        "last": max([run.begun, *(event["time"] for event in events)]),
+        "ms": run.ms,
+        "resumed": sum(event["event"] == "resume" for event in events),
+        "traceparent": about.get("traceparent", ""),
+        "parent": about.get("parent", ""),
+        "error": end.get("error", {}),
+        "usage": run.usage,
+        "snapshot": run.snapshot(),
+        "execution_trace": _visits(events, unfinished=RUNNING if run.status == RUNNING else CUT),
+        "store": end.get("store", {}) if end else None,
+        "events": events,
+    }
+
+
+def trace_of_document(document: Document, *, with_store: bool) -> Trace:
+    """The trace of the stages that a store has passed, which says how long each took, and not when."""
+    header = document.header
+    run = str(header.get("run", ""))
+    error = header.get("error", {})
+    steps = list(filter(_is_sound, header.get("steps", [])))
+    began = last = time_of(run)
+    events = []
+    usage = Usage()
+    for step in steps:
+        usage.add(step)
+        last += step.get("ms", 0.0) / 1000
+        events.append(
+            {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": last}
+        )
+    store = {key: {**describe(value), "value": value} for key, value in dict(document).items()} if with_store else {}
+    return {
+        "run": run,
+        "flow": None,
+        "status": FAILED if error else DONE,
+        "exit": error.get("exit", 0),
+        "began": began,
+        "last": last,
+        "ms": (last - began) * 1000,
+        "resumed": 0,
+        "traceparent": header.get("traceparent", ""),
+        "parent": "",
+        "error": error,
+        "usage": usage.total(),
+        "snapshot": None,
+        "execution_trace": _visits(events, unfinished=CUT),
+        "store": store,
+        "events": steps,
+    }
+
+
+def _is_sound(step: Any) -> bool:
+    """Whether an entry of a header has the shape of ours: any JSON tool may have written it."""
+    if not isinstance(step, dict) or not isinstance(step.get("ms", 0.0), int | float):
+        return False
+    return all(isinstance(step.get(name, {}), dict) for name in ("reads", "writes", "tokens", "items", "cache"))
+
+
+def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
+    """Each start of a step joined to its end; an end without a start is a visit of its own."""
+    visits: list[Visit] = []
+    latest: dict[str, int] = {}
+    open_visits: dict[tuple[str, int, str], list[Visit]] = {}  # items of a batch share all three
+    for event in events:
+        if event["event"] == "resume":
+            for visit in (visit for same in open_visits.values() for visit in same):
+                visit["state"] = CUT
+            open_visits.clear()
+        if event["event"] not in ("start", "item", "end"):
+            continue
+        same = open_visits.setdefault((event["step"], event.get("visit", 1), event.get("lane", "")), [])
+        if event["event"] == "item":
+            for visit in same[:1]:
+                _add_item(visit, event)
+            continue
+        if event["event"] == "start" or not same:
+            visit = _begun(event, len(visits) + 1, latest.get(event["step"].rpartition("/")[0]))
+            visit["state"] = unfinished
+            latest[event["step"]] = visit["number"]
+            visits.append(visit)
+            same.append(visit)
+        if event["event"] == "end":
+            _end(same.pop(0), event)
+    return visits
+
+
+def _begun(event: Event, number: int, outer: int | None) -> Visit:
+    return {
+        "number": number,
+        "step": event["step"],
+        "node": event["node"],
+        "version": event.get("version", ""),
+        "visit": event.get("visit", 1),
+        "began": event["time"] - event.get("ms", 0.0) / 1000,
+        "ms": None,
+        "reads": {},
+        "writes": {},
+        "read_keys": [],
+        "write_keys": [],
+        **({"lane": event["lane"]} if "lane" in event else {}),
+        **({"outer": outer} if outer else {}),
+    }
+
+
+def _add_item(visit: Visit, event: Event) -> None:
+    """Count an item of a batch; what all of them took stands at the batch's end, where it has one."""
+    usage = Usage()
+    usage.add(visit)
+    usage.add(event)
+    counts = visit.setdefault("items", {"done": 0, "failed": 0})
+    counts["failed" if "exit" in event else "done"] += 1
+    visit.pop("model", None)
+    visit.update(usage.members())
+
+
+def _end(visit: Visit, event: Event) -> None:
+    visit["state"] = FAILED if event.get("exit") else DONE
+    visit["version"], visit["ms"] = event.get("version", ""), event.get("ms")
+    for name in ("reads", "writes"):
+        places = {key: value if isinstance(value, list) else [str(value)] for key, value in event.get(name, {}).items()}
+        visit[name] = places
+        keys = [key for each in places.values() for place in each for key in _keys_in(str(place))]
+        visit[f"{name[:-1]}_keys"] = list(dict.fromkeys(keys))
+    visit.update({name: event[name] for name in MORE if name in event})
+
+
+def _keys_in(place: str) -> list[str]:
+    """A place of the store; of a flag, `--prompt (a.b, c)`, those that its templates refer to."""
+    if not place.startswith("--"):
+        return [place]
+    return list(filter(None, place.partition(" (")[2].removesuffix(")").split(", ")))
+
+
+_LONGEST = 1000
+_UNITS = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "members"}
+
+
+def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = PLAIN) -> bytes:
+    """A block for each visit of a step, what failed, the status of a run, and the store if wanted."""
+    visits, error = trace["execution_trace"], trace["error"]
+    depths = {0: -1}
+    blocks = []
+    for visit in visits:
+        depths[visit["number"]] = depth = depths[visit.get("outer", 0)] + 1
+        lines = _lines(visit, now, colour)
+        if "message" in visit and visit["message"] != error.get("message"):
+            lines.append(f"    {colour.fault('✗')} {clean(str(visit['message']))}")
+        blocks.append("".join("    " * depth + line + "\n" for line in lines))
+    if error:
+        words = clean(f"{error.get('step')} (exit {error.get('exit')}): {error.get('message')}")
+        blocks.append(f"{colour.fault('failed:')} {words}\n")
+    if trace["flow"]:
+        paint = {DONE: colour.good, RUNNING: colour.warning}.get(trace["status"], colour.fault)
+        words = clean(f"run {trace['run']} ({trace['flow']['name']})")
+        used = clean("".join(f", {each}" for each in usage_words(trace["usage"])))
+        blocks.append(f"{words}: {paint(_status(trace, now))}{_resumed(trace)}{used}\n")
+    elif len(visits) > 1 and trace["usage"]:
+        blocks.append(clean(f"in all: {', '.join(usage_words(trace['usage']))}") + "\n")
+    if with_store:
+        blocks.append(_store(trace["store"]))
+    return "\n".join(blocks if visits or trace["flow"] else ["no step has run\n", *blocks]).encode()
+
+
+def _lines(visit: Visit, now: float, colour: Colour) -> list[str]:
+    facts = [_took(visit, now)]
+    facts += [f"visit {visit['visit']}"] if visit["visit"] > 1 else []
+    facts += [f"branch {visit['lane']}"] if "lane" in visit else []
+    facts += [_fact(name, visit[name]) for name in ("action", "exit") if name in visit]
+    facts += usage_words(visit)
+    facts += [_fact(name, visit[name]) for name in ("tries", "items", "dry", "skipped") if name in visit]
+    facts += _of_cache(visit.get("cache"))
+    heading = colour.heading(clean(f"[{visit['number']}] {visit['step']} ({visit['node']})"))
+    lines = [f"{heading}  {clean(', '.join(filter(None, facts)))}".rstrip()]
+    reads = [
+        f"{key} from {' and '.join(places)}" if places else f"{key} given" for key, places in visit["reads"].items()
+    ]
+    if reads:
+        lines.append(f"    {colour.dim('← reads:')} {clean(', '.join(reads))}")
+    if visit["write_keys"]:
+        lines.append(f"    {colour.dim('→ writes:')} {clean(', '.join(visit['write_keys']))}")
+    return lines
+
+
+def _of_cache(said: Any) -> list[str]:
+    """`cached`, or why what was to be kept is not."""
+    if not isinstance(said, dict):
+        return []
+    return ["cached"] if said.get("verdict") == "hit" else [f"not cached: {said['why']}"] if said.get("why") else []
+
+
+def _took(visit: Visit, now: float) -> str:
+    if visit["state"] == RUNNING:
+        return f"running for {duration(max(0.0, now - visit['began']) * 1000)}"
+    if visit["state"] == CUT:
+        return "did not end"
+    return "" if visit["ms"] is None else duration(visit["ms"])
+
+
+def _fact(name: str, value: Any) -> str:
+    """`exit 66`, `items done 9 failed 1`, `dry`."""
+    if isinstance(value, dict):
+        value = " ".join(f"{key} {count}" for key, count in value.items())
+    return name if value is True else f"{name} {value}"
+
+
+def _status(trace: Trace, now: float) -> str:
+    if trace["status"] == RUNNING:
+        return f"running for {duration(max(0.0, now - trace['began']) * 1000)}"
+    if trace["status"] == KILLED:  # nobody wrote down when
+        return f"killed, its last event after {duration(trace['ms'])}"
+    how = f"failed with {trace['exit']}" if trace["status"] == FAILED else trace["status"]
+    return how if trace["ms"] is None else f"{how} after {duration(trace['ms'])}"
+
+
+def _resumed(trace: Trace) -> str:
+    count = trace["resumed"]
+    return f", resumed {count} times" if count > 1 else ", resumed" if count else ""
+
+
+def _store(store: dict[str, Any] | None) -> str:
+    """A line for each key, `response: str, 12 characters: "It is fine."`; `store` is as a trace has it."""
+    if store is None:
+        return "the store is known when the run has ended\n"
+    lines = [f"    {key}: {_shape(shape)}" for key, shape in store.items()]
+    return "".join(clean(line) + "\n" for line in ["the store" if lines else "the store is empty", *lines])
+
+
+def _shape(shape: dict[str, Any]) -> str:
+    text, size = str(shape["type"]), shape.get("size")
+    if size is not None:
+        unit = _UNITS[text]
+        text += f", {size:,} {unit.removesuffix('s') if size == 1 else unit}"
+    if "value" not in shape:
+        return text
+    value = str(encode(shape["value"]), "utf-8")
+    return f"{text}: {value if len(value) <= _LONGEST else value[: _LONGEST - 1] + '…'}"

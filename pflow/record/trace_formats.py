@@ -1,0 +1,130 @@
+"""A trace for programs: one JSON document, a timeline for Perfetto, OpenTelemetry spans."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from pflow import __version__
+from pflow.record.runs import RUNNING, number_of
+from pflow.record.trace import CUT, Trace, Visit
+from pflow.stage.trace import span_parts
+from pflow.values.jsontext import encode
+
+
+def as_json(trace: Trace, *, now: float, with_store: bool) -> bytes:
+    return encode(document(trace, with_store=with_store)) + b"\n"
+
+
+def document(trace: Trace, *, with_store: bool) -> dict[str, Any]:
+    """A trace as other programs get it."""
+    unwanted = {"store" if not with_store else "", "error" if not trace["error"] else ""}
+    return {name: value for name, value in trace.items() if name not in unwanted}
+
+
+def as_chrome(trace: Trace, *, now: float, with_store: bool) -> bytes:
+    """One JSON object. Times are microseconds since the run began; each lane has its track, the flow itself the first.
+
+    What has no end lasts until now where the run still goes on, else until the last known moment.
+    https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+    """
+    name = _name(trace)
+    last = now if trace["status"] == RUNNING else trace["last"]
+    whole = {"step": name, "node": "flow", "began": trace["began"], "ms": (last - trace["began"]) * 1000}
+    tracks = {"": 1}
+    events = []
+    for visit in [whole, *trace["execution_trace"]]:
+        track = tracks.setdefault(visit.get("lane", ""), len(tracks) + 1)
+        ms = visit["ms"] if visit["ms"] is not None else (last - visit["began"]) * 1000
+        times = {"ts": round((visit["began"] - trace["began"]) * 1e6), "dur": round(max(0.0, ms) * 1000)}
+        about = {"name": visit["step"], "cat": visit["node"], "pid": 1, "tid": track}
+        events.append({"ph": "X", **about, **times, "args": visit})
+    names = [{"name": "process_name", "tid": 0, "args": {"name": f"{name} {trace['run']}".strip()}}]
+    names += [{"name": "thread_name", "tid": track, "args": {"name": lane or name}} for lane, track in tracks.items()]
+    events = [*({"ph": "M", "pid": 1, **each} for each in names), *events]
+    return encode({"traceEvents": events, "displayTimeUnit": "ms"}) + b"\n"
+
+
+def as_otlp(trace: Trace, *, now: float, with_store: bool) -> bytes:
+    """OTLP's JSON, in one line: the spans of the run and of each visit. What still goes on has none yet.
+
+    https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
+    """
+    resource = {"attributes": _attributes({"service.name": "pflow", "service.version": __version__})}
+    scope = {"scope": {"name": "pflow", "version": __version__}, "spans": _spans(trace)}
+    return encode({"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}) + b"\n"
+
+
+def _name(trace: Trace) -> str:
+    return (trace["flow"] or {}).get("name") or "pipe"
+
+
+def _spans(trace: Trace) -> list[dict[str, Any]]:
+    """The run's own span, whose ids are those of a wider trace where that began it, else made of the run's id."""
+    run = trace["run"]
+    number = number_of(run)
+    own = f"{number:032x}" if number else hashlib.sha256(run.encode()).hexdigest()[:32]
+    wider, parent = span_parts(trace["traceparent"]), span_parts(trace["parent"])
+    trace_id = wider[1] if wider else own
+    root = wider[2] if wider and trace["flow"] else own[16:]  # a document's is the span of its last stage alone
+    ids = {0: root, **{each["number"]: _span_id(run, each["number"]) for each in trace["execution_trace"]}}
+    spans = []
+    for each in trace["execution_trace"]:
+        if each["state"] != RUNNING:
+            span_ids = {"spanId": ids[each["number"]], "parentSpanId": ids[each.get("outer", 0)]}
+            spans.append({"traceId": trace_id, **span_ids, **_visit_span(each, trace["last"])})
+    if trace["status"] != RUNNING:
+        span_ids = {"spanId": root, **({"parentSpanId": parent[2]} if parent else {})}
+        spans.insert(0, {"traceId": trace_id, **span_ids, **_run_span(trace)})
+    return spans
+
+
+def _span_id(run: str, number: int) -> str:
+    return hashlib.sha256(f"{run}/{number}".encode()).hexdigest()[:16]
+
+
+def _run_span(trace: Trace) -> dict[str, Any]:
+    flow = trace["flow"] or {}
+    about = {"pflow.run": trace["run"], "pflow.flow_hash": flow.get("hash"), "pflow.exit": trace["exit"]}
+    error = trace["error"].get("message", "it did not end") if trace["exit"] or trace["exit"] is None else None
+    return _span(_name(trace), trace["began"], trace["last"], about, error)
+
+
+def _visit_span(visit: Visit, last: float) -> dict[str, Any]:
+    named = ("node", "version", "visit", "lane", "read_keys", "write_keys", "action", "exit", "tries")
+    about = {f"pflow.{name}": visit.get(name) for name in (*named, "cost", "calls", "unpriced")}
+    about["gen_ai.response.model"] = visit.get("model")
+    about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in visit.get("tokens", {}).items()}
+    error = "it did not end" if visit["state"] == CUT else visit.get("message", "") if visit.get("exit") else None
+    ended = last if visit["ms"] is None else visit["began"] + visit["ms"] / 1000
+    return _span(visit["step"], visit["began"], ended, about, error)
+
+
+def _span(name: str, began: float, ended: float, about: dict[str, Any], error: str | None) -> dict[str, Any]:
+    """When a span was, what is known of it, and how it ended; `error` is None where that was well."""
+    nanoseconds = [str(int(moment * 1e6) * 1000) for moment in (began, max(began, ended))]
+    return {
+        "name": name,
+        "kind": 1,
+        "startTimeUnixNano": nanoseconds[0],
+        "endTimeUnixNano": nanoseconds[1],
+        "attributes": _attributes(about),
+        "status": {"code": 1} if error is None else {"code": 2, "message": str(error)},
+    }
+
+
+def _attributes(about: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is known, in OTLP's form; what is empty is left out."""
+    return [{"key": key, "value": _value(value)} for key, value in about.items() if value not in ("", [], None)]
+
+
+def _value(value: Any) -> dict[str, Any]:
+    if isinstance(value, list):
+        return {"arrayValue": {"values": [_value(item) for item in value]}}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": str(value)}
+
+
+FORMATS = {"json": as_json, "chrome": as_chrome, "otlp": as_otlp}
+"""What `pflow trace --NAME` writes."""

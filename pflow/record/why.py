@@ -1,0 +1,157 @@
+"""Why a cached step was run, or not: the parts of its keys against those of an earlier run, in words."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from pflow.cache.differences import SHORT, differences
+from pflow.errors import PflowError
+from pflow.record.log import FLOW, KEYS
+from pflow.record.runs import Event, Run, read_events, run_directories
+from pflow.terminal.messages import say
+from pflow.values.digest import digest_of
+from pflow.values.jsontext import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pflow.cache.differences import Facts
+
+_MOST = 20
+"""Visits of a step that are told of; a batch may have thousands."""
+
+
+class Visits:
+    """What a run wrote down of the keys of one step: an event for each visit or item, by its path."""
+
+    def __init__(self, run: Run, step: str) -> None:
+        self.run = run
+        self.events = {event["visit"]: event for event in _key_events(run) if step in (event["step"], event["visit"])}
+        self._values: dict[str, Any] = {}
+
+    def value(self, part: Facts) -> Any:
+        """The value of a part, where the run's snapshot or its flow has one of that digest; else `...`."""
+        if "value" in part:
+            return part["value"]
+        if not self._values:
+            self._values = {digest_of(value)[:SHORT]: value for value in _kept_values(self.run)}
+        return self._values.get(str(part.get("path", part["digest"]))[:SHORT], ...)
+
+    def nearest(self, event: Event) -> Event | None:
+        """The visit of the same path, else the one that shares most parts."""
+        parts = _digests(event)
+        same = self.events.get(event["visit"])
+        return same or max(self.events.values(), key=lambda each: len(parts & _digests(each)), default=None)
+
+
+def _digests(event: Event) -> set[tuple[str, str, str]]:
+    return {(part["kind"], part["name"], part["digest"]) for part in event.get("parts", [])}
+
+
+def _key_events(run: Run) -> list[Event]:
+    """The whole lines that the run wrote of keys."""
+    try:
+        with open(os.path.join(run.directory, KEYS), "rb") as file:
+            events, warnings = read_events(file.read())
+    except OSError:
+        return []
+    for warning in warnings:
+        say("pflow why", f"warning: of the run {run.id} {warning}")
+    return [event for event in events if event["event"] == "key" and _is_sound(event)]
+
+
+def _is_sound(event: Event) -> bool:
+    """Whether an event has what is told of it."""
+    parts = event.get("parts", [])
+    are_whole = isinstance(parts, list) and all(isinstance(part, dict) and part.keys() >= _PART for part in parts)
+    return are_whole and "verdict" in event["cache"]
+
+
+_PART = {"kind", "name", "digest"}
+
+
+def _kept_values(run: Run) -> Iterator[Any]:
+    """The values that a run's snapshot and its flow have, for whatever step."""
+    snapshot = run.snapshot() or {}
+    for values in [snapshot.get("cli_injections", {}), *snapshot.get("config_overrides", {}).values()]:
+        yield from values.values()
+    try:
+        with open(os.path.join(run.directory, FLOW), "rb") as file:
+            nodes = decode(file.read())["nodes"]
+    except (OSError, ValueError, KeyError):
+        return
+    for node in nodes:
+        yield from [*node.get("params", {}).values(), *node.get("inputs", {}).values()]
+
+
+def earlier(run: Run, step: str) -> Visits | None:
+    """The newest run before this one, of the same flow, that knows the step.
+
+    A flow is known by its name, one without by how it is wired.
+    """
+    for directory in run_directories():
+        if os.path.basename(directory) >= run.id or not os.path.isfile(os.path.join(directory, KEYS)):
+            continue
+        other = Run(directory)
+        is_same = other.name == run.name and (run.name != "flow" or other.flow_hash == run.flow_hash)
+        if is_same and (visits := Visits(other, step)).events:
+            return visits
+    return None
+
+
+def explain(run: Run, step: str, against: Run | None) -> list[str]:
+    """Lines for each visit of the step that was not a hit, and how many were. Raises PflowError (1)."""
+    visits = Visits(run, step)
+    if not visits.events:
+        raise PflowError(f"cannot tell why '{step}' ran: nothing of it was to be cached", hint=_how(run))
+    before = Visits(against, step) if against else earlier(run, step)
+    hits = [event for event in visits.events.values() if event["cache"]["verdict"] == "hit"]
+    others = [event for event in visits.events.values() if against or event not in hits]
+    lines = [line for event in others[:_MOST] for line in _lines(visits, event, before)]
+    lines += [f"and {len(others) - _MOST:,} more"] if len(others) > _MOST else []
+    if hits and not against:
+        lines.append(_told_hits(hits))
+    return lines
+
+
+def _how(run: Run) -> str:
+    known = list(dict.fromkeys(event["step"] for event in _key_events(run)))
+    return f"of {', '.join(known)} it is known" if known else "--cache has the cache keep what a step gives"
+
+
+def _label(visit: str) -> str:
+    """A visit as people know it: `check@2`, and `check` for the first; of an item the beginning of its digest."""
+    path, bracket, item = visit.partition("[")
+    return path.replace("@1/", "/").removesuffix("@1") + bracket + (item[:8] + "]" if item else "")
+
+
+def _told_hits(hits: list[Event]) -> str:
+    runs = list(dict.fromkeys(event["of"] for event in hits if "of" in event))
+    what = _label(hits[0]["visit"]) if len(hits) == 1 else f"{len(hits):,} visits"
+    return f"{what}: hit" + (f", kept by the run {runs[0]}" if len(runs) == 1 else "")
+
+
+def _lines(visits: Visits, event: Event, before: Visits | None) -> list[str]:
+    """What became of a visit, and below it what changed."""
+    verdict, why = event["cache"]["verdict"], event["cache"].get("why", "")
+    if "parts" not in event:
+        return [f"{_label(event['visit'])}: not cached: {why}"]
+    head = f"{_label(event['visit'])}: {verdict}" + (f", not kept: {why}" if why else "")
+    then = before.nearest(event) if before is not None else None
+    if before is None or then is None or "parts" not in then:
+        return [f"{head}; no earlier run of this flow has it"]
+    changed = differences(event["parts"], then["parts"], visits.value, before.value)
+    if not changed:
+        changed = [_unchanged(event, then)]
+    return [f"{head}, against the run {before.run.id}", *(f"    {line}" for line in changed)]
+
+
+def _unchanged(event: Event, then: Event) -> str:
+    """Why a step ran again of whose key nothing had changed."""
+    if event["cache"]["verdict"] == "hit":
+        return "nothing changed"
+    if event.get("refreshed"):
+        return "nothing changed: --refresh ran it again"
+    why = then["cache"].get("why")
+    return f"nothing changed: that run did not keep it: {why}" if why else "nothing changed: the cache has lost it"

@@ -1,1 +1,0 @@
-"""A flow in motion: the engine on pocketflow, the trace, the log of a run."""

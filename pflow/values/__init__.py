@@ -1,0 +1,1 @@
+"""JSON text, paths, templates, types, digests and masks: values, strictly."""

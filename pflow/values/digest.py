@@ -1,0 +1,104 @@
+"""Digests: SHA-256 of values, in a form that no two values share, and of files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+
+from pflow import TYPE_CHECKING
+from pflow.values.jsontext import plain
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    def sha256(data: bytes = b"", /) -> Any: ...
+else:
+    try:
+        # hashlib would load OpenSSL, which takes 3 ms: far longer than to hash a flow.
+        if sys.version_info >= (3, 12):
+            from _sha2 import sha256
+        else:
+            from _sha256 import sha256
+    except ImportError:  # another Python than CPython
+        from hashlib import sha256
+
+_BLOCK = 64
+_CHUNK = 1 << 20
+_MANY = 1 << 22
+_MOMENT = 100_000_000
+"""Nanoseconds in which a file may change twice and have the same time."""
+
+
+def digest_of(value: Any) -> str:
+    """SHA-256, in hex, of a JSON value or bytes. Raises PflowError (65) for any other.
+
+    Values that differ in a type (1, 1.0, "1", true) or in the order of members differ in their digests.
+    """
+    return bytes_digest(frame(value))
+
+
+def keyed_digest(key: bytes, value: Any) -> str:
+    """HMAC-SHA-256 of the same form, in hex: it says nothing of the value to those without the key."""
+    padded = (sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
+    inner = sha256(bytes(byte ^ 0x36 for byte in padded) + frame(value)).digest()
+    return str(sha256(bytes(byte ^ 0x5C for byte in padded) + inner).hexdigest())
+
+
+def frame(value: Any) -> bytes:
+    """A value as bytes: each part after its type and its length, so that no part runs into the next."""
+    kind = value.__class__
+    if kind is str:
+        return _framed(b"s", value.encode("utf-8", "surrogatepass"))
+    if kind is bytes:
+        return _framed(b"b", value)
+    if kind is list:
+        return _framed(b"[", b"".join(map(frame, value)))
+    if kind is dict:
+        return _framed(b"{", b"".join(frame(part) for member in value.items() for part in member))
+    if kind in _LETTERS:
+        return _framed(_LETTERS[kind], repr(value).encode())
+    return frame(plain(value))
+
+
+_LETTERS = {int: b"i", float: b"d", bool: b"t", type(None): b"n"}
+
+
+def _framed(letter: bytes, data: bytes) -> bytes:
+    return letter + len(data).to_bytes(8, "big") + data
+
+
+def bytes_digest(data: bytes) -> str:
+    """SHA-256, in hex, of bytes as they are."""
+    return str(_hasher(len(data))(data).hexdigest())
+
+
+def _hasher(size: int) -> Any:
+    """The faster one for so many bytes: OpenSSL's, where it is worth its start."""
+    if size < _MANY:
+        return sha256
+    import hashlib
+
+    return hashlib.sha256
+
+
+def file_digest(path: str | bytes) -> str:
+    """SHA-256, in hex, of what a file holds. Raises OSError; EINVAL for anything but a regular file, unread."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        digest = _hasher(os.fstat(fd).st_size)()
+        while chunk := os.read(fd, _CHUNK):
+            digest.update(chunk)
+        return str(digest.hexdigest())
+    finally:
+        os.close(fd)
+
+
+def file_stamp(status: os.stat_result, now: int) -> str:
+    """What changes when a file does; empty where that is too fresh, `now` in nanoseconds, to be told from the next."""
+    if status.st_ctime_ns > now - _MOMENT:
+        return ""
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"

@@ -1,0 +1,96 @@
+"""A user's own JSON text, strictly: its value, or the line and column where it goes wrong."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import BAD_DATA, PflowError
+from pflow.values.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates
+from pflow.words.printable import clause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_BLANK = WHITESPACE + "\ufeff"
+_FENCE = "```"
+
+
+def parse_text(text: str) -> Any:
+    """The value of a JSON text; of one that is none, the value in its Markdown fence, the first of json before others.
+
+    An object that looks like escaped bytes is an object. Raises PflowError (65).
+    """
+    try:
+        return _value(text, 0, len(text))
+    except PflowError:
+        fences = list(_fences(text))
+        if not fences:
+            raise
+    _, start, end = next((fence for fence in fences if fence[0].startswith("json")), fences[0])
+    return _value(text, start, end)
+
+
+def parse_lines(text: str) -> list[Any]:
+    """The value of each line that is not blank. Raises PflowError (65)."""
+    return [_value(text, start, end) for start, end in _lines(text) if text[start:end].strip(_BLANK)]
+
+
+def _value(text: str, start: int, end: int) -> Any:
+    """The one value between two places of a text."""
+    at = end - len(text[start:end].lstrip(_BLANK))
+    try:
+        value, after = scan_without_duplicates(text, at)
+        if after > end:
+            raise ScanError("it ends in the middle of a value", end)
+        if text[after:end].strip(_BLANK):
+            raise ScanError("something follows the value", end - len(text[after:end].lstrip(_BLANK)))
+        return value
+    except ValueError as error:
+        place = place_of(text, error if text.strip(_BLANK) else ScanError("it is empty", at), at)
+    raise PflowError(f"cannot read the JSON at {place}", exit=BAD_DATA)
+
+
+def place_of(text: str, error: ValueError, start: int = 0, first_line: int = 1) -> str:
+    """Where a text goes wrong, from `start` on, and why: `line 2, column 5: no JSON value`."""
+    at: int | None = getattr(error, "pos", None)
+    if at is None:
+        at = _refused(text, start)
+    line, column = first_line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
+    said = str(getattr(error, "msg", "")).removesuffix(" at")  # json's own error has one
+    return f"line {line}, column {column}: {clause(said) or error}"
+
+
+def _refused(text: str, start: int) -> int:
+    """Where a number or a word is that the scanner refuses: it says no place of one."""
+    import re
+
+    for token in re.compile(r'"(?:[^"\\]|\\.)*+"|[^\s\[\]{},:"]+', re.DOTALL).finditer(text, start):
+        try:
+            decode(token[0].encode())
+        except ScanError:
+            continue
+        except ValueError:
+            return token.start()
+    return start
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = end if end >= 0 else len(text)
+        yield start, end
+        start = end + 1
+
+
+def _fences(text: str) -> Iterator[tuple[str, int, int]]:
+    """What stands behind each fence's opening, and where its inside begins and ends; one that is cut ends with all."""
+    opened: tuple[str, int] | None = None
+    for start, end in _lines(text):
+        line = text[start:end].strip()
+        if line.startswith(_FENCE):
+            if opened:
+                yield (*opened, start)
+            opened = None if opened else (line.strip("`").strip().lower(), end + 1)
+    if opened:
+        yield (*opened, len(text))

@@ -1,0 +1,85 @@
+"""The JSON of a long text, read and written in parts: whole, each step of it would hold the text once more."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.values.jsontext import check_text, encode, scanstring
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+LONG = 1 << 24
+"""Bytes, or characters, from which it is worth it."""
+
+_PART = 1 << 20
+_ESCAPE = 12
+"""Bytes of the longest escape: \\ud83d\\ude00 is one character."""
+
+
+def is_long(value: Any) -> bool:
+    return isinstance(value, str) and len(value) >= LONG
+
+
+def encode_long(text: str) -> bytes | memoryview:
+    """The JSON text of a string, in UTF-8. Raises PflowError (65) for a lone surrogate."""
+    written = bytearray()
+    for part in json_parts(text):
+        written += part
+    return memoryview(written)
+
+
+def json_parts(value: Any) -> Iterator[bytes]:
+    """The JSON text of a value, a long text in it in parts. Raises PflowError (65) for what JSON cannot hold."""
+    if is_long(value):
+        yield b'"'
+        for at in range(0, len(value), _PART):
+            yield encode(value[at : at + _PART])[1:-1]
+        yield b'"'
+    elif isinstance(value, list) and holds_long(value):
+        for number, item in enumerate(value):
+            yield b"," if number else b"["
+            yield from json_parts(item)
+        yield b"]"
+    else:
+        yield encode(value)
+
+
+def holds_long(value: Any) -> bool:
+    """Whether it is a long text, or a list with one in it, or in a list of it."""
+    return is_long(value) or (isinstance(value, list) and any(map(holds_long, value)))
+
+
+def decode_long(data: bytes | memoryview) -> str | None:
+    """The string that a JSON text is; None for what is none, or is none that may stand in a store."""
+    if len(data) < LONG or data[0] != ord('"') or data[-1] != ord('"'):
+        return None
+    text = ""
+    try:
+        for part in _parts(data[1:-1]):
+            inside, end = scanstring(f'"{part}"', 1)
+            if end < len(part) + 2:
+                return None
+            text += check_text(inside)
+    except ValueError:
+        return None
+    return text
+
+
+def _parts(data: bytes | memoryview) -> Iterator[str]:
+    """Texts one after the other, none of which ends within an escape."""
+    start = 0
+    while start < len(data):
+        end = _safe_end(data, start, start + _PART)
+        yield str(data[start:end], "utf-8")
+        start = end
+
+
+def _safe_end(data: bytes | memoryview, start: int, end: int) -> int:
+    """The last place up to `end` that no escape and no character goes across; the end of all where there is none."""
+    while start < end < len(data):
+        escape = bytes(data[max(end - _ESCAPE, start) : end]).rfind(b"\\")
+        if escape < 0 and not 0x80 <= data[end] < 0xC0:
+            return end
+        end = max(end - _ESCAPE, start) + escape if escape >= 0 else end - 1
+    return len(data)

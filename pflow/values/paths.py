@@ -1,0 +1,136 @@
+"""Paths into a store: `fetch.issue_data.labels[0].name`, `raw_texts/doc1.txt`, `["odd key"]`."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import MISSING, PflowError
+from pflow.values.jsontext import decode, quote, scanstring
+
+if TYPE_CHECKING:
+    from typing import Any
+
+Path = tuple["str | int", ...]
+
+
+def parse_path(text: str) -> Path:
+    """The steps of a path. Split at `/` only where it has one, else at `.`; raises ValueError when it is not a path."""
+    if "/" in text.partition("[")[0]:
+        steps: list[str | int] = list(text.split("/"))
+        if "" in steps:
+            raise ValueError(f"'{text}' has an empty step")
+        return tuple(steps)
+    steps, at = [], 0
+    while at < len(text) or not steps:
+        step: str | int
+        if text.startswith("[", at):
+            step, at = _bracket(text, at + 1)
+        elif steps and not text.startswith(".", at):
+            raise ValueError(f"'{text}' has no . after a ]")
+        else:
+            start = at + 1 if steps else at
+            step = text[start:].partition("[")[0].partition(".")[0]
+            at = start + len(step)
+            if not step:
+                raise ValueError(f"'{text}' has an empty step")
+        steps.append(step)
+    return tuple(steps)
+
+
+def _bracket(text: str, at: int) -> tuple[str | int, int]:
+    step: str | int
+    if text.startswith('"', at):
+        step, end = scanstring(text, at + 1)
+        step.encode()
+    else:
+        end = text.find("]", at)
+        digits = text[at:end]
+        if end < 0 or not digits.removeprefix("-").isdecimal() or len(digits) > 18:
+            raise ValueError(f"'{text}' has a [ without a number or a \"key\" and a ]")
+        step = int(digits)
+    if not text.startswith("]", end):
+        raise ValueError(f"'{text}' has a [ without a ]")
+    return step, end + 1
+
+
+def write_path(steps: Path) -> str:
+    """A path as text, the way a person would write it."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step and not set(step) & set('./[]"'):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{quote(step)}]"
+    return text
+
+
+def meet(one: Path, other: Path) -> bool:
+    """Whether two paths lead to the same place, or one to a part of the other's."""
+    return all(a == b for a, b in zip(one, other, strict=False))
+
+
+def look_up(value: Any, steps: Path, at: int = 0) -> Any:
+    """The value at `steps[at:]` below `value`, which `steps[:at]` led to. Raises PflowError (66): what there is."""
+    for n in range(at, len(steps)):
+        value = _step_into(value, steps, n)
+    return value
+
+
+def _step_into(value: Any, steps: Path, n: int) -> Any:
+    step = steps[n]
+    if isinstance(value, str):
+        value = look_inside(value)
+    if isinstance(value, dict):
+        key = step if isinstance(step, str) else str(step)
+        if key in value:
+            return value[key]
+        raise missing(key, list(value), write_path(steps[:n]))
+    if isinstance(value, list):
+        if isinstance(step, str) and step.isdecimal() and step.isascii() and len(step) <= 18:
+            step = int(step)
+        if isinstance(step, int) and -len(value) <= step < len(value):
+            return value[step]
+        there = "1 element" if len(value) == 1 else f"{len(value)} elements"
+        raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it has {there}", exit=MISSING)
+    raise PflowError(f"no '{step}' in {write_path(steps[:n])}; it is {kind_of(value)}", exit=MISSING)
+
+
+def look_inside(text: str) -> Any:
+    """What a string that holds a JSON object or list holds; any other string itself."""
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        return decode(text.encode())
+    except ValueError:
+        return text
+
+
+def missing(name: str, there: list[str], place: str) -> PflowError:
+    """The error for a name that is not in a place: what there is instead, and the nearest."""
+    from pflow.words.naming import listed, meant
+
+    near = meant(name, there)
+    has = f"it has {listed(there)}" + (f" (did you mean {near}?)" if near else "") if there else "it is empty"
+    return PflowError(f"no '{name}' in {place}; {has}", exit=MISSING)
+
+
+def describe(value: Any) -> dict[str, Any]:
+    """What a value is, without it: its type; how many characters, bytes, items or members where it has any."""
+    shape: dict[str, Any] = {"type": kind_of(value).removeprefix("a ").removeprefix("an ")}
+    if isinstance(value, str | bytes | list | dict):
+        shape["size"] = len(value)
+    return shape
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, in the words of the interface grammar."""
+    if value is None:
+        return "null"
+    names = {bool: "a bool", int: "an int", float: "a float", str: "a str", bytes: "bytes", list: "a list"}
+    return names.get(type(value), "a dict")
+
+
+def is_step_name(name: str) -> bool:
+    """Whether a step may be called so: letters, digits, `_` and `-`, a letter first; `stdin` is reserved."""
+    return name.isascii() and name[:1].isalpha() and name.replace("-", "_").isidentifier() and name != "stdin"

@@ -1,0 +1,192 @@
+"""Templates: `$name` and `${a.path[0]}` in what a person wrote, replaced once from the store."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import DENIED, PflowError, shorten
+from pflow.values.jsontext import text_of
+from pflow.values.paths import parse_path, write_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from pflow.values.paths import Path
+
+    Part = str | Path
+    """Text as it is, or the path of a reference."""
+
+
+TEMPLATE = "template:"
+"""What a mapping begins with that is a template, and no path."""
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+_WORD = _LETTERS + "0123456789"
+
+
+def parse_template(text: str) -> list[Part]:
+    """The parts of a template in order. `$$` is a dollar; so is a `$` before anything but a name or a braced path.
+
+    Raises ValueError for a braced path that is wrong (`${a.}`), and for a reference inside another.
+    """
+    parts: list[Part] = []
+    literal = ""
+    at = 0
+    while (dollar := text.find("$", at)) >= 0:
+        literal += text[at:dollar]
+        reference, at = _reference(text, dollar + 1)
+        if reference is None:
+            literal += "$"
+            continue
+        if literal:
+            parts.append(literal)
+        parts.append(reference)
+        literal = ""
+    literal += text[at:]
+    return [*parts, literal] if literal else parts
+
+
+def _reference(text: str, at: int) -> tuple[Path | None, int]:
+    """The path that stands after a dollar, and where the text goes on; no path for a plain dollar."""
+    if text.startswith("$", at):
+        return None, at + 1
+    if text.startswith("{", at):
+        close = text.find("}", at)
+        path = braced_path(text[at + 1 : close]) if close > 0 else None
+        return (path, close + 1) if path else (None, at)
+    end = at
+    while end < len(text) and text[end] in _WORD:
+        end += 1
+    return ((text[at:end],), end) if end > at and text[at] not in "0123456789" else (None, at)
+
+
+def braced_path(text: str) -> Path | None:
+    """The path between two braces; None for what is not a path: nothing, `1x`, a space or a shell's `:-`.
+
+    Raises ValueError for what begins as a path and goes wrong, and where another reference stands in it.
+    """
+    outer, dollar, inner = text.partition("$")
+    if not text.startswith((*_LETTERS, '["')) or set(outer.partition("[")[0]) & set(" \t\n{}:?+=%#"):
+        return None
+    try:
+        if "$" not in text.partition("[")[0]:
+            return parse_path(text)
+    except ValueError as error:
+        if not dollar:
+            raise ValueError(f"'{shorten('${' + text + '}')}' is no reference: {error}") from None
+    if inner.startswith((*_LETTERS, "{")):
+        raise ValueError(f"'{shorten('${' + text)}' holds another reference, and references do not nest")
+    return None
+
+
+def broken_references(text: str) -> list[str]:
+    """What looks like a reference and is not one (`${a`, `${}`, `${1x}`), for a warning."""
+    plain = "".join(part for part in parse_template(text.replace("$$", "_")) if isinstance(part, str))
+    return ["${" + rest.partition("}")[0] + ("}" if "}" in rest else "") for rest in plain.split("${")[1:]]
+
+
+def braced_references(text: str) -> list[Path]:
+    """What would be references between braces, in a text that no template fills.
+
+    Not what a shell alone means, nor a name that the text itself sets.
+    """
+    found = []
+    for rest in text.split("${")[1:]:
+        inner, close, _ = rest.partition("}")
+        try:
+            path = braced_path(inner) if close else None
+        except ValueError:
+            continue
+        if path is not None and not _is_set_in(text, inner):
+            found.append(path)
+    return list(dict.fromkeys(found))
+
+
+def _is_set_in(command: str, name: str) -> bool:
+    """Whether a shell's command gives a variable its value: `name=…`, `for name in …`, `read … name`."""
+    words = command.replace(";", " ").split()
+    is_named = any({"for", "read"} & set(words[max(at - 3, 0) : at]) for at, word in enumerate(words) if word == name)
+    return is_named or any(word.lstrip("(`\"'$&|").startswith(f"{name}=") for word in words)
+
+
+def is_reference(text: str) -> bool:
+    """Whether a text is one whole reference, which keeps its value's type."""
+    try:
+        parts = parse_template(text)
+    except ValueError:
+        return False
+    return len(parts) == 1 and not isinstance(parts[0], str)
+
+
+def parse_place(text: str, *, or_template: bool = False) -> Path:
+    """The steps of a path where no template stands. Raises ValueError, which says what to write in a template's stead.
+
+    With `or_template` a template may stand there, behind its prefix.
+    """
+    if not (text.startswith(TEMPLATE) or "${" in text.partition('["')[0]):
+        return parse_path(text)
+    bare = text.removeprefix(TEMPLATE)
+    instead = (
+        write_path(references(bare)[0]) if is_reference(bare) else f"{TEMPLATE}{bare}" if or_template else "a path"
+    )
+    raise ValueError(f"'{shorten(text)}' is a template: write {shorten(instead)}")
+
+
+def references(written: Any) -> list[Path]:
+    """Every path that a text, a list or an object refers to. Raises ValueError for a wrong one, or one in a key."""
+    found: list[Path] = []
+    expand(written, found.append)
+    return found
+
+
+def leading_references(written: Any) -> list[Path]:
+    """The references that a text, or a text of a list, begins with: in a path they may choose its directory."""
+    if isinstance(written, list):
+        return [path for item in written for path in leading_references(item)]
+    first = parse_template(written)[:1] if isinstance(written, str) else []
+    return [part for part in first if not isinstance(part, str)]
+
+
+def expand(written: Any, look_up: Callable[[Path], Any], *, is_path: bool = False) -> Any:
+    """`written` with each reference replaced by what `look_up` finds, once: what is brought in is never expanded.
+
+    One whole reference keeps its value's type; inside text, null is empty, bytes are text, their misfits as lone
+    surrogates, and anything else is JSON. Raises ValueError for a reference in an object's key, and PflowError (77)
+    where `is_path` and a reference after literal text brings in anything but a part of one name.
+    """
+    if isinstance(written, list):
+        return [expand(item, look_up, is_path=is_path) for item in written]
+    if isinstance(written, dict):
+        for key in written:
+            if any(not isinstance(part, str) for part in parse_template(key)):
+                raise ValueError(f"a template cannot stand in the key of an object: '{key}'")
+        return {key: expand(item, look_up) for key, item in written.items()}
+    if not isinstance(written, str) or "$" not in written:
+        return written
+    parts = parse_template(written)
+    if len(parts) == 1 and not isinstance(parts[0], str):
+        return look_up(parts[0])
+    texts = [part if isinstance(part, str) else _inside_text(look_up(part)) for part in parts]
+    if is_path:
+        _check_names(written, parts, texts)
+    return "".join(texts)
+
+
+def _check_names(written: str, parts: list[Part], texts: list[str]) -> None:
+    """Refuse what would lead a path elsewhere than its literal text does. Raises PflowError (77)."""
+    path, at, is_begun = "".join(texts), 0, False
+    for part, text in zip(parts, texts, strict=True):
+        if isinstance(part, str):
+            is_begun = True
+        else:
+            name = path[path.rfind("/", 0, at) + 1 :].partition("/")[0]
+            is_name = text and "\0" not in text and "/" not in text and name not in (".", "..")
+            if not is_name and (is_begun or (not text and path.startswith("/"))):
+                why = f"{write_path(part)} is '{shorten(text)}', and a path takes one name there"
+                hint = "only what a path begins with may bring in more" if text else ""
+                raise PflowError(f"cannot fill '{shorten(written)}': {why}", hint=hint, exit=DENIED)
+        at += len(text)
+
+
+def _inside_text(value: Any) -> str:
+    return str(value, "utf-8", "surrogateescape") if isinstance(value, bytes) else text_of(value)

@@ -1,0 +1,277 @@
+"""The types of the interface grammar: parsing them, fitting values to them, reading them from a flag's text."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.values.jsontext import HIGHEST, LOWEST, decode, text_of
+from pflow.values.paths import kind_of, look_inside, missing, write_path
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.values.paths import Path
+
+_PYTHON: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "path": (str, bytes),
+    "bytes": (bytes, str),
+    "list": (list,),
+    "dict": (dict,),
+}
+
+
+class Type:
+    """A type: its `name`, the `choices` of a choice, what a `list` holds, the known `fields` of a dict."""
+
+    __slots__ = ("choices", "fields", "items", "name")
+
+    def __init__(
+        self,
+        name: str,
+        items: Type | None = None,
+        fields: dict[str, Type] | None = None,
+        choices: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.items = items
+        self.fields = fields or {}
+        self.choices = choices
+
+    def __str__(self) -> str:
+        if self.choices:
+            return "|".join(self.choices)
+        if self.items:
+            return f"{self.name}[{self.items}]"
+        if self.fields:
+            return self.name + "{" + ", ".join(f"{name}: {type}" for name, type in self.fields.items()) + "}"
+        return self.name
+
+    @property
+    def is_path(self) -> bool:
+        """Whether a value is a path, or a list of them."""
+        return self.name == "path" or (self.items is not None and self.items.is_path)
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether it is a list of objects, as of a table."""
+        return self.items is not None and self.items.name == "dict"
+
+    def takes(self, value: Any) -> bool:
+        """Whether a value from the store is of this type, without any conversion; shapes are taken as they come."""
+        if self.name == "any":
+            return True
+        if self.choices:
+            return isinstance(value, str) and value in self.choices
+        if isinstance(value, bool):
+            return self.name == "bool"
+        if self.name == "int" and isinstance(value, float):
+            return value.is_integer() and LOWEST <= value < HIGHEST
+        return isinstance(value, _PYTHON[self.name])
+
+
+def parse_type(text: str, at: int = 0) -> tuple[Type, int]:
+    """The type at `text[at]`, and where it ends. Raises ValueError, in words, when there is none."""
+    word, at = _word(text, at)
+    if text.startswith("|", at):
+        choices = [word]
+        while text.startswith("|", at):
+            word, at = _word(text, at + 1)
+            choices.append(word)
+        return Type("choice", choices=tuple(choices)), at
+    if word == "list" and text.startswith("[", at):
+        items, at = parse_type(text, at + 1)
+        return Type("list", items=items), _expect(text, at, "]")
+    if word == "dict" and text.startswith("{", at):
+        return _parse_shape(text, at)
+    if word != "any" and word not in _PYTHON:
+        raise ValueError(f"'{word}' is none of {', '.join(_PYTHON)}, any or a|b|c")
+    return Type(word), at
+
+
+def _parse_shape(text: str, at: int) -> tuple[Type, int]:
+    fields: dict[str, Type] = {}
+    while not fields or text.startswith(",", at):
+        name, at = _word(text, _skip_spaces(text, at + 1))
+        if name in fields:
+            raise ValueError(f"'{name}' stands twice in the shape")
+        fields[name], at = parse_type(text, _skip_spaces(text, _expect(text, at, ":")))
+    return Type("dict", fields=fields), _expect(text, at, "}")
+
+
+def _word(text: str, at: int) -> tuple[str, int]:
+    end = at
+    while end < len(text) and (text[end].isalnum() or text[end] in "_-."):
+        end += 1
+    if end == at:
+        raise ValueError(f"a type is missing at '{text[at:]}'")
+    return text[at:end], end
+
+
+def _skip_spaces(text: str, at: int) -> int:
+    return len(text) - len(text[at:].lstrip(" "))
+
+
+def _expect(text: str, at: int, character: str) -> int:
+    if not text.startswith(character, at):
+        raise ValueError(f"'{character}' is missing at '{text[at:]}'")
+    return at + 1
+
+
+def from_text(type: Type, text: str) -> Any:
+    """The value that a flag's or a variable's text stands for. Raises ValueError in words when it stands for none."""
+    if type.choices and text not in type.choices:
+        raise ValueError(f"it is none of {', '.join(type.choices)}")
+    if type.name == "path" and not text:
+        raise ValueError("it is empty")
+    if type.name == "bool" and text not in ("true", "false"):
+        raise ValueError("it is neither true nor false")
+    return _READERS[type.name](text)
+
+
+def _text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("its bytes are not UTF-8") from None
+    return text
+
+
+def _int(text: str) -> int:
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if not (digits.isdecimal() and digits.isascii()):
+        raise ValueError("it is not an int")
+    if len(digits.lstrip("0")) > 20 or not LOWEST <= int(text) < HIGHEST:
+        raise ValueError("it is past 64 bits")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    try:
+        number = float(text) if text.isascii() and not set(text) & set("_ \t\n") else float("nan")
+    except ValueError:
+        number = float("nan")
+    if not abs(number) < float("inf"):
+        raise ValueError("it is not a number")
+    return number
+
+
+def _json(kind: type, word: str) -> Any:
+    def read(text: str) -> Any:
+        try:
+            value = decode(text.encode())
+        except ValueError as error:
+            raise ValueError(f"it is not JSON: {error}") from None
+        if not isinstance(value, kind):
+            raise ValueError(f"it is not {word}")
+        return value
+
+    return read
+
+
+_READERS: dict[str, Any] = {
+    "str": _text,
+    "any": _text,
+    "choice": str,
+    "path": str,
+    "bytes": os.fsencode,
+    "int": _int,
+    "float": _float,
+    "bool": "true".__eq__,
+    "list": _json(list, "a JSON list"),
+    "dict": _json(dict, "a JSON object"),
+}
+
+
+def fit(type: Type, value: Any) -> Any:
+    """A value of the store as a read of this type gets it. Raises ValueError naming both when it does not fit."""
+    if type.name == "list":
+        value = list_in(value)
+    if type.name == "list" and type.items and isinstance(value, list):
+        return _fit_items(type.items, value)
+    if type.name == "str":
+        value = _as_text(value)
+    elif type.name == "bytes" and isinstance(value, str):
+        value = value.encode()
+    if not type.takes(value):
+        there = f"'{value}'" if type.choices and isinstance(value, str) else kind_of(value)
+        raise ValueError(f"it is {there}, not {type}")
+    if type.name == "path":
+        return os.fsdecode(value)
+    return int(value) if type.name == "int" else value
+
+
+def _fit_items(type: Type, items: list[Any]) -> list[Any]:
+    fitted: list[Any] = []
+    try:
+        for item in items:
+            fitted.append(fit(type, item))
+    except ValueError as error:
+        raise ValueError(f"at [{len(fitted)}] {error}") from None
+    return fitted
+
+
+def names_schema_file(text: str) -> bool:
+    """Whether a schema's text is the path of its file: neither JSON nor llm's short form, as `name, amount int` is."""
+    return not text.lstrip().startswith("{") and "," not in text and len(text.split()) == 1
+
+
+def list_in(value: Any) -> Any:
+    """The list that a text holds as JSON; anything else as it is."""
+    inside = look_inside(value) if isinstance(value, str) else value
+    return inside if isinstance(inside, list) else value
+
+
+_CUT = ('["', "[{", "[[", '{"')
+"""How JSON begins whose first line is not all of it; a line of a log may begin with `[2`."""
+
+
+def items_in(value: Any) -> Any:
+    """What a batch runs over: of a text the list that it holds as JSON, else its lines that are not blank.
+
+    A text that begins as JSON and breaks off stays one: its lines are no items.
+    """
+    value = list_in(value)
+    if not isinstance(value, str):
+        return value
+    first = value.lstrip().partition("\n")[0].rstrip()
+    is_cut = (first in ("[", "{") or first.startswith(_CUT)) and look_inside(first) is first
+    return value if is_cut else [line for line in value.split("\n") if line.strip()]
+
+
+def _as_text(value: Any) -> Any:
+    """Bytes that are UTF-8 and everything but null and other bytes as text."""
+    if isinstance(value, bytes):
+        try:
+            return str(value, "utf-8")
+        except UnicodeDecodeError:
+            return value
+    return None if value is None else text_of(value)
+
+
+_LEAVES = {"int": "an int", "float": "a float", "bool": "a bool", "bytes": "bytes"}
+"""Types that nothing stands below."""
+
+
+def type_below(type: Type, path: Path, at: int) -> tuple[Type, str]:
+    """The type at a path, of which `path[:at]` leads to this one, and what is wrong with it; `any` where unknown."""
+    for n in range(at, len(path)):
+        step, fault = path[n], ""
+        if type.fields and str(step) in type.fields:
+            type = type.fields[str(step)]
+            continue
+        if type.fields:
+            fault = missing(str(step), list(type.fields), write_path(path[:n])).message
+        elif type.name == "list" and isinstance(step, str) and not step.isdecimal():
+            fault = f"no '{step}' in {write_path(path[:n])}; it is a list"
+        elif type.name in _LEAVES:
+            fault = f"no '{step}' in {write_path(path[:n])}; it is {_LEAVES[type.name]}"
+        elif type.items is not None:
+            type = type.items
+            continue
+        return Type("any"), fault
+    return type, ""

@@ -1,0 +1,104 @@
+"""What is decided before a run goes on, and the records that say so."""
+
+import pytest
+
+from pflow.driver.resume.choices import Choices, Decision
+from pflow.errors import PflowError
+from pflow.record.journal.compact import compacted
+from pflow.record.journal.records import Records
+from tests.engine.flows import plan_of, write_flow
+
+COMMAND = {"type": "shell", "inputs": {"command": "true"}}
+BEGIN = {"begin": "R", "v": 1}
+
+
+def end(*paths: str) -> list[dict]:
+    return [{"end": path} for path in paths]
+
+
+@pytest.fixture
+def decide(tmp_path):
+    """The records that choices lead to, or what is said instead, for a flow a → in/x → in/y → b ⇄ c."""
+    type = write_flow(tmp_path, "inner", {"nodes": [{"id": id, **COMMAND} for id in "xy"]})
+    nodes = [{"id": "a", **COMMAND}, {"id": "in", "type": type}, {"id": "b", **COMMAND}, {"id": "c", **COMMAND}]
+    edges = [{"from": "a", "to": "in"}, {"from": "in", "to": "b"}, {"from": "b", "to": "c"}]
+    flow = plan_of({"nodes": nodes, "edges": [*edges, {"from": "c", "to": "b", "action": "again"}]}, str(tmp_path))
+
+    def made(records: list[dict], **choices: object) -> object:
+        known = Records([BEGIN, *records])
+        try:
+            found = [*Decision("R", flow, known, Choices(**choices)).decide(lambda path: False)]
+        except PflowError as error:
+            return error.exit, error.message
+        for record in found:
+            known.add(record)
+        return {*known.done}, {*known.interrupted}
+
+    return made
+
+
+START = {"start": "b@1"}
+DROPPED = {"end": "b@1", "changes": [[["x"], None]], "dropped": True}
+LOST = "cannot run 'c' again: what 'b' gave in an earlier round is not kept"
+COMPACT = "cannot run 'in/x' again: of 'in' only what it gave in the end is kept"
+ROUND = ["in@1/x@1", "in@2/x@1"]
+ROUNDS = end("a@1", "in@1/x@1", "in@1/y@1", "in@1", "b@1", "c@1", "b@2")
+
+
+@pytest.mark.parametrize(
+    ("records", "choices", "result"),
+    [
+        (end("a@1"), {}, ({"a@1"}, set())),
+        ([*end("a@1"), START], {"redo": ["b"]}, ({"a@1"}, set())),
+        ([*end("a@1"), START], {"skip": ["b"]}, ({"a@1", "b@1"}, set())),
+        ([*end("b@1[k.0]"), {"start": "b@1[k.1]"}], {"skip": ["b"]}, ({"b@1[k.0]", "b@1[k.1]"}, set())),
+        ([{"start": "in@1/x@1"}], {"redo": ["in/x"]}, (set(), set())),
+        (ROUNDS, {"only": "b"}, ({"a@1", "in@1/x@1", "in@1/y@1", "in@1", "c@1"}, set())),
+        (ROUNDS, {"start": "b"}, ({"a@1", "in@1/x@1", "in@1/y@1", "in@1"}, set())),
+        (ROUNDS, {"start": "c"}, ({"a@1", "in@1/x@1", "in@1/y@1", "in@1", "b@1"}, set())),
+        (ROUNDS, {"start": "in/y"}, ({"a@1", "in@1/x@1"}, set())),
+        (ROUNDS, {"only": "in/x"}, ({"a@1", "in@1/y@1", "b@1", "c@1", "b@2"}, set())),
+        (ROUNDS, {"start": "in"}, ({"a@1"}, set())),
+        ([*end("a@1"), START], {"start": "b"}, ({"a@1"}, set())),
+        ([*end("a@1"), START], {"start": "a"}, (set(), set())),
+        ([*end("a@1"), DROPPED, *end("c@1", "b@2", "c@2")], {"only": "c"}, (66, LOST)),
+        ([*end("a@1"), DROPPED, *end("c@1", "b@2", "c@2")], {"start": "c"}, (66, LOST)),
+        ([*end("a@1"), DROPPED, *end("c@1", "b@2", "c@2")], {"start": "b"}, ({"a@1"}, set())),
+        ([DROPPED, *end("b@2", "a@1")], {"only": "a"}, ({"b@1", "b@2"}, set())),
+        (end("a@1"), {"only": "c"}, (1, "cannot run 'c' again: it has not run yet")),
+        (end("a@1", "in@1"), {"only": "in/x"}, (66, COMPACT)),
+        (end("in@1[k.0]", "in@1[k.1]/x@1", "in@1[k.1]"), {"only": "in/x"}, (66, COMPACT)),
+        (end("in@1/x@1", "in@1", "in@2/x@1", "in@2/y@1", "in@2"), {"only": "in/y"}, ({*ROUND, "in@1"}, set())),
+        (end("a@1"), {"redo": ["a"]}, (2, "cannot take --redo=a: it was not interrupted")),
+        ([START], {"redo": ["b"], "skip": ["b"]}, (2, "cannot take --redo and --skip for 'b'")),
+        (end("a@1"), {"start": "nope"}, (2, "cannot take --from=nope: no such step")),
+    ],
+)
+def test_choices_become_records(decide, records, choices, result):
+    assert decide(records, **choices) == result
+
+
+def test_a_large_batch_is_forgotten_as_one():
+    flow = plan_of({"nodes": [{"id": "b", **COMMAND}]})
+    known = Records([BEGIN, *end(*(f"b@1[{number}.0]" for number in range(1000)))])
+    decided = Decision("R", flow, known, Choices(only="b")).decide(lambda path: False)
+    assert list(decided) == [{"again": "b@1"}]
+
+
+def test_what_is_not_decided_is_named_with_all_its_items(decide):
+    records = [START, {"start": "c@1[k.0]"}, {"start": "c@1[k.1]"}, {"start": "in@1/x@1[k.0]"}]
+    assert decide(records) == (
+        65,
+        "cannot resume the run R: 'b' (shell) was interrupted, and may not repeat; 'c' (shell) was interrupted at 2 of "
+        "its items, and may not repeat; 'in/x' (shell) was interrupted at one of its items, and may not repeat",
+    )
+
+
+def test_a_step_of_a_loop_whose_rounds_were_replaced_does_not_run_again_alone(decide):
+    rounds = [{"end": f"{id}@{number}", "changes": [[[id], number]]} for number in range(1, 5) for id in "bc"]
+    kept = [*compacted([BEGIN, *end("a@1", "in@1"), *rounds])][1:]
+    assert kept[2] == {"end": "b@1", "changes": [[["b"], None]], "dropped": True}
+    changed = [*compacted([BEGIN, *kept, {"end": "b@5", "action": "x"}, {"end": "c@5", "action": "x"}])][1:]
+    assert changed[2:8] == kept[2:8]
+    assert decide(changed, start="c")[0] == 66
+    assert decide(changed, start="b")[0] == {"a@1", "in@1"}

@@ -1,0 +1,73 @@
+"""The words of `pflow run`: which of them are the flow, which its flags, and which are the run's own."""
+
+import pytest
+
+from pflow.driver.arguments import RunFlags, split
+from pflow.errors import PflowError
+
+
+@pytest.mark.parametrize(
+    ("line", "flow", "flags"),
+    [
+        ("a.json", "a.json", ""),
+        ("a.json --x=1 -r", "a.json", "--x=1 -r"),
+        ("-n --x=1 a.json --y", "a.json", "-n --x=1 --y"),
+        ("--timeout 5 --jobs 2 --from text a.json", "a.json", "--timeout 5 --jobs 2 --from text"),
+        ("-", "-", ""),
+        ("text :: echo", "text :: echo", ""),
+        ("-r text --text=a :: echo --x", "text --text=a :: echo --x", "-r"),
+        ("text -n :: echo -r", "text :: echo", "-n -r"),
+        ("text --from=text --allow-empty => echo --raw", "text => echo", "--from=text --allow-empty --raw"),
+        ("text =left=> echo -q", "text =left=> echo", "-q"),
+        ("shell -n --from json a -- -n :: shell --input -q b -r -- -r", "shell a -- -n :: shell --input -q b -- -r",
+            "-n --from json -r"),
+        ("llm -r :: llm -s -r -q :: write-file a --exact -r", "llm -r :: llm -s -r -q :: write-file a --exact", "-r"),
+        ("llm -s -n :: llm -s -r -jq", "llm -s -n :: llm -s -r", "-jq"),
+        (":: a -r ::", ":: a -r ::", ""),
+        ("", "", ""),
+        ("a.json --sep=| -r", "a.json", "--sep=| -r"),
+        ("-n shell --command=a -r --jobs=2 --retries 3", "shell --command=a --retries 3", "-n -r --jobs=2"),
+        ("shell:a --args -r --command a --from text -nq", "shell:a --args -r --command a", "--from text -nq"),
+        ("shell a --cache=require --refresh=b", "shell a", "--cache=require --refresh=b"),
+        ("shell --no-check --dry_run -- -r", "shell --no-check -- -r", "--dry_run"),
+    ],
+)  # fmt: skip
+def test_the_flow_and_the_flags_beside_it(line, flow, flags):
+    assert split(line.split()) == (flow.split(), flags.split())
+
+
+def test_a_text_with_separators_in_it_is_one_word():
+    assert split(["-n", "text => echo", "-r"]) == (["text => echo"], ["-n", "-r"])
+
+
+def test_flags_are_taken_out_of_the_texts_and_the_rest_is_as_its_table_says():
+    texts = {"jobs": ["3"], "raw": [True], "timeout": ["1.5"], "topic": ["x"]}
+    flags = RunFlags(texts)
+    assert (flags.jobs, flags.raw, flags.timeout, texts) == (3, True, 1.5, {"topic": ["x"]})
+    assert (flags.no_stdin, flags.isolate, getattr(flags, "from")) == (None, False, "auto")
+
+
+def test_a_step_may_stand_behind_refresh_and_a_word_behind_cache():
+    for text, value in ((True, True), ("true", True), ("draft", "draft")):
+        assert RunFlags({"refresh": [text]}).refresh == value
+    assert RunFlags({"cache": ["require"]}).cache == "require"
+
+
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        ({"raw": [True], "json": [True]}, "in two ways: --raw and --json"),
+        ({"jobs": ["0"]}, "it is not in 1 … 256"),
+        ({"jobs": ["257"]}, "it is not in 1 … 256"),
+        ({"timeout": ["0"]}, "it is not in 0.001"),
+        ({"cache": ["always"]}, "cannot take --cache='always'"),
+        ({"cache": ["require"], "refresh": ["a"]}, "both --refresh and --cache=require"),
+        ({"id": ["x"]}, "cannot take --id for a flow (PF01)"),
+        ({"retries": ["3"]}, "cannot take --retries for a flow (PF01)"),
+    ],
+)
+def test_what_a_run_cannot_take_is_2(texts, why):
+    with pytest.raises(PflowError) as caught:
+        RunFlags(texts)
+    assert caught.value.exit == 2
+    assert why in caught.value.message

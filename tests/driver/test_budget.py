@@ -1,0 +1,151 @@
+"""The budget of a run: calls, tokens and dollars, counted in the driver, however many processes ask models."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from pflow.driver.budget import limit_calls, read_budget
+from pflow.engine.context import Asks
+from pflow.words import budget
+from tests.engine.flows import run, write_flow
+from tests.peers.openai_server import REPLY
+
+PRICES = (
+    '"silent" = { input = 1, output = 1 }\n'
+    '"reply" = { input = 100, output = 0.0 }\n"priced" = { input = 1, output = 1.0 }\n'
+)
+
+
+@pytest.fixture
+def limited(server, tmp_path, monkeypatch):
+    """Runs a flow on the server's models under limits."""
+    from pflow.models import choose
+
+    choose.warm()  # or each process would do it
+    monkeypatch.setattr(budget, "ask", None)
+    monkeypatch.setattr(budget, "is_priced", False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "pflow").mkdir(parents=True)
+    (tmp_path / "config" / "pflow" / "prices.toml").write_text(PRICES)
+
+    def start(ir, limits, store=None, events=(), **options):
+        asks, lines = Asks(), []
+        log = SimpleNamespace(line=lines.append, directory="/r/01JD", journal=True)
+        limit_calls(SimpleNamespace(ask=asks), limits, log, events)
+        ran = run(ir, store, str(tmp_path), ask=asks, **options)
+        ran.noted = [*map(json.loads, lines)]
+        ran.used, _ = read_budget(ran.noted)
+        return ran
+
+    return start
+
+
+def llm(id, model="reply", **more):
+    return {"id": id, "type": "llm", "params": {"model": model}, "inputs": {"prompt": "Name three trees"}, **more}
+
+
+def flow(*steps, edges=None, **more):
+    return {"pflow": 1, "nodes": list(steps), **({"edges": edges} if edges else {}), **more}
+
+
+ITEMS = {"items": [str(number) for number in range(40)]}
+BATCH = {"over": "items", "as": "prompt", "jobs": 8}
+
+
+@pytest.mark.parametrize("how", [{"on_error": "keep"}, {"jobs": 1}])
+def test_many_at_once_make_as_many_calls_as_there_may_be_and_what_runs_ends(limited, server, how):
+    ran = limited(flow({**llm("b", "echo"), "inputs": {}, "batch": {**BATCH, **how}}), {"calls": 10}, ITEMS)
+    assert (ran.error.exit, ran.error.message) == (79, "cannot ask 'echo': the run has used 10 of 10 calls")
+    assert len(server.requests("echo")) == 10
+    assert [event.get("exit") for event in ran.events if event["event"] == "item"] == [None] * 10
+    assert ran.ends("exit", "items") == [(79, {"done": 10, "failed": 0})]
+
+
+def test_no_error_edge_takes_it_in_a_flow_a_branch_or_a_subflow(limited, server, tmp_path):
+    inner = write_flow(tmp_path, "inner", flow(llm("ask"), outputs={"r": "ask.response"}))
+    caught = [{"from": "x", "to": "y", "action": "error"}]
+    for step in (llm("x"), {"id": "x", "type": inner}, llm("x", retries=3, wait=0)):
+        ran = limited(flow(llm("a"), step, llm("y"), edges=[{"from": "a", "to": "x"}, *caught]), {"calls": 1})
+        assert (ran.error.exit, ran.error.step.partition("/")[0], ran.ends("step")[-1]) == (79, "x", "x")
+    fork = [{"from": "a", "to": "x"}, {"from": "a", "to": "z"}, *caught]
+    ran = limited(flow(llm("a"), llm("x"), llm("z"), llm("y"), edges=fork), {"calls": 1})
+    assert (ran.error.exit, sorted(ran.ends("step", "exit"))) == (79, [("a", None), ("x", 79), ("z", 79)])
+    assert len(server.requests()) == 4
+
+
+def test_each_try_is_a_call_a_failed_one_too(limited, server):
+    ran = limited(flow(llm("a", "rate-limited", retries=9, wait=0)), {"calls": 3})
+    assert (ran.error.exit, len(server.requests()), ran.used["calls"]) == (79, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("limits", "words", "calls", "isolate"),
+    [
+        ({"tokens": 11}, "used 20 of 11 tokens", 2, True),
+        ({"cost": 0.0001}, "spent $0.0006 of $0.0001", 1, False),
+        ({"cost": 0.001}, "spent $0.0012 of $0.001", 2, False),
+        ({"cost": 0.001, "calls": 1}, "used 1 of 1 calls", 1, False),
+    ],
+)
+def test_what_was_spent_ends_a_run_before_its_next_call(limited, server, limits, words, calls, isolate):
+    ran = limited(flow(llm("a"), llm("b"), llm("c"), llm("d")), limits, isolate=isolate)
+    assert (ran.error.message, ran.error.exit) == (f"cannot ask 'reply': the run has {words}", 79)
+    assert (len(server.requests()), ran.used["calls"]) == (calls, calls)
+
+
+def test_what_a_provider_bills_counts_and_a_model_without_a_price_is_not_asked(limited, server):
+    ran = limited(flow(llm("a", "priced"), llm("b", "priced"), llm("c", "priced")), {"cost": 0.5})
+    assert (ran.error.message, ran.used["cost"]) == ("cannot ask 'priced': the run has spent $0.50 of $0.50", 0.5)
+    ran = limited(flow(llm("a", "echo")), {"cost": 0.5})
+    assert (ran.error.exit, ran.error.message) == (
+        78, "cannot ask 'echo' under --max-cost: its price is not known",
+    )  # fmt: skip
+    assert "prices.toml" in ran.error.hint
+    assert len(server.requests()) == 2
+    assert limited(flow(llm("a", "echo")), {"calls": 5}).store["response"] == "Name three trees"
+
+
+def test_a_model_whose_answer_does_not_say_what_it_took_ends_a_run_that_money_limits(limited, server):
+    batch = {"over": "items", "as": "prompt", "on_error": "keep"}
+    ran = limited(flow({**llm("a", "silent"), "inputs": {}, "batch": batch}), {"cost": 0.5}, ITEMS)
+    assert (ran.error.exit, len(server.requests())) == (78, 1)
+    assert ran.error.message == "cannot hold 'silent' to --max-cost: its answer does not say how many tokens it took"
+
+
+def test_a_run_goes_on_with_what_its_earlier_parts_used(limited, server):
+    first = limited(flow(llm("a"), llm("b"), llm("c")), {"calls": 2, "tokens": 10**6})
+    assert first.error.hint == "pflow resume 01JD --max-calls=… goes on"
+    again = limited(flow(llm("a"), llm("b")), {"calls": 3}, events=first.noted)
+    assert (again.error.message, again.store["response"]) == (
+        "cannot ask 'reply': the run has used 3 of 3 calls",
+        REPLY,
+    )
+    assert again.noted[-1]["limits"] == {"calls": 3, "tokens": 10**6}
+    assert limited(flow(llm("a")), {}, events=again.noted).error.exit == 79
+    assert limited(flow(llm("a")), {"calls": 4}, events=again.noted).used["calls"] == 4
+    assert [event["used"]["calls"] for event in first.noted] == [0, 1, 1, 2, 2]  # each is there before it begins
+
+
+def test_what_earlier_parts_used_and_their_limits_are_in_the_log():
+    asked = {"event": "end", "model": "m", "tokens": {"in": 3, "out": 4}, "cost": 0.5}
+    counted = {"event": "budget", "used": {"calls": 9, "tokens": 20, "cost": 1}, "limits": {"calls": 10}}
+    events = [{"event": "run"}, asked, {"event": "item", "model": "m", "tokens": {"in": 1}}, {**asked, "items": {}}]
+    assert read_budget(events) == ({"calls": 2, "tokens": 8, "cost": 0.5}, {})
+    events += [{"event": "resume"}, counted, asked]
+    assert read_budget(events) == ({"calls": 9, "tokens": 20, "cost": 1}, {"calls": 10})
+    assert read_budget([*events, {"event": "resume"}, asked])[0] == {"calls": 10, "tokens": 27, "cost": 1.5}
+    assert read_budget([]) == ({"calls": 0, "tokens": 0, "cost": 0}, {})
+
+
+def test_a_step_that_asks_many_times_is_held_to_the_budget_between_two_of_them(limited, server):
+    text = "\n\n".join(f"Paragraph {number} has a few words of its own." for number in range(40))
+    step = {"id": "s", "type": "summarise-text", "params": {"model": "reply", "chunk": 200}, "inputs": {"text": text}}
+    ran = limited(flow(step), {"tokens": 200})
+    assert ran.error.exit == 79
+    calls = len(server.requests("reply"))
+    assert calls < 9
+    assert (ran.used["calls"], ran.used["tokens"] >= 200) == (calls, True)
+    whole = limited(flow(step), {"tokens": 100_000})
+    assert whole.used["calls"] == len(server.requests("reply")) - calls
+    assert whole.used["tokens"] == sum(whole.store["usage"][side] for side in ("input", "output"))

@@ -1,0 +1,118 @@
+"""What a flow needs and nobody gave: asked for on a terminal, else said in words."""
+
+import pytest
+
+from pflow.driver import inputs
+from pflow.driver.inputs import ask_for, missing_inputs, nothing_gives
+from pflow.errors import PflowError
+from tests.engine.flows import plan_of
+
+ISSUE = '''from pflow import Node
+
+
+class GithubGetIssue(Node):
+    """Fetch an issue.
+
+    Interface:
+    - Reads: shared["issue_number"]: int [flag issue]  # issue number
+    - Reads: shared["repo"]: str = "here"  # whose
+    """
+'''
+SECRET = '''from pflow import Node
+
+
+class Secret(Node):
+    """Need a key.
+
+    Interface:
+    - Reads: shared["key"]: str [secret]  # a key
+    """
+'''
+
+
+@pytest.fixture(autouse=True)
+def more_nodes(nodes):
+    (nodes / "github_get_issue.py").write_text(ISSUE)
+    (nodes / "secret.py").write_text(SECRET)
+
+
+def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
+    monkeypatch.setattr(inputs, "_open_terminal", lambda: None)
+    plan = plan_of({"nodes": [{"id": "i", "type": "github-get-issue"}, {"id": "w", "type": "wait_for"}]})
+    assert [each.name for each in missing_inputs(plan, {"issue_number": 1})] == ["file"]
+    with pytest.raises(PflowError) as caught:
+        ask_for(plan, missing_inputs(plan, {}))
+    assert (caught.value.exit, caught.value.hint) == (66, "--issue=INT --file=PATH")
+    assert caught.value.message == (
+        "cannot find 'issue_number' (issue number) for github-get-issue, 'file' (the file) for wait_for: "
+        "nothing gives it (PF03)"
+    )
+
+
+@pytest.mark.parametrize(("type", "is_dry"), [("secret", False), ("github-get-issue", True)])
+def test_a_secret_is_never_asked_for_and_nothing_is_in_a_dry_run(monkeypatch, type, is_dry):
+    monkeypatch.setattr(inputs, "_open_terminal", lambda: pytest.fail("it asks"))
+    plan = plan_of({"nodes": [{"id": "s", "type": type}]})
+    with pytest.raises(PflowError) as caught:
+        ask_for(plan, missing_inputs(plan, {}), is_dry=is_dry)
+    assert caught.value.hint == ("--issue=INT" if is_dry else "a secret is never a flag; it comes from the store")
+
+
+class Terminal:
+    """A terminal whose person types these lines, and then is gone."""
+
+    def __init__(self, lines):
+        self.lines = list(lines)
+        self.said = []
+
+    def read_line(self, question):
+        self.said.append(question)
+        return self.lines.pop(0) if self.lines else None
+
+    read_path = read_line
+
+    def say(self, text):
+        self.said.append(text)
+
+    def close(self):
+        self.said.append("closed")
+
+
+@pytest.mark.parametrize(
+    ("type", "lines", "value", "end"),
+    [
+        ("int", ["twelve", "", "12"], 12, "int? "),
+        ("path", ["a b"], "a b", "path? "),
+        ("bool", ["maybe", "Y"], True, "y|n? "),
+        ("warm|cold", ["hot", "cold"], "cold", "warm|cold? "),
+        ("dict", ["[1]", '{"a": 1}'], {"a": 1}, "JSON object? "),
+        ("list[int]", ["two", "2"], [2], "an item, or a JSON list? "),
+        ("list[int]", ["[1", "[1, 2]"], [1, 2], "an item, or a JSON list? "),
+        ("int", ["x"], None, "int? "),
+    ],
+)
+def test_it_asks_until_an_answer_is_of_the_input_s_type(monkeypatch, type, lines, value, end):
+    terminal = Terminal(lines)
+    monkeypatch.setattr(inputs, "_open_terminal", lambda: terminal)
+    ir = {"inputs": {"it": {"type": type, "description": "x"}}}
+    ir["nodes"] = [{"id": "e", "type": "wait_for", "inputs": {"file": "$it"}}]
+    plan = plan_of(ir)
+    if value is None:
+        with pytest.raises(PflowError, match="nothing gives it"):
+            ask_for(plan, [plan.inputs["it"]])
+    else:
+        assert ask_for(plan, [plan.inputs["it"]]) == {"it": value}
+        assert len([each for each in terminal.said if each.startswith("cannot take --it")]) == len(
+            [line for line in lines[:-1] if line]
+        )
+    assert terminal.said[0] == f"wait_for needs --it (x): {end}"
+    assert terminal.said[-1] == "closed"
+
+
+def test_a_flag_that_the_run_would_take_for_its_own_is_not_told():
+    ir = {"inputs": {"json": {"type": "str"}, "jobs": {"type": "str"}, "it": {"type": "str"}}}
+    ir["nodes"] = [{"id": "e", "type": "shell", "inputs": {"command": "true", "args": ["$json", "$jobs", "$it"]}}]
+    plan = plan_of(ir)
+    error = nothing_gives(plan, missing_inputs(plan, {}))
+    assert error.hint.startswith("--it=STR; an input called like a flag of pflow run comes from the store")
+    assert [each["name"] for each in error.details["missing"]] == ["it"]

@@ -1,0 +1,257 @@
+"""The trace: from a run's events and from a document's header, as text, JSON, a timeline and spans."""
+
+import fcntl
+import json
+
+import pytest
+
+from pflow.record import trace_formats as formats
+from pflow.record.runs import Run, read_events
+from pflow.record.trace import Trace, trace_of_document, trace_of_run, trace_text
+from pflow.stage.document import Document
+
+ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+RUN = {"event": "run", "run": ID, "name": "fix-issue", "flow_hash": "ab" * 32}
+END = f"run {ID} (fix-issue): done after 5.0 s\n"
+
+
+@pytest.fixture
+def traced(tmp_path):
+    """Makes the trace of a run with these events, a second apart."""
+    directory = tmp_path / ID
+    directory.mkdir()
+    (directory / "snapshot.json").write_text('{"cli_injections": {}}')
+
+    def make(*events: dict, is_running: bool = False) -> Trace:
+        numbered = enumerate([RUN, *events])
+        lines = [json.dumps({"v": 1, "time": 100.0 + number, **event}) + "\n" for number, event in numbered]
+        log = directory / "trace.jsonl"
+        log.write_text("".join(lines))
+        with (directory / "lock").open("w") as lock:
+            if is_running:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            run = Run(str(directory))
+        return trace_of_run(run, read_events(log.read_bytes())[0])
+
+    return make
+
+
+def start(step: str, node: str = "llm", visit: int = 1, **more: object) -> dict:
+    return {"event": "start", "step": step, "node": node, "visit": visit, **more}
+
+
+def end(step: str, node: str = "llm", visit: int = 1, ms: float = 12.3, **more: object) -> dict:
+    return {"event": "end", "step": step, "node": node, "version": "1.0.0", "visit": visit, "ms": ms, **more}
+
+
+def finish(exit: int = 0, **more: object) -> dict:
+    return {"event": "finish", "exit": exit, "ms": 5000.0, "store": {}, **more}
+
+
+def shown(trace: Trace, **more: object) -> str:
+    return trace_text(trace, **{"now": 110.0, "with_store": False, **more}).decode()
+
+
+def test_a_step_is_shown_as_seed_001_does(traced):
+    reads = {"prompt": ["fetcher.issue_data.body"], "model": []}
+    trace = traced(start("analyzer"), end("analyzer", ms=1234.5, reads=reads, writes={"r": ["analyzer.r"]}), finish())
+    assert shown(trace) == (
+        "[1] analyzer (llm)  1.2 s\n"
+        "    ← reads: prompt from fetcher.issue_data.body, model given\n"
+        "    → writes: analyzer.r\n"
+        "\n" + END
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"tokens": {"in": 3, "out": 0}, "model": "m", "cost": 0.5}, "12 ms, tokens in 3 out 0, model m, $0.50"),
+        ({"tokens": {"in": 3}}, "12 ms, tokens in 3, cost unknown"),
+        ({"tries": 2, "dry": True}, "12 ms, tries 2, dry"),
+        ({"items": {"done": 9, "failed": 1}}, "12 ms, items done 9 failed 1"),
+        ({"visit": 3, "lane": "fork/b"}, "12 ms, visit 3, branch fork/b"),
+        ({"action": "retry", "exit": 66, "message": "gone"}, "12 ms, action retry, exit 66\n    ✗ gone"),
+    ],
+)
+def test_what_a_step_took_and_how_it_ended_stands_behind_it(traced, more, told):
+    assert shown(traced(start("a", **more), end("a", **more), finish())) == f"[1] a (llm)  {told}\n\n{END}"
+
+
+def test_the_failure_that_ended_a_run_is_said_once(traced):
+    error = {"step": "b", "node": "llm", "exit": 1, "message": "no"}
+    assert shown(traced(start("b"), end("b", exit=1, message="no"), finish(1, error=error))) == (
+        f"[1] b (llm)  12 ms, exit 1\n\nfailed: b (exit 1): no\n\nrun {ID} (fix-issue): failed with 1 after 5.0 s\n"
+    )
+
+
+def test_visits_of_loops_branches_and_subflows_are_told_apart(traced):
+    trace = traced(
+        *(start("a"), end("a", writes={"x": ["first"]}), start("a", visit=2), end("a", visit=2)),
+        *(start("b", lane="a/b"), start("c", lane="a/c"), end("c", lane="a/c", exit=3), end("b", lane="a/b")),
+        *(start("o"), start("o/in"), start("o/in/most"), end("o/in/most"), end("o/in"), end("o")),
+        finish(),
+    )
+    found = [(each["step"], each["visit"], each.get("lane", ""), each["state"]) for each in trace["execution_trace"]]
+    assert found == [
+        *(("a", 1, "", "done"), ("a", 2, "", "done"), ("b", 1, "a/b", "done"), ("c", 1, "a/c", "failed")),
+        *(("o", 1, "", "done"), ("o/in", 1, "", "done"), ("o/in/most", 1, "", "done")),
+    ]
+    assert [each.get("outer") for each in trace["execution_trace"][4:]] == [None, 5, 6]
+    assert "\n    [6] o/in (llm)  12 ms\n\n        [7] o/in/most (llm)  12 ms\n" in shown(trace)
+
+
+def test_a_run_without_an_end_was_killed_and_one_that_goes_on_is_shown_as_far_as_it_is(traced):
+    events = (start("a"), end("a"), start("b"))
+    killed = f"run {ID} (fix-issue): killed, its last event after 3.0 s\n"
+    assert shown(traced(*events)) == f"[1] a (llm)  12 ms\n\n[2] b (llm)  did not end\n\n{killed}"
+    trace = traced(*events, is_running=True)
+    text = shown(trace, with_store=True)
+    assert "[2] b (llm)  running for 7.0 s\n" in text
+    assert text.endswith(f"{ID} (fix-issue): running for 10.0 s\n\nthe store is known when the run has ended\n")
+    assert [span["name"] for span in spans_of(trace)] == ["a"]
+    assert drawn(trace, "name", "dur") == [("fix-issue", 10e6), ("a", 12300.0), ("b", 7e6)]
+
+
+def test_the_final_store_is_shown_by_keys_types_and_sizes(traced):
+    store = {"text": {"type": "str", "size": 1234}, "one": {"type": "list", "size": 1}, "number": {"type": "int"}}
+    said = "the store\n    text: str, 1,234 characters\n    one: list, 1 item\n    number: int\n"
+    assert shown(traced(finish(store=store)), with_store=True) == f"{END}\n{said}"
+    assert shown(traced(finish()), with_store=True) == f"{END}\nthe store is empty\n"
+
+
+def test_json_has_the_execution_trace_of_seed_002(traced):
+    step = end("fetch", "yt-transcript", reads={"url": ["video_url"]}, writes={"transcript": ["raw_transcript"]})
+    trace = traced(start("fetch", "yt-transcript"), step, finish(store={"x": {"type": "int"}}))
+    document = json.loads(formats.as_json(trace, now=110.0, with_store=True))
+    entry = {name: document["execution_trace"][0][name] for name in ("node", "read_keys", "write_keys")}
+    assert entry == {"node": "yt-transcript", "read_keys": ["video_url"], "write_keys": ["raw_transcript"]}
+    assert (document["snapshot"], document["store"]) == ({"cli_injections": {}}, {"x": {"type": "int"}})
+    assert document["flow"] == {"name": "fix-issue", "hash": "ab" * 32}
+    assert (document["run"], document["status"], document["exit"], document["ms"]) == (ID, "done", 0, 5000.0)
+    assert [event["event"] for event in document["events"]] == ["run", "start", "end", "finish"]
+
+
+def timeline(trace: Trace) -> list[dict]:
+    return json.loads(formats.as_chrome(trace, now=110.0, with_store=False))["traceEvents"]
+
+
+def drawn(trace: Trace, *names: str) -> list[tuple]:
+    return [tuple(event[name] for name in names) for event in timeline(trace) if event["ph"] == "X"]
+
+
+def test_a_timeline_has_the_flow_and_a_track_for_each_lane(traced):
+    trace = traced(
+        *(start("a"), end("a", ms=1000.0), start("b", lane="a/b"), start("c", lane="a/c")),
+        *(end("b", lane="a/b", ms=250.5), end("c", lane="a/c"), finish()),
+    )
+    names = {event["tid"]: event["args"]["name"] for event in timeline(trace) if event["name"] == "thread_name"}
+    assert names == {1: "fix-issue", 2: "a/b", 3: "a/c"}
+    assert drawn(trace, "name", "cat", "tid", "ts", "dur") == [
+        ("fix-issue", "flow", 1, 0.0, 7e6),
+        ("a", "llm", 1, 1e6, 1e6),
+        ("b", "llm", 2, 3e6, 250500.0),
+        ("c", "llm", 3, 4e6, 12300.0),
+    ]
+
+
+def spans_of(trace: Trace) -> list[dict]:
+    (resource,) = json.loads(formats.as_otlp(trace, now=110.0, with_store=False))["resourceSpans"]
+    return resource["scopeSpans"][0]["spans"]
+
+
+def test_a_run_and_each_visit_of_a_step_are_spans(traced):
+    used = {"tokens": {"in": 3, "out": 4}, "model": "m", "reads": {"x": ["y"]}, "cost": 0.5}
+    inner_end = end("a/b", visit=2, exit=66, message="no", **used)
+    run, outer, inner = spans_of(
+        traced(start("a", "flow:x"), start("a/b", visit=2), inner_end, end("a", "flow:x", ms=2000.0), finish())
+    )
+    assert ({len(span["traceId"]) for span in (run, outer, inner)}, len(inner["spanId"])) == ({32}, 16)
+    assert "parentSpanId" not in run
+    assert (outer["parentSpanId"], inner["parentSpanId"]) == (run["spanId"], outer["spanId"])
+    assert (outer["startTimeUnixNano"], outer["endTimeUnixNano"]) == ("101000000000", "103000000000")
+    assert [span["status"] for span in (run, inner)] == [{"code": 1}, {"code": 2, "message": "no"}]
+    assert {each["key"]: next(iter(each["value"].values())) for each in inner["attributes"]} == {
+        "pflow.node": "llm",
+        "pflow.version": "1.0.0",
+        "pflow.visit": "2",
+        "pflow.exit": "66",
+        "pflow.cost": 0.5,
+        "pflow.read_keys": {"values": [{"stringValue": "y"}]},
+        "gen_ai.response.model": "m",
+        "gen_ai.usage.input_tokens": "3",
+        "gen_ai.usage.output_tokens": "4",
+    }
+
+
+TRACE, PARENT, OWN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
+
+
+def test_a_run_that_another_trace_began_is_a_span_of_it(traced, monkeypatch):
+    monkeypatch.setitem(RUN, "traceparent", f"00-{TRACE}-{OWN}-01")
+    monkeypatch.setitem(RUN, "parent", f"00-{TRACE}-{PARENT}-01")
+    run, visit = spans_of(traced(start("a"), end("a"), finish()))
+    assert {run["traceId"], visit["traceId"]} == {TRACE}
+    assert (run["spanId"], run["parentSpanId"], visit["parentSpanId"]) == (OWN, PARENT, OWN)
+
+
+def piped(**header: object) -> Trace:
+    document = Document({"v": 1, "run": ID, **header})
+    document.set("data", b"\xff")
+    return trace_of_document(document, with_store=True)
+
+
+STEPS = [
+    {"id": "first", "node": "shell", "version": "1.0.0", "reads": {"command": "--command", "input": "stdin"}, "ms": 5},
+    {"id": "llm", "node": "llm", "reads": {"prompt": "--prompt (first.stdout, a.b)"}, "writes": {"r": "response"}},
+]
+
+
+def test_a_document_shows_its_stages_as_they_tell_them():
+    told = (
+        "[1] first (shell)  5 ms\n    ← reads: command from --command, input from stdin\n\n"
+        "[2] llm (llm)\n    ← reads: prompt from --prompt (first.stdout, a.b)\n    → writes: response\n"
+    )
+    assert shown(piped(steps=STEPS)) == told
+    trace = piped(steps=STEPS, error={"step": "llm", "node": "llm", "exit": 69, "message": "no"})
+    assert (shown(trace), trace["exit"]) == (f"{told}\nfailed: llm (exit 69): no\n", 69)
+    assert shown(piped()) == "no step has run\n"
+
+
+def test_a_document_has_every_form():
+    trace = piped(steps=STEPS, traceparent=f"00-{TRACE}-{PARENT}-01")
+    document = json.loads(formats.as_json(trace, now=0.0, with_store=True))
+    assert document["store"] == {"data": {"type": "bytes", "size": 1, "value": {"$bytes": "/w=="}}}
+    assert [entry["read_keys"] for entry in document["execution_trace"]] == [["stdin"], ["first.stdout", "a.b"]]
+    assert (document["flow"], document["status"], document["events"]) == (None, "done", STEPS)
+    assert drawn(trace, "name", "dur") == [("pipe", 5000.0), ("first", 5000.0), ("llm", 0.0)]
+    assert [(span["name"], span["traceId"]) for span in spans_of(trace)] == [
+        *(("pipe", TRACE), ("first", TRACE), ("llm", TRACE)),
+    ]
+
+
+RESUME = {"event": "resume"}
+
+
+def test_both_parts_of_a_resumed_run_are_one_trace(traced):
+    failed = finish(exit=1, error={"step": "b", "node": "llm", "exit": 1, "message": "no"})
+    first = [start("a"), end("a"), start("b"), end("b", exit=1, message="no"), start("c", lane="a/c"), failed]
+    trace = traced(*first, RESUME, start("b"), end("b"), start("c", lane="a/c"), end("c", lane="a/c"), finish())
+    states = [(visit["step"], visit["state"]) for visit in trace["execution_trace"]]
+    assert states == [("a", "done"), ("b", "failed"), ("c", "cut"), ("b", "done"), ("c", "done")]
+    assert (trace["status"], trace["error"], trace["store"], trace["resumed"]) == ("done", {}, {}, 1)
+    text = shown(trace)
+    assert "✗ no" in text
+    assert text.endswith(END.replace("\n", ", resumed\n"))
+
+
+def test_what_the_first_part_did_not_end_does_not_run_in_the_second(traced):
+    trace = traced(start("a"), RESUME, start("a"), RESUME, start("a"), is_running=True)
+    assert [visit["state"] for visit in trace["execution_trace"]] == ["cut", "cut", "running"]
+    assert shown(trace).endswith("running for 10.0 s, resumed 2 times\n")
+
+
+def test_a_run_that_failed_and_goes_on_has_no_end_yet(traced):
+    failed = finish(exit=1, error={"step": "a", "node": "llm", "exit": 1, "message": "no"})
+    trace = traced(start("a"), end("a", exit=1, message="no"), failed, RESUME, is_running=True)
+    assert (trace["status"], trace["error"], trace["store"]) == ("running", {}, None)

@@ -1,0 +1,83 @@
+"""Masks: whatever quotes or encodes a secret, no text shows it, and the words around it stay."""
+
+import json
+import shlex
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from pflow.errors import PflowError, shorten
+from pflow.values.masks import Secrets
+
+
+def masked(text, *secrets):
+    known = Secrets()
+    for each in secrets:
+        known.add(each)
+    return known.mask(text)
+
+
+WAYS = {
+    "as it is": str,
+    "repr": repr,
+    "ascii": ascii,
+    "repr of bytes": lambda text: repr(text.encode()),
+    "JSON": json.dumps,
+    "JSON in UTF-8": lambda text: json.dumps(text, ensure_ascii=False),
+    "JSON in JSON": lambda text: json.dumps(json.dumps({"a": text})),
+    "repr of JSON": lambda text: repr(json.dumps([text])),
+    "a URL": quote,
+    "all of a URL": lambda text: quote(text, safe=""),
+    "a form": quote_plus,
+    "a shell's word": shlex.quote,
+    "one line": lambda text: " ".join(text.split()),
+}
+secrets = st.text(st.characters(exclude_categories=["Cs"]), min_size=4, max_size=16).map(str.strip)
+
+
+@pytest.mark.parametrize("write", WAYS.values(), ids=WAYS)
+@settings(max_examples=30)
+@given(st.one_of(secrets, secrets.map(lambda text: text + "/\"+'\\ \t&é😀\x00")))
+def test_a_secret_is_masked_however_it_is_written(write, secret):
+    assume(len(secret) >= 4 and "M" not in secret and "\n" not in secret)
+    bare = {ord(each): None for each in "'\"\\[]{}"}
+    assert masked(f"<{write(secret)}>", secret).translate(bare) == f"<{write('M')}>".translate(bare).replace("M", "***")
+
+
+def test_a_long_one_is_masked_where_a_message_cuts_it():
+    assert masked(f"cannot take '{shorten('x1' * 50)}'", "x1" * 50) == "cannot take '***…'"
+
+
+def test_each_line_and_each_member_is_a_secret():
+    key = "-----BEGIN KEY-----\nabcdefgh\nijklmnop\n}\n"
+    assert masked("bad line 'abcdefgh' } in it", key) == "bad line '***' } in it"
+    assert masked("no hunter2, no 4711, yes true", {"a": ["hunter2", 4711, True, None]}) == "no ***, no ***, yes true"
+    assert masked("no hunter2", '{"password": "hunter2"}') == "no ***"
+    assert masked("no hunter2", b"hunter2\n") == "no ***"
+
+
+def test_a_short_one_is_masked_as_a_word():
+    assert masked("a cat, an abc and 'ab' at 42", "ab", 42) == "a cat, an abc and '***' at ***"
+
+
+def test_of_two_secrets_the_longer_one_is_masked_first():
+    assert masked("swordfish and swordfish9", "swordfish", "swordfish9") == "*** and ***"
+
+
+def test_an_error_is_masked_in_message_hint_and_details():
+    known = Secrets()
+    known.add("hunter2")
+    error = known.hide(PflowError("no hunter2", hint="not hunter2", details={"a": [{"b": "hunter2"}]}))
+    assert (str(error), error.message, error.hint, error.details) == (
+        "no ***",
+        "no ***",
+        "not ***",
+        {"a": [{"b": "***"}]},
+    )
+
+
+def test_what_is_no_secret_stays():
+    assert masked("nothing is known", "", None, True, [], " \n") == "nothing is known"
+    assert masked("\\ " * 2000, "\\\\" * 20 + "x" * 8) == "\\ " * 2000
