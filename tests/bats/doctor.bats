@@ -112,6 +112,7 @@ END
     says "model   broken  cannot load llm's models: ValueError: too late; "
 }
 
+# bats test_tags=rights
 @test "broken nodes, settings and modes are told, each with a remedy" {
     mkdir -p .local/share/pflow/nodes .local/state/pflow/runs
     echo 'def' >.local/share/pflow/nodes/odd.py
