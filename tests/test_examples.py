@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.commands._usages import usages
+from pflow.commands.help import usages
 from pflow.help.man import files
 from tests.manual.source import COMMANDS, examples, fits
 from tests.nodes.cases.github import github
