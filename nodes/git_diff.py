@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.kit.git.difference import find_changes, find_patch, stat_text
+from pflow.kit.git.changes import find_changes, find_patch, stat_text
 from pflow.kit.git.program import Git
 from pflow.node import Node
 

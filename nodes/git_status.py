@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
+from pflow.kit.git.changes import find_status, status_text
 from pflow.kit.git.program import Git
-from pflow.kit.git.status import find_status, status_text
 from pflow.node import Node
 
 if TYPE_CHECKING:
