@@ -12,6 +12,7 @@ from pflow.cache import place
 from pflow.cache.entries import find, keep, nearest
 from pflow.cache.key import Key, Part
 from pflow.errors import PflowError
+from tests.tools import only_root
 from tests.values.test_jsontext import VALUES
 
 
@@ -205,7 +206,7 @@ def test_a_cache_that_others_may_write_to_is_refused(results):
     assert look_up(key(a=1))[0] == "one"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is another user's")
+@only_root
 def test_a_cache_of_another_user_is_refused(results, tmp_path):
     keep(key(a=1), "one")
     results.rename(tmp_path / "elsewhere")
