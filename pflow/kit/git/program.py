@@ -22,7 +22,7 @@ from pflow.files.root import ROOT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    Word = str | bytes
+Word = str | bytes
 
 MOST = 1_000_000_000
 """How many bytes an answer of git may have."""
