@@ -8,7 +8,7 @@ MODEL := $(VENV)/share/pflow/models/SmolLM2.gguf
 CLAUDE := @anthropic-ai/claude-code@2.1.197
 
 # One more than there are processors: tests wait for programs, servers and the disk.
-WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+WORKERS := $(shell echo $$(($$(nproc) + 1)))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -19,12 +19,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Both slow every start of Python down, and some machines set them.
 unexport PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED
 
+# All that lies in these folders.
+tree = $(foreach path,$(wildcard $(addsuffix /*,$(1))),$(path) $(call tree,$(path)))
+
 # What an installation copies; the rest of the checkout is used where it lies. A folder changes with its list of files.
 COPIED := pyproject.toml bin man completions pflow/__init__.py
-SOURCES := $(shell find pflow nodes bin man completions -name __pycache__ -prune -o -print)
+SOURCES := $(filter-out %/__pycache__ %.pyc,$(call tree,pflow nodes bin man completions))
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | tr '#' '\t' | expand -t 18
+	@while IFS= read -r line; do \
+	case $$line in [a-z]*:*'## '*) printf '  make %-9s %s\n' "$${line%%:*}" "$${line#*## }";; esac; done <Makefile
 
 run: $(VENV)/.pflow ## summarize examples/notes.txt with a model on this machine, and show the trace
 	@[ -n "$$PFLOW_MODEL" ] || $(MAKE) -s $(MODEL)
@@ -37,11 +41,12 @@ run: $(VENV)/.pflow ## summarize examples/notes.txt with a model on this machine
 	cat $(VENV)/trace; [ -e out.md ]
 
 test: $(VENV)/.dev $(WHEEL_VENV)/.pflow $(MODEL) ## run every test, with the local model too
-	@failed=; \
+	@failed=; rm -f $(VENV)/pytest.xml; \
 	echo '== pytest, on this checkout'; \
-	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal || failed="$$failed pytest"; \
+	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal --junit-xml=$(VENV)/pytest.xml || failed="$$failed pytest"; \
 	echo '== bats, on the installed wheel'; \
-	.ci/bats $(WHEEL_VENV) || failed="$$failed bats"; \
+	.ci/bats $(WHEEL_VENV) $(VENV) || failed="$$failed bats"; \
+	[ ! -e $(VENV)/pytest.xml ] || $(VENV)/bin/python .ci/skipped $(VENV)/pytest.xml $(WHEEL_VENV)/bats.tap; \
 	[ -z "$$failed" ] || { echo "make test: FAILED:$$failed"; exit 1; }; \
 	echo 'make test: passed'
 
@@ -51,7 +56,7 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 	try ruff format --check --quiet .; \
 	try mypy; \
 	try python -m pflow.commands._generate --check; \
-	if command -v shellcheck >/dev/null || [ "$$CI" = true ]; then try shellcheck .ci/* examples/cron/* examples/scripts/* $(filter-out %.json,$(wildcard examples/flows/*)) $(filter-out %.mk,$(wildcard examples/jobs/*)) $(wildcard tests/bats/*.bash); \
+	if command -v shellcheck >/dev/null || [ "$$CI" = true ]; then try shellcheck $(filter-out %.py,$(wildcard .ci/*)) examples/cron/* examples/scripts/* $(filter-out %.json,$(wildcard examples/flows/*)) $(filter-out %.mk,$(wildcard examples/jobs/*)) $(wildcard tests/bats/*.bash); \
 	else echo '== shellcheck: skipped, it is not installed'; fi; \
 	try .ci/no-private-paths; \
 	[ -z "$$failed" ] || { echo "make check: FAILED$$failed"; exit 1; }; \
@@ -82,7 +87,7 @@ generate: $(VENV)/.made ## write what follows from the nodes and commands: bin/,
 
 clean: ## remove everything that make has made
 	rm -rf $(VENV) $(WHEEL_VENV) build dist out.md .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find . -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf $(filter %/__pycache__,$(call tree,nodes pflow tests))
 
 %/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -123,7 +128,7 @@ $(WHEEL_VENV)/.pflow: $(WHEEL_VENV)/.made pyproject.toml $(SOURCES)
 # pip writes '#!/path to/python', which the kernel cuts at the space: there sh takes the first line and starts Python.
 define quote_shebangs
 case "$$PWD" in *' '*) for script in bin/*; do \
-  { printf "#!/bin/sh\n'''exec' \"%s\" \"\$$0\" \"\$$@\"\n' '''\n" "$$PWD/$(1)/bin/python"; sed 1d "$$script"; } \
+  { printf "#!/bin/sh\n'''exec' \"%s\" \"\$$0\" \"\$$@\"\n' '''\n" "$$PWD/$(1)/bin/python"; tail -n +2 "$$script"; } \
     >"$(1)/$$script"; \
 done;; esac
 endef

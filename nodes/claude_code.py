@@ -6,12 +6,9 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, USAGE, PflowError
-from pflow.node import Node
+from pflow.node import Node, Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
     from pflow.kit.agents.task import Task, Work
 
 
@@ -53,7 +50,7 @@ class ClaudeCode(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> Task:
+    def prep(self, shared: Shared) -> Task:
         from pflow.kit.agents.task import Task
 
         prompt, params = shared["prompt"], self.params
@@ -72,7 +69,7 @@ class ClaudeCode(Node):
 
         return work(AGENTS["claude"], task)
 
-    def post(self, shared: MutableMapping[str, Any], task: Task, done: Work) -> None:
+    def post(self, shared: Shared, task: Task, done: Work) -> None:
         shared["report"], shared["session"] = done.report, done.session
         shared["usage"], shared["changed_files"] = done.usage, done.changed_files
         if "cost" in done.usage:

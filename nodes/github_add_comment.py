@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class GithubAddComment(Node):
@@ -33,12 +28,12 @@ class GithubAddComment(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.once import never_cached
 
         raise never_cached("a comment")
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, int, str]:
+    def prep(self, shared: Shared) -> tuple[str, int, str]:
         from pflow.kit.github.repository import resolve
 
         repo, number, body = resolve(shared.get("repo")), int(shared["issue_number"]), shared["body"]
@@ -56,5 +51,5 @@ class GithubAddComment(Node):
         there = github.rows(path, {"since": earliest()})
         return str(make_once(github, path, {"body": body}, self.step_key, there)["html_url"])
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, url: str) -> None:
+    def post(self, shared: Shared, prepared: object, url: str) -> None:
         shared["comment_url"] = url

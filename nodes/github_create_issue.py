@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class GithubCreateIssue(Node):
@@ -34,12 +29,12 @@ class GithubCreateIssue(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.once import never_cached
 
         raise never_cached("a new issue")
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
         from pflow.kit.github.repository import resolve
 
         repo, title = resolve(shared.get("repo")), shared["title"].strip()
@@ -58,5 +53,5 @@ class GithubCreateIssue(Node):
         query = {"state": "all", "sort": "created", "direction": "desc"}
         return make_once(github, path, content, self.step_key, not_too_old(github.rows(path, query)))
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, issue: dict[str, Any]) -> None:
+    def post(self, shared: Shared, prepared: object, issue: dict[str, Any]) -> None:
         shared["issue_url"], shared["issue_number"] = issue["html_url"], issue["number"]

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError
-from pflow.node import Node
+from pflow.node import Any, Node, Shared
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
-    Found = tuple[list[dict[str, Any]], int]
+Found = tuple[list[dict[str, Any]], int]
 
 _CUT = "GitHub did not search everything in time"
 
@@ -40,12 +35,12 @@ class GithubSearch(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.access import api_url
 
         return {"api": api_url()}
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, int]:
+    def prep(self, shared: Shared) -> tuple[str, int]:
         from pflow.kit.github.query import at_least_one, search_query
         from pflow.kit.github.repository import resolve
 
@@ -71,5 +66,5 @@ class GithubSearch(Node):
             print(f"warning: {self.not_kept}", file=sys.stderr)
         return found[:limit], page["total_count"]
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, found: Found) -> None:
+    def post(self, shared: Shared, prepared: object, found: Found) -> None:
         shared["results"], shared["total"] = found

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, USAGE, PflowError
-from pflow.node import Node
+from pflow.node import Any, Node, Shared
 from pflow.values.digest import digest_of, keyed_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
     from pflow.kit.web.client import Answer
 
 _ONCE = ("POST", "PATCH")
@@ -64,7 +61,7 @@ class Http(Node):
         """Do the slow import early."""
         import pflow.kit.web.client  # noqa: F401
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """The keys in the headers, so that nobody gets what another may see."""
         from pflow.files.state_key import state_key
         from pflow.kit.web.headers import read_headers
@@ -74,7 +71,7 @@ class Http(Node):
         secrets = read_headers(self.params["header"])[1]
         return {"keys": keyed_digest(state_key(), secrets) if secrets else None}
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
         from pflow.kit.web.headers import read_pairs
 
         params, body = self.params, shared.get("body")
@@ -104,7 +101,7 @@ class Http(Node):
         answer = request(params["method"], url, headers=headers, secrets=secrets, **sent, **limits)
         return check(answer, secrets) if params["check"] else answer
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, answer: Answer) -> str:
+    def post(self, shared: Shared, prepared: object, answer: Answer) -> str:
         from pflow.kit.web.charset import content_of
 
         shared["body"], shared["status"], shared["headers"] = content_of(answer), answer.status, answer.headers

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class LoadJson(Node):
@@ -29,7 +24,7 @@ class LoadJson(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any]:
+    def prep(self, shared: Shared) -> tuple[Any, Any]:
         return shared.get("path"), shared.get("text")
 
     def exec(self, prepared: tuple[Any, Any]) -> Any:
@@ -39,5 +34,5 @@ class LoadJson(Node):
         name, text = read_text(*prepared, self.params["encoding"])
         return read_json(text, name)
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, data: Any) -> None:
+    def post(self, shared: Shared, prepared: object, data: Any) -> None:
         shared["data"] = data

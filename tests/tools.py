@@ -1,4 +1,4 @@
-"""The programs that tests need beside Python."""
+"""What tests need beside Python: programs, and root's rights."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import shutil
 
 import pytest
+
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is another user's")
 
 
 def need(*tools: str) -> None:

@@ -112,6 +112,7 @@ END
     says "model   broken  cannot load llm's models: ValueError: too late; "
 }
 
+# bats test_tags=rights
 @test "broken nodes, settings and modes are told, each with a remedy" {
     mkdir -p .local/share/pflow/nodes .local/state/pflow/runs
     echo 'def' >.local/share/pflow/nodes/odd.py
@@ -130,7 +131,7 @@ END
     says 'state   broken  '
     [[ $output == *"'$PWD/.local/state/pflow' cannot be written"* ]]
     chmod 700 .local/state/pflow && mv .local/state/pflow moved
-    for way in 'touch .local/state/pflow' 'ln -s /nonexistent .local/state/pflow' 'export XDG_STATE_HOME=/dev/null'; do
+    for way in 'touch .local/state/pflow' 'ln -s nowhere/at/all .local/state/pflow' 'export XDG_STATE_HOME=/dev/null'; do
         run --separate-stderr sh -c "$way && pflow doctor"
         says 'state   broken  0.0 MB in '
         [[ $output == *' cannot be written; make it a directory of yours'* ]]

@@ -51,6 +51,7 @@ bare() { # a script with nothing but PATH
     expect 0 C
 }
 
+# bats test_tags=rights
 @test "a read-only working directory" {
     mkdir closed && chmod 555 closed
     run --separate-stderr as_mortal 'cd closed

@@ -84,6 +84,7 @@ with_peers() {
     expect 0 $'78\n78' 'no embedding model is configured'
 }
 
+# bats test_tags=rights
 @test "a cache that cannot be written keeps nothing from being found" {
     three
     with_peers letters

@@ -2,12 +2,15 @@
 # shellcheck shell=bash
 
 bats_require_minimum_version 1.5.0
-export BATS_TEST_TIMEOUT=120
+type -P ps pkill >/dev/null && export BATS_TEST_TIMEOUT=120 # by these bats ends a test
 PYTHON=$(dirname "$(command -v pflow)")/python
 NOTES=$(realpath "$BATS_TEST_DIRNAME/../../examples/notes.txt")
 export PYTHON NOTES HOME=${BATS_TEST_TMPDIR:-$BATS_FILE_TMPDIR}
 export LLM_USER_PATH=${PEER-$HOME}/llm PFLOW_MODEL=${PEER:+echo}
-unset PFLOW_NODES PFLOW_TRACE TRACEPARENT NO_COLOR CLICOLOR_FORCE OPENAI_API_KEY XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME LC_ALL
+unset PFLOW_NODES PFLOW_TRACE TRACEPARENT NO_COLOR CLICOLOR_FORCE OPENAI_API_KEY XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
+unset "${!LC_@}"
+export TERM=xterm LANG=C.UTF-8
+umask 022
 cd "$HOME" || exit
 
 # Skip the test where a tool is missing; fail it in CI, where all are there.
@@ -24,13 +27,15 @@ missing() {
     return 1
 }
 
-# Run a script in dash, or in each of $SHELLS, in a new directory inside the test's; all must end and print alike.
+# Run a script, the argument or stdin, in sh or in each of $SHELLS, in a new directory inside the test's; all must end
+# and print alike.
 in_shells() {
-    local shell seen=
-    for shell in ${SHELLS-dash}; do
+    local shell seen='' script
+    script=${1-$(cat)}
+    for shell in ${SHELLS-sh}; do
         need "$shell"
         cd "$(mktemp -d -p "$BATS_TEST_TMPDIR")" || return
-        run --separate-stderr timeout 60 "$shell" -c "$1"
+        run --separate-stderr timeout 60 "$shell" -c "$script"
         [ "${seen:-$status $output}" = "$status $output" ] || expect "${seen%% *}" "${seen#* }"
         seen="$status $output"
     done
@@ -47,12 +52,13 @@ expect() {
 
 # Run a script as somebody who is not almighty: for root, modes of files mean nothing.
 as_mortal() {
-    local mortal=()
-    if [ "$(id -u)" -eq 0 ]; then
-        need setpriv
-        mortal=(setpriv --bounding-set=-all --inh-caps=-all)
+    if [ "$(id -u)" -ne 0 ]; then
+        sh -c "$1"
+    else # 24: PR_CAPBSET_DROP; the program that is executed has no capability then
+        "$PYTHON" -c 'import ctypes, os, sys; drop = ctypes.CDLL(None).prctl
+for capability in range(64): drop(24, capability)
+os.execvp("sh", ["sh", "-c", sys.argv[1]])' "$1"
     fi
-    "${mortal[@]}" sh -c "$1"
 }
 
 # Wait until a command succeeds, 20 seconds at most.

@@ -127,6 +127,7 @@ END
     [ "$(ls "$home/.local/bin")" = '' ]
 }
 
+# bats test_tags=rights
 @test "a file that is in the way of the command is left, and nothing is saved" {
     mkdir -p .local/bin && echo mine >.local/bin/pflow-count
     run --separate-stderr pflow save count "$COUNT" --command
@@ -183,6 +184,7 @@ END
     expect 1 0
 }
 
+# bats test_tags=rights
 @test "a library that may not be written or read is 77" {
     pflow save count "$COUNT"
     chmod 500 "$flows"

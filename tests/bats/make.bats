@@ -95,6 +95,7 @@ built() {
     [ ! -s summaries/index.md ] && [ ! -e summaries/bicycle.txt.summary.md ]
 }
 
+# bats test_tags=rights
 @test "a stage that fails ends the build, and no target is there, nor half of one; -k makes the others" {
     rm 'notes/night ferry.txt'
     PFLOW_MODEL=rate-limited build

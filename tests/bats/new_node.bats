@@ -70,6 +70,7 @@ hi
     expect 0 $'73\n73\nprecious\npflow-mine' 'is there already; choose another name'
 }
 
+# bats test_tags=rights
 @test "a directory that may not be written, a name with a slash and no HOME leave nothing behind" {
     mkdir here && cd here && mkdir locked && chmod 500 locked
     run --separate-stderr as_mortal 'pflow new-node mine --dir=locked'

@@ -35,7 +35,11 @@ own'
 
 @test "--json has the documents that --describe gives" {
     need jq
-    in_shells 'pflow nodes --json write-file | jq -S ".[0] | del(.origin, .file)" >one; pflow-write-file --describe | jq -S . >two; cmp one two && pflow nodes --json | jq -r ".[] | select(.origin == \"bundled\") | .name" | grep -xE "llm|read-file|shell"'
+    in_shells <<'E'
+        pflow nodes --json write-file | jq -S '.[0] | del(.origin, .file)' >one
+        pflow-write-file --describe | jq -S . >two
+        cmp one two && pflow nodes --json | jq -r '.[] | select(.origin == "bundled") | .name' | grep -xE 'llm|read-file|shell'
+E
     expect 0 $'llm\nread-file\nshell'
 }
 

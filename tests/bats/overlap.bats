@@ -20,7 +20,7 @@ teardown() { [ -z "${napping-}" ] || kill "$napping" 2>/dev/null || true; }
 @test "while a run goes on, the next of its flow does nothing, fails or waits, as it is told" {
     begin_nap
     ln -s .local/share/pflow/flows/nap.pflow.json other.pflow.json
-    run --separate-stderr dash -c 'pflow run other.pflow.json -n --if-running=skip -v | pflow-shell "touch never" -q'
+    run --separate-stderr sh -c 'pflow run other.pflow.json -n --if-running=skip -v | pflow-shell "touch never" -q'
     expect 0 '' 'nothing to do: run '
     [ ! -e never ]
     run --separate-stderr pflow run nap -n -q --if-running=skip
@@ -49,6 +49,7 @@ teardown() { [ -z "${napping-}" ] || kill "$napping" 2>/dev/null || true; }
     pflow 'shell "setsid sleep 60 >/dev/null 2>&1 & echo $! >>pid"' -n -q --if-running=fail
     pflow 'shell "setsid sleep 60 & echo $! >>pid; wait"' -n -q --if-running=fail 3>&- &
     until_true eval '[ "$(wc -l <pid)" = 3 ]'
+    until_true grep -x sleep "/proc/$(tail -n 1 pid)/comm"
     kill -KILL $!
     wait $! || true
     run --separate-stderr pflow 'shell "setsid sleep 60 & echo $! >>pid; wait"' -n -q --if-running=fail

@@ -114,6 +114,7 @@ unchanged() {
     unchanged
 }
 
+# bats test_tags=rights
 @test "a directory that may not be written is said, and nothing is left half done" {
     chmod 555 . && chmod 444 hand.pflow.json
     run --separate-stderr as_mortal "pflow plan --write --yes --wire hand.pflow.json"

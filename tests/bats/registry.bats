@@ -71,6 +71,7 @@ WORDS='# Count the words of a text.
     expect 0 $' f 1.0.0 open\n127\n127\n127\n127\n127'
 }
 
+# bats test_tags=rights
 @test "a file that cannot be read is told; one with its interface beside it needs not be read" {
     program bin/pflow-dark "$WORDS" && program bin/pflow-lit && printf '%s' "$WORDS" >bin/pflow-lit.interface
     chmod 0111 bin/pflow-dark bin/pflow-lit
@@ -80,6 +81,7 @@ WORDS='# Count the words of a text.
   dark  cannot read 'bin/pflow-dark': permission denied"
 }
 
+# bats test_tags=rights
 @test "with a cache that cannot be written, or none, the list is the same" {
     program bin/pflow-words "$WORDS"
     export PATH="$HOME/bin:$PATH"

@@ -56,7 +56,9 @@ E
 }
 
 @test "names of no step, and of steps that were not interrupted, are wrong words" {
-    in_shells "$here$three"' -q 2>/dev/null; for flag in redo=d from=d skip=a redo=a,b; do pflow resume last --$flag -q; echo $?; done; pflow resume last -q --redo=b --skip=b 2>/dev/null; echo $?; pflow resume last -q --text=x 2>/dev/null; echo $?'"$ran"
+    in_shells "$here$three"' -q 2>/dev/null
+        for flag in redo=d from=d skip=a redo=a,b; do pflow resume last --$flag -q; echo $?; done
+        pflow resume last -q --redo=b --skip=b 2>/dev/null; echo $?; pflow resume last -q --text=x 2>/dev/null; echo $?'"$ran"
     expect 0 $'2\n2\n2\n2\n2\n2\na b ' 'cannot take --redo=d: no such step; there is a, b, c'
     [[ $stderr == *'cannot take --skip=a: it was not interrupted'* ]]
 }
@@ -143,7 +145,10 @@ first = step("shell", "first", inputs={"command": "echo first >>ran"})
 first >> step("shell", "mail", inputs={"command": "echo mail >>ran"})
 Flow(start=first).main()
 E
-    in_shells "$here$killed"'journal.start.written:2 "$PYTHON" ../report.py -n -q; "$PYTHON" ../report.py -n -q --resume; echo $?; pflow resume last -q; echo $?; pflow resume last -q --redo=mail; echo $?; "$PYTHON" ../report.py -n -q --resume; echo $?'"$ran"
+    in_shells "$here$killed"'journal.start.written:2 "$PYTHON" ../report.py -n -q
+        "$PYTHON" ../report.py -n -q --resume; echo $?
+        pflow resume last -q; echo $?; pflow resume last -q --redo=mail; echo $?
+        "$PYTHON" ../report.py -n -q --resume; echo $?'"$ran"
     expect 0 $'65\n65\n2\n0\nfirst mail ' 'it is one of a script in Python, for which this is noted; python '
 }
 
@@ -159,7 +164,7 @@ E
 }
 
 @test "on a terminal a person decides, and types a secret that is not shown" {
-    in_terminal dash -i
+    in_terminal sh -i
     type_line "$here: >ok; $killed"'journal.start.written:2 pflow run three.pflow.json -n -q'
     shows Killed
     type_line 'clear; pflow resume last -q; echo "<$?>"'

@@ -7,7 +7,7 @@ load helper
 setup_file() { start_server; }
 teardown_file() { stop_server; }
 
-setup() { export SHELLS='dash bash'; }
+setup() { export SHELLS='sh bash'; }
 
 # A code block of a paper: the lines between its fences, without those that are comments.
 block() {

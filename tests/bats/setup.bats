@@ -58,6 +58,7 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     [ "$(find p -type f)" = p/share/man/man1/pflow.1 ]
 }
 
+# bats test_tags=rights
 @test "where it cannot be done it says why and leaves nothing" {
     mkdir -m 555 closed
     run --separate-stderr as_mortal 'pflow setup --prefix closed'

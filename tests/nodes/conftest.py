@@ -1,5 +1,6 @@
 """What several nodes' tests stand on."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,10 @@ def open_dir() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o777)
     yield folder
+    folder.chmod(0o700)
+    for parent, names, _ in os.walk(folder):
+        for name in names:
+            os.chmod(os.path.join(parent, name), 0o700)
     shutil.rmtree(folder)
 
 

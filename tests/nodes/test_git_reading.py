@@ -15,6 +15,7 @@ from pflow.nodes.git_log import GitLog
 from pflow.nodes.git_status import GitStatus
 from tests.nodes.child import as_nobody
 from tests.peers.repository import FIRST, WHEN, add_remote, git, make_repository, write
+from tests.tools import only_root
 
 
 def run(node, repo, *, params=None, **reads):
@@ -220,6 +221,7 @@ def test_words_are_english_whatever_the_user_speaks(tmp_path, monkeypatch):
     assert "not a git repository" in str(refuse(GitStatus, tmp_path))
 
 
+@only_root
 def test_another_s_repository_is_not_trusted_unasked(open_dir):
     make_repository(open_dir / "repo")
     assert as_nobody(lambda: run(GitStatus, open_dir / "repo")) == 77

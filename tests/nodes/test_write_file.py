@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pflow.errors import PflowError
 from pflow.nodes.write_file import WriteFile
 from tests.nodes.child import NEVER, as_nobody, in_child, strike
+from tests.tools import only_root
 
 OLD, NEW = b"old content\n", b"new content, " * 100_000
 REPLACE_OR_APPEND = pytest.mark.parametrize("params", [{}, {"append": True}])
@@ -129,11 +130,10 @@ def test_a_file_keeps_its_mode(tmp_path, mode):
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
+@only_root
 def test_a_file_keeps_its_owner_where_that_is_allowed(open_dir):
     path = open_dir / "file"
     path.write_bytes(OLD)
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a file away")
     os.chown(path, 1234, 5678)
     path.chmod(0o6666)
     write(str(path))
@@ -217,10 +217,7 @@ def test_what_cannot_be_written_says_why_and_leaves_nothing(tmp_path, monkeypatc
 def test_what_is_not_allowed_is_77(open_dir, params):
     (open_dir / "file").write_bytes(OLD)
     (open_dir / "file").chmod(0o444)
-    (open_dir / "closed").mkdir(mode=0o755)
-    os.chmod(open_dir, 0o777)
-    if os.geteuid() != 0:
-        (open_dir / "closed").chmod(0o555)
+    (open_dir / "closed").mkdir(mode=0o555)
     for path in ("file", "closed/new", "closed/far/new"):
         assert as_nobody(lambda path=path: write(str(open_dir / path), **params)) == 77
     assert (open_dir / "file").read_bytes() == OLD

@@ -12,7 +12,7 @@ from pflow.kit.git.faults import fault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    Word = str | bytes
+Word = str | bytes
 
 MOST = 1_000_000_000
 """How many bytes an answer of git may have."""

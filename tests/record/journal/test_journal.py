@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.engine.commits import Commits
-from pflow.engine.context import Context, Recorder
+from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine
 from pflow.errors import CANNOT_WRITE, exit_code
 from pflow.files import failpoint
@@ -17,6 +16,7 @@ from pflow.record.journal import journal
 from pflow.record.journal.records import Records
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
+from pflow.values.masks import Secrets
 from tests.engine.flows import plan_of, read_journal, write_flow
 from tests.engine.test_engine import flow, step
 
@@ -81,12 +81,11 @@ class Runs:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def _go(self, directory: Path) -> int:
-        context = Context(recorder=Recorder(lambda line: None), run_id="R", isolate=self.isolate)
-        kept = journal.Journal(str(directory), context.secrets, state_key())
-        context.ask.answer |= {"journal": kept.write, "secrets": context.secrets.add}
+        secrets = Secrets()
+        kept = journal.Journal(str(directory), secrets, state_key())
         if kept.records is None:
             kept.write({"begin": "R"})
-        context.commits = Commits(context.ask, kept.records and kept.records.done)
+        context = Context(write=drop, run_id="R", isolate=self.isolate, secrets=secrets, journal=kept)
         store = json.loads(json.dumps(self.begin))
         try:
             Engine(self.plan, context).run(store)

@@ -185,7 +185,7 @@ def test_without_rights_it_is_77(open_dir):
     os.chmod(open_dir / "old", 0o444)
     assert as_nobody(lambda: run(CopyFile, open_dir / "new", open_dir / "old")) == 77
     assert as_nobody(lambda: run(MoveFile, open_dir / "new", open_dir / "old")) == 77
-    os.chmod(open_dir, 0o755)
+    os.chmod(open_dir, 0o555)
     assert as_nobody(lambda: run(DeleteFile, open_dir / "new")) == 77
     assert as_nobody(lambda: run(MoveFile, open_dir / "new", open_dir / "newer")) == 77
     assert sorted(os.listdir(open_dir)) == ["new", "old"]
