@@ -9,7 +9,7 @@ from pflow.commands.help import GROUPS, driver_help, usages
 from pflow.help.man import files
 from pflow.help.text import flag_row, help_text
 from pflow.help.usage import TITLES
-from tests.manual.rendering import rendered, sections, tagged
+from tests.help.rendering import rendered, sections, tagged
 
 USAGES = usages()
 PAGES = files(USAGES)

@@ -10,8 +10,8 @@ from pflow.flow.schema import SCHEMA
 from pflow.help.man import ENVIRONMENT, files
 from pflow.interface.grammar import _LINES, _MARKS, EFFECTS
 from pflow.values.types import _PYTHON
-from tests.manual.rendering import rendered, sections, tagged
-from tests.manual.source import plain
+from tests.help.rendering import rendered, sections, tagged
+from tests.help.source import plain
 
 ROOT = Path(__file__).parent.parent.parent
 
