@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import replace
 from pflow.files.xdg import make_private, state_directory
 
@@ -24,7 +24,7 @@ def state_key() -> bytes:
     try:
         key = _read(path) or _make(path)
     except OSError as error:
-        raise PflowError(f"cannot keep a key in '{path}': {error.strerror}", exit=CANNOT_WRITE) from error
+        raise PflowError(f"cannot keep a key in '{path}': {reason_of(error)}", exit=CANNOT_WRITE) from error
     if len(key) != _SIZE:
         hint = "without it another is made, which no unfinished run knows"
         raise PflowError(f"cannot use '{path}': it holds no key", hint=hint, exit=BAD_CONFIG)

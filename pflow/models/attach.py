@@ -9,7 +9,7 @@ from pathlib import Path
 from llm import Attachment, Model
 from llm.utils import mimetype_from_string
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, exit_code
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.models.errors import explain
 from pflow.models.media import SVG, media_type
 
@@ -45,7 +45,7 @@ def _at(place: str, model: Model) -> Attachment:
     try:
         data = Path(place).read_bytes()
     except OSError as error:
-        raise PflowError(f"cannot attach '{place}': {error.strerror}", exit=exit_code(error)) from error
+        raise PflowError(f"cannot attach '{place}': {reason_of(error)}", exit=exit_code(error)) from error
     if not data:
         raise PflowError(f"cannot attach '{place}': it is empty", exit=MISSING)
     kind = _type_of(data, place)

@@ -12,7 +12,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError, exit_code
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError, exit_code, reason_of
 from pflow.files import atomic
 from pflow.models.local import SUFFIX, models_directory
 
@@ -59,7 +59,7 @@ def get(name: str) -> tuple[str, bool]:
         os.makedirs(directory, 0o700, exist_ok=True)
         atomic.replace(path, content)
     except OSError as error:
-        raise PflowError(f"cannot write '{path}': {error.strerror}", exit=exit_code(error)) from error
+        raise PflowError(f"cannot write '{path}': {reason_of(error)}", exit=exit_code(error)) from error
     return path, True
 
 
