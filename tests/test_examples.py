@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pflow.commands._usages import usages
+from pflow.commands.help import usages
 from pflow.help.man import files
-from tests.manual.source import COMMANDS, examples, fits
+from tests.help.source import COMMANDS, examples, fits
 from tests.nodes.cases.github import github
 from tests.peers.openai_server import OpenAIServer
 from tests.peers.repository import IDENTITY, add_remote, git, make_repository

@@ -211,7 +211,7 @@ def test_actions_forks_and_loops_are_edges():
         ("llm -m", "cannot take -m: it needs a value"),
         ("llm - => judge", "cannot take '-'"),
         ("llm:fix x => judge => fix y", "cannot refer to 'fix' here: words and flags belong where"),
-        ("llm --prompt@", "there is no file behind it"),
+        ("llm --prompt@", "no file is named"),
         ("many --token@key.txt", "a secret is never a flag"),
         ("many --token=x", "a secret is never a flag"),
         ("many --table='{\"$a\": 1}'", "a template cannot stand in the key of an object"),

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pflow.catalog.kinds import find_kind, forget_kinds
-from pflow.engine.context import Context, Recorder
+from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine
 from pflow.export import exporter
 from pflow.flow.pipe.read import parse_pipe
@@ -117,7 +117,7 @@ def in_stages(flow, store, nodes, *, has_ids=False):
 
 def in_the_engine(flow, store, *, is_traced=False, isolate=False):
     store = copy.deepcopy(store)
-    context = Context(recorder=Recorder(lambda line: None) if is_traced else None, isolate=isolate)
+    context = Context(write=drop if is_traced else None, isolate=isolate)
     Engine(plan_of(ir_of(flow)), context).run(store)
     return store
 
