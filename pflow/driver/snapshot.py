@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.driver.inputs import RunInputs
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.interface.interface import Item
     from pflow.stage.document import Intake
@@ -86,7 +86,7 @@ class Snapshot:
         is_own = not is_stored(step, key) or (item is not None and "explicit" in item.marks)
         return (step.id, key) if is_own or write_path(place) in self.cli_injections else place
 
-    def note_place(self, flow: Flow) -> None:
+    def note_place(self, flow: FlowSpec) -> None:
         """Note where this process is, and whose flow it runs."""
         file = os.path.abspath(os.path.join(here(), flow.file)) if flow.file else ""
         place = zip(PLACE, (here(), directory_of(flow), file, flow.script), strict=True)

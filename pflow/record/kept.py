@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
 
 
-def load_kept(directory: str, place: Mapping[str, Any]) -> Flow:
+def load_kept(directory: str, place: Mapping[str, Any]) -> FlowSpec:
     """The flow in a run's directory, with the paths and the file that it had in its first `place` (Snapshot.place).
 
     Raises PflowError: 66 where it is gone, 65 where it is no flow any more.
@@ -48,6 +48,6 @@ def here() -> str:
         return ""
 
 
-def directory_of(flow: Flow) -> str:
+def directory_of(flow: FlowSpec) -> str:
     """Where the relative paths of flows in a flow begin, as an absolute path."""
     return here() if flow.directory == "." else os.path.normpath(os.path.join(here(), flow.directory))
