@@ -12,7 +12,7 @@ from pflow.cache.code import code_of
 from pflow.driver.inputs import RunInputs
 from pflow.engine.engine import bind
 from pflow.engine.outputs import set_defaults
-from pflow.errors import MISSING, PflowError
+from pflow.errors import MISSING, PflowError, reason_of
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
@@ -219,6 +219,5 @@ def enter(directory: str | bytes, act: str) -> None:
     try:
         os.chdir(directory)
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        what = f"cannot {act} in '{os.fsdecode(directory)}', where the run was: {why}"
+        what = f"cannot {act} in '{os.fsdecode(directory)}', where the run was: {reason_of(error)}"
         raise PflowError(what, exit=MISSING) from None

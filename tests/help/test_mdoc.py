@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pflow.help.man import files
 from pflow.help.usage import usage_of_node
 from pflow.interface.grammar import parse_interface
-from tests.manual.rendering import lint, manned, rendered, sections, tagged
+from tests.help.rendering import lint, manned, rendered, sections, tagged
 
 # One column wide each, from ASCII to beyond the first plane: combining characters cannot be compared by place.
 CHARACTERS = st.sampled_from([*map(chr, range(0x20, 0x7F)), *"äÖßéçñø€…—–„“”«»←→·×Ωжあ木𝔸😀"])

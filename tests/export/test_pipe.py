@@ -18,7 +18,7 @@ from tests.engine.flows import Ran
 NODE = '''
 from pocketflow import Node
 
-from tests.flow.test_pipe_values import WORKED
+from {module} import WORKED
 
 
 class {name}(Node):
@@ -43,10 +43,10 @@ WORKED = []
 
 
 @pytest.fixture(autouse=True, scope="module")
-def nodes(tmp_path_factory):
+def own_nodes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nodes")
     for name, write, other in (("mix", "mixed", "picked"), ("pick", "picked", "mixed")):
-        (folder / f"{name}.py").write_text(NODE.format(name=name.title(), write=write, other=other))
+        (folder / f"{name}.py").write_text(NODE.format(module=__name__, name=name.title(), write=write, other=other))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PFLOW_NODES", str(folder))
         forget_kinds()

@@ -7,6 +7,7 @@ from pflow.errors import PflowError
 from pflow.flow.flags import FlowFlags
 from pflow.stage.words import take_words
 from tests.engine.flows import plan_of
+from tests.engine.nodes import nodes as nodes
 
 
 def given_by(ir, *words):
@@ -60,7 +61,8 @@ TWO = {"nodes": [{"id": "one", "type": "typed"}, {"id": "two-b", "type": "typed"
 
 
 @pytest.fixture(autouse=True)
-def more_nodes(nodes):
+def more_nodes(request):
+    nodes = request.getfixturevalue("nodes")
     (nodes / "typed.py").write_text(TYPED)
     (nodes / "says.py").write_text(SAYS)
     (nodes / "open.py").write_text(OPEN)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pflow.commands._usages import usages
+from pflow.commands.help import usages
 from pflow.help.man import files
 from pflow.help.usage import usage_of_node
 from pflow.interface.grammar import parse_interface
-from tests.manual.rendering import TERMINAL, lint, rendered, sections
-from tests.manual.source import plain
+from tests.help.rendering import TERMINAL, lint, rendered, sections
+from tests.help.source import plain
 
 ROOT = Path(__file__).parent.parent.parent
 WRITTEN = {path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}

@@ -5,11 +5,11 @@ import re
 import pytest
 
 from pflow.catalog.registry import names_in, tool_names
-from pflow.commands._usages import GROUPS, driver_help, usages
+from pflow.commands.help import GROUPS, driver_help, usages
 from pflow.help.man import files
 from pflow.help.text import flag_row, help_text
 from pflow.help.usage import TITLES
-from tests.manual.rendering import rendered, sections, tagged
+from tests.help.rendering import rendered, sections, tagged
 
 USAGES = usages()
 PAGES = files(USAGES)

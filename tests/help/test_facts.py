@@ -3,15 +3,15 @@
 import re
 from pathlib import Path
 
-from pflow.commands._usages import usages
+from pflow.commands.help import usages
 from pflow.errors import EXIT_CODES
 from pflow.flow.rules import RULES
 from pflow.flow.schema import SCHEMA
 from pflow.help.man import ENVIRONMENT, files
 from pflow.interface.grammar import _LINES, _MARKS, EFFECTS
 from pflow.values.types import _PYTHON
-from tests.manual.rendering import rendered, sections, tagged
-from tests.manual.source import plain
+from tests.help.rendering import rendered, sections, tagged
+from tests.help.source import plain
 
 ROOT = Path(__file__).parent.parent.parent
 
