@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import PathSource, assign
 from pflow.binding.store import REMOVED, NodeStore
@@ -16,12 +14,12 @@ from pflow.driver.listeners import Listeners
 from pflow.driver.snapshot import Snapshot
 from pflow.engine.commits import Commits
 from pflow.engine.context import Context, Recorder, drop
-from pflow.engine.engine import Engine
-from pflow.engine.outputs import outputs_of, set_defaults
+from pflow.engine.engine import Engine, outputs_of, set_defaults
 from pflow.errors import PflowError
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.stage.document import new_run_id
 from pflow.stage.trace import add_step, step_id
+from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.paths import parse_path, write_path
 
@@ -103,15 +101,15 @@ class Execution:
         run_id, reopened = listeners.run_id, self.inputs.reopened
         failed: BaseException | None = None
         is_whole = False
-        begun = time.monotonic()
+        visit = Visit()
         try:
             context = self._context(listeners, run_id, reopened)
             self._run_steps(shared, context)
             left = document.copy()
             found = self._hand_on(left, shared, context.carried)
-            ms = int((time.monotonic() - begun) * 1000 + 0.5)
-            about = {"run": run_id, "reads": self.inputs.origins, "writes": {key: key for key in found}, "ms": ms}
-            self._add_entry(left, about | listeners.usage.members())
+            visit.reads = {key: (origin,) for key, origin in self.inputs.origins.items()}
+            visit.writes = {key: (key,) for key in found}
+            self._add_entry(left, {"run": run_id, **visit.entry(), **listeners.usage.members()})
             is_whole = True
             listeners.clear()
             self._show(shared, left)

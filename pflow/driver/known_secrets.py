@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.secrets import has_secrets, secret_values
 from pflow.binding.sources import find, has
-from pflow.engine.engine import bind
+from pflow.engine.step import bind
 from pflow.errors import PflowError
 
 if TYPE_CHECKING:
