@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class Analyze(Node):
@@ -36,7 +31,7 @@ class Analyze(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> Any:
+    def prep(self, shared: Shared) -> Any:
         return shared["rows"]
 
     def exec(self, rows: Any) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
@@ -45,5 +40,5 @@ class Analyze(Node):
 
         return analyze(check_rows(rows), self.params["sql"], is_detailed=self.params["method"] == "detailed")
 
-    def post(self, shared: MutableMapping[str, Any], rows: Any, found: tuple[str, dict[str, Any], Any]) -> None:
+    def post(self, shared: Shared, rows: Any, found: tuple[str, dict[str, Any], Any]) -> None:
         shared["report"], shared["stats"], shared["result"] = found

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, USAGE, PflowError, shorten
-from pflow.node import Node
+from pflow.node import Node, Shared
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
     from pflow.terminal.ask import Terminal
 
 
@@ -39,7 +36,7 @@ class Ask(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> str:
+    def prep(self, shared: Shared) -> str:
         choices, default = self.params["choices"], self.params["default"]
         if choices and default is not None and default not in choices:
             what = f"cannot take '{shorten(default)}' as the default: it is none of the choices"
@@ -62,7 +59,7 @@ class Ask(Node):
             raise PflowError(f"cannot ask '{shorten(question)}': {why}", hint="--default answers it then", exit=MISSING)
         return str(answer)
 
-    def post(self, shared: MutableMapping[str, Any], question: str, answer: str) -> None:
+    def post(self, shared: Shared, question: str, answer: str) -> None:
         shared["answer"] = answer
 
     def _ask(self, terminal: Terminal, question: str) -> str | None:

@@ -6,12 +6,9 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, USAGE, PflowError
-from pflow.node import Node
+from pflow.node import Node, Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
     from pflow.kit.agents.task import Task, Work
 
 
@@ -53,7 +50,7 @@ class ClaudeCode(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> Task:
+    def prep(self, shared: Shared) -> Task:
         from pflow.kit.agents.task import Task
 
         prompt, params = shared["prompt"], self.params
@@ -67,12 +64,12 @@ class ClaudeCode(Node):
         return Task(**{**settings, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
 
     def exec(self, task: Task) -> Work:
-        from pflow.kit.agents.table import AGENTS
+        from pflow.kit.agents.claude import CLAUDE
         from pflow.kit.agents.work import work
 
-        return work(AGENTS["claude"], task)
+        return work(CLAUDE, task)
 
-    def post(self, shared: MutableMapping[str, Any], task: Task, done: Work) -> None:
+    def post(self, shared: Shared, task: Task, done: Work) -> None:
         shared["report"], shared["session"] = done.report, done.session
         shared["usage"], shared["changed_files"] = done.usage, done.changed_files
         if "cost" in done.usage:

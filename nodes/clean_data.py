@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class CleanData(Node):  # not flow_safe: to hash and keep rows unasked takes longer than to clean them
@@ -39,7 +34,7 @@ class CleanData(Node):  # not flow_safe: to hash and keep rows unasked takes lon
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> Any:
+    def prep(self, shared: Shared) -> Any:
         return shared["rows"]
 
     def exec(self, rows: Any) -> tuple[list[dict[str, Any]], dict[str, int]]:
@@ -60,7 +55,7 @@ class CleanData(Node):  # not flow_safe: to hash and keep rows unasked takes lon
             cleaner.drop_duplicates(params["unique"])
         return cleaner.rows, cleaner.dropped
 
-    def post(self, shared: MutableMapping[str, Any], rows: Any, cleaned: tuple[list[dict[str, Any]], Any]) -> None:
+    def post(self, shared: Shared, rows: Any, cleaned: tuple[list[dict[str, Any]], Any]) -> None:
         shared["rows"], shared["dropped"] = cleaned
         gone = ", ".join(f"{what} {count:,}" for what, count in shared["dropped"].items() if count)
         if gone:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class CustomAnalysis(Node):
@@ -29,7 +24,7 @@ class CustomAnalysis(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, str]:
+    def prep(self, shared: Shared) -> tuple[Any, str]:
         return shared["rows"], shared["sql"]
 
     def exec(self, prepared: tuple[Any, str]) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
@@ -38,5 +33,5 @@ class CustomAnalysis(Node):
 
         return analyze(check_rows(prepared[0]), prepared[1])
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, found: tuple[str, dict[str, Any], Any]) -> None:
+    def post(self, shared: Shared, prepared: object, found: tuple[str, dict[str, Any], Any]) -> None:
         shared["report"], shared["stats"], shared["result"] = found

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
 from pflow.errors import PflowError
 from pflow.files.file_paths import check_kind, checked_path, read_failure
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from pflow.node import Node, Shared
 
 
 class DeleteFile(Node):
@@ -33,7 +28,7 @@ class DeleteFile(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> str:
+    def prep(self, shared: Shared) -> str:
         return checked_path(shared["path"], "delete")
 
     def exec(self, path: str) -> None:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.files.file_paths import checked_target, write_whole
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class ExportDashboard(Node):
@@ -32,7 +27,7 @@ class ExportDashboard(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    def prep(self, shared: Shared) -> tuple[Any, Any, Any]:
         return checked_target(shared["path"], "write"), shared["report"], shared.get("result")
 
     def exec(self, prepared: tuple[Any, Any, Any]) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.node import Node
+from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
     from pflow.kit.web.page import Page
 
 
@@ -46,11 +43,11 @@ class FetchPage(Node):
         except ImportError:
             return
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """Nothing more: it sends no keys."""
         return {}
 
-    def prep(self, shared: Mapping[str, Any]) -> str:
+    def prep(self, shared: Shared) -> str:
         return str(shared["url"])
 
     def exec(self, url: str) -> Page:
@@ -58,5 +55,5 @@ class FetchPage(Node):
 
         return fetch(url, self.params["format"], links=self.params["links"], max_size=self.params["max_size"])
 
-    def post(self, shared: MutableMapping[str, Any], url: str, page: Page) -> None:
+    def post(self, shared: Shared, url: str, page: Page) -> None:
         shared["text"], shared["title"] = page

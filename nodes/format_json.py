@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
-from pflow.node import Node, flow_safe
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared, flow_safe
 
 
 @flow_safe
@@ -33,7 +28,7 @@ class FormatJson(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> Any:
+    def prep(self, shared: Shared) -> Any:
         if not 0 <= self.params["indent"] <= 16:
             raise PflowError(f"cannot indent by {self.params['indent']} blanks", hint="0 to 16 will do", exit=USAGE)
         return shared["data"]
@@ -54,5 +49,5 @@ class FormatJson(Node):
         )
         return "".join([writer.encode(row) + "\n" for row in plain(rows)])
 
-    def post(self, shared: MutableMapping[str, Any], data: Any, text: str) -> None:
+    def post(self, shared: Shared, data: Any, text: str) -> None:
         shared["text"] = text

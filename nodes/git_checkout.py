@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.kit.git.program import Git
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from pflow.node import Node, Shared
 
 
 class GitCheckout(Node):
@@ -32,7 +27,7 @@ class GitCheckout(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Git, str]:
+    def prep(self, shared: Shared) -> tuple[Git, str]:
         branch = shared["branch"]
         git = Git(shared["repo"], f"check out '{branch}'")
         if not branch:

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.kit.git.commit import commit, find_marked, mark_of
-from pflow.kit.git.history import find_commits, head_of
-from pflow.kit.git.program import Git, message_of
-from pflow.node import Node
+from pflow.kit.git.commit import commit, find_commits, find_marked, head_of, mark_of
+from pflow.kit.git.program import Git, Word, message_of
+from pflow.node import Any, Node, Shared
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
-    from pflow.kit.git.program import Word
-
-    Prepared = tuple[Git, bytes, list[Word] | None]
+Prepared = tuple[Git, bytes, list[Word] | None]
 
 
 class GitCommit(Node):
@@ -41,7 +33,7 @@ class GitCommit(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> Prepared:
+    def prep(self, shared: Shared) -> Prepared:
         git = Git(shared["repo"], "commit")
         return git, message_of(git, shared["message"]), shared.get("paths")
 
@@ -54,7 +46,7 @@ class GitCommit(Node):
         head = found or head_of(git)
         return find_commits(git, head, [], "--max-count=1")[0] if head else None, is_made
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, made: tuple[dict[str, Any] | None, bool]) -> str:
+    def post(self, shared: Shared, prepared: object, made: tuple[dict[str, Any] | None, bool]) -> str:
         last, is_made = made
         if last:
             shared["commit"], shared["commit_data"] = last["hash"], last

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.kit.git.difference import find_changes, find_patch, stat_text
-from pflow.kit.git.program import Git
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
-    from pflow.kit.git.program import Word
+from pflow.kit.git.changes import find_changes, find_patch, stat_text
+from pflow.kit.git.program import Git, Word
+from pflow.node import Any, Node, Shared
 
 
 class GitDiff(Node):
@@ -43,7 +36,7 @@ class GitDiff(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Git, list[Word]]:
+    def prep(self, shared: Shared) -> tuple[Git, list[Word]]:
         revision = shared.get("revision")
         start = [] if revision is None else ["--end-of-options", revision]
         paths = shared["paths"]
@@ -56,5 +49,5 @@ class GitDiff(Node):
         changes = find_changes(*prepared)
         return stat_text(changes) if self.params["stat"] else find_patch(*prepared), changes
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, found: tuple[str, list[dict[str, Any]]]) -> None:
+    def post(self, shared: Shared, prepared: object, found: tuple[str, list[dict[str, Any]]]) -> None:
         shared["diff"], shared["changes"] = found

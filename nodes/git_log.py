@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
-from pflow.kit.git.history import find_commits, head_of
+from pflow.kit.git.commit import find_commits, head_of
 from pflow.kit.git.program import Git
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class GitLog(Node):
@@ -34,7 +29,7 @@ class GitLog(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Git, str | None, list[str]]:
+    def prep(self, shared: Shared) -> tuple[Git, str | None, list[str]]:
         most = self.params["max"]
         if most is not None and most < 0:
             raise PflowError(f"cannot list {most} commits", exit=USAGE)
@@ -48,5 +43,5 @@ class GitLog(Node):
         flags = [f"--{name}={value}" for name, value in options.items() if value is not None]
         return find_commits(git, "HEAD" if revision is None else revision, [*paths], *flags)
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, commits: list[dict[str, Any]]) -> None:
+    def post(self, shared: Shared, prepared: object, commits: list[dict[str, Any]]) -> None:
         shared["commits"] = commits

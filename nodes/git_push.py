@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.kit.git.program import Git
 from pflow.kit.git.push import push
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from pflow.node import Node, Shared
 
 
 class GitPush(Node):
@@ -36,7 +31,7 @@ class GitPush(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Git, str | None, str | None]:
+    def prep(self, shared: Shared) -> tuple[Git, str | None, str | None]:
         return Git(shared["repo"], "push"), shared.get("remote"), shared.get("branch")
 
     def exec(self, prepared: tuple[Git, str | None, str | None]) -> None:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow.kit.git.changes import find_status, status_text
 from pflow.kit.git.program import Git
-from pflow.kit.git.status import find_status, status_text
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class GitStatus(Node):
@@ -33,11 +28,11 @@ class GitStatus(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> Git:
+    def prep(self, shared: Shared) -> Git:
         return Git(shared["repo"], "show the status", reads=True)
 
     def exec(self, git: Git) -> dict[str, Any]:
         return find_status(git)
 
-    def post(self, shared: MutableMapping[str, Any], git: Git, found: dict[str, Any]) -> None:
+    def post(self, shared: Shared, git: Git, found: dict[str, Any]) -> None:
         shared["status"], shared["status_data"] = status_text(found), found

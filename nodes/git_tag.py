@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import CANNOT_WRITE, MISSING, PflowError
-from pflow.kit.git.history import commit_of
+from pflow.kit.git.commit import commit_of
 from pflow.kit.git.program import Git, message_of
-from pflow.node import Node
+from pflow.node import Node, Shared
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    Prepared = tuple[Git, str, str, bytes | None]
+Prepared = tuple[Git, str, str, bytes | None]
 
 
 class GitTag(Node):
@@ -36,7 +31,7 @@ class GitTag(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> Prepared:
+    def prep(self, shared: Shared) -> Prepared:
         git = Git(shared["repo"], f"tag '{shared['name']}'")
         message = shared.get("message")
         return git, shared["name"], shared["at"], None if message is None else message_of(git, message)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class GithubAddComment(Node):
@@ -33,13 +28,13 @@ class GithubAddComment(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.kit.github.once import never_cached
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
+        from pflow.kit.github.client import never_cached
 
         raise never_cached("a comment")
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, int, str]:
-        from pflow.kit.github.repository import resolve
+    def prep(self, shared: Shared) -> tuple[str, int, str]:
+        from pflow.kit.github.access import resolve
 
         repo, number, body = resolve(shared.get("repo")), int(shared["issue_number"]), shared["body"]
         if not body.strip():
@@ -47,8 +42,7 @@ class GithubAddComment(Node):
         return repo, number, body
 
     def exec(self, prepared: tuple[str, int, str]) -> str:
-        from pflow.kit.github.client import Client
-        from pflow.kit.github.once import earliest, make_once
+        from pflow.kit.github.client import Client, earliest, make_once
 
         repo, number, body = prepared
         github = Client(f"cannot comment on '{repo}#{number}'", "there is no such issue")
@@ -56,5 +50,5 @@ class GithubAddComment(Node):
         there = github.rows(path, {"since": earliest()})
         return str(make_once(github, path, {"body": body}, self.step_key, there)["html_url"])
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, url: str) -> None:
+    def post(self, shared: Shared, prepared: object, url: str) -> None:
         shared["comment_url"] = url

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class GithubCreateIssue(Node):
@@ -34,13 +29,13 @@ class GithubCreateIssue(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.kit.github.once import never_cached
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
+        from pflow.kit.github.client import never_cached
 
         raise never_cached("a new issue")
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        from pflow.kit.github.repository import resolve
+    def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
+        from pflow.kit.github.access import resolve
 
         repo, title = resolve(shared.get("repo")), shared["title"].strip()
         if not title:
@@ -49,8 +44,7 @@ class GithubCreateIssue(Node):
         return repo, {"title": title, "body": shared.get("body") or "", **labels}
 
     def exec(self, prepared: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-        from pflow.kit.github.client import Client
-        from pflow.kit.github.once import make_once, not_too_old
+        from pflow.kit.github.client import Client, make_once, not_too_old
 
         repo, content = prepared
         github = Client(f"cannot create an issue in '{repo}'", "there is no such repository")
@@ -58,5 +52,5 @@ class GithubCreateIssue(Node):
         query = {"state": "all", "sort": "created", "direction": "desc"}
         return make_once(github, path, content, self.step_key, not_too_old(github.rows(path, query)))
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, issue: dict[str, Any]) -> None:
+    def post(self, shared: Shared, prepared: object, issue: dict[str, Any]) -> None:
         shared["issue_url"], shared["issue_number"] = issue["html_url"], issue["number"]

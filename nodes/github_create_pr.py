@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class GithubCreatePr(Node):
@@ -35,13 +30,13 @@ class GithubCreatePr(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.kit.github.once import never_cached
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
+        from pflow.kit.github.client import never_cached
 
         raise never_cached("a new pull request")
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        from pflow.kit.github.repository import current_branch, resolve
+    def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
+        from pflow.kit.github.access import current_branch, resolve
 
         repo, title, head = resolve(shared.get("repo")), shared["title"].strip(), self.params["head"]
         if not title:
@@ -50,8 +45,7 @@ class GithubCreatePr(Node):
         return repo, content | ({"draft": True} if self.params["draft"] else {})
 
     def exec(self, prepared: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-        from pflow.kit.github.client import Client
-        from pflow.kit.github.once import make_once
+        from pflow.kit.github.client import Client, make_once
 
         repo, content = prepared
         github = Client(f"cannot create a pull request in '{repo}'", "there is no such repository")
@@ -60,5 +54,5 @@ class GithubCreatePr(Node):
         there = github.rows(f"/repos/{repo}/pulls", {"state": "all", "head": label})
         return make_once(github, f"/repos/{repo}/pulls", {**content, "base": base}, self.step_key, there)
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, made: dict[str, Any]) -> None:
+    def post(self, shared: Shared, prepared: object, made: dict[str, Any]) -> None:
         shared["pr_url"], shared["pr_number"] = made["html_url"], made["number"]

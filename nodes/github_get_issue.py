@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class GithubGetIssue(Node):
@@ -36,13 +31,13 @@ class GithubGetIssue(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.kit.github.repository import cache_parts
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
+        from pflow.kit.github.access import cache_parts
 
         return cache_parts(reads)
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, int]:
-        from pflow.kit.github.repository import resolve
+    def prep(self, shared: Shared) -> tuple[str, int]:
+        from pflow.kit.github.access import resolve
 
         return resolve(shared.get("repo")), int(shared["issue_number"])
 
@@ -57,7 +52,7 @@ class GithubGetIssue(Node):
         has_comments = self.params["comments"] and issue.get("comments")
         return {**issue, "comments": reduced([*github.rows(f"{path}/comments")]) if has_comments else []}
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, issue: dict[str, Any]) -> None:
+    def post(self, shared: Shared, prepared: object, issue: dict[str, Any]) -> None:
         from pflow.kit.github.rows import as_text
 
         shared["issue"] = as_text(issue, issue["comments"])

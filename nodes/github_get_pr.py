@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class GithubGetPr(Node):
@@ -34,13 +29,13 @@ class GithubGetPr(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.kit.github.repository import cache_parts
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
+        from pflow.kit.github.access import cache_parts
 
         return cache_parts(reads)
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, int]:
-        from pflow.kit.github.repository import resolve
+    def prep(self, shared: Shared) -> tuple[str, int]:
+        from pflow.kit.github.access import resolve
 
         return resolve(shared.get("repo")), int(shared["pr_number"])
 
@@ -54,7 +49,7 @@ class GithubGetPr(Node):
         found = {**reduced(github.get(path)), "files": reduced([*github.rows(f"{path}/files")])}
         return {**found, "diff": github.get(path, accept=DIFF)} if self.params["diff"] else found
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, found: dict[str, Any]) -> None:
+    def post(self, shared: Shared, prepared: object, found: dict[str, Any]) -> None:
         from pflow.kit.github.rows import as_text, files_text
 
         shared["pr"] = as_text(found, [], files_text(found["files"]), found.get("diff", ""))

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class GithubListIssues(Node):
@@ -32,14 +27,14 @@ class GithubListIssues(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.kit.github.repository import cache_parts
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
+        from pflow.kit.github.access import cache_parts
 
         return cache_parts(reads)
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, dict[str, Any], int]:
-        from pflow.kit.github.query import at_least_one, time_of
-        from pflow.kit.github.repository import resolve
+    def prep(self, shared: Shared) -> tuple[str, dict[str, Any], int]:
+        from pflow.kit.github.access import resolve
+        from pflow.kit.github.rows import at_least_one, time_of
 
         params = self.params
         labels = ",".join(params["labels"] or []) or None
@@ -57,5 +52,5 @@ class GithubListIssues(Node):
         rows = github.rows(f"/repos/{repo}/issues", query)
         return [reduced(row) for row in islice((row for row in rows if "pull_request" not in row), limit)]
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, issues: list[dict[str, Any]]) -> None:
+    def post(self, shared: Shared, prepared: object, issues: list[dict[str, Any]]) -> None:
         shared["issues"] = issues

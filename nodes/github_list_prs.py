@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class GithubListPrs(Node):
@@ -31,14 +26,14 @@ class GithubListPrs(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
-        from pflow.kit.github.repository import cache_parts
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
+        from pflow.kit.github.access import cache_parts
 
         return cache_parts(reads)
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, str, int]:
-        from pflow.kit.github.query import at_least_one, time_of
-        from pflow.kit.github.repository import resolve
+    def prep(self, shared: Shared) -> tuple[str, str, int]:
+        from pflow.kit.github.access import resolve
+        from pflow.kit.github.rows import at_least_one, time_of
 
         return resolve(shared.get("repo")), time_of(self.params["since"]) or "", at_least_one(self.params["limit"])
 
@@ -56,5 +51,5 @@ class GithubListPrs(Node):
         wanted = set(self.params["labels"] or [])
         return [reduced(row) for row in islice((row for row in rows if has_labels(row, wanted)), limit)]
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, found: list[dict[str, Any]]) -> None:
+    def post(self, shared: Shared, prepared: object, found: list[dict[str, Any]]) -> None:
         shared["prs"] = found

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError
-from pflow.node import Node
+from pflow.node import Any, Node, Shared
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
-    Found = tuple[list[dict[str, Any]], int]
+Found = tuple[list[dict[str, Any]], int]
 
 _CUT = "GitHub did not search everything in time"
 
@@ -40,14 +35,14 @@ class GithubSearch(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.access import api_url
 
         return {"api": api_url()}
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, int]:
-        from pflow.kit.github.query import at_least_one, search_query
-        from pflow.kit.github.repository import resolve
+    def prep(self, shared: Shared) -> tuple[str, int]:
+        from pflow.kit.github.access import resolve
+        from pflow.kit.github.rows import at_least_one, search_query
 
         if not shared["query"].strip():
             raise PflowError("cannot search GitHub: the query is empty", exit=MISSING)
@@ -56,8 +51,7 @@ class GithubSearch(Node):
 
     def exec(self, prepared: tuple[str, int]) -> Found:
         from pflow.kit.github.client import Client
-        from pflow.kit.github.query import search_path
-        from pflow.kit.github.rows import reduced
+        from pflow.kit.github.rows import reduced, search_path
 
         query, limit = prepared
         github = Client(f"cannot search GitHub for '{query}'")
@@ -71,5 +65,5 @@ class GithubSearch(Node):
             print(f"warning: {self.not_kept}", file=sys.stderr)
         return found[:limit], page["total_count"]
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, found: Found) -> None:
+    def post(self, shared: Shared, prepared: object, found: Found) -> None:
         shared["results"], shared["total"] = found

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, USAGE, PflowError
-from pflow.node import Node
+from pflow.node import Any, Node, Shared
 from pflow.values.digest import digest_of, keyed_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
-    from pflow.kit.web.client import Answer
+    from pflow.kit.web.answer import Answer
 
 _ONCE = ("POST", "PATCH")
 """What a server may do twice when it is asked twice."""
@@ -64,9 +61,9 @@ class Http(Node):
         """Do the slow import early."""
         import pflow.kit.web.client  # noqa: F401
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """The keys in the headers, so that nobody gets what another may see."""
-        from pflow.files.state_key import state_key
+        from pflow.files.xdg import state_key
         from pflow.kit.web.headers import read_headers
 
         if self.params["method"] != "GET":
@@ -74,7 +71,7 @@ class Http(Node):
         secrets = read_headers(self.params["header"])[1]
         return {"keys": keyed_digest(state_key(), secrets) if secrets else None}
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
         from pflow.kit.web.headers import read_pairs
 
         params, body = self.params, shared.get("body")
@@ -91,9 +88,9 @@ class Http(Node):
         return shared["url"], {"query": query, "form": form, "body": body}
 
     def exec(self, prepared: tuple[str, dict[str, Any]]) -> Answer:
+        from pflow.kit.web.answer import check
         from pflow.kit.web.client import request
         from pflow.kit.web.headers import read_headers
-        from pflow.kit.web.status import check
 
         url, sent = prepared
         params = self.params
@@ -104,8 +101,8 @@ class Http(Node):
         answer = request(params["method"], url, headers=headers, secrets=secrets, **sent, **limits)
         return check(answer, secrets) if params["check"] else answer
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, answer: Answer) -> str:
-        from pflow.kit.web.charset import content_of
+    def post(self, shared: Shared, prepared: object, answer: Answer) -> str:
+        from pflow.kit.web.answer import content_of
 
         shared["body"], shared["status"], shared["headers"] = content_of(answer), answer.status, answer.headers
         return "error" if answer.status >= 400 else "default"

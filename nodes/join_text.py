@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
-from pflow.node import Node, flow_safe
+from pflow.node import Any, Node, Shared, flow_safe
 from pflow.values.jsontext import text_of
 from pflow.values.paths import kind_of, look_inside
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
 
 
 @flow_safe
@@ -32,7 +27,7 @@ class JoinText(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> list[Any]:
+    def prep(self, shared: Shared) -> list[Any]:
         texts = shared["texts"]
         texts = look_inside(texts) if isinstance(texts, str) else texts
         if isinstance(texts, dict | list):
@@ -45,7 +40,7 @@ class JoinText(Node):
         separator: str = self.params["separator"]
         return separator.join([_text(n, value) for n, value in enumerate(texts, 1)])
 
-    def post(self, shared: MutableMapping[str, Any], texts: list[Any], text: str) -> None:
+    def post(self, shared: Shared, texts: list[Any], text: str) -> None:
         shared["text"] = text
 
 

@@ -7,11 +7,10 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
 from pflow.files.root import fault_of
-from pflow.node import Node
+from pflow.node import Node, Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, MutableMapping
-    from typing import Any
+    from collections.abc import Callable, Iterator
 
 _ANY_DEPTH = "**"
 
@@ -38,7 +37,7 @@ class ListFiles(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, str]:
+    def prep(self, shared: Shared) -> tuple[str, str]:
         pattern, directory = os.fsdecode(shared["pattern"]), os.fsdecode(shared.get("directory", "."))
         for name, value in (("pattern", pattern), ("directory", directory)):
             if not value:
@@ -64,7 +63,7 @@ class ListFiles(Node):
         found = (base + path for path in _Search(base, pattern, self.params["hidden"]).run())
         return [_as_value(path) for path in sorted(filter(is_wanted, found), key=os.fsencode)]
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, files: list[str | bytes]) -> None:
+    def post(self, shared: Shared, prepared: object, files: list[str | bytes]) -> None:
         shared["files"] = files
 
 

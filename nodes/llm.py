@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, MISSING, PflowError
-from pflow.node import Node
+from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
     from pflow.models.ask import Answer, Request
 
 
@@ -65,7 +62,7 @@ class Llm(Node):
         except Exception:
             return
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """The model that would be asked, and what decides its answers beside the question."""
         from pflow.models.identity import model_parts
 
@@ -74,7 +71,7 @@ class Llm(Node):
             raise PflowError("cannot cache what comes in a conversation: what was said before counts", exit=BAD_CONFIG)
         return model_parts(params["model"], params["attachment"] or [], params["schema"])
 
-    def prep(self, shared: Mapping[str, Any]) -> Request:
+    def prep(self, shared: Shared) -> Request:
         from pflow.models.ask import Request, parse_options
         from pflow.models.log import is_kept
 
@@ -100,7 +97,7 @@ class Llm(Node):
         conversation = open_conversation(params["model"], goes_on=params["continue"], id=params["conversation"])
         return ask(conversation, request, self.emit)
 
-    def post(self, shared: MutableMapping[str, Any], request: Request, answer: Answer) -> None:
+    def post(self, shared: Shared, request: Request, answer: Answer) -> None:
         shared["response"] = answer.response
         shared["usage"] = answer.usage
         self.not_kept = answer.flaw

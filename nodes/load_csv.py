@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class LoadCsv(Node):
@@ -39,12 +34,12 @@ class LoadCsv(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any]:
+    def prep(self, shared: Shared) -> tuple[Any, Any]:
         return shared.get("path"), shared.get("text")
 
     def exec(self, prepared: tuple[Any, Any]) -> list[dict[str, Any]]:
         from pflow.tables.csv_text import one_character, read_csv
-        from pflow.tables.kinds import infer
+        from pflow.tables.rows import infer
         from pflow.tables.source import read_text
 
         params = self.params
@@ -55,5 +50,5 @@ class LoadCsv(Node):
             infer(rows)
         return rows
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, rows: list[dict[str, Any]]) -> None:
+    def post(self, shared: Shared, prepared: object, rows: list[dict[str, Any]]) -> None:
         shared["rows"] = rows

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class LoadJson(Node):
@@ -29,15 +24,14 @@ class LoadJson(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any]:
+    def prep(self, shared: Shared) -> tuple[Any, Any]:
         return shared.get("path"), shared.get("text")
 
     def exec(self, prepared: tuple[Any, Any]) -> Any:
-        from pflow.tables.json_text import read_json
-        from pflow.tables.source import read_text
+        from pflow.tables.source import read_json, read_text
 
         name, text = read_text(*prepared, self.params["encoding"])
         return read_json(text, name)
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, data: Any) -> None:
+    def post(self, shared: Shared, prepared: object, data: Any) -> None:
         shared["data"] = data

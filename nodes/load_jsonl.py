@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class LoadJsonl(Node):
@@ -28,15 +23,14 @@ class LoadJsonl(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any]:
+    def prep(self, shared: Shared) -> tuple[Any, Any]:
         return shared.get("path"), shared.get("text")
 
     def exec(self, prepared: tuple[Any, Any]) -> list[Any]:
-        from pflow.tables.json_text import read_lines
-        from pflow.tables.source import read_text
+        from pflow.tables.source import read_lines, read_text
 
         name, text = read_text(*prepared, self.params["encoding"])
         return read_lines(text, name)
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, rows: list[Any]) -> None:
+    def post(self, shared: Shared, prepared: object, rows: list[Any]) -> None:
         shared["rows"] = rows

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.files.atomic import move
 from pflow.files.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from pflow.node import Node, Shared
 
 
 class MoveFile(Node):
@@ -38,7 +33,7 @@ class MoveFile(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, str]:
+    def prep(self, shared: Shared) -> tuple[str, str]:
         return checked_path(shared["path"], "move"), checked_path(shared["destination"], "write")
 
     def exec(self, prepared: tuple[str, str]) -> None:

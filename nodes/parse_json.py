@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node, flow_safe
+from pflow.node import Any, Node, Shared, flow_safe
 from pflow.values.json_input import parse_lines, parse_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
 
 
 @flow_safe
@@ -32,12 +27,12 @@ class ParseJson(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> str:
+    def prep(self, shared: Shared) -> str:
         text: str = shared["text"]
         return text
 
     def exec(self, text: str) -> Any:
         return parse_lines(text) if self.params["lines"] else parse_text(text)
 
-    def post(self, shared: MutableMapping[str, Any], text: str, data: Any) -> None:
+    def post(self, shared: Shared, text: str, data: Any) -> None:
         shared["data"] = data

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.file_paths import check_encoding, checked_path, read_whole
-from pflow.node import Node
+from pflow.node import Node, Shared
 from pflow.values.jsontext import text_or_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
 
 _BYTES = "bytes"
 
@@ -35,7 +30,7 @@ class ReadFile(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> str:
+    def prep(self, shared: Shared) -> str:
         path = checked_path(shared["path"], "read")
         if self.params["encoding"] != _BYTES:
             check_encoding(self.params["encoding"], " or bytes; without it, UTF-8 is text and anything else bytes")
@@ -45,7 +40,7 @@ class ReadFile(Node):
         content: str | bytes = read_whole(path, lambda data: _decode(data, path, self.params["encoding"]))
         return content
 
-    def post(self, shared: MutableMapping[str, Any], path: str, content: str | bytes) -> None:
+    def post(self, shared: Shared, path: str, content: str | bytes) -> None:
         shared["content"] = content
 
 

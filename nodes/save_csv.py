@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.files.file_paths import checked_target, write_whole
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class SaveCsv(Node):
@@ -33,7 +28,7 @@ class SaveCsv(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any]:
+    def prep(self, shared: Shared) -> tuple[Any, Any]:
         return checked_target(shared["path"], "write"), shared["rows"]
 
     def exec(self, prepared: tuple[Any, Any]) -> None:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.files.file_paths import checked_target, write_whole
 from pflow.files.root import hold_below_root
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class SaveResults(Node):
@@ -39,7 +34,7 @@ class SaveResults(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
+    def prep(self, shared: Shared) -> tuple[Any, Any, Any, Any]:
         return checked_target(shared["path"], "write"), shared["results"], shared.get("result"), shared.get("stats")
 
     def exec(self, prepared: tuple[Any, Any, Any, Any]) -> None:

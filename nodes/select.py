@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
-from pflow.node import Node, flow_safe
-from pflow.values.paths import kind_of, look_inside, look_up, parse_path, write_path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
-    from pflow.values.paths import Path
+from pflow.node import Any, Node, Shared, flow_safe
+from pflow.values.paths import Path, kind_of, look_inside, look_up, parse_path, write_path
 
 
 @flow_safe
@@ -38,7 +31,7 @@ class Select(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[Any, str]:
+    def prep(self, shared: Shared) -> tuple[Any, str]:
         return shared["data"], shared.get("place", "")
 
     def exec(self, prepared: tuple[Any, str]) -> Any:
@@ -55,7 +48,7 @@ class Select(Node):
             return [self._members(row, (*steps, n)) for n, row in enumerate(found)]
         return self._members(found, steps)
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, selected: Any) -> None:
+    def post(self, shared: Shared, prepared: object, selected: Any) -> None:
         shared["selected"] = selected
 
     def _members(self, row: Any, steps: Path) -> dict[str, Any]:

@@ -6,17 +6,12 @@ import errno
 import os
 import sys
 
-from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, lone_surrogate, no_memory
-from pflow.node import Node
+from pflow.node import Any, Node, Shared
 from pflow.values.jsontext import encode, text_of, text_or_bytes
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
-    Text = str | bytes
-    Ran = tuple[Text, Text, int]
+Text = str | bytes
+Ran = tuple[Text, Text, int]
 
 
 _TAIL_LINES, _TAIL_LENGTH, _COMMAND_LENGTH = 3, 300, 60
@@ -52,11 +47,11 @@ class Shell(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """Where the command runs: the files that it finds there are not known."""
         return {"directory": os.fsencode(os.getcwd())}
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, list[bytes], bytes | None]:
+    def prep(self, shared: Shared) -> tuple[str, list[bytes], bytes | None]:
         command = shared["command"]
         if "\0" in command:
             raise PflowError(f"cannot run {command!r}: a command holds no NUL", exit=BAD_DATA)
@@ -102,7 +97,7 @@ class Shell(Node):
         except MemoryError as error:
             raise no_memory(f"cannot keep what '{_short(command)}' prints", error, len(stdout) + len(stderr)) from error
 
-    def post(self, shared: MutableMapping[str, Any], prepared: object, ran: Ran) -> str:
+    def post(self, shared: Shared, prepared: object, ran: Ran) -> str:
         shared["stdout"], shared["stderr"], shared["exit_code"] = ran
         return "error" if shared["exit_code"] else "default"
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
-from pflow.node import Node, flow_safe
+from pflow.node import Node, Shared, flow_safe
 from pflow.values.chunks import chunks, parts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
 
 
 @flow_safe
@@ -35,7 +30,7 @@ class SplitText(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> str:
+    def prep(self, shared: Shared) -> str:
         size, overlap = self.params["size"], self.params["overlap"]
         if size < 0:
             raise PflowError(f"cannot split into chunks of {size} characters", exit=USAGE)
@@ -52,5 +47,5 @@ class SplitText(Node):
             return list(found)
         return [chunk for chunk in map(str.strip, found) if chunk]
 
-    def post(self, shared: MutableMapping[str, Any], text: str, chunks: list[str]) -> None:
+    def post(self, shared: Shared, text: str, chunks: list[str]) -> None:
         shared["chunks"] = chunks

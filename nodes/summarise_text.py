@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, USAGE, PflowError
-from pflow.node import Node
+from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
     from pflow.models.ask import Answer
     from pflow.models.summary import Task
 
@@ -58,12 +55,12 @@ class SummariseText(Node):
         except Exception:
             return
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.models.identity import model_parts
 
         return model_parts(self.params["model"], [], None)
 
-    def prep(self, shared: Mapping[str, Any]) -> Task:
+    def prep(self, shared: Shared) -> Task:
         text, params = shared["text"], self.params
         if not text.strip():
             raise PflowError("cannot summarise the text: it is empty", exit=MISSING)
@@ -82,7 +79,7 @@ class SummariseText(Node):
 
         return summarise(task, self.emit)
 
-    def post(self, shared: MutableMapping[str, Any], task: Task, answer: Answer) -> None:
+    def post(self, shared: Shared, task: Task, answer: Answer) -> None:
         shared["summary"] = answer.response
         shared["usage"] = answer.usage
         self.not_kept = answer.flaw

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.node import Node, flow_safe
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
+from pflow.node import Any, Node, Shared, flow_safe
 
 
 @flow_safe
@@ -31,11 +26,11 @@ class Template(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> Any:
+    def prep(self, shared: Shared) -> Any:
         return shared["template"]
 
     def exec(self, template: str) -> str:
         return template
 
-    def post(self, shared: MutableMapping[str, Any], template: str, text: str) -> None:
+    def post(self, shared: Shared, template: str, text: str) -> None:
         shared["text"] = text

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
 from pflow.files.file_paths import checked_target, write_whole
-from pflow.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from pflow.node import Any, Node, Shared
 
 
 class WriteFile(Node):
@@ -41,7 +36,7 @@ class WriteFile(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Mapping[str, Any]) -> tuple[str, Any]:
+    def prep(self, shared: Shared) -> tuple[str, Any]:
         if self.params["append"] and not self.params["overwrite"]:
             raise PflowError(
                 "cannot both append to a file and refuse it",

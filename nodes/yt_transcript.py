@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
-from pflow.node import Node
+from pflow.node import Any, Node, Shared
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
-    from typing import Any
-
-    Segments = list[dict[str, Any]]
+Segments = list[dict[str, Any]]
 
 _LONGEST = 3600
 """Seconds of a --delay."""
@@ -42,12 +37,12 @@ class YtTranscript(Node):
 
     version = "1.0.0"
 
-    def cache_parts(self, reads: Mapping[str, Any]) -> dict[str, Any]:
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.web.youtube import video_of
 
         return {"video": video_of(reads["url"])}
 
-    def prep(self, shared: Mapping[str, Any]) -> str:
+    def prep(self, shared: Shared) -> str:
         from pflow.kit.web.youtube import video_of
 
         return video_of(shared["url"])
@@ -70,6 +65,6 @@ class YtTranscript(Node):
         except PflowError as error:
             raise masked(error, proxy) from error.__cause__
 
-    def post(self, shared: MutableMapping[str, Any], video: str, segments: Segments) -> None:
+    def post(self, shared: Shared, video: str, segments: Segments) -> None:
         shared["transcript"] = "\n".join(each["text"] for each in segments)
         shared["segments"] = segments

@@ -1,4 +1,4 @@
-"""What a node is: pocketflow's Node whose params start from its interface, with `emit` and `flow_safe`."""
+"""What a node imports: pocketflow's Node whose params start from its interface, `flow_safe`, and types."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from pflow.interface.interface import Interface
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, TypeVar
+    from collections.abc import Callable, Mapping, MutableMapping
+    from typing import Any as Any
+    from typing import TypeVar
 
     C = TypeVar("C", bound=type)
+    Shared = MutableMapping[str, Any]
+else:  # typing takes a stage too long to import
+    Any, Shared = object, dict
 
 
 STEP_KEY = "PFLOW_STEP_KEY"

@@ -1,4 +1,4 @@
-"""A flag's value as a person wrote it, and what becomes of it once its templates are replaced."""
+"""From the text of a flag, or a place in the store, to a value of the declared type."""
 
 from __future__ import annotations
 
@@ -18,37 +18,42 @@ if TYPE_CHECKING:
     from pflow.interface.interface import Interface, Item
     from pflow.values.paths import Path
 
+_ANY = Type("any")
+_EXACT = {"str": str, "bool": bool, "dict": dict, "int": int}
+"""Types that a value of exactly this class fits."""
+
 
 class Json(str):
-    """What stands after `:=`: JSON, whatever the type of its flag."""
+    """The text after `:=`: JSON, whatever the type of its flag."""
 
     __slots__ = ()
 
 
 class Word(str):
-    """A bare word, or a file's text: on a list one item, whatever it looks like."""
+    """A bare word, or a file's text: always one item of a list, even if it looks like JSON."""
 
     __slots__ = ()
 
 
 _MOST = 100_000_000
-"""Bytes that a file may have whose text is a value."""
+"""The largest file, in bytes, whose text may be a value."""
 
 
 def read_text(flag: str, file: str) -> Word:
-    """The text of the file that a flag names, without the newlines at its end, as `$(cat FILE)` has it.
+    """Read the file that a flag names, without the newlines at its end, like `$(cat FILE)`.
 
-    Raises PflowError: 2 where a file is not meant, 65 for what is no text, 77 above the root, else as the system says.
+    Raises PflowError: 2 if the word names no file, 65 if the file is not text, 77 outside the root, else the exit code
+    of the system's error.
     """
     from pflow.files.root import hold_below_root
 
     if file in ("", "-", "/dev/stdin"):
-        why = "stdin is not a file" if file else "there is no file behind it"
-        hint = "a template names what the pipe brings: $stdin" if file else f"{flag}@FILE, or {flag}=VALUE"
+        why = "stdin is not a file" if file else "no file is named"
+        hint = "$stdin is the value from the pipe" if file else f"{flag}@FILE, or {flag}=VALUE"
         raise PflowError(f"cannot take {flag}@{file}: {why}", hint=hint, exit=USAGE)
     act, hint = f"cannot read '{shorten(file)}' for {flag}", f"{flag}=… is the text itself"
     if "\0" in file:
-        raise PflowError(f"{act}: a path holds no NUL", exit=BAD_DATA)
+        raise PflowError(f"{act}: a path cannot contain NUL", exit=BAD_DATA)
     hold_below_root(file)
     try:
         with open(file, "rb") as opened:
@@ -82,7 +87,7 @@ class FlagValue:
         self.value = written if self.references else flag_value(flag, type, written)
 
     def source(self) -> Source:
-        """Where the value comes from: what its references lead to, or the flag itself."""
+        """Return the source of the value: its references, or the flag itself."""
         if self.references:
             return TemplateSource(self.value, flag=self.flag)
         return Constant(self.value, self.flag)
@@ -91,7 +96,7 @@ class FlagValue:
 def unfilled(
     item: Item, interface: Interface, text: Any, is_there: Callable[[Path], bool]
 ) -> Iterator[tuple[str, str]]:
-    """What is said of each reference in a `[verbatim]` text to something that is there, and what to do."""
+    """Yield a warning and its remedy for each `${…}` in a `[verbatim]` text that names something that is there."""
     if "verbatim" not in item.marks or not isinstance(text, str):
         return
     for path in filter(is_there, braced_references(text)):
@@ -103,7 +108,7 @@ def unfilled(
 
 
 def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
-    """What was written as a value of its type. Raises PflowError (2, or `exit`)."""
+    """Convert what was written to its type. Raises PflowError (2, or `exit`)."""
     try:
         return converted(type, written)
     except ValueError as error:
@@ -112,9 +117,9 @@ def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
 
 
 def expanded_value(flag: str, type: Type, written: Any, value: Any) -> Any:
-    """A template's `value`, its references replaced, as its type; text is read as a flag's. None for a null alone.
+    """Convert a template's `value`, its references replaced; text is read like a flag's. A lone null gives None.
 
-    Raises PflowError (65) when it does not fit the type.
+    Raises PflowError (65) if it does not fit the type.
     """
     if type.name == "list" and isinstance(written, str) and not isinstance(value, list | None):
         value = [value]
@@ -122,7 +127,7 @@ def expanded_value(flag: str, type: Type, written: Any, value: Any) -> Any:
 
 
 def converted(type: Type, value: Any) -> Any:
-    """Text as its type reads it, anything else as it fits; in a list, each item. Raises ValueError in words."""
+    """Parse text as its type, and fit anything else to it; in a list, each item. Raises ValueError with a message."""
     if type.name == "list" and isinstance(value, list):
         return [converted(type.items or Type("any"), item) for item in value]
     if isinstance(value, str):
@@ -132,7 +137,7 @@ def converted(type: Type, value: Any) -> Any:
 
 
 def _check_texts(value: Any) -> None:
-    """Refuse what a template may bring into the texts of a list or an object: bytes that are not UTF-8."""
+    """Refuse bytes that are not UTF-8, which a template may bring into the texts of a list or an object."""
     if isinstance(value, str):
         from_text(Type("any"), value)
     elif isinstance(value, dict | list):
@@ -141,7 +146,7 @@ def _check_texts(value: Any) -> None:
 
 
 def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: bool) -> Any:
-    """What stands after a flag: JSON taken apart for lists and objects, so that templates work inside."""
+    """Parse the texts of a flag; JSON of lists and objects is decoded, so that templates work inside."""
     text = texts[0]
     if isinstance(text, bool):
         return "true" if text else "false"
@@ -166,3 +171,57 @@ def _parse_json(flag: str, text: str) -> Any:
         return decode(text.encode())
     except ValueError as error:
         raise PflowError(f"cannot take {flag}='{shorten(text)}': it is not JSON: {error}", exit=USAGE) from None
+
+
+class Finder:
+    """Finds the value of one read or param that has a source."""
+
+    __slots__ = ("exact", "is_soft", "item", "key", "places", "source", "type")
+
+    def __init__(
+        self, key: str, source: Source, item: Item | None, *, is_soft: bool = False, is_mapped: bool = False
+    ) -> None:
+        self.key = key
+        self.source = source
+        self.item = item
+        self.type = item.type if item else _ANY
+        self.exact = _EXACT.get(self.type.name)
+        self.is_soft = is_soft
+        self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}
+        """The places that the value came from, as text."""
+        if isinstance(source, Constant):
+            # a constant mapping is a template without references
+            fixed = (
+                expanded_value(key, self.type, source.value, source.value) if is_mapped else self.fitted(source.value)
+            )
+            self.source = Constant(fixed, source.origin)
+
+    def find(self, store: Any) -> Any:
+        """Return the value as its type. Raises PflowError: 66 if it is not there, 65 if it does not fit."""
+        source = self.source
+        if isinstance(source, Constant):
+            return source.value
+        if not isinstance(source, TemplateSource):
+            return self.fitted(source.find(store))
+        value = source.find(store, is_path=self.type.is_path)
+        return self.fitted(expanded_value(source.flag or self.key, self.type, source.written, value))
+
+    def fitted(self, value: Any) -> Any:
+        if self.type.name == "any" or value.__class__ is self.exact:
+            return value
+        if value is None and self.item is not None and self.item.default is None:
+            return None
+        try:
+            return fit(self.type, value)
+        except ValueError as error:
+            origin = f" from {self.source.origin}" if self.source.origin else ""
+            hint = f"--map-in {self.key}=PATH takes another place"
+            if self.type.holds_rows and isinstance(value, str | bytes):
+                hint = "load-csv, load-json or load-jsonl makes rows of a text"
+            raise PflowError(f"cannot read '{self.key}'{origin}: {error}", hint=hint, exit=BAD_DATA) from None
+
+    def origins(self, store: Any) -> tuple[str, ...]:
+        places = self.source.places(store)
+        if places not in self.places:
+            self.places[places] = tuple(map(write_path, places))
+        return self.places[places]

@@ -1,11 +1,11 @@
-"""Where each value of a node comes from, by the order of DESIGN.md's section 4: the one place that knows it."""
+"""Where each value of a node comes from: the one place that knows the order of the rules."""
 
 from __future__ import annotations
 
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.binding.finder import Finder
+from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pflow.values.paths import Path
 
     Origins = dict[str, tuple[str, ...]]
-    """The places that the value of each read came from; none for what the flow itself says."""
+    """The places that the value of each read came from; empty for a constant of the flow."""
 
 FLAG, MAPPING, PIPE, STORE, PARAM, DEFAULT, NOTHING = "flag", "mapping", "pipe", "store", "param", "default", "nothing"
 
 
 def rule_of(item: Item, has: Mapping[str, Collection[str]]) -> str:
-    """Which rule gives a read: the first whose names, `has[rule]`, hold it; else DEFAULT, or NOTHING if required."""
+    """Return the rule that gives a read: the first whose `has[rule]` names it; else DEFAULT, or NOTHING if required."""
     for rule in (FLAG, MAPPING, PIPE, STORE, PARAM):
         if item.name in has.get(rule, ()) and not (rule == STORE and "explicit" in item.marks):
             return rule
@@ -43,11 +43,11 @@ def nothing_gives(item: Item) -> PflowError:
 
 
 _SWITCH = {"1": "true", "0": "false"}
-"""What else a variable says of a bool."""
+"""Other spellings of a bool in a variable."""
 
 
 def from_environment(item: Item) -> Any:
-    """The value of a param's `[env]` variable. Raises PflowError (78) where it is not of its type."""
+    """Return the value of a param's `[env]` variable. Raises PflowError (78) if it does not fit the type."""
     text = os.environ[item.env]
     try:
         return from_text(item.type, _SWITCH.get(text, text) if item.type.name == "bool" else text)
@@ -61,11 +61,11 @@ def from_environment(item: Item) -> Any:
 
 
 class Binding:
-    """Finds everything that one node starts with: the value of each read and of each param.
+    """Finds the values of one node's reads and params.
 
     `flags` and `mappings` are the sources of reads, `carried` of the `[pipe]` read, `params` of params and of the reads
-    that they stand in for. Where a mapping of a `soft` read leads nowhere, the next rule counts. `overrides` go over
-    the params. What is at the `pretended` places a dry stage would have written: nobody knows it yet.
+    that they stand in for. If the mapping of a `soft` read leads nowhere, the next rule applies. `overrides` replace
+    params. The values at `pretended` places are unknown: a dry stage would have written them.
     """
 
     def __init__(
@@ -107,12 +107,12 @@ class Binding:
         self.has_containers = any(isinstance(value, list | dict) for value in self.params.values())
 
     def _refuse_templates(self) -> None:
-        """Raise PflowError (65) for a template that would fill what is verbatim, such as a command."""
+        """Raise PflowError (65) for a template in a `[verbatim]` read, such as a command."""
         for key, source in self.sources.items():
             item = self.interface.reads.get(key)
             if item is not None and "verbatim" in item.marks and isinstance(source, TemplateSource):
                 hint = "values go in as arguments, or on stdin"
-                raise PflowError(f"cannot fill '{key}' with a template: it is taken as it is", hint=hint, exit=BAD_DATA)
+                raise PflowError(f"cannot fill '{key}' with a template: it is verbatim", hint=hint, exit=BAD_DATA)
 
     def _make_finders(self) -> None:
         reads, sources = self.interface.reads, self.sources
@@ -134,7 +134,7 @@ class Binding:
         return any(meet(path, place) for path in paths for place in self.pretended)
 
     def _find_constant_params(self, params: Mapping[str, Source], overrides: Mapping[str, Any]) -> None:
-        """Find the params that are known now; one with a template is found when the node runs."""
+        """Find the params that are known now; those with a template are found when the node runs."""
         known, defaults = self.interface.params, self.interface.defaults()
         for key, item in known.items():
             if key in params:
@@ -155,7 +155,7 @@ class Binding:
         self.params.update(overrides)
 
     def _set_stand_in(self, item: Item, source: Source | None) -> None:
-        """Set what stands in for a read that nothing before it gives: a param, else its default."""
+        """Set the fallback of a read that no earlier rule gives: a param, else its default."""
         if isinstance(source, Constant):
             self.stand_ins[item.name] = Finder(item.name, source, item).find({})
         elif source is not None:
@@ -165,16 +165,16 @@ class Binding:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every value is the store's own, by its name and of whatever type."""
+        """True if every value is the store's own key of that name, whatever its type."""
         finds = self.finders or self.param_finders or self.late_stand_ins
         return not (finds or self.hidden or self.by_name or self.stand_ins)
 
     def is_watched(self, key: str) -> bool:
-        """Whether a change in place is a write: of what a node may write, or, where nobody knows, of anything."""
+        """Return True if a change in place counts as a write: only keys the node may write; all, if it is open."""
         return self.interface.open or key in self.interface.writes
 
     def open(self, store: Any) -> NodeStore:
-        """The store as the node sees it. Raises PflowError before it has begun: 66 where a value is missing, 65."""
+        """Open the store as the node sees it. Raises PflowError: 66 if a value is missing, 65 if it does not fit."""
         found: dict[str, Any] = {}
         for finder in self.finders:
             try:
@@ -198,7 +198,7 @@ class Binding:
         return view
 
     def _hold_paths(self, items: Mapping[str, Item], values: Mapping[str, Any]) -> None:
-        """Refuse a path that leads out of the root, where there is one. Raises PflowError (77)."""
+        """Refuse a path that leads out of the root, if one is set. Raises PflowError (77)."""
         if ROOT not in os.environ:
             return
         for key, item in items.items():
@@ -206,7 +206,7 @@ class Binding:
                 hold_below_root(values[key])
 
     def data(self, found: dict[str, Any]) -> dict[str, Any]:
-        """The values of data flags that go into the store; not null where that is how a read is left unset."""
+        """Return the values of data flags that go into the store; a null that leaves a read unset does not."""
         reads = self.interface.reads
         return {
             key: _as_stored(reads.get(key), found[key])
@@ -215,7 +215,7 @@ class Binding:
         }
 
     def origins(self, view: NodeStore, store: Any) -> Origins:
-        """The places that each read that the node took, and each param with a template (`params.NAME`), came from."""
+        """Return the places that each read the node took, and each templated param (`params.NAME`), came from."""
         found = {f"params.{finder.key}": finder.origins(store) for finder in self.param_finders}
         finders = self.finder_of
         for key, rule in view.reads.items():
@@ -226,7 +226,7 @@ class Binding:
         return found
 
     def origins_in_words(self, keys: Collection[str]) -> dict[str, str]:
-        """Where each read's value comes from, of a store with these keys; not those left at a param or a default."""
+        """Return where each read comes from in a store with these keys; reads left to a param or default are absent."""
         found = {}
         there = {**self.has, STORE: set(keys) - self.hidden}
         for name, item in self.interface.reads.items():
@@ -238,17 +238,17 @@ class Binding:
         return {**found, **{name: source.origin for name, source in self.sources.items() if name not in found}}
 
     def source_of(self, key: str) -> Source | None:
-        """Where the flow, or a flag, says that a read or a param comes from."""
+        """Return the source that the flow, or a flag, gives for a read or a param."""
         return self.sources.get(key) or self.param_sources.get(key)
 
     def is_led_by_data(self, key: str) -> bool:
-        """Whether a read or param is a path that a mapping gives, or a template that begins with a reference."""
+        """Return True for a read or param that is a path from a mapping, or a template that begins with a reference."""
         item, source = self.interface.reads.get(key) or self.interface.params.get(key), self.source_of(key)
         leads = leading_references(source.written) if isinstance(source, TemplateSource) else source and source.paths
         return item is not None and item.type.is_path and bool(leads)
 
     def find_params(self, store: Any) -> Any:
-        """The params, those with templates in them too."""
+        """Find all params, those with templates too."""
         found = fresh(self.params)
         for finder in self.param_finders:
             found[finder.key] = finder.find(store)
@@ -257,13 +257,13 @@ class Binding:
 
 
 def is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:
-    """Whether a data flag also goes into the store. Of an open interface a flag that may be a param does not."""
+    """Return True if a data flag also goes into the store. With an open interface, one that may be a param does not."""
     item = interface.reads.get(key)
     return key not in params if item is None else item.is_stored
 
 
 def _as_stored(item: Item | None, value: Any) -> Any:
-    """A data flag's value as the store holds it: a path whose bytes are not UTF-8 as those bytes."""
+    """Return a data flag's value as the store holds it: a path that is not UTF-8 becomes bytes."""
     if item is not None and item.type.name == "path" and isinstance(value, str):
         try:
             value.encode()

@@ -1,4 +1,4 @@
-"""The secrets of one node: the values of what its interface marks `[secret]`, wherever they come from."""
+"""The secrets of one node: the values of all that its interface marks `[secret]`, wherever they come from."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 def has_secrets(interface: Interface) -> bool:
-    """Whether anything of it is marked `[secret]`."""
+    """Return True if anything in the interface is marked `[secret]`."""
     items = (*interface.reads.values(), *interface.params.values(), *interface.writes.values())
     return any("secret" in item.marks for item in items)
 
 
 def secret_names(interface: Interface) -> set[str]:
-    """What a person may call the secrets that it takes."""
+    """Return every name, flags included, of the secrets that the node takes."""
     items = _marked({**interface.reads, **interface.params})
     return {name for item in items for name in (item.name, *item.flags)}
 
 
 def secret_values(binding: Binding, store: Any) -> Iterator[Any]:
-    """What the node will find; of a template each value that it brings in, too."""
+    """Yield the secrets that the node will find; of a template also each value in it."""
     interface, params = binding.interface, binding.has[PARAM]
     assert isinstance(params, dict)
     for item in _marked(interface.reads):
@@ -38,12 +38,12 @@ def secret_values(binding: Binding, store: Any) -> Iterator[Any]:
     for item in _marked({**interface.reads, **interface.params}):
         yield from _values(params[item.name], store) if item.name in params else ()
         value = binding.params.get(item.name)
-        if item.required or value != item.default:  # a default stands in the interface, for all to read
+        if item.required or value != item.default:  # a default is public: the interface shows it
             yield value
 
 
 def secret_writes(interface: Interface, view: Any) -> Iterator[Any]:
-    """What the node has written so far."""
+    """Yield the secrets that the node has written so far."""
     written = (dict.get(view, item.name) for item in _marked(interface.writes) if item.name in view.changed)
     return (value for value in written if value is not REMOVED)
 
@@ -57,4 +57,4 @@ def _values(source: Source, store: Any) -> Iterator[Any]:
         try:
             yield each.find(store)
         except PflowError:
-            pass  # it is not there: the node will not start, and the error names the place
+            pass  # missing: the node will not start, and its error names the place

@@ -1,4 +1,4 @@
-"""Where a read comes from: a path, a template, one of several paths, or a constant; and the places paths lead to."""
+"""Sources of a read (a path, a template, one of several paths, a constant), and the store's places by path."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class NotThere(PflowError, KeyError):
-    """Nothing is at a path: a KeyError for nodes; for people 66, and what there is instead."""
+    """Nothing is at a path: a KeyError for nodes; for people exit code 66, and what there is instead."""
 
     def __str__(self) -> str:
         return self.message
 
 
 def find(store: Any, path: Path) -> Any:
-    """The value at a path of a store. Raises NotThere, which says what there is instead."""
+    """Return the value at a path of a store. Raises NotThere, which says what there is instead."""
     value = store
     for step in path:
         if value.__class__ is not dict or step not in value:
@@ -34,7 +34,7 @@ def find(store: Any, path: Path) -> Any:
 
 
 def _find(store: Any, path: Path) -> Any:
-    """The same through whatever is not a dict, or is not there."""
+    """Find a value the slow way: past something that is not a dict, or is missing."""
     key = path[0] if isinstance(path[0], str) else str(path[0])
     if key not in store:
         raise _not_there(path, missing(key, list(store), "the store"))
@@ -53,8 +53,8 @@ def _not_there(path: Path, why: PflowError) -> NotThere:
 
 
 def has(store: Any, path: Path) -> bool:
-    """Whether there is something at a path."""
-    if len(path) == 1 or str(path[0]) not in store:  # an error that says what there is takes long to word
+    """Return True if something is at a path."""
+    if len(path) == 1 or str(path[0]) not in store:  # composing NotThere is slow
         return str(path[0]) in store
     try:
         find(store, path)
@@ -64,7 +64,7 @@ def has(store: Any, path: Path) -> bool:
 
 
 def assign(store: MutableMapping[str, Any], path: Path, value: Any) -> None:
-    """Set the place at a path, objects made on the way. Raises PflowError (65) where something else is in the way."""
+    """Set the place at a path, making objects on the way. Raises PflowError (65) if something else is in the way."""
     container = store
     for at, step in enumerate(path[:-1]):
         container = container.setdefault(str(step), {})
@@ -91,7 +91,7 @@ def _in_the_way(path: Path, at: int, there: Any) -> PflowError:
 
 
 def remove(store: MutableMapping[str, Any], path: Path) -> None:
-    """Remove what is at a path. Raises NotThere where nothing is, or it is inside a text that holds JSON."""
+    """Remove the value at a path. Raises NotThere if it is missing, or inside a text that holds JSON."""
     find(store, path)
     container: Any = find(store, path[:-1]) if len(path) > 1 else store
     if isinstance(container, str):
@@ -101,12 +101,12 @@ def remove(store: MutableMapping[str, Any], path: Path) -> None:
 
 
 class Source:
-    """A place that a value comes from. `paths` are all that it may look at; `origin` says it in a trace."""
+    """A place that a value comes from. `paths` are all that it may look at; `origin` names it in a trace."""
 
     paths: tuple[Path, ...] = ()
     origin = ""
     flag = ""
-    """The flag that it was given by, where it was."""
+    """The flag that gave it; empty if none did."""
 
     def find(self, shared: Mapping[str, Any]) -> Any:
         """The value. Raises NotThere (66) where a path leads nowhere."""
@@ -130,7 +130,7 @@ class PathSource(Source):
 
 
 class AlternativeSource(Source):
-    """Several places, of which the one that was written last counts: `written_at` says when, as far as it is known."""
+    """Several places, of which the last written counts; `written_at` says when each was, as far as is known."""
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         self.paths = paths
@@ -144,13 +144,13 @@ class AlternativeSource(Source):
         return (self.choose(shared),)
 
     def choose(self, shared: Mapping[str, Any]) -> Path:
-        """The path of those that are there which was written last; the first of all where none is."""
+        """Return the last written of the paths that are there; the first path if none is there."""
         there = [path for path in self.paths if has(shared, path)]
         return max(there, key=self.written_at) if there else self.paths[0]
 
 
 class TemplateSource(Source):
-    """A text (or a list or an object with texts in it) whose references are replaced."""
+    """A text, or a list or object of texts, whose references are replaced."""
 
     def __init__(self, written: Any, sources: Mapping[Path, Source] | None = None, *, flag: str = "") -> None:
         self.written = written
@@ -161,7 +161,7 @@ class TemplateSource(Source):
         self.origin = f"{flag} ({of})" if flag else f"template of {of}" if of else "template"
 
     def find(self, shared: Mapping[str, Any], *, is_path: bool = False) -> Any:
-        """The text. Raises PflowError (77) where it `is_path` and the store would lead it elsewhere."""
+        """Return the text. Raises PflowError (77) if it `is_path` and a value from the store leads it elsewhere."""
         return expand(self.written, lambda path: self.sources[path].find(shared), is_path=is_path)
 
     def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
@@ -169,7 +169,7 @@ class TemplateSource(Source):
 
 
 class NameSource(Source):
-    """The last component of the path at a place, or (`is_stem`) that without its suffix."""
+    """The last component of the path at a place; with `is_stem` without its suffix."""
 
     def __init__(self, path: Path, *, is_stem: bool) -> None:
         self.is_stem = is_stem
@@ -179,14 +179,14 @@ class NameSource(Source):
     def find(self, shared: Mapping[str, Any]) -> Any:
         value = find(shared, self.paths[0])
         if not isinstance(value, str | bytes):
-            what = f"'{write_path(self.paths[0])}' is {kind_of(value)}, no path"
+            what = f"'{write_path(self.paths[0])}' is {kind_of(value)}, not a path"
             raise PflowError(f"cannot take the {self.origin}: {what}", exit=BAD_DATA)
         name = os.path.basename(os.fsdecode(value).rstrip("/"))
         return os.path.splitext(name)[0] if self.is_stem else name
 
 
 class Constant(Source):
-    """A value that stands in the flow itself."""
+    """A value written in the flow itself."""
 
     def __init__(self, value: Any, origin: str) -> None:
         self.value = value
@@ -197,7 +197,7 @@ class Constant(Source):
 
 
 def parse_source(written: str | list[str]) -> Source:
-    """The source that a mapping names. Raises ValueError where a path does not parse."""
+    """Return the source that a mapping names. Raises ValueError if a path does not parse."""
     if isinstance(written, list):
         return AlternativeSource(tuple(parse_path(path) for path in written))
     if written.startswith(TEMPLATE):

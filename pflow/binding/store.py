@@ -1,4 +1,4 @@
-"""The store as one node sees it, in a stage and in a step alike: what it finds there, reads and changes."""
+"""The store as one node sees it, in a stage and in a step alike: its values, reads and changes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pflow.values.paths import Path
 
 STAND_IN, FOUND, OWN = 0, 1, 2
-"""Where a read came from: a param or default in its place, what was found for it, the store's own key of its name."""
+"""Where a read came from: a param or default in its place, a value found for it, or the store's own key."""
 
 REMOVED = ...
-"""In place of a value: the node deleted the key. It is the same object in a child process and in its parent."""
+"""In place of a value: the node deleted the key. The same object in a child process and in its parent."""
 
 _PENDING = object()
-"""The value of a key that nobody has asked for yet."""
+"""The value of a key that has not been read yet."""
 
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ else:
 class NodeStore(_MutableDict):
     """A dict of what one node may read, each value taken when it is asked for.
 
-    A key is what the node itself wrote, else what was found for it (flags, mappings), else the store's own, else a
-    stand-in (params, defaults). `store` is a flow's dict, or a stage's document, which decodes what is asked for. With
-    `has_copies` lists and objects are handed out as copies, so that nothing of the store changes before the node has
-    ended. `reads` notes where each value came from that the node asked for; `asked` what else it wanted to know.
+    A key has the value that the node itself wrote, else the one found for it (flags, mappings), else the store's own,
+    else a stand-in (params, defaults). `store` is a flow's dict, or a stage's document, which decodes each value when
+    it is asked for. With `has_copies` lists and objects are handed out as copies, so that the store does not change
+    before the node has ended. `reads` notes where each value that the node read came from.
     """
 
     __slots__ = ("_changed", "_copies", "_hidden", "_stand_ins", "_store", "asked", "found", "reads")
@@ -55,12 +55,12 @@ class NodeStore(_MutableDict):
         self._stand_ins = stand_ins or {}
         self._hidden = hidden
         self._copies: dict[str, tuple[Any, Any]] | None = {} if has_copies else None
-        """Each copy that was handed out, and what it is a copy of."""
+        """Each copy that was handed out, and its original."""
         self._changed: dict[str, None] = {}
         self.found = found if found is not None else {}
         self.reads: dict[str, int] = {}
         self.asked: set[str] = set()
-        """Keys that are not there, or only whether they are; `*` for which there are."""
+        """Keys that the node looked for without reading a value; `*` if it listed all keys."""
         keys = dict.fromkeys(store, _PENDING)
         for key in hidden:
             keys.pop(key, None)
@@ -71,7 +71,7 @@ class NodeStore(_MutableDict):
         return self._take(key) if value is _PENDING else value
 
     def peek(self, key: str) -> Any:
-        """The value of a key, which does not count as read: nobody may change it."""
+        """Return a value without counting it as read; the caller must not change it."""
         value = dict.__getitem__(self, key)
         return self._look_up(key)[1] if value is _PENDING else value
 
@@ -98,7 +98,7 @@ class NodeStore(_MutableDict):
         dict.__delitem__(self, key)
         self._changed[key] = None
 
-    def __iter__(self) -> Iterator[str]:  # with one of its own, dict(self) asks for each value
+    def __iter__(self) -> Iterator[str]:  # because it is overridden, dict(self) asks for each value
         self.asked.add("*")
         return dict.__iter__(self)
 
@@ -115,7 +115,7 @@ class NodeStore(_MutableDict):
             self.asked.add(key)
 
     def asked_beside(self, names: Collection[str]) -> list[str]:
-        """What the node looked at that is none of these names, before it wrote it itself."""
+        """Return the keys other than `names` that the node looked at before it wrote them itself."""
         return sorted((self.asked | self.reads.keys()) - {*names}, key=str)
 
     def __len__(self) -> int:
@@ -147,11 +147,11 @@ class NodeStore(_MutableDict):
         return self._changed
 
     def known(self) -> dict[str, Any]:
-        """What has been asked for or set so far."""
+        """Return the keys that have been read or set so far, with their values."""
         return {key: value for key, value in dict.items(self) if value is not _PENDING}
 
     def changes(self, is_watched: Callable[[str], bool]) -> dict[str, Any]:
-        """What the node set and deleted (REMOVED), and what it changed in place where `is_watched`, in order."""
+        """Return what the node set, deleted (REMOVED) or, where `is_watched`, changed in place, in order."""
         for key, (value, before) in (self._copies or {}).items():
             if key not in self._changed and is_watched(key) and not is_same(value, before):
                 self._changed[key] = None
@@ -159,9 +159,9 @@ class NodeStore(_MutableDict):
 
 
 def is_same(one: Any, other: Any, *, is_rounded: bool = False) -> bool:
-    """Whether two values are one in JSON: 1 is 1.0, as some tools write it, and not true; members have an order.
+    """Return True if two values are equal as JSON: 1 is 1.0, as some tools write it, but not true; order counts.
 
-    With `is_rounded` large integers are too that some tools (jq 1.6) round.
+    With `is_rounded` so are large integers that differ only by rounding, as some tools (jq 1.6) do.
     """
     kinds = {one.__class__, other.__class__}
     if kinds <= {int, float}:
@@ -181,7 +181,7 @@ def is_same(one: Any, other: Any, *, is_rounded: bool = False) -> bool:
 def check_changes(interface: Interface, changes: dict[str, Any]) -> None:
     """Refuse a write, or the deletion of a key, that the interface does not name. Raises PflowError (1)."""
     if "stdin" in changes:
-        raise PflowError("the node wrote 'stdin', which is reserved for what comes through the pipe")
+        raise PflowError("the node wrote 'stdin', which is reserved for data from the pipe")
     if interface.open:
         return
     for key, value in changes.items():
@@ -197,8 +197,8 @@ class NodeAwareSharedStore(MutableMapping):  # type: ignore[type-arg]
     the first that is there counts. A write goes to the path that `output_mappings` says; objects are made on the way.
     Any other key is the store's own; one that was written through this proxy is read where it was written.
 
-    Raises KeyError for what is not there, ValueError for a mapping that is no path, PflowError (65) for a target that
-    something else stands in the way of.
+    Raises KeyError for a missing key, ValueError for a mapping that does not parse as a path, PflowError (65) if
+    something is in the way of a target.
     """
 
     def __init__(
@@ -237,20 +237,20 @@ class NodeAwareSharedStore(MutableMapping):  # type: ignore[type-arg]
 
 
 KEY_PARAMS = {"input_key": "input_mappings", "output_key": "output_mappings"}
-"""Params of seed 000 that name a key of the node, and the mappings that they make."""
+"""The params of seed 000 that name a key of the node, and the mappings that they become."""
 
 
 def key_mappings(params: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The mappings that they make: a key is the path that it looks like."""
+    """Return the mappings that the KEY_PARAMS make; a key is read as a path."""
     return {
         goal: {params[name]: params[name]} for name, goal in KEY_PARAMS.items() if isinstance(params.get(name), str)
     }
 
 
 def without_flow(shared: Any, interface: Interface, params: Mapping[str, Any]) -> Any:
-    """The store as a node sees it that runs on a dict, with no flow that binds it: the dict itself, if it can be.
+    """Return the store for a node that runs on a dict outside a flow: the dict itself, if possible.
 
-    Params, then defaults, stand in for the reads that are not there; what `key_mappings` names is a path.
+    Params, then defaults, stand in for missing reads; `key_mappings` are followed as paths.
     """
     if isinstance(shared, NodeStore):
         return shared

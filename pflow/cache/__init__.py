@@ -1,1 +1,1 @@
-"""What a node was given, as a key; what it then wrote, kept under that key."""
+"""The cache: a node's inputs as a key, and its answer kept under that key."""

@@ -1,4 +1,4 @@
-"""What code a kind of node runs, as digests: of its file, or of all that a user's own file imports."""
+"""The code of a kind of node, as digests: of its file, or of all that a user's own file imports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING, __version__
-from pflow.cache.memo import digest_of_file, remembered
+from pflow.cache.place import digest_of_file, remembered
 from pflow.catalog.interfaces import FLOW, PYTHON
 from pflow.errors import PflowError
 from pflow.values.digest import digest_of
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Code:
-    """The code of a kind: `parts` are digests by file and versions by distribution, `digest` is that of all.
+    """The code of a kind: `parts` are digests by file and versions by distribution, `digest` covers all of them.
 
-    Where that cannot be told, `digest` is None, and `fault` says why.
+    If they cannot be found, `digest` is None, and `fault` says why.
     """
 
     __slots__ = ("digest", "fault", "key_parts", "parts")
@@ -30,12 +30,12 @@ class Code:
         self.parts = parts
         self.fault = fault
         self.key_parts: dict[tuple[str, str], Any] = {}
-        """Those of keys that are the same on each visit of the node of a name and version (pflow.cache.key)."""
+        """The parts of a key that are the same on each visit, by node and version (pflow.cache.key)."""
         self.digest = None if fault else digest_of(sorted([*part] for part in parts.items()))
 
 
 def code_of(kind: Kind) -> Code:
-    """The code of a kind, found once: as it was when this process may have loaded it."""
+    """Return the code of a kind, found once: as it was when this process may have loaded it."""
     code: Code | None = kind.code
     if code is None:
         code = kind.code = _find(kind)
@@ -43,7 +43,7 @@ def code_of(kind: Kind) -> Code:
 
 
 def is_current(kind: Kind) -> bool:
-    """Whether a kind's code still is what it was: what a node imports as it runs is as new as that."""
+    """Return True if a kind's code has not changed: a node may import modules while it runs."""
     return _find(kind).parts == code_of(kind).parts
 
 
@@ -60,7 +60,7 @@ def _find(kind: Kind) -> Code:
 
 
 def _of_flow(kind: Kind) -> Code:
-    """A flow's JSON, whatever its layout, and the code of its nodes."""
+    """Digest a flow's JSON, whatever its layout, and the code of its nodes."""
     with open(kind.file, "rb") as file:
         ir = decode(file.read())
     parts = {os.path.basename(kind.file): digest_of(_sorted(ir))}
@@ -73,7 +73,7 @@ def _of_flow(kind: Kind) -> Code:
 
 
 def _sorted(value: Any) -> Any:
-    """A JSON value whose objects have their members in one order."""
+    """Return a JSON value with the members of its objects sorted."""
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""What differs between the keys of two visits, in words."""
+"""The differences between the keys of two visits, in words."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from pflow.cache.key import Key, Part
 
     Facts = dict[str, Any]
-    """What is kept of a part: kind, name and digest; a value's type and size; of the node's own parts the value; of a
-    path, whose digest is that of its file too, its own digest (`path`).
+    """The record of a part: kind, name and digest; a value's type and size; the value of the node's own parts; the
+    digest of a path alone (`path`), where `digest` covers its file too.
     """
     Value = Callable[[Facts], Any]
-    """The value of a part where that is kept somewhere, else `...`."""
+    """Returns the value of a part if it is kept somewhere, else `...`."""
 
 SHORT = 16
-"""Letters of a digest that tell values apart."""
+"""The number of a digest's letters that tell values apart."""
 
 _UNITS = {"str": "character", "bytes": "byte", "list": "item", "dict": "member"}
 
 
 def facts_of(key: Key) -> list[Facts]:
-    """What is kept of the parts of a key."""
+    """Return the facts of a key's parts."""
     return [_facts_of_part(part) for part in key.parts]
 
 
 def _facts_of_part(part: Part) -> Facts:
-    """Made once: some parts are the same on each visit."""
+    """Make the facts once: some parts are the same on each visit."""
     if part.facts is None:
         told: Facts = {} if part.value is ... else describe(part.value)
         told = {"value": part.value} if part.kind == "node" else told
@@ -44,19 +44,19 @@ def _facts_of_part(part: Part) -> Facts:
 
 
 def facts_of_entry(entry: Entry) -> list[Facts]:
-    """The same of what is kept in the cache itself, which knows digests alone."""
+    """Return the facts of a cache entry, which has only digests."""
     return [{"kind": kind, "name": name, "digest": digest} for (kind, name), digest in entry.parts.items()]
 
 
 def unknown(part: Facts) -> Any:
-    """The value of a part, as far as the part itself says it."""
+    """Return the value of a part if the part itself has it."""
     return part.get("value", ...)
 
 
 def differences(
     now: list[Facts], before: list[Facts], value: Value = unknown, value_before: Value = unknown
 ) -> list[str]:
-    """A line for each part that changed, in the order of the key: `prompt: 'Summarize' was 'Sum up'`."""
+    """Return a line for each part that changed, in the order of the key: `prompt: 'Summarize' was 'Sum up'`."""
     known, there = _by_name(before), _by_name(now)
     lines = []
     for name, part in there.items():
@@ -81,17 +81,17 @@ def _change(part: Facts, old: Facts, value: Any, before: Any) -> str:
         is_version = "." in part["digest"]  # of a distribution
         return f"{part['digest']} was {old['digest']}" if is_version else "changed"
     if "path" in part and part["path"] == old.get("path"):
-        return f"what is in {'it' if value is ... else _shown(value)} changed"
+        return f"the file{'' if value is ... else f' {_shown(value)}'} changed"
     now, then = (_size(each) if known is ... else _shown(known) for each, known in ((part, value), (old, before)))
     if not now or not then:
         return "changed"
     if now == then:
-        return "changed" if part["kind"] == "more" else f"another {now}"
+        return "changed" if part["kind"] == "more" else f"changed ({now})"
     return f"{now} was {then}" if ... not in (value, before) else f"{now}, was {_shortly(then, now)}"
 
 
 def _shortly(then: str, now: str) -> str:
-    """A size without its unit, where the other has the same."""
+    """Return a size, without its unit if the other size has the same."""
     (count, _, unit), (_, _, other) = then.partition(" "), now.partition(" ")
     return count if unit and unit.removesuffix("s") == other.removesuffix("s") else then
 
@@ -101,7 +101,7 @@ def _shown(value: Any) -> str:
 
 
 def _size(part: Facts) -> str:
-    """`2,310 characters`, or the type of what has no size; nothing where that is not kept, as of secrets."""
+    """Return `2,310 characters`, or the type if it has no size; empty if neither is kept, as for secrets."""
     type = str(part.get("type", ""))
     if "size" not in part or type not in _UNITS:
         return type

@@ -1,4 +1,4 @@
-"""What nodes answered, kept by key: an entry that says what it was made of, and a blob called after its content."""
+"""The kept answers of nodes: an entry under each key, and a blob named after its content."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from pflow.cache.key import Key
 
     PartDigests = dict[tuple[str, str], str]
-    """The digests of the parts of a key, by their kinds and names."""
+    """The digests of a key's parts, by kind and name."""
 
 _LARGEST = 1 << 40
 _MOMENT = 30
-"""Seconds after which a use is noted again: nothing is pruned that was used within twice as many."""
+"""Seconds after which a use is noted again; nothing used within twice as many is pruned."""
 
 
 class Entry:
     """One kept answer: `node` and `key`, when it was `made` and `used` (seconds), the `run` that made it, its `parts`.
 
-    Raises ValueError where the file is damaged, OSError where it is not there.
+    Raises ValueError if the file is damaged, OSError if it is missing.
     """
 
     def __init__(self, path: str) -> None:
@@ -44,16 +44,16 @@ class Entry:
             self.made, self.run, self.blob = float(about["made"]), str(about["run"]), str(about["blob"])
             self.parts: PartDigests = {(kind, name): digest for kind, name, digest in about["parts"]}
             if about["key"] != self.key or not self.blob.isalnum():
-                raise ValueError("it is another's")
+                raise ValueError("it has another key")
         except (TypeError, KeyError) as error:
-            raise ValueError("it is no entry") from error
+            raise ValueError("it is not an entry") from error
 
     @property
     def blob_path(self) -> str:
         return f"{self.path.rsplit('/', 3)[0]}/{BLOBS}/{self.blob}"
 
     def read(self) -> Any:
-        """The answer. Raises ValueError where it is damaged, OSError where it is not there."""
+        """Read the answer. Raises ValueError if it is damaged, OSError if it is missing."""
         data = read_cached(self.blob_path, _LARGEST)
         if data is None:
             raise FileNotFoundError(self.blob_path)
@@ -63,7 +63,7 @@ class Entry:
 
 
 def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, Entry] | None:
-    """The answer kept under a key, and its entry; None without one. A damaged one is dropped, with a warning."""
+    """Return the answer kept under a key, and its entry; None without one. Drop a damaged one, with a warning."""
     path = _path(key)
     try:
         entry = Entry(path)
@@ -71,11 +71,11 @@ def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, Entry] | None:
     except OSError:
         return None
     except ValueError as why:
-        warn(f"what the cache has of '{key.node}' is damaged, and made again: {why}")
+        warn(f"the cached answer of '{key.node}' is damaged and made anew: {why}")
         try:
             drop(path)
         except OSError:
-            pass  # the disk may only be read
+            pass  # the disk is read-only
         return None
     if entry.used < time.time() - _MOMENT:
         touch(entry.path)
@@ -84,13 +84,13 @@ def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, Entry] | None:
 
 
 def keep(key: Key, answer: Any, run: str = "") -> None:
-    """Keep an answer, of JSON, under its key, in place of what is there.
+    """Keep a JSON answer under its key, replacing an earlier one.
 
-    Raises PflowError: 73 where it cannot be written, 65 where it is no JSON, or names a place that no key has.
+    Raises PflowError: 73 if it cannot be written, 65 if it is not JSON or contains the path of a file.
     """
     data = encode(answer)
     if key.files and _tells_place(data, key.files):
-        raise PflowError("the place of a file stands in it, which may be another the next time", exit=BAD_DATA)
+        raise PflowError("it contains the path of a file, which may differ the next time", exit=BAD_DATA)
     blob = bytes_digest(data)
     parts = [[part.kind, part.name, part.digest] for part in key.parts]
     about = {"key": key.digest, "made": time.time(), "run": run, "blob": blob, "parts": parts}
@@ -100,7 +100,7 @@ def keep(key: Key, answer: Any, run: str = "") -> None:
 
 
 def _tells_place(data: bytes, files: Iterable[str]) -> bool:
-    """Whether the absolute path of one of these files stands in JSON, or a text there begins with its folder."""
+    """Return True if JSON contains the absolute path of one of these files, or a text that begins with its folder."""
     texts = data.replace(b'\\"', b"'")
     for file in files:
         try:
@@ -118,7 +118,7 @@ def _path(key: Key) -> str:
 
 
 def drop(path: str) -> None:
-    """Remove an entry, and its blob as far as it can be read."""
+    """Remove an entry, and its blob if the entry can be read."""
     try:
         remove(Entry(path).blob_path)
     except (OSError, ValueError):
@@ -127,7 +127,7 @@ def drop(path: str) -> None:
 
 
 def clear(nodes: Collection[str] | None) -> int:
-    """Remove the entries of these nodes, and what no other entry needs; without nodes everything. How many entries."""
+    """Remove the entries of these nodes and the blobs that no other entry needs, or everything; return how many."""
     removed = [path for path in paths() if nodes is None or path.rsplit("/", 2)[1] in nodes]
     for path in removed:
         remove(path)
@@ -147,7 +147,7 @@ def _blob_of(path: str) -> str:
 
 
 def paths(node: str | None = None) -> Iterator[str]:
-    """The entries' files, or those of one node's."""
+    """Yield the files of all entries, or of one node's."""
     place = os.path.join(directory(), ENTRIES)
     for name in sorted(os.listdir(place)) if node is None and os.path.isdir(place) else [node or ""]:
         folder = os.path.join(place, name)
@@ -156,7 +156,7 @@ def paths(node: str | None = None) -> Iterator[str]:
 
 
 def nearest(key: Key) -> Entry | None:
-    """The entry of the same node that has most parts of a key, the newest of several; None where it has none."""
+    """Return the node's entry that shares most parts with a key, the newest of several; None without any."""
     digests = {(part.kind, part.name): part.digest for part in key.parts}
     found = []
     for path in paths(key.node):

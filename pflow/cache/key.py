@@ -1,4 +1,4 @@
-"""The key of what a node answers: a digest of all that the answer depends on, part by part."""
+"""The key of a node's answer: a digest of all that the answer depends on, part by part."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.cache.memo import digest_of_file
+from pflow.cache.place import digest_of_file
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
 from pflow.values.digest import bytes_digest, digest_of, frame, keyed_digest
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _FORM = b"pflow key 2"
 _NEVER = frozenset({"params", "successors", "max_retries", "wait", "cur_retry", "id", "sink"})
-"""What pocketflow keeps on a node, and no answer depends on."""
+"""Attributes that pocketflow keeps on a node, and that no answer depends on."""
 
 
 class Part:
     """One thing that an answer depends on, by its kind (node, code, param, state, read, more) and its name.
 
-    `value` is `...` for what is secret, and for code.
+    `value` is `...` for secrets and for code.
     """
 
     __slots__ = ("digest", "facts", "framed", "has_files", "kind", "name", "value")
@@ -41,14 +41,14 @@ class Part:
         self.value = value
         self.digest = digest or digest_of(value)
         self.has_files = has_files
-        """Whether the digest is that of files, too, which the value names."""
+        """True if the digest covers files that the value names."""
         self.facts: dict[str, Any] | None = None
-        """What is said of it without its value, once somebody asked."""
+        """Its description without the value, made when first asked for."""
         self.framed = frame([kind, name, self.digest])
 
 
 class Key:
-    """All that an answer of a node depends on. `files` are those that the node may read, with their digests."""
+    """All that an answer of a node depends on. `files` are the files that the node may read, with their digests."""
 
     def __init__(self, node: str, parts: list[Part], files: dict[str, str]) -> None:
         self.node = node
@@ -57,7 +57,7 @@ class Key:
         self.digest = bytes_digest(b"".join([_FORM, *(part.framed for part in parts)]))
 
     def is_current(self) -> bool:
-        """Whether the files are what they were when the key was made."""
+        """Return True if the files have not changed since the key was made."""
         try:
             return all(_digest(path, path) == digest for path, digest in self.files.items())
         except _Unknown:
@@ -65,17 +65,17 @@ class Key:
 
 
 def cannot_cache(node: str, why: str) -> PflowError:
-    return PflowError(f"cannot cache what '{node}' answers: {why}", exit=BAD_CONFIG)
+    return PflowError(f"cannot cache the answers of '{node}': {why}", exit=BAD_CONFIG)
 
 
 def make_key(
     name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore,
     secrets: Secrets | None = None, *, is_made: bool = False,
 ) -> Key:  # fmt: skip
-    """The key of what a node, with its params set, will answer to a store.
+    """Make the key of the answer that a node, with its params set, will give to a store.
 
-    `is_made` says that somebody else made the node, and may have set more on it. Raises PflowError (78) where a part of
-    the key cannot be told.
+    `is_made` says that somebody else made the node, and may have set more on it. Raises PflowError (78) if a part of
+    the key is unknown.
     """
     try:
         return Key(name, *_Parts(name, version, code, interface, node, view, secrets, is_made=is_made).found)
@@ -84,7 +84,7 @@ def make_key(
 
 
 def check(name: str, interface: Interface, code: Code, node: Any) -> None:
-    """Raise PflowError (78) where no key of what a node answers could be made, whatever it is given."""
+    """Raise PflowError (78) if no key could be made for a node, whatever it is given."""
     try:
         _check(interface, code, has_more=hasattr(node, "cache_parts"))
     except _Unknown as why:
@@ -92,7 +92,7 @@ def check(name: str, interface: Interface, code: Code, node: Any) -> None:
 
 
 class _Unknown(Exception):
-    """Why a part of a key cannot be told, in words."""
+    """A part of a key is unknown; the message says why."""
 
 
 class _Parts:
@@ -125,7 +125,7 @@ class _Parts:
                 else:
                     yield Part(kind, name, value, digest_of(counted), has_files=counted != value)
             except PflowError as error:
-                raise _Unknown(f"'{name}' is no JSON") if error.exit == BAD_DATA else error from None
+                raise _Unknown(f"'{name}' is not JSON") if error.exit == BAD_DATA else error from None
 
     def _is_secret(self, item: Item | None, value: Any) -> bool:
         if item is not None and "secret" in item.marks:
@@ -133,7 +133,7 @@ class _Parts:
         return self.secrets is not None and self.secrets.are_in(value)
 
     def _with_files(self, name: str, type: Type, value: Any) -> Any:
-        """A value as it counts: each path in it with the digest of its file."""
+        """Return a value with each path in it beside the digest of its file."""
         if type.items and isinstance(value, list):
             return [self._with_files(name, type.items, each) for each in value]
         if type.fields and isinstance(value, dict):
@@ -148,7 +148,7 @@ class _Parts:
 
 
 def _fixed_parts(name: str, version: str, code: Code) -> list[Part]:
-    """The parts that are the same on each visit of a node, made once."""
+    """Make the parts that are the same on each visit of a node, once."""
     if (name, version) not in code.key_parts:
         files = [Part("code", file, digest=digest) for file, digest in sorted(code.parts.items())]
         code.key_parts[name, version] = [Part("node", "name", name), Part("node", "version", version), *files]
@@ -156,7 +156,7 @@ def _fixed_parts(name: str, version: str, code: Code) -> list[Part]:
 
 
 def _check(interface: Interface, code: Code, *, has_more: bool) -> None:
-    """Refuse what a key cannot hold, or an answer that may not be kept. Raises _Unknown."""
+    """Refuse a node whose key cannot be made, or whose answers may not be kept. Raises _Unknown."""
     secret = next((item.name for item in interface.writes.values() if "secret" in item.marks), "")
     items = [*interface.reads.values(), *interface.params.values()]
     unseen = [each for each in interface.effects if each != "reads files" or not any(i.type.is_path for i in items)]
@@ -165,18 +165,18 @@ def _check(interface: Interface, code: Code, *, has_more: bool) -> None:
     if code.fault:
         raise _Unknown(code.fault)
     if secret:
-        raise _Unknown(f"'{secret}' is secret, and kept nowhere")
+        raise _Unknown(f"'{secret}' is secret, and secrets are not kept")
     if "writes files" in interface.effects:
-        raise _Unknown("it writes files, which no cache would write again")
+        raise _Unknown("it writes files, which a cached answer would not write again")
     if unseen and not has_more:
-        raise _Unknown(f"what it {_DOES.get(unseen[0], unseen[0])} cannot be named")
+        raise _Unknown(f"what it {_DOES.get(unseen[0], unseen[0])} is not known beforehand")
 
 
 _DOES = {"reads files": "reads", "network": "gets from the network", "runs commands": "gets from commands"}
 
 
 def _ask(more: Callable[[dict[str, Any]], dict[str, Any]], reads: dict[str, Any]) -> dict[str, Any]:
-    """What a node says of itself. Raises _Unknown where it fails, PflowError where it refuses."""
+    """Ask a node for further parts. Raises _Unknown if that fails, PflowError if the node refuses."""
     try:
         return dict(sorted(more(reads).items()))
     except PflowError:
@@ -186,13 +186,13 @@ def _ask(more: Callable[[dict[str, Any]], dict[str, Any]], reads: dict[str, Any]
 
 
 def _of_secret(value: Any) -> str:
-    from pflow.files.state_key import state_key
+    from pflow.files.xdg import state_key
 
     return keyed_digest(state_key(), value)
 
 
 def _counted(path: str) -> str:
-    """What of a path counts: how it is reached from the working directory."""
+    """Return how a path is reached from the working directory, which is what counts in a key."""
     try:
         return "/" + os.path.relpath(path) if os.path.isabs(path) else path
     except OSError:  # the working directory is gone
@@ -200,12 +200,12 @@ def _counted(path: str) -> str:
 
 
 def _digest(path: str, name: str) -> str:
-    """The digest of what a path leads to; `missing` where that is nothing. Raises _Unknown."""
+    """Return the digest of the file at a path, or `missing`. Raises _Unknown."""
     try:
         return digest_of_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return "missing"
     except (OSError, ValueError) as error:
         is_folder = isinstance(error, IsADirectoryError) or getattr(error, "errno", 0) == errno.EINVAL
-        why = "it is no file" if is_folder else str(getattr(error, "strerror", error)).lower()
-        raise _Unknown(f"what it reads from '{name}' cannot be named: {why}") from None
+        why = "it is not a file" if is_folder else str(getattr(error, "strerror", error)).lower()
+        raise _Unknown(f"cannot digest what it reads from '{name}': {why}") from None

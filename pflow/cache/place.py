@@ -1,4 +1,4 @@
-"""Where the cache is: a directory of the user's alone, from which what was not used for longest is pruned."""
+"""The cache's directory, which belongs to the user alone: written, pruned, and answers about files remembered."""
 
 from __future__ import annotations
 
@@ -9,32 +9,39 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
-from pflow.files.failpoint import failpoint
-from pflow.files.xdg import cache_directory, make_private
+from pflow.files.atomic import failpoint
+from pflow.files.xdg import cache_directory, make_private, read_cached
+from pflow.values.digest import digest_of, file_digest, file_stamp
+from pflow.values.jsontext import decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
 ENTRIES, BLOBS, DIGESTS = "entries", "blobs", "digests"
 LIMIT = "PFLOW_CACHE_SIZE"
-"""The variable with the bytes that the cache may take: 500M, 2G."""
+"""The variable that limits the size of the cache: 500M, 2G."""
 
 _DEFAULT_LIMIT = "1G"
 _GROWN = "grown"
-"""A file that gets a byte for each _UNIT that is written: its size says when to prune, without counting the files."""
+"""A file that gets a byte for each _UNIT written: its size says when to prune, without counting the files."""
 _UNIT = 1 << 16
 _KEPT = 0.8
-"""What of the limit stays after a pruning."""
+"""The share of the limit that stays after pruning."""
 _YOUNG = 60
 """Seconds in which a file may be in use, and is not pruned."""
+_LARGE = 1 << 16
+"""The size in bytes from which looking a digest up is faster than making it."""
+_LATER = 1 << 63
+"""A time at which no file is too fresh."""
 
 
 _sound: set[str] = set()
-"""The directories that this process has looked at, and found its own."""
+"""The directories that this process has checked."""
 
 
 def directory(name: str = "") -> str:
-    """The cache's directory, or one in it, made where it is missing. Raises PflowError (78) where it may not be."""
+    """Return the cache's directory, or one in it, made if missing. Raises PflowError (78) if it cannot be trusted."""
     base = cache_directory()
     if base is not None and (known := f"{base}/results/{name}".rstrip("/")) in _sound:
         return known
@@ -58,15 +65,15 @@ def directory(name: str = "") -> str:
 
 
 def _fault_of(folder: str) -> str:
-    """Why what lies in a directory may be somebody else's."""
+    """Say why others could have written into a directory; empty if they could not."""
     link, status = os.lstat(folder), os.stat(folder)
     if status.st_uid != os.geteuid() or link.st_uid != os.geteuid():
-        return "it is another user's"
+        return "it belongs to another user"
     return "others may write to it" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
 
 
 def save(path: str, data: bytes) -> None:
-    """Write a file of the cache aside, give it its name, and make room where it is needed. Raises PflowError (73)."""
+    """Write a file of the cache atomically, and make room if needed. Raises PflowError (73)."""
     from pflow.files.atomic import replace
 
     try:
@@ -80,24 +87,24 @@ def save(path: str, data: bytes) -> None:
 
 
 def touch(path: str) -> None:
-    """Note that a file is used: what was not for longest is pruned first."""
+    """Note that a file is used: the least recently used is pruned first."""
     try:
         os.utime(path)
     except OSError:
-        pass  # it is gone, or on a disk that may only be read
+        pass  # it is gone, or the disk is read-only
 
 
 def size_limit() -> int:
-    """The bytes that the cache may take. Raises PflowError (78) where the variable says no size."""
+    """Return the bytes that the cache may take. Raises PflowError (78) if the variable is not a size."""
     text = os.environ.get(LIMIT) or _DEFAULT_LIMIT
     number, unit = (text[:-1], text[-1].upper()) if text[-1:].isalpha() else (text, "")
     if not (number.isascii() and number.isdecimal() and unit in ("", "K", "M", "G", "T")):
-        raise PflowError(f"cannot take {LIMIT}='{text}': it is no size", hint="500M, 2G", exit=BAD_CONFIG)
+        raise PflowError(f"cannot take {LIMIT}='{text}': it is not a size", hint="500M, 2G", exit=BAD_CONFIG)
     return int(number) << 10 * " KMGT".index(unit or " ")
 
 
 def _grow(size: int) -> None:
-    """Count what was written, and prune once that may be too much."""
+    """Count what was written, and prune when that may exceed the limit."""
     limit = size_limit()
     fd = os.open(os.path.join(directory(), _GROWN), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -106,13 +113,13 @@ def _grow(size: int) -> None:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             prune(limit)
     except OSError:
-        pass  # another process is at it, or the disk is full
+        pass  # another process is pruning, or the disk is full
     finally:
         os.close(fd)
 
 
 def files() -> Iterator[tuple[str, os.stat_result]]:
-    """Every file of the cache, drafts that a kill left too."""
+    """Yield every file of the cache, including drafts that a kill left."""
     for folder, _, names in os.walk(directory()):
         for name in names:
             path = os.path.join(folder, name)
@@ -124,9 +131,9 @@ def files() -> Iterator[tuple[str, os.stat_result]]:
 
 
 def prune(limit: int) -> tuple[int, int]:
-    """Remove what was not used for longest until the rest fits: how many files went, and the bytes that the rest takes.
+    """Remove the least recently used files until the rest fits; return how many, and the bytes that the rest takes.
 
-    What is in use may be younger than a minute, and stays.
+    Files younger than a minute may be in use, and stay.
     """
     found = sorted((status.st_mtime, status.st_blocks * 512, path) for path, status in files())
     taken, removed = sum(size for _, size, _ in found), 0
@@ -151,3 +158,45 @@ def remove(path: str) -> None:
         os.unlink(path)
     except FileNotFoundError:
         pass  # another process was faster
+
+
+def remembered(question: list[str], find: Callable[[], tuple[Any, Iterable[str]]]) -> Any:
+    """Return the JSON that `find` gives, or gave earlier if the files that it names have not changed since.
+
+    Nothing is remembered if the cache cannot be used.
+    """
+    try:
+        file = os.path.join(directory("digests"), digest_of(question))
+    except PflowError:
+        file = ""
+    try:
+        known = decode(read_cached(file) or b"")
+        if all(_stamp_of(path, _LATER) == stamp for path, stamp in known["files"].items()):
+            touch(file)
+            return known["answer"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass  # nothing is there, or it is not ours
+    now = time.time_ns()
+    answer, paths = find()
+    stamps = {path: _stamp_of(path, now) for path in paths}
+    if file and all(stamps.values()):
+        try:
+            save(file, encode({"answer": answer, "files": stamps}, escape=False))
+        except PflowError:
+            pass
+    return answer
+
+
+def _stamp_of(path: str, now: int) -> str:
+    try:
+        return file_stamp(os.stat(path), now)
+    except OSError:
+        return "missing"
+
+
+def digest_of_file(path: str) -> str:
+    """Return the SHA-256 of a file's content, remembered for a large file until it changes. Raises OSError."""
+    if os.stat(path).st_size < _LARGE:
+        return file_digest(path)
+    full = os.path.abspath(path)
+    return str(remembered(["file", full], lambda: (file_digest(full), [full])))

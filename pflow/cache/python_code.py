@@ -1,6 +1,6 @@
-"""What a file of Python runs: its code and that of its project's modules without comments, and its distributions.
+"""The code that a Python file runs: its own and its project's modules, without comments, and its distributions.
 
-The project is the file's own directory, and whatever Python finds that is neither its standard library nor installed.
+The project is the file's own directory, and every module that is neither in the standard library nor installed.
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 _OWN_TEXT = {"__doc__", "getdoc", "getsource", "getsourcelines"}
-"""Names by which code looks at its own text: then comments count too."""
+"""Names by which code reads its own text: then comments count too."""
 _FOLLOWED = {"__import__", "import_module"}
 _DYNAMIC = _FOLLOWED | {
     *("spec_from_file_location", "SourceFileLoader", "exec_module", "load_module", "run_path", "run_module"),
     *("load_node", "walk_packages", "iter_modules", "entry_points"),
 }
-"""Names by which code imports what it does not name, unless a text says it."""
+"""Names by which code imports modules that it does not name, unless a literal text does."""
 _INSTALLED = ("site-packages", "dist-packages")
 _STANDARD = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
 
 
 class CannotFollow(Exception):
-    """Why it cannot be told what a file runs, in words."""
+    """The code that a file runs is unknown; the message says why."""
 
 
 class PythonCode:
-    """What a file runs: `parts` are digests by module and versions by distribution; `fault` says why they are not all.
+    """The code that a file runs: `parts` are digests by module and versions by distribution.
 
-    `watched` are the files and folders that it all depends on, those too that are not there.
+    `fault` says why they are incomplete. `watched` are the files and folders that all this depends on, including
+    missing ones.
     """
 
     def __init__(self, file: str) -> None:
@@ -73,7 +74,7 @@ class PythonCode:
             self.parts[name] = digest_of(self._sources[name] if sees_its_text else bare(tree))
 
     def _add_source(self, name: str, file: str, package: str) -> None:
-        """Take a file, and all that it imports."""
+        """Add a file, and all that it imports."""
         if name in self._trees:
             return
         self.watched[file] = None
@@ -84,14 +85,14 @@ class PythonCode:
                 warnings.simplefilter("ignore")
                 self._trees[name] = tree = ast.parse(self._sources[name])
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise CannotFollow(f"{name} is no Python: {in_words(error)}") from None
+            raise CannotFollow(f"{name} is not valid Python: {in_words(error)}") from None
         for module, is_needed in _imports_of(tree, package, name):
             self._add_module(module, is_needed=is_needed, importer=name)
 
     def _add_module(self, module: str, *, is_needed: bool, importer: str) -> None:
-        """Take a module of the project, with the packages around it; of anything installed its distribution.
+        """Add a module of the project with its parent packages, or the distribution of an installed one.
 
-        Whether Python looks into the file's own folder depends on who runs it: what lies there counts anyway.
+        Modules in the file's own folder always count, though Python finds them only if the file is run as a script.
         """
         top, *rest = module.split(".")
         if top == "pflow":
@@ -111,7 +112,7 @@ class PythonCode:
                 self._add_inside(top, places, rest)
 
     def _add_inside(self, name: str, places: list[str], rest: list[str]) -> None:
-        """Take what a dotted name leads to inside a package; its last part may be no module but a name of one."""
+        """Add the modules of a dotted name inside a package; its last part may be a name in a module instead."""
         for part in rest:
             inits = [os.path.dirname(each) for each in places if os.path.basename(each) == "__init__.py"]
             folders = inits or [each for each in places if os.path.isdir(each)]
@@ -123,7 +124,7 @@ class PythonCode:
             name = f"{name}.{part}"
 
     def _add_places(self, module: str, places: list[str]) -> None:
-        """Take a module's file; a folder without __init__.py has none."""
+        """Add a module's file; a folder without __init__.py has none."""
         path = module.replace(".", "/")
         for place in places:
             if os.path.basename(place) == "__init__.py":
@@ -136,7 +137,7 @@ class PythonCode:
                     self.parts[path] = digest_of(binary.read())
 
     def _find(self, name: str, folders: Iterable[str]) -> list[str]:
-        """Where a module is, in the order of Python's own search; several folders only of a namespace."""
+        """Find a module in the order of Python's own search; several folders only for a namespace package."""
         spaces = []
         for folder in folders:
             inside = os.path.join(folder, name)
@@ -154,12 +155,12 @@ class PythonCode:
     def _add_distribution(self, top: str) -> None:
         names = _distributions().get(top)
         if not names:
-            raise CannotFollow(f"'{top}' is installed, and no distribution says its version")
+            raise CannotFollow(f"'{top}' is installed, but no distribution tells its version")
         self.parts |= {name: version(name) for name in names}
 
 
 def _elsewhere(top: str) -> list[list[str]]:
-    """Where a finder of an installed package has a module, as for editable installations."""
+    """Find a module that an installed package's finder has, as for editable installations."""
     try:
         spec = find_spec(top)
     except (ImportError, ValueError):
@@ -178,7 +179,7 @@ def _modules_in(folders: list[str]) -> list[str]:
 
 
 def _package_of(file: str) -> tuple[str, str]:
-    """The package that a file is a module of, and the folder in which that begins."""
+    """Return the package that a file is a module of, and the folder that contains it."""
     folder = os.path.dirname(file)
     names: list[str] = []
     while os.path.isfile(os.path.join(folder, "__init__.py")):
@@ -197,7 +198,7 @@ def _is_standard(place: str) -> bool:
 
 
 def _imports_of(tree: ast.Module, package: str, name: str) -> Iterator[tuple[str, bool]]:
-    """Each module that a file imports, and whether it cannot do without. Raises CannotFollow."""
+    """Yield each module that a file imports, and True if the file cannot do without it. Raises CannotFollow."""
     optional = {id(inner) for node in ast.walk(tree) if _may_fail(node) for inner in ast.walk(node)}
     followed: set[int] = set()
     for node in ast.walk(tree):
@@ -213,19 +214,20 @@ def _imports_of(tree: ast.Module, package: str, name: str) -> Iterator[tuple[str
     for node in ast.walk(tree):
         renamed = isinstance(node, ast.alias) and node.asname and node.name in _DYNAMIC
         if renamed or (_last_name(node) in _DYNAMIC and id(node) not in followed):
-            raise CannotFollow(f"{name}, line {getattr(node, 'lineno', 1)}: it imports what its code does not name")
+            line = getattr(node, "lineno", 1)
+            raise CannotFollow(f"{name}, line {line}: it imports a module that its code does not name")
 
 
 def _may_fail(node: ast.AST) -> bool:
-    """Whether what is imported in it may be missing: in a try, and for types alone."""
+    """Return True if imports inside may be missing: in a try, and under TYPE_CHECKING."""
     return isinstance(node, ast.Try) or (isinstance(node, ast.If) and _last_name(node.test) == "TYPE_CHECKING")
 
 
 def _absolute(node: ast.ImportFrom, package: str, name: str) -> str:
-    """The module that an import names, `..x` too."""
+    """Return the absolute name of an imported module, such as `..x`."""
     parts = package.split(".") if package else []
-    if node.level > len(parts) and node.level:
-        raise CannotFollow(f"{name}, line {node.lineno}: it imports from the package around it, and is in none")
+    if node.level > len(parts):
+        raise CannotFollow(f"{name}, line {node.lineno}: it imports from its package, but is not in a package")
     around = parts[: len(parts) - node.level + 1] if node.level else []
     return ".".join([*around, *([node.module] if node.module else [])])
 
@@ -235,7 +237,7 @@ def _last_name(node: ast.AST) -> str:
 
 
 def _text(call: ast.Call) -> str:
-    """The module that a call names as a text; empty where it does not."""
+    """Return the module that a call names as a literal text; empty if it names none."""
     first = getattr(call.args[0], "value", None) if len(call.args) == 1 and not call.keywords else None
     return first if isinstance(first, str) and not first.startswith(".") else ""
 
@@ -245,7 +247,7 @@ def _names_in(tree: ast.AST) -> set[str]:
 
 
 def bare(node: Any) -> Any:
-    """A tree as JSON, without comments, places and docstrings, and alike in all versions of Python."""
+    """Return a tree as JSON, without comments, positions and docstrings, and alike in all versions of Python."""
     if isinstance(node, list):
         return [bare(item) for item in node]
     if not isinstance(node, ast.AST):

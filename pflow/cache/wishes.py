@@ -1,4 +1,4 @@
-"""What a run asks of the cache, step by step; most ask for nothing, and load no more than this."""
+"""How each step of a run uses the cache. Most runs do not use it, and load no more than this module."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from pflow.interface.interface import Interface
 
 REQUIRE = "require"
-"""With it nothing runs: what is kept is handed on, else it fails."""
+"""The mode in which nothing runs: a step takes its answer from the cache, or fails."""
 
 
 def is_off() -> bool:
-    """Whether PFLOW_CACHE turns the cache off, whatever else is said."""
+    """Return True if PFLOW_CACHE turns the cache off, which nothing overrides."""
     return os.environ.get("PFLOW_CACHE", "").lower() in ("off", "0", "no", "false")
 
 
 class Wishes:
-    """`mode` is True for every step that can be cached, REQUIRE, False for none, None for pure ones; of what `refresh`
-    names (a step, or with True all) nothing counts that is kept.
+    """A run's flags about the cache.
+
+    `mode` is True for every step that can be cached, REQUIRE, False for no step, None for pure steps only. `refresh`
+    names the step (True: all) whose kept answers are ignored.
     """
 
     def __init__(self, mode: bool | str | None = None, refresh: bool | str | None = None) -> None:
@@ -34,9 +36,9 @@ class Wishes:
     def of_step(
         self, name: str, kind: Kind, interface: Interface, node: Any, said: bool | str | None, *, is_made: bool = False
     ) -> CachedNode | None:
-        """The use that a step makes of the cache, where it makes any; `said` is what the flow says of it.
+        """Return how a step uses the cache; None if it does not. `said` is the flow's own setting for the step.
 
-        Raises PflowError (78) where the flow asks for it, and it cannot be.
+        Raises PflowError (78) if the flow asks for caching that is not possible.
         """
         mode = self.mode if said is None else said
         if mode is False or (mode is None and not getattr(node, "flow_safe", False)) or is_off():

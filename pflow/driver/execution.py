@@ -12,8 +12,7 @@ from pflow.driver.inputs import ask_for
 from pflow.driver.known_secrets import known_secrets
 from pflow.driver.listeners import Listeners
 from pflow.driver.snapshot import Snapshot
-from pflow.engine.commits import Commits
-from pflow.engine.context import Context, Recorder, drop
+from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine, outputs_of, set_defaults
 from pflow.errors import PflowError
 from pflow.process.signals import ClosedPipe, Deadline
@@ -151,26 +150,25 @@ class Execution:
             listeners.clear()
             say(PROGRAM, f"warning: {self.secrets.mask(text)}")
 
+        account = None
+        if self.flags.limits or reopened:
+            from pflow.driver.budget import budget_of
+
+            account = budget_of(self.flags.limits, listeners.log, reopened.events if reopened else ())
         # It records also where nobody listens: a step that is watched is held to its interface, and no run is laxer.
-        context = Context(
-            recorder=Recorder(listeners.write),
+        return Context(
+            write=listeners.write,
             jobs=self.flags.jobs,
             isolate=self.flags.isolate,
             warn=warn,
             secrets=self.secrets,
             run_id=run_id,
             cache=Wishes(self.flags.cache, self.flags.refresh),
+            journal=listeners.log.journal if listeners.log is not None else None,
+            account=account,
+            emit=emit if self.output.is_streamed else None,
+            emitter=self._streaming_step() if self.output.is_streamed else "",
         )
-        if listeners.log is not None and listeners.log.journal is not None:
-            context.ask.answer |= {"journal": listeners.log.journal.write, "secrets": self.secrets.add}
-            context.commits = Commits(context.ask, reopened.records.done if reopened else None)
-        if self.flags.limits or reopened:
-            from pflow.driver.budget import limit_calls
-
-            limit_calls(context, self.flags.limits, listeners.log, reopened.events if reopened else ())
-        if self.output.is_streamed:
-            context.emitter, context.emit = self._streaming_step(), emit
-        return context
 
     def _run_steps(self, shared: NodeStore, context: Context) -> None:
         for id, name, model in self.inputs.reopened.models if self.inputs.reopened else ():

@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
-from pflow.cache.memo import digest_of_file, remembered
+from pflow.cache.place import digest_of_file, remembered
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.values.jsontext import decode

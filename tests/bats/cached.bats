@@ -58,7 +58,7 @@ E2
 
 @test "pflow cache looks after what is kept, which is for its owner alone, and made again where it is damaged" {
     run --separate-stderr bash -c 'umask 000; echo hi | pflow shout --cache -r; printf damaged >"$(echo .cache/pflow/results/blobs/*)"; echo hi | pflow shout --cache -r; echo hi | pflow shout --cache -r'
-    expect 0 $'HI\n!\nHI\n!\nHI\n!' "what the cache has of 'shout' is damaged, and made again: its bytes have changed"
+    expect 0 $'HI\n!\nHI\n!\nHI\n!' "the cached answer of 'shout' is damaged and made anew: its bytes have changed"
     [ "$(grep -c ran <<<"$stderr")" -eq 2 ]
     [ -z "$(find .cache/pflow/results -perm /077)" ]
     run --separate-stderr pflow cache

@@ -75,13 +75,13 @@ def measure_steps(scratch: Path, rounds: int) -> dict[str, float]:
     import pocketflow
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio
-    from pflow.engine.context import Context, Recorder
+    from pflow.engine.context import Context
     from pflow.engine.engine import Engine
 
     wired = _steps(mapped=False)
     engine = Engine(wired, Context())
     log = os.open(scratch / "trace.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    traced = Engine(_steps(mapped=True), Context(recorder=Recorder(lambda lines: _write(log, lines))))
+    traced = Engine(_steps(mapped=True), Context(write=lambda lines: _write(log, lines)))
     tick: Any = wired.steps["s0"].kind
     nodes = [tick.node_class()() for _ in range(STEPS)]
     for before, after in pairwise(nodes):

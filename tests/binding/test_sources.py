@@ -127,7 +127,7 @@ def test_what_would_lead_a_path_elsewhere_is_77(written, why):
 def test_the_name_of_a_path_is_its_last_component(path, name, stem):
     found = [NameSource(("p",), is_stem=is_stem).find({"p": path}) for is_stem in (False, True)]
     assert found == [name, stem]
-    with pytest.raises(PflowError, match="cannot take the name of p: 'p' is an int, no path"):
+    with pytest.raises(PflowError, match="cannot take the name of p: 'p' is an int, not a path"):
         NameSource(("p",), is_stem=False).find({"p": 1})
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pflow.cache import memo
+from pflow.cache import place
 from pflow.cache.code import code_of
 from pflow.cache.python_code import PythonCode
 from pflow.catalog.interfaces import PROGRAM, PYTHON, Kind
@@ -65,7 +65,7 @@ def write(folder, files):
 @pytest.fixture
 def settled(monkeypatch):
     """The files are old enough to be remembered."""
-    monkeypatch.setattr(memo, "time", SimpleNamespace(time_ns=lambda: 1 << 62))
+    monkeypatch.setattr(place, "time", SimpleNamespace(time_ns=lambda: 1 << 62))
 
 
 def code(folder, name="shout"):
@@ -192,7 +192,7 @@ UNKNOWN = [
 
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_code_that_imports_what_it_does_not_name_cannot_be_told(tmp_path, text):
-    assert "it imports what its code does not name" in fault(tmp_path, text)
+    assert "it imports a module that its code does not name" in fault(tmp_path, text)
 
 
 def test_an_import_by_a_name_in_quotes_is_followed(project):
@@ -203,12 +203,12 @@ def test_an_import_by_a_name_in_quotes_is_followed(project):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("def f(:\n", "x.py is no Python: SyntaxError: "),
-        ("from . import y\n", "x.py, line 1: it imports from the package around it, and is in none"),
+        ("def f(:\n", "x.py is not valid Python: SyntaxError: "),
+        ("from . import y\n", "x.py, line 1: it imports from its package, but is not in a package"),
         ("import nowhere_at_all\n", "x.py imports 'nowhere_at_all', which is not found"),
         ("x = " + "-" * 20_000 + "1\n", "x.py"),
         ("x = " + "+".join(["1"] * 500) + "\n", "its code is nested too deeply"),
-        ("\0", "x.py is no Python: "),
+        ("\0", "x.py is not valid Python: "),
     ],
 )
 def test_what_cannot_be_read_says_why(tmp_path, text, why):

@@ -18,7 +18,7 @@ def sized(name, digest, size, type="str", **more):
     [
         (sized("text", "a", 2310), sized("text", "b", 2298), {}, "text: 2,310 characters, was 2,298"),
         (sized("text", "a", 2), sized("text", "b", 1), {}, "text: 2 characters, was 1"),
-        (sized("text", "a", 2), sized("text", "b", 2), {}, "text: another 2 characters"),
+        (sized("text", "a", 2), sized("text", "b", 2), {}, "text: changed (2 characters)"),
         (sized("n", "a", 2, "list"), part("n", "b", type="int"), {}, "n: 2 items, was int"),
         (sized("prompt", "a", 9), sized("prompt", "b", 6), {"a": "Summarize", "b": "Sum up"},
             "prompt: 'Summarize' was 'Sum up'"),
@@ -30,7 +30,7 @@ def sized(name, digest, size, type="str", **more):
         (part("version", "a", "node", value="2.0.0"), part("version", "b", "node", value="1.0.0"),
             {"a": "2.0.0", "b": "1.0.0"}, "version: '2.0.0' was '1.0.0'"),
         (sized("file", "a", 5, path="p"), sized("file", "b", 5, path="p"), {"a": "a.txt"},
-            "file: what is in 'a.txt' changed"),
+            "file: the file 'a.txt' changed"),
         (sized("entry", "a", 64, kind="more"), sized("entry", "b", 64, kind="more"), {}, "entry: changed"),
     ],
 )  # fmt: skip

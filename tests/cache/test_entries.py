@@ -50,7 +50,7 @@ def test_an_answer_that_names_the_place_of_a_file_is_not_kept():
     """The key has no absolute path, so that a project may move; an answer that tells one is of this place alone."""
     of_file = Key("try", [], {'/p"q/a"ü.txt': "D", "b.txt": "D", "/c.txt": "D"})
     for tells in ('see /p"q/a"ü.txt.bak', '/p"q', '/p"q/other.txt', os.path.abspath("b.txt"), os.getcwd()):
-        with pytest.raises(PflowError, match="the place of a file stands in it"):
+        with pytest.raises(PflowError, match="it contains the path of a file"):
             keep(of_file, {"writes": {"copy": [tells]}})
     told = {"writes": {"copy": ["b.txt.bak", '{"file": "/p"}', f'{{"in": "{os.getcwd()}"}}', "/"]}}
     keep(of_file, told)
@@ -80,7 +80,7 @@ def test_a_damaged_answer_is_none(results, folder):
         found, said = look_up(key(a=1))
         assert found in (None, {"writes": {"text": "word"}})
         assert said or folder == "entries"
-        assert said == [] or "what the cache has of 'try' is damaged, and made again" in said[0]
+        assert said == [] or "the cached answer of 'try' is damaged and made anew" in said[0]
 
 
 def test_an_entry_under_another_key_is_none(results):
@@ -214,7 +214,7 @@ def test_a_cache_of_another_user_is_refused(results, tmp_path):
     assert look_up(key(a=1))[0] == "one"
     os.lchown(results, 65534, 65534)
     place._sound.clear()  # another process
-    with pytest.raises(PflowError, match="it is another user's"):
+    with pytest.raises(PflowError, match="it belongs to another user"):
         find(key(a=1), print)
 
 

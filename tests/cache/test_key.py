@@ -42,7 +42,7 @@ def refusal(store, params=None, **more):
     with pytest.raises(PflowError) as caught:
         key_of(store, params, **more)
     assert caught.value.exit == 78
-    return caught.value.message.removeprefix("cannot cache what 'try' answers: ")
+    return caught.value.message.removeprefix("cannot cache the answers of 'try': ")
 
 
 def test_each_part_changes_it_and_nothing_else_does():
@@ -168,16 +168,16 @@ def test_what_is_read_from_a_folder_or_a_pipe_cannot_be_named(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     os.mkfifo("fifo")
     for path in (".", "fifo", "/dev/zero", "a\0b"):
-        assert "what it reads from 'path' cannot be named" in refusal({"path": path}, interface=FILES)
+        assert "cannot digest what it reads from 'path'" in refusal({"path": path}, interface=FILES)
 
 
 NO = {
     "open": ("", "it declares no interface, so that any key may count"),
-    "writes": (PLAIN + "- Effects: writes files\n", "it writes files, which no cache would write again"),
-    "network": (PLAIN + "- Effects: network\n", "what it gets from the network cannot be named"),
-    "commands": (PLAIN + "- Effects: runs commands\n", "what it gets from commands cannot be named"),
-    "files": (PLAIN + "- Effects: reads files\n", "what it reads cannot be named"),
-    "secret": (PLAIN + '- Writes: shared["t"]: str [secret]  # it\n', "'t' is secret, and kept nowhere"),
+    "writes": (PLAIN + "- Effects: writes files\n", "it writes files, which a cached answer would not write again"),
+    "network": (PLAIN + "- Effects: network\n", "what it gets from the network is not known beforehand"),
+    "commands": (PLAIN + "- Effects: runs commands\n", "what it gets from commands is not known beforehand"),
+    "files": (PLAIN + "- Effects: reads files\n", "what it reads is not known beforehand"),
+    "secret": (PLAIN + '- Writes: shared["t"]: str [secret]  # it\n', "'t' is secret, and secrets are not kept"),
 }
 
 
@@ -188,8 +188,10 @@ def test_what_no_key_can_hold_is_refused(interface, why):
 
 def test_code_that_cannot_be_told_is_refused():
     node = make_class(PLAIN)()
-    with pytest.raises(PflowError, match="it imports what its code does not name"):
-        make_key("try", "1", Code({}, "it imports what its code does not name"), interface_of(type(node)), node, {})
+    with pytest.raises(PflowError, match="it imports a module that its code does not name"):
+        make_key(
+            "try", "1", Code({}, "it imports a module that its code does not name"), interface_of(type(node)), node, {}
+        )
 
 
 def test_a_node_says_what_else_counts():
@@ -213,7 +215,7 @@ def test_what_was_set_on_a_node_by_hand_counts():
     made = [make_class(PLAIN, pocketflow.Node)(max_retries=tries) for tries in (1, 2, 3, 4)]
     made[2].prefix, made[3].prefix = "x", object()
     assert digest({}, made=made[0]) == digest({}, made=made[1]) != digest({}, made=made[2])
-    assert refusal({}, made=made[3]) == "'prefix' is no JSON"
+    assert refusal({}, made=made[3]) == "'prefix' is not JSON"
 
 
 LOOKS = {

@@ -72,7 +72,7 @@ def test_verify_drops_what_is_damaged(cache, results):
     (results / "entries" / "llm" / key("llm", 1).digest).write_bytes(b"{}")
     code, out, err = cache("verify")
     assert (code, out) == (1, "")
-    assert "dropped an answer of 'llm': it is no entry" in err
+    assert "dropped an answer of 'llm': it is not an entry" in err
     assert "its bytes have changed" in err
     assert answers() == []
     assert list(paths()) == []

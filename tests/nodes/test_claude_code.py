@@ -215,7 +215,7 @@ def test_what_is_expected_of_it_must_hold(directory, monkeypatch, expect, answer
 )
 def test_the_budget_of_a_run_bounds_its_own(directory, monkeypatch, own, passed, ends_run):
     asked = []
-    monkeypatch.setattr(budget, "ask", lambda what, question: asked.append(question) or {"cost": 0.25, "calls": 3})
+    monkeypatch.setattr(budget, "charge", lambda question: asked.append(question) or {"cost": 0.25, "calls": 3})
     monkeypatch.setenv("CLAUDE_PEER", "budget")
     error = refuse(max_budget=own, model="opus")
     assert f"--max-budget-usd={passed}" in seen()["words"]

@@ -12,7 +12,7 @@ import threading
 import pytest
 
 from pflow.errors import PflowError
-from pflow.kit.git.faults import fault
+from pflow.kit.git.program import fault
 from pflow.nodes.git_checkout import GitCheckout
 from pflow.nodes.git_commit import GitCommit
 from pflow.nodes.git_push import GitPush

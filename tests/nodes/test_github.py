@@ -13,7 +13,7 @@ import pytest
 
 from pflow.catalog.registry import bundled_names, load_bundled
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
-from pflow.kit.github.repository import resolve
+from pflow.kit.github.access import resolve
 from pflow.node import STEP_KEY, declared_interface
 from tests.peers.github import KEY, GitHub, Repository, cut, refusing
 

@@ -202,11 +202,11 @@ def piped(**header: object) -> Trace:
 
 
 STEPS = [
-    {"id": "first", "node": "shell", "version": "1.0.0", "reads": {"command": ["--command"], "input": ["stdin"]}, "ms": 5},
+    {"id": "first", "node": "shell", "version": "1", "reads": {"command": ["--command"], "input": ["stdin"]}, "ms": 5},
     {"id": "llm", "node": "llm", "reads": {"prompt": ["--prompt (first.stdout, a.b)"]}, "writes": {"r": ["response"]}},
 ]
 EARLIER = [
-    {"id": "first", "node": "shell", "version": "1.0.0", "reads": {"command": "--command", "input": "stdin"}, "ms": 5},
+    {"id": "first", "node": "shell", "version": "1", "reads": {"command": "--command", "input": "stdin"}, "ms": 5},
     {"id": "llm", "node": "llm", "reads": {"prompt": "--prompt (first.stdout, a.b)"}, "writes": {"r": "response"}},
 ]
 """The same as earlier versions and programs of others wrote it: one place without a list around it."""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.binding.finder import Finder
+from pflow.binding.flag_value import Finder
 from pflow.errors import PflowError
 from pflow.interface.common import COMMON, LETTERS
 from pflow.interface.grammar import parse_interface

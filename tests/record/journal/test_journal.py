@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pflow.engine.commits import Commits
-from pflow.engine.context import Context, Recorder
+from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine
 from pflow.errors import CANNOT_WRITE, exit_code
-from pflow.files import failpoint
-from pflow.files.state_key import state_key
+from pflow.files import atomic
+from pflow.files.xdg import state_key
 from pflow.record.journal import journal
 from pflow.record.journal.records import Records
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
+from pflow.values.masks import Secrets
 from tests.engine.flows import plan_of, read_journal, write_flow
 from tests.engine.test_engine import flow, step
 
@@ -67,7 +67,7 @@ class Runs:
         if (pid := os.fork()) == 0:
             code = 99
             try:
-                failpoint._NAME, failpoint._HOW, failpoint._left, failpoint._is_armed = (
+                atomic._NAME, atomic._HOW, atomic._left, atomic._is_armed = (
                     "journal.*",
                     [how],
                     kill,
@@ -81,12 +81,11 @@ class Runs:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def _go(self, directory: Path) -> int:
-        context = Context(recorder=Recorder(lambda line: None), run_id="R", isolate=self.isolate)
-        kept = journal.Journal(str(directory), context.secrets, state_key())
-        context.ask.answer |= {"journal": kept.write, "secrets": context.secrets.add}
+        secrets = Secrets()
+        kept = journal.Journal(str(directory), secrets, state_key())
         if kept.records is None:
             kept.write({"begin": "R"})
-        context.commits = Commits(context.ask, kept.records and kept.records.done)
+        context = Context(write=drop, run_id="R", isolate=self.isolate, secrets=secrets, journal=kept)
         store = json.loads(json.dumps(self.begin))
         try:
             Engine(self.plan, context).run(store)
