@@ -7,7 +7,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.cache.place import digest_of_file
-from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, reason_of
 from pflow.values.digest import bytes_digest, digest_of, frame, keyed_digest
 
 if TYPE_CHECKING:
@@ -207,5 +207,5 @@ def _digest(path: str, name: str) -> str:
         return "missing"
     except (OSError, ValueError) as error:
         is_folder = isinstance(error, IsADirectoryError) or getattr(error, "errno", 0) == errno.EINVAL
-        why = "it is not a file" if is_folder else str(getattr(error, "strerror", error)).lower()
+        why = "it is not a file" if is_folder else reason_of(error)
         raise _Unknown(f"cannot digest what it reads from '{name}': {why}") from None

@@ -13,7 +13,7 @@ from pflow import TYPE_CHECKING, __version__
 from pflow.catalog.interfaces import PROGRAM, PYTHON, interpreter_fault, program_interface
 from pflow.catalog.kinds import BUNDLED, FLOW, Kind, find_node, list_nodes, no_such_kind, node_at
 from pflow.catalog.registry import saved_flows
-from pflow.errors import NOT_FOUND, PflowError
+from pflow.errors import NOT_FOUND, PflowError, reason_of
 from pflow.files.xdg import cache_directory, read_cached
 from pflow.interface.source import in_words, read_interface, read_python, source_version
 from pflow.values.digest import file_stamp
@@ -150,7 +150,7 @@ def stamp_of(kind: Kind) -> str:
 
 
 def cannot_read(file: str, error: BaseException) -> str:
-    why = (error.strerror or str(error)).lower() if isinstance(error, OSError) else in_words(error)
+    why = reason_of(error) if isinstance(error, OSError) else in_words(error)
     return f"cannot read '{file}': {why}"
 
 

@@ -11,7 +11,7 @@ import click
 
 from pflow.driver.arguments import leading_flags
 from pflow.driver.driver import refuse_errors
-from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, names_meant
+from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, names_meant, reason_of
 from pflow.files.atomic import replace
 from pflow.flow.load import Loaded
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
@@ -48,7 +48,7 @@ def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> 
 
 def cannot_write(file: str, error: OSError, hint: str = "") -> PflowError:
     exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"cannot write '{file}': {(error.strerror or str(error)).lower()}", hint=hint, exit=exit)
+    return PflowError(f"cannot write '{file}': {reason_of(error)}", hint=hint, exit=exit)
 
 
 def print_text(text: str) -> None:

@@ -14,7 +14,7 @@ from pflow.conformance import answers, inputs  # noqa: F401 - they enter their c
 from pflow.conformance.samples import Skipped
 from pflow.conformance.sandbox import Failed, Run
 from pflow.conformance.trial import CHECKS, Check, TestedNode, Trial
-from pflow.errors import CANNOT_WRITE, USAGE, PflowError
+from pflow.errors import CANNOT_WRITE, USAGE, PflowError, reason_of
 from pflow.terminal.columns import Colour
 from pflow.values.masks import Secrets
 from pflow.words.printable import clean, encodable
@@ -65,7 +65,7 @@ def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout
     try:
         directory = TemporaryDirectory(prefix="pflow-test-node-", ignore_cleanup_errors=True)
     except OSError as error:
-        raise PflowError(f"cannot make a directory to test in: {error.strerror}", exit=CANNOT_WRITE) from None
+        raise PflowError(f"cannot make a directory to test in: {reason_of(error)}", exit=CANNOT_WRITE) from None
     with directory as place:
         trial, secrets = Trial(node, given, Path(place), timeout), _secrets_of(node)
         for check in checks:

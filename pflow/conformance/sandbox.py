@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 from pflow.conformance.samples import FILES, Answer, read_answer
-from pflow.errors import BUG, EXIT_CODES, OK
+from pflow.errors import BUG, EXIT_CODES, OK, reason_of
 from pflow.models.identity import settings_directory
 from pflow.process.children import running_groups, signal_session
 from pflow.process.signals import HeldSignals
@@ -89,7 +89,7 @@ class Run:
             process = self._popen(place)
         except (OSError, ValueError) as error:
             held.release()
-            self.code, self.stderr = _CANNOT_START, f"cannot start it: {getattr(error, 'strerror', error)}"
+            self.code, self.stderr = _CANNOT_START, f"cannot start it: {reason_of(error)}"
             return
         try:
             held.release()

@@ -14,7 +14,7 @@ from pflow.catalog.interfaces import program_interface
 from pflow.catalog.kinds import BUNDLED, FLOW, find_kind, launcher, no_such_kind
 from pflow.conformance.samples import Answer, Samples, Skipped, document, same
 from pflow.conformance.sandbox import Run
-from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError
+from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError, reason_of
 from pflow.interface.interface import Interface, Item
 from pflow.interface.source import read_interface, source_version
 
@@ -51,7 +51,7 @@ def find_node(path: str) -> TestedNode:
     except PflowError as error:
         node.fault = error.message
     except OSError as error:
-        node.fault = f"cannot read '{error.filename}': {error.strerror}"
+        node.fault = f"cannot read '{error.filename}': {reason_of(error)}"
     return node
 
 

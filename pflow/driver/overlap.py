@@ -7,7 +7,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import open_private
 from pflow.files.xdg import make_private, state_directory
 from pflow.process.signals import Deadline
@@ -151,7 +151,7 @@ class Turn:
         os.close(self.fd)
 
     def _cannot_lock(self, error: OSError) -> PflowError:
-        return PflowError(f"cannot lock '{self.path}': {(error.strerror or '').lower()}", exit=CANNOT_WRITE)
+        return PflowError(f"cannot lock '{self.path}': {reason_of(error)}", exit=CANNOT_WRITE)
 
 
 def _going(directory: str) -> Other:

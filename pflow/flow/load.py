@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import Catalog
-from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
+from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, plain, scan_without_duplicates, write_bytes
 from pflow.words.printable import clause
 
@@ -51,8 +51,7 @@ def read_text(file: str | int, what: str) -> str:
     except UnicodeDecodeError as error:
         raise PflowError(f"cannot read {what}: it is not UTF-8 at byte {error.start}", exit=BAD_DATA) from None
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot read {what}: {why}", exit=exit_code(error)) from None
+        raise PflowError(f"cannot read {what}: {reason_of(error)}", exit=exit_code(error)) from None
 
 
 def load_text(text: str, name: str, catalog: Catalog | None = None) -> Loaded:

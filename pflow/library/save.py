@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError, reason_of
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.xdg import make_private
@@ -116,7 +116,7 @@ def as_error(act: str, error: OSError) -> PflowError:
     is_draft = os.path.basename(file).startswith(".pflow-")
     where = f" '{os.path.dirname(file) if is_draft else file}'" if file else ""
     exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"{act}: {(error.strerror or str(error)).lower()}{where}", exit=exit)
+    return PflowError(f"{act}: {reason_of(error)}{where}", exit=exit)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, exit_code
+from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, exit_code, reason_of
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
@@ -63,8 +63,7 @@ class FlowFile:
         try:
             replace(file, canonical_json(flow_to_ir(flow)))
         except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise PflowError(f"cannot write '{file}': {why}", exit=exit_code(error)) from None
+            raise PflowError(f"cannot write '{file}': {reason_of(error)}", exit=exit_code(error)) from None
         return f"wrote '{file}'"
 
 

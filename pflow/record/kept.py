@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import MISSING, PflowError
+from pflow.errors import MISSING, PflowError, reason_of
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.record.log import FLOW
@@ -34,7 +34,7 @@ def enter(directory: str | bytes, act: str) -> None:
     try:
         os.chdir(directory)
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = reason_of(error)
         raise PflowError(
             f"cannot {act} in '{os.fsdecode(directory)}', where the run was: {why}", exit=MISSING
         ) from None

@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING
 from pflow.driver.begin import is_same
 from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened
-from pflow.errors import CANNOT_WRITE, PflowError
+from pflow.errors import CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.xdg import make_private, state_key
 from pflow.flow.unload import flow_to_ir
@@ -38,7 +38,7 @@ def alone() -> Iterator[None]:
         make_private(place)
         fd = open_private(os.path.join(place, ".resuming"))
     except OSError as error:
-        what = f"cannot look for an unfinished run in '{place}': {(error.strerror or str(error)).lower()}"
+        what = f"cannot look for an unfinished run in '{place}': {reason_of(error)}"
         raise PflowError(what, exit=CANNOT_WRITE) from None
     try:
         take_turn(fd)

@@ -14,7 +14,7 @@ from urllib.request import getproxies
 import httpx2
 
 from pflow import __version__
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, PflowError, reason_of
 from pflow.kit.web.address import parse_url, show
 from pflow.kit.web.answer import Answer, cut, explain
 from pflow.values.jsontext import encode
@@ -157,7 +157,7 @@ def _trusted() -> SSLContext:
     try:
         return httpx2.create_ssl_context()
     except OSError as error:
-        what = f"cannot read what certificates to trust: {(error.strerror or str(error)).lower()}"
+        what = f"cannot read what certificates to trust: {reason_of(error)}"
         raise PflowError(what, hint="SSL_CERT_FILE, or SSL_CERT_DIR", exit=BAD_CONFIG) from error
 
 
