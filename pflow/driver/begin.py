@@ -10,8 +10,8 @@ from pflow.binding.sources import assign, find, has
 from pflow.binding.store import NodeStore
 from pflow.cache.code import code_of
 from pflow.driver.inputs import RunInputs
-from pflow.engine.engine import bind
-from pflow.engine.outputs import set_defaults
+from pflow.engine.engine import set_defaults
+from pflow.engine.step import bind
 from pflow.errors import MISSING, PflowError, reason_of
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import PathSource
 from pflow.binding.store import REMOVED
@@ -13,12 +11,12 @@ from pflow.driver.begin import Beginning
 from pflow.driver.inputs import ask_for
 from pflow.driver.listeners import Listeners
 from pflow.engine.context import Context, drop
-from pflow.engine.engine import Engine
-from pflow.engine.outputs import outputs_of
+from pflow.engine.engine import Engine, outputs_of
 from pflow.errors import PflowError
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.stage.document import new_run_id
 from pflow.stage.trace import add_step, step_id
+from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.paths import write_path
 
@@ -79,15 +77,15 @@ class Execution:
         listeners = self._listen()
         failed: BaseException | None = None
         is_whole = False
-        begun = time.monotonic()
+        visit = Visit()
         try:
             context = self._context(listeners)
             self._run_steps(shared, context)
             left = document.copy()
             found = self._hand_on(left, shared, context.carried)
-            ms = int((time.monotonic() - begun) * 1000 + 0.5)
-            about = {"run": listeners.run_id, "reads": self.inputs.origins, "writes": {key: key for key in found}}
-            add_flow(left, self.wired, about | {"ms": ms} | listeners.usage.members())
+            visit.reads = {key: (origin,) for key, origin in self.inputs.origins.items()}
+            visit.writes = {key: (key,) for key in found}
+            add_flow(left, self.wired, {"run": listeners.run_id, **visit.entry(), **listeners.usage.members()})
             is_whole = True
             listeners.clear()
             self._show(shared, left)
