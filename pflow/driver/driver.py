@@ -121,7 +121,7 @@ class Driver:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         if isinstance(flags.refresh, str):
             refuse_unknown(inputs.wired, flags.refresh)
-        from pflow.driver.execution import Execution
+        from pflow.driver.execution import execute
 
         intake = intake or take_in_for(flags)
         self.document = intake.document
@@ -129,13 +129,13 @@ class Driver:
             return end_early(self.output, intake, flags, self.name)
         self.document.start()
         if flags.if_running is None or flags.dry_run or "dry" in intake.document.header:
-            Execution(inputs, flags, self.output, self.secrets).run(intake)
+            execute(inputs, intake, flags, self.output, self.secrets)
             return 0
         return self._run_in_turn(inputs, flags, intake)
 
     def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
         """Run it while no other run of the flow is going."""
-        from pflow.driver.execution import Execution
+        from pflow.driver.execution import execute
         from pflow.driver.overlap import SKIP, WAIT, Turn
 
         turn = Turn(inputs.wired.flow)
@@ -151,7 +151,7 @@ class Driver:
             elif other:
                 hint = f"--if-running={WAIT} waits for its end"
                 raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
-            Execution(inputs, flags, self.output, self.secrets, turn.note).run(intake)
+            execute(inputs, intake, flags, self.output, self.secrets, turn.note)
             return 0
         finally:
             turn.release()

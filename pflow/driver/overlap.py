@@ -11,9 +11,9 @@ from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import open_private
 from pflow.files.xdg import make_private, state_directory
 from pflow.process.signals import Deadline
-from pflow.record.kept import here
 from pflow.record.log import FLOW, LOCK, holder
 from pflow.record.runs import Run, is_locked, run_directories
+from pflow.record.snapshot import here
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
 

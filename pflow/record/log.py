@@ -16,7 +16,6 @@ from pflow.values.jsontext import encode
 from pflow.values.paths import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from pflow.record.journal.journal import Journal
@@ -64,13 +63,13 @@ class RunLog:
 
     @classmethod
     def open(
-        cls, run_id: str, flow: Callable[[], bytes], about: dict[str, Any], *, is_needed: bool = False
+        cls, run_id: str, flow: bytes, about: dict[str, Any], *, is_needed: bool = False
     ) -> RunLog | None:  # fmt: skip
         """Begin the log of a run; None where there is no place for it, with a warning where there should be.
 
         Where it `is_needed` raises PflowError: 78 without a place, 73 where nothing can be written there.
 
-        `flow` makes the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
+        `flow` is the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
         version: name, flow_hash, steps, traceparent (the run's own span), parent (the span that began it).
         """
         place = runs_directory()
@@ -82,7 +81,7 @@ class RunLog:
         try:
             make_private(directory)
             log = cls(directory)
-            log._put(FLOW, flow())
+            log._put(FLOW, flow)
         except OSError as error:
             if is_needed:
                 _remove(directory)
