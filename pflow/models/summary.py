@@ -24,7 +24,7 @@ ALONE = "Answer with the summary alone."
 
 
 @dataclass
-class Task:
+class SummaryTask:
     """A text to summarise, and how. `done` are the summaries of its parts so far, which a retry reuses."""
 
     text: str
@@ -36,7 +36,7 @@ class Task:
     done: dict[str, Answer] = field(default_factory=dict)
 
 
-def summarise(task: Task, emit: Callable[[str], None]) -> Answer:
+def summarise(task: SummaryTask, emit: Callable[[str], None]) -> Answer:
     """Summarise a text. `emit` gets the parts of the final summary as they come.
 
     Raises PflowError: any that asking raises, and 1 if the summaries of the parts are no shorter than the text.
@@ -47,7 +47,7 @@ def summarise(task: Task, emit: Callable[[str], None]) -> Answer:
 class _Summarising:
     """One try at a summary."""
 
-    def __init__(self, task: Task, model: Model) -> None:
+    def __init__(self, task: SummaryTask, model: Model) -> None:
         self.task = task
         self.model = model
         self.size = task.chunk or characters_for(model)

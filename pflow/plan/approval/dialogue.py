@@ -9,7 +9,7 @@ from typing import Any
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding
-from pflow.flow.flow import Flow, Input
+from pflow.flow.flow import FlowSpec, Input
 from pflow.flow.load import load_text
 from pflow.flow.rules import check
 from pflow.flow.unload import canonical_json, flow_to_ir
@@ -33,7 +33,7 @@ _HELP = """\
 
 
 class Dialogue:
-    """The dialogue with one person about one plan. `proposal` is its last edit; `is_saved` is true once that is saved."""
+    """The dialogue with a person about a plan. `proposal` is its last edit; `is_saved` is true once that is saved."""
 
     def __init__(self, proposal: Proposal, terminal: Terminal) -> None:
         self.proposal = proposal
@@ -141,7 +141,7 @@ def editable_text(proposal: Proposal) -> tuple[str, str]:
     return canonical_json(flow_to_ir(flow)), "plan.pflow.json"
 
 
-def read_edited(text: str, proposal: Proposal) -> tuple[Flow, list[Finding]]:
+def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]:
     """Read an edited text; return its flow and errors. Raises PflowError: 66 if it is empty, 65 and 2 if malformed."""
     before = proposal.wired.flow
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.split("\n")):
@@ -154,7 +154,7 @@ def read_edited(text: str, proposal: Proposal) -> tuple[Flow, list[Finding]]:
     return flow, [each for each in check(wire(flow), loaded.findings) if not each.is_warning]
 
 
-def with_inputs(flow: Flow, before: Flow) -> Flow:
+def with_inputs(flow: FlowSpec, before: FlowSpec) -> FlowSpec:
     """Return the flow with its earlier inputs that are still read by name, or have one literal in all readers."""
     changed = copy(flow)
     changed.steps, changed.inputs = [copy(step) for step in flow.steps], {}
