@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from pflow.errors import MISSING, PflowError
-from pflow.record.journal.lines import JOURNAL
+from pflow.record.lines import JOURNAL
 from pflow.record.log import KEYS, PRUNED, RunLog, describe
 from pflow.record.runs import Run, find_run, list_runs, parse_event, prune, read_events
 from pflow.record.trace import trace_of_run, trace_text

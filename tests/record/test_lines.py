@@ -3,8 +3,8 @@
 import pytest
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.record.journal.journal import Journal
-from pflow.record.journal.lines import JOURNAL, line_of, read_lines
+from pflow.record.journal import Journal
+from pflow.record.lines import JOURNAL, line_of, read_lines
 from pflow.values.masks import Secrets
 from tests.engine.flows import read_journal
 

@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import assign
-from pflow.record.journal.lines import raw
+from pflow.record.lines import raw
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import decode
 

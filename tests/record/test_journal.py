@@ -12,8 +12,8 @@ from pflow.engine.engine import Engine
 from pflow.errors import CANNOT_WRITE, exit_code
 from pflow.files import atomic
 from pflow.files.xdg import state_key
-from pflow.record.journal import journal
-from pflow.record.journal.records import Records
+from pflow.record import journal
+from pflow.record.records import Records
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets

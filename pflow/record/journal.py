@@ -8,15 +8,14 @@ from pflow import TYPE_CHECKING
 from pflow.errors import CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.process.signals import HeldSignals
-from pflow.record.journal.compact import compacted
-from pflow.record.journal.lines import JOURNAL, line_of, pieces_of, read_lines
-from pflow.record.journal.records import Records
+from pflow.record.lines import JOURNAL, line_of, pieces_of, read_lines
+from pflow.record.records import Records, compacted
 from pflow.values.digest import keyed_digest
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.record.journal.lines import Record
+    from pflow.record.lines import Record
     from pflow.values.masks import Secrets
 
 _SMALL = 256 << 10
