@@ -114,7 +114,7 @@ def test_a_message_is_taken_as_it_is(repo, message):
 REFUSED = [
     ({"message": " \n"}, 66, "the message is empty"),
     ({"message": "a\0b"}, 65, "the message holds a NUL"),
-    ({"message": "\ud800"}, 65, "a lone surrogate is no character"),
+    ({"message": "\ud800"}, 65, "the text has a lone surrogate"),
     ({"paths": ["none.txt"]}, 66, "pathspec 'none.txt' did not match any files"),
     ({"paths": ["../x"]}, 65, "is outside repository"),
     ({"repo": "/"}, 66, "not a git repository"),

@@ -191,7 +191,7 @@ REFUSED = [
     (GitStatus, {"repo": "a\0b"}, 65, "holds a NUL"),
     (GitLog, {"revision": "nope"}, 66, "bad revision 'nope'"),
     (GitLog, {"revision": "--all"}, 66, "bad revision '--all'"),
-    (GitLog, {"revision": "\ud800"}, 65, "a lone surrogate is no character"),
+    (GitLog, {"revision": "\ud800"}, 65, "the text has a lone surrogate"),
     (GitLog, {"params": {"max": -1}}, 2, "cannot list -1 commits"),
     (GitDiff, {"revision": "--output=x"}, 66, "bad revision '--output=x'"),
     (GitDiff, {"revision": "main..nope"}, 66, "bad revision 'main..nope'"),

@@ -96,7 +96,7 @@ def test_a_value_becomes(node, value, params, result):
         (ParseJson, '{"a": 1,\n "b" 2}', {}, 65, "line 2, column 6: expecting ':' delimiter"),
         (ParseJson, "1\n2", {}, 65, "line 2, column 1: something follows the value"),
         (ParseJson, FENCED.replace("2.5", "2.5,"), {}, 65, "line 4, column 15: "),
-        (ParseJson, '{"a": 1, "a": 2}', {}, 65, "the key 'a' stands twice"),
+        (ParseJson, '{"a": 1, "a": 2}', {}, 65, "the key 'a' appears twice"),
         (ParseJson, "[NaN]", {}, 65, "line 1, column 2: NaN is not JSON"),
         (ParseJson, "[" * 100_000, {}, 65, "nested too deeply"),
         (ParseJson, "1\n[2,\n3]", {"lines": True}, 65, "line 2, column 4: it ends in the middle of a value"),

@@ -37,7 +37,7 @@ def test_a_shape_knows_its_parts():
     ("text", "why"),
     [
         ("", "missing"),
-        ("string", "'string' is none of str"),
+        ("string", "unknown type 'string'; did you mean str"),
         ("list[str", "']' is missing"),
         ("list[strs]", "'strs'"),
         ("dict{a}", "':' is missing"),
