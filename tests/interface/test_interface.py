@@ -95,8 +95,8 @@ REFUSED = [
     ("- Params: model (default gpt-4), temperature", "a param is written name: TYPE"),
     ("- Params: a-b: str", "not a plain word"),
     ('- Reads: shared["a"]: string', "unknown type 'string'; did you mean str"),
-    ('- Reads: shared["a"]: str [pipe] = "x"', "neither a default, a mark nor a comment"),
-    ('- Reads: shared["a"]: str  what it is', "neither a default, a mark nor a comment"),
+    ('- Reads: shared["a"]: str [pipe] = "x"', "not a default, a mark or a comment"),
+    ('- Reads: shared["a"]: str  what it is', "not a default, a mark or a comment"),
     ('- Reads: shared["a"]: str [pipe', "a mark ends with ']'"),
     ('- Reads: shared["a"]: any = None', "a default is written as JSON"),
     ('- Reads: shared["a"]: str = 1', "the default does not have the type str"),
@@ -115,7 +115,7 @@ REFUSED = [
         (f"- Params: {name}: int", f"'{name}' has the same flag as every step of a flow")
         for name in ("jobs", "repeats")
     ],
-    ('- Reads: shared["x"]: str [flag with-item]', "a flag that every step of a flow has"),
+    ('- Reads: shared["x"]: str [flag with-item]', "the same flag as every step of a flow"),
     ("- Params: x: str [secret] [env X] [short x]", "a [secret] cannot have a letter or be a bare word"),
     ('- Reads: shared["a"]: str [secret] [word]', "a [secret] cannot have a letter or be a bare word"),
     ("- Actions:", "not the name of an action"),
@@ -142,8 +142,8 @@ def test_a_line_that_does_not_parse_is_refused_with_the_reason(line, why):
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        (['- Reads: shared["a"]: str [pipe]', '- Reads: shared["b"]: str [pipe]'], r"one \[pipe\]"),
-        (['- Writes: shared["a"]: str [pipe]', '- Writes: shared["b"]: str [pipe]'], r"one \[pipe\]"),
+        (['- Reads: shared["a"]: str [pipe]', '- Reads: shared["b"]: str [pipe]'], r"the mark \[pipe\]"),
+        (['- Writes: shared["a"]: str [pipe]', '- Writes: shared["b"]: str [pipe]'], r"the mark \[pipe\]"),
         (['- Reads: shared["a"]: str', '- Reads: shared["a"]: int'], "declared twice"),
         (['- Reads: shared["a"]: str', "- Params: a: str"], "another read or param"),
         (['- Reads: shared["a"]: str [flag c]', '- Reads: shared["b"]: str [flag c]'], "another read or param"),

@@ -689,7 +689,7 @@ def test_a_program_that_cannot_run_is_told_before_anything_runs(tmp_path, monkey
         program.write_text(LOUD.format(interpreter))
         program.chmod(0o755)
         messages = " ".join(told(flow("loud")))
-        assert ("cannot run: its interpreter '/nowhere/found' is not there" in messages) != is_there
+        assert ("cannot run: its interpreter '/nowhere/found' is missing" in messages) != is_there
     program.chmod(0o644)
     finding = only(flow("loud"), {"pflow-loud": LOUD.format("/bin/sh")})
     assert "'loud' is no node: '" in finding
