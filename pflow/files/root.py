@@ -19,8 +19,10 @@ def is_below(real: str, folder: str) -> bool:
 
 
 def fault_of(path: str) -> str:
-    """Say why a path is out of bounds: with links followed, it leads out of the root, or to files that decide what runs,
-    such as settings and hooks in a .git, which may also hold keys. Empty if it is allowed, or there is no root.
+    """Say why a path is out of bounds; empty if it is allowed, or there is no root.
+
+    With links followed, it leads out of the root, or to files that decide which code runs, such as settings and hooks
+    in a .git, which may also hold keys.
     """
     root = os.environ.get(ROOT)
     if not root:
