@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.export import exporter
-from pflow.flow.flow import Edge, Flow, Step
+from pflow.flow.flow import Edge, FlowSpec, Step
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
@@ -28,14 +28,14 @@ FLOW = {
 
 def drawn(target, flow):
     return exporter(target).export(
-        wire(flow if isinstance(flow, Flow) else load_text(json.dumps(flow), "flow").usable())
+        wire(flow if isinstance(flow, FlowSpec) else load_text(json.dumps(flow), "flow").usable())
     )
 
 
 def called(name):
     """Two steps, one of which has this name."""
     steps = [Step(id, "read-file", inputs={"path": "x"}) for id in (name, name + "-")]
-    return Flow(steps, [Edge(name, name + "-", name)])
+    return FlowSpec(steps, [Edge(name, name + "-", name)])
 
 
 def test_a_flowchart_shows_steps_nodes_and_actions():

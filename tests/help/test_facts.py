@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from pflow.commands._usages import usages
+from pflow.commands.help import usages
 from pflow.errors import EXIT_CODES
 from pflow.flow.rules import RULES
 from pflow.flow.schema import SCHEMA

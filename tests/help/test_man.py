@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.commands._usages import usages
+from pflow.commands.help import usages
 from pflow.help.man import files
 from pflow.help.usage import usage_of_node
 from pflow.interface.grammar import parse_interface
