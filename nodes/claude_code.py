@@ -64,10 +64,10 @@ class ClaudeCode(Node):
         return Task(**{**settings, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
 
     def exec(self, task: Task) -> Work:
-        from pflow.kit.agents.table import AGENTS
+        from pflow.kit.agents.claude import CLAUDE
         from pflow.kit.agents.work import work
 
-        return work(AGENTS["claude"], task)
+        return work(CLAUDE, task)
 
     def post(self, shared: Shared, task: Task, done: Work) -> None:
         shared["report"], shared["session"] = done.report, done.session

@@ -9,7 +9,7 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
-from pflow.files.failpoint import failpoint
+from pflow.files.atomic import failpoint
 from pflow.files.xdg import cache_directory, make_private, read_cached
 from pflow.values.digest import digest_of, file_digest, file_stamp
 from pflow.values.jsontext import decode, encode

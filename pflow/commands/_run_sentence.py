@@ -16,8 +16,7 @@ from pflow.flow.pipe.steps import part_flags
 from pflow.help.usage import Usage
 from pflow.plan.approval.dialogue import Dialogue
 from pflow.plan.approval.gate import Allowed, Gate, Refusal, working_directory
-from pflow.plan.approval.proposal import Proposal
-from pflow.plan.approval.view import draft_text, proposal_text, show
+from pflow.plan.approval.proposal import Proposal, draft_text, proposal_text, show
 from pflow.plan.piped import Piped, piped_in
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.signals import Interrupted, catch_signals, die_of

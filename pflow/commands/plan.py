@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pflow.commands._click import FlowCommand, checked, color_option, seconds, write_output
-from pflow.commands._sentence import is_sentence
+from pflow.commands._dispatch import is_sentence
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.flow import Flow

@@ -15,7 +15,7 @@ from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import Usage, argument
 from pflow.interface.interface import Item
-from pflow.plan.approval.view import show, touched_text
+from pflow.plan.approval.proposal import show, touched_text
 from pflow.process.streams import write_pieces
 from pflow.record.runs import find_run
 from pflow.stage.document import Intake

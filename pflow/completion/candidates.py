@@ -5,8 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.completion import names
 from pflow.completion.line import Typed, split
-from pflow.completion.names import VALUES, Candidate
-from pflow.completion.usages import named, steps_in, usage_of_flow, usage_of_step, usage_of_type
+from pflow.completion.names import VALUES, Candidate, named, steps_in, usage_of_flow, usage_of_step, usage_of_type
 from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, Flag, Usage

@@ -11,10 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pflow.conformance import answers, inputs  # noqa: F401 - they enter their checks
-from pflow.conformance.node import TestedNode
 from pflow.conformance.samples import Skipped
 from pflow.conformance.sandbox import Failed, Run
-from pflow.conformance.trial import CHECKS, Check, Trial
+from pflow.conformance.trial import CHECKS, Check, TestedNode, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError
 from pflow.terminal.columns import Colour
 from pflow.values.masks import Secrets

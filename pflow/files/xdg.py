@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import stat
 
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
+
+_KEY_SIZE = 32
 _LARGEST_CACHED = 1 << 24
 """Bytes that are read of a file of the cache at most."""
 
@@ -60,3 +63,42 @@ def read_own(path: str, largest: int) -> tuple[bytes, float] | None:
         return None
     finally:
         os.close(fd)
+
+
+def state_key() -> bytes:
+    """32 random bytes, made by the first call of all.
+
+    Raises PflowError: 78 where the environment names no place for them, 73 where they cannot be kept.
+    """
+    directory = state_directory()
+    if directory is None:
+        hint = "HOME or XDG_STATE_HOME names the place"
+        raise PflowError("cannot keep anything of this run: there is no place for it", hint=hint, exit=BAD_CONFIG)
+    path = os.path.join(directory, "key")
+    try:
+        key = _read_key(path) or _make_key(path)
+    except OSError as error:
+        raise PflowError(f"cannot keep a key in '{path}': {error.strerror}", exit=CANNOT_WRITE) from error
+    if len(key) != _KEY_SIZE:
+        hint = "without it another is made, which no unfinished run knows"
+        raise PflowError(f"cannot use '{path}': it holds no key", hint=hint, exit=BAD_CONFIG)
+    return key
+
+
+def _read_key(path: str) -> bytes:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read(_KEY_SIZE + 1) or b"\0"
+    except FileNotFoundError:
+        return b""
+
+
+def _make_key(path: str) -> bytes:
+    from pflow.files.atomic import replace
+
+    make_private(os.path.dirname(path))
+    try:
+        replace(path, os.urandom(_KEY_SIZE), mode=0o600, overwrite=False)
+    except FileExistsError:
+        pass  # another process was faster
+    return _read_key(path)

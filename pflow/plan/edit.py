@@ -12,12 +12,20 @@ from pflow.flow.wired import WiredFlow
 from pflow.library.save import is_literal, secrets_of
 from pflow.models.choose import choose_capable
 from pflow.models.talk import Said
-from pflow.plan.building_blocks import building_blocks, interfaces_text, room_for
+from pflow.plan.building_blocks import (
+    SYSTEM,
+    building_blocks,
+    findings_text,
+    interfaces_text,
+    listed,
+    plan_schema,
+    room_for,
+    task_text,
+)
 from pflow.plan.change import Change, Options, change_error, errors_of, open_flow, say
 from pflow.plan.conversation import Request, converse, read_flow
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.planner import check_answer, checked_sentence
-from pflow.plan.prompt import SYSTEM, findings_text, listed, plan_schema, task_text
 
 _USE = "pflow plan --edit FLOW 'use b.txt instead of a.txt'"
 

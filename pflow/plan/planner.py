@@ -24,12 +24,20 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
-from pflow.plan.building_blocks import add_nearest, building_blocks, room_for
+from pflow.plan.building_blocks import (
+    SYSTEM,
+    VERSION,
+    add_nearest,
+    building_blocks,
+    findings_text,
+    plan_schema,
+    room_for,
+    task_text,
+)
 from pflow.plan.conversation import PL00, PLACE, TRIES, Report, Request, converse, count_findings, read_flow
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices
 from pflow.plan.piped import Piped, check_piped, declare_piped
-from pflow.plan.prompt import SYSTEM, VERSION, findings_text, plan_schema, task_text
 from pflow.plan.secrets import refuse_secrets
 from pflow.values.jsontext import decode, encode
 

@@ -16,10 +16,9 @@ from pflow.flow.wiring import wire
 from pflow.interface.interface import Item
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
-from pflow.plan.building_blocks import interfaces_text
+from pflow.plan.building_blocks import interfaces_text, listed
 from pflow.plan.change import Change, FlowFile, Options, change_error, errors_of, open_flow, say
 from pflow.plan.conversation import Request, converse, find_objects
-from pflow.plan.prompt import listed
 from pflow.plan.secrets import masked
 from pflow.values.paths import write_path
 from pflow.values.types import Type

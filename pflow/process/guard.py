@@ -14,12 +14,22 @@ else:
     import _signal  # signal's C part, as in pflow.process.signals
 
 # It is told the session, then waits for the end of its stdin, which the kernel closes when we are gone; then it does as
-# children.py's `end`. The parent-death signal of Linux would end the program alone, and not what that had started.
+# children.py's `end`. The parent-death signal of Linux would end the program alone, and not what that had started. It
+# reads /proc itself: PATH may lead to no sed. After the last bracket stand state, parent, process group and session.
 _SCRIPT = r"""
 read -r session || exit
 read -r _
 find_groups() {
-    groups=$(sed -n "s/.*) [^ZX] [0-9]* \([0-9]*\) $session .*/-\1/p" /proc/[0-9]*/stat | sort -u)
+    groups=
+    for stat in /proc/[0-9]*/stat; do
+        line=
+        while read -r part; do line=$part; done <"$stat"
+        set -- ${line##*) }
+        case $1/$4/$groups- in
+            [ZX]* | *-"$3"[!0-9]*) ;;
+            */"$session"/*) groups="$groups -$3" ;;
+        esac
+    done
     [ -e /proc/self/stat ] || ! kill -s 0 -- "-$session" || groups=-$session
     [ "$groups" ]
 }

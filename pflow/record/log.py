@@ -7,8 +7,7 @@ import time
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError
-from pflow.files.atomic import open_private, write_all
-from pflow.files.failpoint import failpoint
+from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.files.xdg import make_private, state_directory
 from pflow.stage.document import WRITER
 from pflow.stage.trace import event_line
@@ -143,7 +142,7 @@ class RunLog:
 
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
         """Begin the journal, too. Raises PflowError (73, 78), and leaves nothing of the run then."""
-        from pflow.files.state_key import state_key
+        from pflow.files.xdg import state_key
         from pflow.record.journal.journal import Journal
         from pflow.record.journal.seal import seal
 

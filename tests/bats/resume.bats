@@ -198,6 +198,7 @@ E
 }
 
 @test "the model that was chosen is that of the whole run" {
+    need jq
     node asks 'Writes: shared["usage"]: dict [pipe]  # the bill' 'Params: model: str = null  # which' <<'E'
     def post(self, shared, prepared, done):
         shared["usage"] = {"model": self.params["model"] or open("default").read()}

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from pflow.commands._dispatch import run
-from pflow.commands._sentence import is_sentence
+from pflow.commands._dispatch import is_sentence, run
 from pflow.plan.change import Options
 
 

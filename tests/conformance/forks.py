@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pflow.catalog.registry import load_bundled
 from pflow.conformance import sandbox
-from pflow.conformance.node import TestedNode
 from pflow.conformance.sandbox import EARLY, GONE, Run
+from pflow.conformance.trial import TestedNode
 from pflow.process import signals
 from pflow.stage.main import main
 

@@ -9,7 +9,7 @@ import pytest
 
 from pflow.catalog.registry import PACKAGE, bundled_names
 from pflow.conformance.conduct import CHECKS, FAILED, SKIPPED, conduct
-from pflow.conformance.node import find_node
+from pflow.conformance.trial import find_node
 from tests.conformance.forks import fork_runs
 from tests.nodes.cases.case import Case, filled, load_cases
 from tests.tools import need

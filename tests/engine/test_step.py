@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
 
 import pytest
 
 from pflow.catalog.kinds import forget_kinds
 from tests.engine.flows import run
+from tests.tools import has_ended, need_for
 
 INTERFACE = """#!/bin/sh
 # Interface:
@@ -33,6 +33,7 @@ def program(nodes):
     """Makes the node `it` of a script's body."""
 
     def make(body, interface=INTERFACE):
+        need_for(body)
         file = nodes / "pflow-it"
         file.write_text(interface + body)
         file.chmod(0o755)
@@ -144,7 +145,7 @@ def test_a_time_limit_ends_it_and_what_it_has_started(program, tmp_path):
     ran = run_it(timeout=0.5)
     assert (ran.error.exit, "0.5 s of its timeout" in ran.error.message) == (124, True)
     for pid in (tmp_path / "pids").read_text().split():
-        assert subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True).stdout.strip()[:1] in (b"", b"Z")
+        assert has_ended(pid)
 
 
 def test_a_missing_read_stops_before_it_runs(program, tmp_path):

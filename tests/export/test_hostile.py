@@ -23,6 +23,7 @@ from pflow.flow.load import load_document
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.unload import flow_to_ir
 from tests.export.cases import chain, edge, node
+from tests.tools import need
 
 SH = "\n>CANARY\n"
 PYTHON = '"""\nopen("CANARY", "w")\n"""'
@@ -87,6 +88,7 @@ def exported(target, make, text):
 @pytest.fixture(scope="module")
 def stubs(tmp_path_factory):
     """A directory with programs in place of the stages: they take what they are given, and do nothing."""
+    need("sed")
     folder = tmp_path_factory.mktemp("stubs")
     for name in ("pflow", "pflow-set", "pflow-shell"):
         (folder / name).write_text("#!/bin/sh\n")

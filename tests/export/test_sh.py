@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 
 import pytest
@@ -15,9 +14,9 @@ from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES, Case, batch, chain, node, reads
 from tests.export.running import export, run, store_of
+from tests.tools import need
 
 LINES = {name: case for name, case in CASES.items() if not case.sh}
-needs_shellcheck = pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 
 
 def script(flow):
@@ -29,9 +28,9 @@ def pipe(flow):
     return script(flow).rstrip("\n").rpartition("\n\n")[2]
 
 
-@needs_shellcheck
 @pytest.mark.parametrize("case", LINES.values(), ids=LINES)
 def test_shellcheck_has_nothing_to_say(tmp_path, case):
+    need("shellcheck")
     file = export("sh", case, tmp_path)
     done = subprocess.run(["shellcheck", str(file)], capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("", 0)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.commands._usages import usages
+from pflow.commands.help import usages
 from pflow.errors import EXIT_CODES
 from pflow.flow.rules import RULES
 from pflow.flow.schema import SCHEMA

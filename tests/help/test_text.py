@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pflow.catalog.registry import names_in, tool_names
-from pflow.commands._usages import GROUPS, driver_help, usages
+from pflow.commands.help import GROUPS, driver_help, usages
 from pflow.help.man import files
 from pflow.help.text import flag_row, help_text
 from pflow.help.usage import TITLES

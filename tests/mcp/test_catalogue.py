@@ -11,7 +11,7 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.tool_name_validation import validate_tool_name
 
 from pflow.catalog.registry import bundled_names, load_bundled
-from pflow.mcp.schema import schema_of
+from pflow.mcp.offered import schema_of
 from pflow.node import declared_interface
 from pflow.values.types import parse_type
 from tests.mcp.talking import COUNT, NAP, PATIENCE, call, call_all, furnished, listed, one_step, until, words

@@ -12,7 +12,7 @@ from pflow.nodes.git_status import GitStatus
 from tests.nodes.child import as_nobody
 from tests.nodes.git import commit, conflict, refuse, rename, run, stage_and_change
 from tests.peers.repository import add_remote, git, make_repository
-from tests.tools import only_root
+from tests.tools import need, only_root
 
 
 def odd_name(repo):
@@ -88,6 +88,7 @@ def test_words_are_english_whatever_the_user_speaks(tmp_path, monkeypatch):
 @only_root
 def test_another_s_repository_is_not_trusted_unasked(open_dir):
     make_repository(open_dir / "repo")
+    run(GitStatus, open_dir / "repo")
     assert as_nobody(lambda: run(GitStatus, open_dir / "repo")) == 77
 
 
@@ -99,6 +100,7 @@ def test_a_bare_repository_has_a_log_and_no_status(repo, tmp_path):
 
 
 def test_a_submodule_is_one_entry(repo, tmp_path):
+    need("sed")  # git submodule is a script
     git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(make_repository(tmp_path / "s")))
     files = run(GitStatus, repo)["status_data"]["files"]
     assert [(each["path"], each["staged"]) for each in files] == [(".gitmodules", "added"), ("s", "added")]

@@ -13,7 +13,7 @@ from pflow.errors import PflowError
 from pflow.interface.interface import Interface
 from pflow.stage.document import Document
 from pflow.stage.program import program_class
-from tests.tools import need
+from tests.tools import has_ended, need, need_for
 
 INTERFACE = """#!/bin/sh
 # Do something.
@@ -45,6 +45,7 @@ def here(tmp_path, monkeypatch):
 
 def program(body, head=INTERFACE, name="it"):
     """A node on PATH."""
+    need_for(body)
     file = Path(f"bin/pflow-{name}")
     file.write_text(head + body + "\n")
     file.chmod(0o755)
@@ -182,7 +183,7 @@ def test_a_time_limit_ends_it_and_what_it_has_started():
     ran = it("--timeout=0.5")
     assert (ran.exit, ran.header["error"]["exit"]) == (124, 124)
     for pid in Path("pids").read_text().split():
-        assert subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True).stdout.strip()[:1] in (b"", b"Z")
+        assert has_ended(pid)
 
 
 @pytest.mark.parametrize(

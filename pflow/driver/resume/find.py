@@ -11,8 +11,7 @@ from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.files.atomic import open_private, take_turn
-from pflow.files.state_key import state_key
-from pflow.files.xdg import make_private
+from pflow.files.xdg import make_private, state_key
 from pflow.flow.unload import flow_to_ir
 from pflow.record.journal.lines import JOURNAL, read_lines
 from pflow.record.journal.seal import seal

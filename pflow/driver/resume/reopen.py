@@ -12,7 +12,7 @@ from pflow.driver.begin import restore_environment, restore_inputs, restore_inta
 from pflow.driver.resume.choices import Choices, Decision
 from pflow.driver.resume.drift import cannot_resume, facts_of, refuse_drift
 from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, USAGE, PflowError
-from pflow.files.state_key import state_key
+from pflow.files.xdg import state_key
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh
 from pflow.record.journal.journal import Journal

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from pflow.errors import BAD_CONFIG, FAILED, MISSING, PflowError, lone_surrogate, shorten
-from pflow.kit.agents.changes import Snapshot, state_of
 from pflow.kit.agents.task import Agent, Answer, Task, Work
+from pflow.kit.git.program import Git
 from pflow.process.children import environment, run
 from pflow.process.signals import Deadline, TimedOut
 from pflow.terminal.messages import write_stderr
+from pflow.values.jsontext import text_or_bytes
 from pflow.values.masks import Secrets
 from pflow.words import budget
 from pflow.words.usage import Usage
@@ -127,3 +128,45 @@ def _check_expected(task: Task, name: str, state: object, secrets: Secrets) -> N
     if code:
         write_stderr(secrets.mask(said.decode(errors="replace")))
         raise PflowError(f"cannot find it done: '{shorten(name[1:])}' ended with {code}", exit=FAILED)
+
+
+_State = tuple[int, int, int]
+
+
+class Snapshot:
+    """The files below a directory, and when and how each was last written.
+
+    In a git repository those that it ignores do not count, nor anywhere what is in a directory .git.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.states = {name: state for name in _names(directory) if (state := state_of(directory, name))}
+
+    def changed_files(self) -> list[str | bytes]:
+        """Those that are new, written or gone by now, as they are reached from our working directory."""
+        now = Snapshot(self.directory).states
+        names = sorted(name for name in {*self.states, *now} if self.states.get(name) != now.get(name))
+        paths = (os.path.normpath(os.path.join(self.directory, name)) for name in names)
+        return [text_or_bytes(os.fsencode(path)) for path in paths]
+
+
+def state_of(directory: str, name: str) -> _State | None:
+    """What changes when a file does; None where there is none."""
+    try:
+        found = os.lstat(os.path.join(directory, name))
+    except (OSError, ValueError):
+        return None
+    return found.st_mode, found.st_size, found.st_mtime_ns
+
+
+def _names(directory: str) -> Iterator[str]:
+    try:
+        git = Git(directory, "list files", reads=True)
+        listed = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    except PflowError:  # it is no repository, or there is no git
+        for folder, folders, files in os.walk(directory):
+            folders[:] = [name for name in folders if name != ".git"]
+            yield from (os.path.relpath(os.path.join(folder, name), directory) for name in files)
+        return
+    yield from map(os.fsdecode, filter(None, listed.split(b"\0")))

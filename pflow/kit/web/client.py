@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
@@ -15,8 +16,7 @@ import httpx2
 from pflow import __version__
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, PflowError
 from pflow.kit.web.address import parse_url, show
-from pflow.kit.web.failures import cut, explain
-from pflow.kit.web.gunzip import gunzip
+from pflow.kit.web.answer import Answer, cut, explain
 from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets, masked
 
@@ -25,24 +25,14 @@ MAX_SIZE = 100_000_000
 MAX_SILENCE = 60.0
 """Seconds in which the other side may send nothing."""
 
+_PART = 1 << 18
+_GZIP = zlib.MAX_WBITS | 16
 _CONNECT = 30.0
 _LONG = 8
 _REDIRECTS = 20
 _OF_AN_ORIGIN = {"authorization", "cookie", "proxy-authorization", "host"}
 _OURS = {"content-length", "transfer-encoding"}
 _OF_A_BODY = {"content-type", "content-length", "content-encoding", "transfer-encoding"}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came: the status, the headers by their lower-case names, the body unpacked, the URL that answered."""
-
-    status: int
-    reason: str
-    headers: dict[str, str]
-    body: bytes
-    method: str
-    url: str
 
 
 @dataclass(frozen=True)
@@ -222,3 +212,25 @@ def _unpacked(request: _Request, response: httpx2.Response) -> Iterator[bytes]:
         return gunzip(response.iter_raw(), lambda why: cut(request.act, why))
     what = f"{request.act}: its answer is packed as '{coding}', which was not asked for"
     raise PflowError(what, exit=BAD_DATA, is_permanent=True)
+
+
+def gunzip(packed: Iterable[bytes], failure: Callable[[str], Exception]) -> Iterator[bytes]:
+    """The unpacked parts. Raises `failure`, told why, where the data is broken or has no end.
+
+    httpx2's own decoder takes a cut stream for a whole one, and reads only the first of several.
+    """
+    inflater = None
+    try:
+        for data in packed:
+            part = b""
+            while data or part:  # with no data left, there may be more to come out of it
+                inflater = inflater or zlib.decompressobj(_GZIP)
+                part = inflater.decompress(data, _PART)
+                yield part
+                data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
+                if inflater.eof:
+                    inflater, part = None, b""
+    except zlib.error as error:
+        raise failure(f"its gzip data is broken: {error}") from error
+    if inflater is not None:
+        raise failure("its gzip data has no end")

@@ -16,8 +16,7 @@ from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.library.save import AlreadySaved, save_flow
 from pflow.library.saved import check_name
-from pflow.plan.approval.proposal import Proposal
-from pflow.plan.approval.view import explained, findings_text, proposal_text, show
+from pflow.plan.approval.proposal import Proposal, explained, findings_text, proposal_text, show
 from pflow.terminal.ask import Terminal, edit
 from pflow.terminal.messages import say_error
 from pflow.words.printable import clean

@@ -6,8 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.errors import CANNOT_WRITE, PflowError
-from pflow.files.atomic import open_private, write_all
-from pflow.files.failpoint import failpoint
+from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.process.signals import HeldSignals
 from pflow.record.journal.compact import compacted
 from pflow.record.journal.lines import JOURNAL, line_of, pieces_of, read_lines

@@ -9,8 +9,7 @@ import pytest
 from pflow.flow.findings import Finding
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.plan.approval.proposal import Proposal
-from pflow.plan.approval.view import draft_text, explained, findings_text, proposal_text
+from pflow.plan.approval.proposal import Proposal, draft_text, explained, findings_text, proposal_text
 
 COPY = {
     "name": "copier",

@@ -10,8 +10,8 @@ import pytest
 from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine
 from pflow.errors import CANNOT_WRITE, exit_code
-from pflow.files import failpoint
-from pflow.files.state_key import state_key
+from pflow.files import atomic
+from pflow.files.xdg import state_key
 from pflow.record.journal import journal
 from pflow.record.journal.records import Records
 from pflow.values.digest import digest_of
@@ -67,7 +67,7 @@ class Runs:
         if (pid := os.fork()) == 0:
             code = 99
             try:
-                failpoint._NAME, failpoint._HOW, failpoint._left, failpoint._is_armed = (
+                atomic._NAME, atomic._HOW, atomic._left, atomic._is_armed = (
                     "journal.*",
                     [how],
                     kill,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pflow.kit.git.faults import fault
+from pflow.kit.git.program import fault
 
 SAID = [
     ("error: sha1 file 'x' write error. Out of diskspace", 73, "sha1 file 'x' write error. Out of diskspace"),
