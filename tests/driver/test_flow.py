@@ -284,8 +284,6 @@ def test_a_flow_that_breaks_a_rule_does_not_run():
 
 
 OURS = SimpleNamespace(**{**vars(pocketflow), "Node": pflow.Node, "Flow": pflow.Flow})
-
-
 ACTIONS = ["default", "default", "a", "b", "", None]
 
 

@@ -53,36 +53,19 @@ def again(flow):
 
 
 IDS = ["a", "b", "llm", "llm-2", "odd key", "é", "a.b", "x/y"]
-
-
 texts = st.text(max_size=5)
-
-
 names = st.sampled_from([*IDS, "prompt", "$bytes", "$$bytes", "", "text"])
-
-
 numbers = st.integers(-(1 << 63), (1 << 64) - 1) | st.floats(allow_nan=False, allow_infinity=False)
-
-
 values = st.recursive(
     st.none() | st.booleans() | numbers | texts | st.binary(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
     max_leaves=5,
 )
 
-
 params = st.dictionaries(names, values, max_size=3)
-
-
 paths = st.dictionaries(names, texts, max_size=2)
-
-
 sources = st.dictionaries(names, texts | st.lists(texts, min_size=1, max_size=2), max_size=2)
-
-
 counts = st.none() | st.integers(1, 5)
-
-
 batches = st.builds(
     Batch, texts.filter(len), st.sampled_from(["item", "path"]), counts, st.sampled_from(["stop", "keep"])
 )

@@ -17,17 +17,9 @@ from tests.help.rendering import TERMINAL, lint, rendered, sections, tagged
 from tests.help.source import plain
 
 ROOT = Path(__file__).parent.parent.parent
-
-
 WRITTEN = {path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}
-
-
 PAGES = {**files(usages()), **WRITTEN}
-
-
 EXECUTABLES = sorted(path.name for path in (ROOT / "bin").iterdir())
-
-
 ALWAYS = ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
 
 

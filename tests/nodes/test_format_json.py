@@ -41,11 +41,7 @@ def test_what_makes_no_sense_is_refused_in_words(value, params, exit, words):
 
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=9)
-
-
 SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False)
-
-
 JSON = SCALARS | WORDS | st.lists(SCALARS | WORDS, max_size=3) | st.dictionaries(WORDS, SCALARS | WORDS, max_size=3)
 
 

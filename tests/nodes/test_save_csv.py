@@ -15,11 +15,7 @@ from pflow.nodes.save_results import SaveResults
 from tests.nodes.rows import refused, run
 
 NAMES = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1)
-
-
 VALUES = st.none() | st.text(st.characters(blacklist_categories=["Cs"])) | st.integers(-9, 9) | st.lists(st.booleans())
-
-
 TABLES = st.lists(NAMES, min_size=1, max_size=4, unique=True).flatmap(
     lambda names: st.lists(st.fixed_dictionaries(dict.fromkeys(names, VALUES)), min_size=1, max_size=4)
 )

@@ -48,8 +48,6 @@ def test_what_makes_no_sense_is_refused_in_words(value, params, exit, words):
 
 
 TEXTS = st.text(st.sampled_from("ab.!? \n\r\té。"), max_size=60)
-
-
 KINDS = st.sampled_from(["paragraph", "line", "sentence", "word", "character"])
 
 

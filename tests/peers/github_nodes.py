@@ -12,8 +12,6 @@ from pflow.node import STEP_KEY
 from tests.peers.github import KEY, GitHub, Repository
 
 REPO = "owner/repo"
-
-
 VARIABLES = ("GITHUB_API_URL", "GITHUB_TOKEN", "GH_TOKEN", STEP_KEY)
 
 

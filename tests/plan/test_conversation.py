@@ -77,8 +77,6 @@ def test_a_task_with_a_secret_in_it_is_not_sent():
 
 
 FLOW = '{"nodes": [{"id": "a", "type": "llm"}]}'
-
-
 OTHER = '{"nodes": [{"id": "b", "type": "llm"}]}'
 
 

@@ -22,8 +22,6 @@ from pflow.plan.planner import LONGEST, CachedPlan, Unplannable, plan_sentence
 from pflow.values.paths import write_path
 
 SENTENCE = "read data.txt, summarize it, write summary.md"
-
-
 RIGHT = {
     "pflow": 1,
     "name": "sum-up",
@@ -364,8 +362,6 @@ def test_whatever_is_answered_is_a_flow_that_passes_or_unplannable(server, answe
 
 
 SHORT = "read data.txt, summarize it"
-
-
 SHOUT = '''from pflow import Node
 
 

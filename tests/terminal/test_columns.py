@@ -57,11 +57,7 @@ def test_a_line_of_pipe_syntax_does_not_end_inside_quotes():
 
 
 XTERM = {"TERM": "xterm-256color"}
-
-
 FORCED = {"CLICOLOR_FORCE": "1"}
-
-
 NO = {"NO_COLOR": "1"}
 
 

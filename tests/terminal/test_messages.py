@@ -99,11 +99,7 @@ def test_an_error_document_can_be_read_by_the_next_stage(exit):
 
 
 XTERM = {"TERM": "xterm-256color"}
-
-
 FORCED = {"CLICOLOR_FORCE": "1"}
-
-
 NO = {"NO_COLOR": "1"}
 
 

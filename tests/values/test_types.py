@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from pflow.values.types import fit, from_text, parse_type
 
 PLAIN = ["str", "int", "float", "bool", "path", "bytes", "list", "dict", "any"]
-
-
 SHAPES = [
     *PLAIN,
     "a|b|c",

@@ -4,14 +4,8 @@ from pflow.values.paths import look_up
 from tests.flow.checked import edges, findings, flow, shown, told
 
 NUMBER = {"issue_number": {"type": "int"}}
-
-
 COUNT = {"id": "count", "type": "count", "params": {"least": 1}}
-
-
 LOAD = {"id": "load", "type": "load", "inputs": {"path": "p"}}
-
-
 SAVE = {"id": "save", "type": "save", "inputs": {"path": "q"}}
 
 

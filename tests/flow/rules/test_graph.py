@@ -30,13 +30,8 @@ GRAPH = [
     ({"nodes": []}, ["PF00 nodes"]),
 ]
 
-
 FORKED = ["j:judge", "fetch", "a:judge", "b:anything", "c:anything", "end:anything"]
-
-
 BRANCHES = ["j fetch", "fetch a", "fetch b", "a end", "b c", "c end"]
-
-
 FORKS = [
     *(
         (flow(*FORKED, edges=edges(*BRANCHES, *more)), expected)
@@ -50,7 +45,6 @@ FORKS = [
         )
     ),
 ]
-
 
 WORDS = [
     (

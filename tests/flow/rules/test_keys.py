@@ -35,7 +35,6 @@ KEYS = [
     (written("prompt.answer", inputs={"prompt": {}}), []),
 ]
 
-
 WORDS = [
     (
         flow("query", inputs={"json": {}}, mappings={"query": {"input_mappings": {"prompt": "json"}}}),

@@ -33,7 +33,6 @@ KINDS = [
     ),
 ]
 
-
 WORDS = [
     (step("qurey"), "nodes[0].type: PF11: there is no node 'qurey'; did you mean query?"),
     (step("read-fil"), "did you mean read-file?"),

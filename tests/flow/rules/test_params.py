@@ -63,7 +63,6 @@ PARAMS = [
     (flow("fetch", inputs={"issue_number": {"type": "int", "default": "3"}}), ["PF13 inputs.issue_number.default"]),
 ]
 
-
 WORDS = [
     (query(params={"zzz": "m"}), "query has no param or read 'zzz'; there is model, temperature, style, prompt, text"),
     (query(inputs={"promt": "p"}), "query does not read 'promt'; did you mean prompt?"),

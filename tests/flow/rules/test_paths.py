@@ -90,7 +90,6 @@ PATHS = [
     (mapped("fetch.issue_data.body", edges=edges("fetsh query")), ["PF12 edges[0].from"]),
 ]
 
-
 LOOPS = [
     (again(""), []),
     (again("mended"), []),
@@ -105,7 +104,6 @@ LOOPS = [
     (flow("judge", "query", inputs={"prompt": {}, "answer": {}}, edges=edges("judge failed query", "query judge")),
      ["PF12? nodes[0]"]),
 ]  # fmt: skip
-
 
 WORDS = [
     (mapped("fetch.issue_dta.title"), "no 'issue_dta' in fetch; it has issue_data (did you mean issue_data?)"),

@@ -23,7 +23,6 @@ READS = [
     (flow("fetch", "query", inputs=NUMBER, mappings={"qurey": {}}), ["PF12 mappings.qurey"]),
 ]
 
-
 TYPES = [
     *(
         (counted(source), [])
@@ -50,7 +49,6 @@ TYPES = [
     *((batch(over, prompt="p"), []) for over in ("fetch.issue_data.labels", "fetch.issue_data", "unknown")),
     (batch("fetch.issue_data.votes", prompt="p"), ["PF15 nodes[1].batch.over"]),
 ]
-
 
 WORDS = [
     (

@@ -6,8 +6,6 @@ from tests.flow.checked import edges, errors, flow, found, told
 from tests.flow.rules.flows import LOAD, SAVE, fork, has_just, node, says, to
 
 CHOICE = ["j:judge", "a:query", "b:query", "c:save"]
-
-
 WRITES = [
     # what nobody reads may be overwritten where the flow says what it gives
     (flow("a:query", "b:query", mappings=to(a="x.a", b="x.b")), ["PF16? nodes[1]"]),
@@ -64,7 +62,6 @@ WRITES = [
     ),
 ]
 
-
 FORKS = [
     (fork("a:judge", "b:query", mappings={"a": {"input_mappings": {"answer": "x"}}}), []),
     (fork("a:query", "b:query"), ["PF06 nodes[2]"]),
@@ -84,7 +81,6 @@ FORKS = [
         [],
     ),
 ]
-
 
 WORDS = [
     (
