@@ -149,6 +149,11 @@ def exit_code(error: BaseException) -> int:
     return FAILED
 
 
+def reason_of(error: BaseException) -> str:
+    """Return the system's words for an error, in lower case; of any other error, its own."""
+    return (getattr(error, "strerror", "") or str(error)).lower()
+
+
 def no_extra(act: str, library: str, extra: str) -> PflowError:
     """The failure of an act for which a library is missing that an extra of pflow-shell brings."""
     hint = f"pip install 'pflow-shell[{extra}]'"
@@ -178,7 +183,7 @@ def node_error(name: str, error: BaseException) -> PflowError:
         return no_memory(f"cannot run {name}", error)
     if isinstance(error, OSError) and error.strerror:
         where = f" '{os.fsdecode(error.filename)}'" if isinstance(error.filename, str | bytes) else ""
-        what = f"{error.strerror}{where}"
+        what = f"{reason_of(error)}{where}"
     else:
         what = f"{type(error).__name__}: {error}"
     return PflowError(f"cannot run {name}: {what}", hint="--debug shows where", exit=exit_code(error))

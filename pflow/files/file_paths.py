@@ -17,6 +17,7 @@ from pflow.errors import (
     exit_code,
     lone_surrogate,
     no_memory,
+    reason_of,
 )
 from pflow.files.atomic import append, replace, write_all
 from pflow.files.root import hold_below_root
@@ -121,12 +122,12 @@ def _encoded(data: str | bytes) -> bytes:
 
 def read_failure(act: str, error: OSError) -> PflowError:
     exit = MISSING if error.errno in (errno.ENOTDIR, errno.ELOOP) else exit_code(error)
-    return PflowError(f"{act}: {(error.strerror or str(error)).lower()}", exit=exit)
+    return PflowError(f"{act}: {reason_of(error)}", exit=exit)
 
 
 def write_failure(act: str, error: OSError, *, instead: str = "--overwrite replaces it") -> PflowError:
     """`instead` is what to do where a file is there already."""
-    reason, hint = (error.strerror or str(error)).lower(), ""
+    reason, hint = reason_of(error), ""
     if isinstance(error, FileExistsError):
         reason, hint = "it is there already", instead
     elif isinstance(error, IsADirectoryError):

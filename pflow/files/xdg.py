@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 
 _KEY_SIZE = 32
 _LARGEST_CACHED = 1 << 24
@@ -78,7 +78,7 @@ def state_key() -> bytes:
     try:
         key = _read_key(path) or _make_key(path)
     except OSError as error:
-        raise PflowError(f"cannot keep a key in '{path}': {error.strerror}", exit=CANNOT_WRITE) from error
+        raise PflowError(f"cannot keep a key in '{path}': {reason_of(error)}", exit=CANNOT_WRITE) from error
     if len(key) != _KEY_SIZE:
         hint = "without it another is made, which no unfinished run knows"
         raise PflowError(f"cannot use '{path}': it holds no key", hint=hint, exit=BAD_CONFIG)

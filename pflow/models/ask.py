@@ -14,7 +14,7 @@ from llm import Attachment, Conversation, Model, Response
 from llm.utils import mimetype_from_string
 from pydantic import ValidationError
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, exit_code
+from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, exit_code, reason_of
 from pflow.models import log
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, watch
@@ -242,7 +242,7 @@ def _at(place: str, model: Model) -> Attachment:
     try:
         data = Path(place).read_bytes()
     except OSError as error:
-        raise PflowError(f"cannot attach '{place}': {error.strerror}", exit=exit_code(error)) from error
+        raise PflowError(f"cannot attach '{place}': {reason_of(error)}", exit=exit_code(error)) from error
     if not data:
         raise PflowError(f"cannot attach '{place}': it is empty", exit=MISSING)
     kind = _type_of(data, place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from pflow.library.nearest import About, nearest
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.choose import Model, is_small
 from pflow.plan.limits import PERSONS
-from pflow.plan.secrets import hide_secrets
+from pflow.plan.secrets import hider
 from pflow.terminal.messages import say
 from pflow.values.jsontext import text_of
 from pflow.values.masks import MASK, is_secret_name
@@ -95,12 +95,12 @@ def add_nearest(error: PflowError, sentence: str) -> PflowError:
 
 def _blocks(saved: Iterable[Saved]) -> Iterator[_Block]:
     """The nodes, then the saved flows; without those of which `pflow nodes` says what is wrong, and of flows stderr."""
-    catalog = FlowCatalog()
+    catalog, hide = FlowCatalog(), hider()
     flows = [f"flow:{each.name}" for each in saved]
     for name, kind in [*((kind.name, kind) for kind in list_kinds()), *((name, catalog.find(name)) for name in flows)]:
         try:
             if kind is not None:
-                yield _Block(name, interface_text(name, kind.interface), is_bundled=kind.origin == BUNDLED)
+                yield _Block(name, interface_text(name, kind.interface, hide), is_bundled=kind.origin == BUNDLED)
         except (PflowError, OSError, ValueError, RecursionError) as error:
             if kind is not None and kind.origin == FLOW:
                 say("pflow", error.message if isinstance(error, PflowError) else cannot_read(kind.file, error))
@@ -139,13 +139,13 @@ def _content(file: str) -> str:
         return ""
 
 
-def interface_text(name: str, interface: Interface) -> str:
-    """An interface in the words of its docstring, a line an item; without what a person chooses."""
-    text = [f"{name}: {_line(interface.summary)}"]
+def interface_text(name: str, interface: Interface, hide: Callable[[str], str]) -> str:
+    """Return an interface in its docstring's words, a line an item, without what a person chooses; `hide` masks."""
+    text = [f"{name}: {_line(interface.summary, hide)}"]
     if interface.open:
         text.append("  any reads, writes and params")
     for kind, items in (("read", interface.reads), ("write", interface.writes), ("param", interface.params)):
-        text += [f"  {kind} {_item(item)}" for item in items.values() if not _is_choice(name, item)]
+        text += [f"  {kind} {_item(item, hide)}" for item in items.values() if not _is_choice(name, item)]
     if interface.actions != ("default",):
         text.append(f"  actions {', '.join(interface.actions)}")
     if interface.effects:
@@ -156,7 +156,8 @@ def interface_text(name: str, interface: Interface) -> str:
 def interfaces_text(wired: WiredFlow) -> str:
     """The interface of each kind of node in a flow, once."""
     kinds = {step.step.type: step.interface for step in wired.steps.values() if step.kind is not None}
-    return "\n\n".join(interface_text(type, interface) for type, interface in kinds.items()) + "\n"
+    hide = hider()
+    return "\n\n".join(interface_text(type, interface, hide) for type, interface in kinds.items()) + "\n"
 
 
 def _is_choice(name: str, item: Item) -> bool:
@@ -165,10 +166,11 @@ def _is_choice(name: str, item: Item) -> bool:
     return bool(item.env) or (is_model and item.kind == "param" and item.name.rpartition(".")[2] in PERSONS)
 
 
-def _item(item: Item) -> str:
+def _item(item: Item, hide: Callable[[str], str]) -> str:
     default = "" if item.default is UNDECLARED else f" = {_default(item)}"
     marks = "".join(f" [{mark}]" for mark in ("explicit", "verbatim", "secret") if mark in item.marks)
-    return f"{item.name}: {item.type}{_line(default)}{marks}" + (f"  # {_line(item.doc)}" if item.doc else "")
+    about = f"  # {_line(item.doc, hide)}" if item.doc else ""
+    return f"{item.name}: {item.type}{_line(default, hide)}{marks}{about}"
 
 
 def _default(item: Item) -> str:
@@ -177,8 +179,8 @@ def _default(item: Item) -> str:
     return MASK if "secret" in item.marks or is_secret_name(item.name) else text_of(item.default)
 
 
-def _line(text: str) -> str:
-    text = hide_secrets(clean(text))
+def _line(text: str, hide: Callable[[str], str]) -> str:
+    text = hide(clean(text))
     return text if len(text) <= _LONGEST_DOC else text[: _LONGEST_DOC - 1] + "…"
 
 

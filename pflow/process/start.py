@@ -6,7 +6,7 @@ import errno
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, PflowError, exit_code
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, PflowError, exit_code, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def refuse_itself(name: str) -> None:
 
 
 def _not_started(file: str, error: OSError) -> PflowError:
-    what, hint, exit = (error.strerror or str(error)).lower(), "", exit_code(error)
+    what, hint, exit = reason_of(error), "", exit_code(error)
     if error.errno == errno.ENOENT and os.path.isfile(file):
         interpreter = os.fsdecode(beginning(file).partition(b"\n")[0].removeprefix(b"#!").strip())
         what, hint, exit = f"its interpreter '{interpreter}' is not there", "install it", BAD_CONFIG

@@ -8,7 +8,7 @@ import sys
 from io import FileIO
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory
+from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory, reason_of
 from pflow.process.signals import ClosedPipe, call_after, stop_timer
 from pflow.terminal.messages import write_stderr
 
@@ -65,7 +65,7 @@ def read_all() -> bytes:
             else:
                 parts.append(part)
     except OSError as error:
-        raise PflowError(f"cannot read stdin: {error.strerror}", exit=BAD_STDIN) from None
+        raise PflowError(f"cannot read stdin: {reason_of(error)}", exit=BAD_STDIN) from None
     except MemoryError as error:
         raise no_memory("cannot read stdin", error, os.fstat(0).st_size) from error
     return b"".join(parts)
@@ -155,7 +155,7 @@ def _write(fd: int, data: memoryview) -> int:
         wait_for(fd, to_write=True)
         return 0
     except OSError as error:
-        raise PflowError(f"cannot write to stdout: {error.strerror}", exit=CANNOT_WRITE) from None
+        raise PflowError(f"cannot write to stdout: {reason_of(error)}", exit=CANNOT_WRITE) from None
 
 
 def raw_form(value: Any, *, exact: bool = False) -> bytes:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import termios
 
-from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError, reason_of
 from pflow.files.atomic import take_turn
 
 _READLINE = ("set expand-tilde on", "set convert-meta off", "set input-meta on", "set output-meta on")
@@ -169,7 +169,7 @@ def edit(text: str, name: str, terminal: Terminal) -> str:
     except UnicodeDecodeError as error:
         raise PflowError(f"cannot read what was edited: it is not UTF-8 at byte {error.start}", exit=BAD_DATA) from None
     except OSError as error:
-        why, hint = (error.strerror or str(error)).lower(), "TMPDIR names a directory for files that live shortly"
+        why, hint = reason_of(error), "TMPDIR names a directory for files that live shortly"
         raise PflowError(f"cannot edit in a file: {why}", hint=hint, exit=CANNOT_WRITE) from None
 
 

@@ -62,7 +62,7 @@ def test_a_file_that_holds_no_key_is_never_taken_for_one(state, content):
 
 def test_a_key_that_cannot_be_kept_is_73_and_one_without_a_place_78(state, monkeypatch):
     state.parent.write_text("in the way")
-    with pytest.raises(PflowError, match="Not a directory") as caught:
+    with pytest.raises(PflowError, match="not a directory") as caught:
         state_key()
     assert caught.value.exit == CANNOT_WRITE
     monkeypatch.delenv("XDG_STATE_HOME")

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.flow.flow import Flow, Step
+from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.load import load_file, load_text, parse_json
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -253,7 +253,7 @@ def pipes(monkeypatch):
 
     def parse_pipe(words, catalog):
         asked.append((words, catalog.directory))
-        return Flow([Step("a", "a")], [])
+        return FlowSpec([Step("a", "a")], [])
 
     monkeypatch.setitem(sys.modules, "pflow.flow.pipe.read", SimpleNamespace(parse_pipe=parse_pipe))
     return asked

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
-from pflow.flow.flow import Batch, Edge, Flow, Input, Step
+from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
 from pflow.flow.load import load_document, load_file, load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import canonical_json, flow_hash, flow_to_ir
@@ -25,7 +25,7 @@ def members_of(thing):
         return [members_of(each) for each in thing]
     if isinstance(thing, dict):
         return [(key, members_of(each)) for key, each in thing.items()]
-    if not isinstance(thing, Flow | Step | Edge | Input | Batch):
+    if not isinstance(thing, FlowSpec | Step | Edge | Input | Batch):
         return (type(thing), thing)
     names = getattr(type(thing), "__slots__", None) or vars(thing)
     read_from = {"place"} if isinstance(thing, Edge) else set()
@@ -76,7 +76,7 @@ def flows(draw):
     ids = draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=4, unique=True))
     steps = [draw(steps_called(id, number)) for number, id in enumerate(ids)]
     some = st.lists(st.builds(Edge, *[st.sampled_from([*ids, "nowhere"])] * 2, st.sampled_from(["default", "retry"])))
-    flow = Flow(steps, draw(st.just([Edge(*pair) for pair in pairwise(ids)]) | some))
+    flow = FlowSpec(steps, draw(st.just([Edge(*pair) for pair in pairwise(ids)]) | some))
     flow.name, flow.description, flow.outputs = draw(texts), draw(texts), draw(paths)
     flow.schema = draw(texts)
     flow.inputs = {name: draw(inputs_called(name)) for name in draw(st.lists(names, max_size=2, unique=True))}

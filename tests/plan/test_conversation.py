@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
 from pflow.models.talk import Said
-from pflow.plan.conversation import Request, converse, read_flow
+from pflow.plan.conversation import PlanRequest, converse, read_flow
 
 
 class Counting(llm.Model):
@@ -55,7 +55,7 @@ def test_the_best_answer_is_kept_and_what_is_wrong_goes_back(judged, best, tries
         result, wrong = next(left)
         return result, faults(wrong)
 
-    heard = converse(model, Request("the system", "the task", again, dict), judge, lambda line: None)
+    heard = converse(model, PlanRequest("the system", "the task", again, dict), judge, lambda line: None)
 
     wrong = next((number for result, number in reversed(judged) if result == best), None)
     assert (heard.result, heard.tries, heard.is_right) == (best, tries, judged[tries - 1][1] == 0)
@@ -68,7 +68,7 @@ def test_a_task_with_a_secret_in_it_is_not_sent():
     with pytest.raises(PflowError) as caught:
         converse(
             model,
-            Request("the system", "use sk-abcdefghijklmnop0123", again, dict),
+            PlanRequest("the system", "use sk-abcdefghijklmnop0123", again, dict),
             lambda said: (1, []),
             lambda line: None,
         )

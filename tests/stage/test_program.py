@@ -80,7 +80,7 @@ def test_raw_input_is_its_pipe_read_and_its_pipe_write_is_carried_on():
     assert ran.header["last"] == "out"
     (step,) = ran.header["steps"]
     assert (step["node"], step["version"]) == ("it", "2.1.0")
-    assert (step["reads"], step["writes"]) == ({"text": "stdin"}, {"out": "out"})
+    assert (step["reads"], step["writes"]) == ({"text": ["stdin"]}, {"out": ["out"]})
 
 
 def test_it_is_given_its_reads_alone_and_other_keys_pass():

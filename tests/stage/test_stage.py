@@ -98,7 +98,7 @@ def test_raw_input_is_carried_as_stdin_and_what_the_node_writes_after_it(node):
     assert ended.header["last"] == "out"
     (step,) = ended.header["steps"]
     assert (step["id"], step["node"]) == ("echo", "echo")
-    assert (step["reads"], step["writes"]) == ({"text": "stdin"}, {"out": "out"})
+    assert (step["reads"], step["writes"]) == ({"text": ["stdin"]}, {"out": ["out"]})
 
 
 @pytest.mark.parametrize("words", [["-r"], ["--raw=true"]])

@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.cache.code import code_of
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.flow.unload import flow_to_ir
-from pflow.values.digest import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.wired import WiredFlow
-
-    Facts = dict[str, Any]
-    """`flow`, `nodes`: by step type, version, and code (digests by file, versions by distribution), and `secrets`:
-    digests by variable.
-    """
-
-
-def facts_of(flow: WiredFlow) -> Facts:
-    """What a flow is held to when a run of it goes on: its digest, and by step type, version and code."""
-    nodes = {}
-    for id, wired in flow.steps.items():
-        assert wired.kind is not None
-        nodes[id] = {"type": wired.step.type, "version": wired.kind.version, "code": code_of(wired.kind).parts}
-    return {"flow": digest_of(flow_to_ir(flow.flow)), "nodes": nodes}
+    from pflow.driver.begin import Facts
 
 
 def cannot_resume(run: str, why: str, hint: str, exit: int) -> PflowError:

@@ -9,22 +9,19 @@ from pflow import TYPE_CHECKING
 from pflow.driver.begin import is_same
 from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened
-from pflow.errors import CANNOT_WRITE, PflowError
+from pflow.errors import CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.xdg import make_private, state_key
-from pflow.flow.unload import flow_to_ir
 from pflow.record.journal.lines import JOURNAL, read_lines
 from pflow.record.journal.seal import seal
 from pflow.record.log import FLOW, runs_directory
 from pflow.record.runs import Run, run_directories
-from pflow.values.jsontext import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pflow.driver.begin import Begin
-    from pflow.flow.wired import WiredFlow
-    from pflow.values.masks import Secrets
+    from pflow.driver.arguments import RunFlags
+    from pflow.driver.begin import Beginning, Record
 
 
 @contextmanager
@@ -38,7 +35,7 @@ def alone() -> Iterator[None]:
         make_private(place)
         fd = open_private(os.path.join(place, ".resuming"))
     except OSError as error:
-        what = f"cannot look for an unfinished run in '{place}': {(error.strerror or str(error)).lower()}"
+        what = f"cannot look for an unfinished run in '{place}': {reason_of(error)}"
         raise PflowError(what, exit=CANNOT_WRITE) from None
     try:
         take_turn(fd)
@@ -47,22 +44,22 @@ def alone() -> Iterator[None]:
         os.close(fd)
 
 
-def find_unfinished(begin: Begin, flow: WiredFlow, secrets: Secrets) -> Reopened | None:
-    """It, opened again; None where there is none. Raises PflowError as `Reopened` does."""
-    wanted = encode(flow_to_ir(flow.flow)) + b"\n"
-    seal(begin, secrets, state_key())
+def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
+    """Reopen the run; None if there is no unfinished one. Raises PflowError as `Reopened` does."""
+    wanted, record = beginning.flow_text(), beginning.record(flags)
+    seal(record, beginning.secrets, state_key())
     for directory in run_directories():
         if _first_line(directory, FLOW) != wanted:
             continue
         before = _begin_of(directory)
-        if before is not None and {"begin", "store"} <= before.keys() and is_same(before, begin):
+        if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
             run = Run(directory)
             if run.exit != 0:
-                return Reopened(run, Choices(), secrets)
+                return Reopened(run, Choices(), beginning.secrets)
     return None
 
 
-def _begin_of(directory: str) -> Begin | None:
+def _begin_of(directory: str) -> Record | None:
     """What a run began with; None where it has no journal, or was ended before that began. Raises PflowError (65)."""
     try:
         return next(iter(read_lines(_first_line(directory, JOURNAL))[0]), None)

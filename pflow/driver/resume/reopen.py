@@ -8,9 +8,9 @@ from shlex import quote
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import read_text
 from pflow.binding.sources import has
-from pflow.driver.begin import restore_environment, restore_inputs, restore_intake
+from pflow.driver.begin import enter, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.resume.choices import Choices, Decision
-from pflow.driver.resume.drift import cannot_resume, facts_of, refuse_drift
+from pflow.driver.resume.drift import cannot_resume, refuse_drift
 from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, USAGE, PflowError
 from pflow.files.xdg import state_key
 from pflow.flow.wiring import wire
@@ -18,7 +18,6 @@ from pflow.interface.interface import fresh
 from pflow.record.journal.journal import Journal
 from pflow.record.journal.lines import JOURNAL
 from pflow.record.journal.seal import unseal
-from pflow.record.kept import enter, load_kept
 from pflow.record.log import RunLog
 from pflow.record.runs import RUNNING, Run
 from pflow.terminal.ask import open_terminal
@@ -27,6 +26,7 @@ from pflow.values.digest import keyed_digest
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.driver.begin import Beginning
     from pflow.driver.inputs import RunInputs
     from pflow.flow.wired import WiredFlow
     from pflow.record.journal.lines import Record
@@ -80,7 +80,7 @@ class Reopened:
         place = self.begin["place"]
         enter(place["directory"], "resume the run")
         restore_environment(self.begin)
-        return wire(load_kept(self.run.directory, place))
+        return wire(restore_flow(self.run.directory, place))
 
     def hand_to_script(self) -> PflowError:
         """Note what is decided for a run of a script; the error (2) that says how that goes on."""
@@ -122,17 +122,17 @@ class Reopened:
         self.journal.secrets.add(text)
         return text
 
-    def settle(self, flow: WiredFlow, store: Any) -> None:
-        """Compare the flow with what the run began with, and decide what runs again; `store` is what it began with.
+    def settle(self, beginning: Beginning) -> None:
+        """Compare what the run begins with now and then, and decide what runs again.
 
-        Raises PflowError: 78 for what has changed, and what `Decision` raises.
+        Raises PflowError: 78 if something has changed, and what `Decision` raises.
         """
-        facts = {**facts_of(flow), "secrets": self._secrets()}
+        facts = {**beginning.facts(), "secrets": self._secrets()}
         if not self.choices.accepts_changes:
             refuse_drift(self.run.id, self.begin, facts)
         elif facts != {name: self.begin[name] for name in facts}:
             self.decided.append({**self.begin, **facts})
-        self._decide(flow, store)
+        self._decide(beginning.wired, beginning.store)
 
     def _decide(self, flow: WiredFlow, store: Any) -> None:
         decision = Decision(self.run.id, flow, self.records, self.choices)

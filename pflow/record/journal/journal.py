@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import CANNOT_WRITE, PflowError
+from pflow.errors import CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.process.signals import HeldSignals
 from pflow.record.journal.compact import compacted
@@ -125,7 +125,7 @@ class Journal:
         return [change[0], None, keyed_digest(self.key, change[1])]
 
     def _cannot_keep(self, error: OSError) -> PflowError:
-        what = f"cannot keep the journal '{self.path}': {error.strerror}"
+        what = f"cannot keep the journal '{self.path}': {reason_of(error)}"
         run = os.path.basename(os.path.dirname(self.path))
         hint = f"make room, then pflow resume {run}" if self._has_begun else WITHOUT
         failure = PflowError(what, hint=hint, exit=CANNOT_WRITE)

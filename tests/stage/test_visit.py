@@ -8,8 +8,8 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.node import Node
-from pflow.stage import tries
-from pflow.stage.tries import run_node
+from pflow.stage import visit
+from pflow.stage.visit import run_node
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def pauses(monkeypatch):
         slept.append(seconds)
         await real_sleep(0)
 
-    monkeypatch.setattr(tries.time, "sleep", slept.append)
+    monkeypatch.setattr(visit.time, "sleep", slept.append)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     return slept
 

@@ -6,18 +6,15 @@ from typing import ClassVar
 
 import pytest
 
-from pflow.binding.store import NodeStore
-from pflow.driver.arguments import RunFlags
+from pflow.driver.begin import Beginning
 from pflow.driver.driver import parse
-from pflow.driver.execution import Execution
 from pflow.driver.inputs import RunInputs
-from pflow.driver.snapshot import MOST_PIPED, Snapshot
 from pflow.flow.flags import DATA, INPUT, PARAM
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.unload import flow_hash
 from pflow.flow.wiring import wire
+from pflow.record.snapshot import MOST_PIPED, Snapshot, place_of
 from pflow.stage.document import RAW, STORE, Intake, read_document, read_json
-from pflow.stage.output import Output
 from pflow.values.jsontext import decode, encode
 from pflow.values.masks import Secrets
 from tests.engine.flows import plan_of, write_flow
@@ -91,7 +88,7 @@ def test_a_secret_that_comes_raw_is_masked(locked, nodes, node, mapped, inputs):
 
 def test_a_secret_member_of_the_object_that_the_pipe_carries_is_masked(locked):
     wired, intake, snapshot = locked(), Intake(read_json(b'{"key":"hush","n":1}'), STORE), Snapshot()
-    RunInputs(wired, {}).take_pipe(intake, allow_empty=False)
+    wired = RunInputs(wired).with_pipe(intake, allow_empty=False).wired
     snapshot.note_piped(wired, intake, dict(intake.document))
     carried = {"key": "***", "n": 1}
     assert snapshot.cli_injections == {"key": "***", "n": 1, "stdin": carried, "one.text": carried}
@@ -99,7 +96,7 @@ def test_a_secret_member_of_the_object_that_the_pipe_carries_is_masked(locked):
 
 def test_the_object_that_the_pipe_carries_is_masked_where_a_secret_is_a_part_of_it(locked):
     wired, intake, snapshot = locked({"key": "stdin.key"}), Intake(read_json(b'{"key":"hush"}'), STORE), Snapshot()
-    RunInputs(wired, {}).take_pipe(intake, allow_empty=False)
+    wired = RunInputs(wired).with_pipe(intake, allow_empty=False).wired
     snapshot.note_piped(wired, intake, {"stdin": intake.document["stdin"]})
     assert snapshot.cli_injections == {"stdin": "***", "one.text": "***"}
 
@@ -132,7 +129,7 @@ def test_what_the_pipe_carries_is_masked_where_a_batch_over_it_has_secret_items(
     wired, snapshot = locked({"key": "item"}, batch={"over": "stdin"}), Snapshot()
     store = Piped(vault=["hush"], text="x")
     store.header = {"last": "vault"}
-    RunInputs(wired, {}).take_pipe(Intake(store, STORE), allow_empty=False)
+    wired = RunInputs(wired).with_pipe(Intake(store, STORE), allow_empty=False).wired
     snapshot.note_piped(wired, Intake(store, STORE), store)
     assert snapshot.cli_injections == {"vault": "***", "text": "x"}
 
@@ -156,16 +153,19 @@ def test_a_variable_of_the_environment_is_noted_where_nothing_else_sets_the_para
     monkeypatch.setenv("LOCKED_LEVEL", "3")
     for members, kept in (({}, {"token": "***", "level": 3}), ({"params": {"level": 2}}, {"token": "***"})):
         snapshot = Snapshot()
-        snapshot.note_inputs(RunInputs(locked(**members)))
+        snapshot.note_inputs(locked(**members), {}, {}, {})
         assert snapshot.config_overrides == {"one": kept}
 
 
+def note(snapshot, inputs):
+    snapshot.note_inputs(inputs.wired, inputs.params, inputs.data, inputs.given())
+
+
 def test_flags_are_overrides_of_params_and_injections_into_the_store(locked):
-    flow = locked(inputs={"key": "own"})
     flags = {(PARAM, "one", "level"): 3, (DATA, "one", "key"): "k", (INPUT, "", "text"): "t"}
     snapshot = Snapshot()
     snapshot.flow_hash = "ab" * 32
-    snapshot.note_inputs(RunInputs(flow, flags))
+    note(snapshot, RunInputs(locked(inputs={"key": "own"}), flags))
     assert snapshot.as_json() == {
         "flow_hash": "ab" * 32,
         "config_overrides": {"one": {"level": 3}},
@@ -174,12 +174,9 @@ def test_flags_are_overrides_of_params_and_injections_into_the_store(locked):
 
 
 def piped(data, ir):
-    """The snapshot of a flow that takes a store through the pipe, with its keys as an Execution chooses them."""
-    wired, intake = plan_of(ir), Intake(read_document(data), STORE)
-    inputs = RunInputs(wired)
-    inputs.take_pipe(intake, allow_empty=False)
-    execution = Execution(inputs, RunFlags({}), Output([]), Secrets())
-    return execution._snapshot(intake, NodeStore(intake.document, has_copies=False))
+    """The snapshot of a flow that takes a store through the pipe."""
+    intake = Intake(read_document(data), STORE)
+    return Beginning(RunInputs(plan_of(ir)).with_pipe(intake, allow_empty=False), intake, Secrets()).snapshot
 
 
 STORE_OF_TWO = b'{"$pflow":{"v":1,"last":"text"},"text":"x","other":"y"}\n'
@@ -209,7 +206,7 @@ def test_the_place_of_a_run_is_kept_in_any_bytes(tmp_path, monkeypatch):
     there.mkdir()
     monkeypatch.chdir(there)
     snapshot = Snapshot()
-    snapshot.note_place(plan_of({"nodes": [{"type": "text"}]}, "flows").flow)
+    snapshot.place = place_of(plan_of({"nodes": [{"type": "text"}]}, "flows").flow)
     kept = decode(encode(snapshot.as_json()))
     assert kept["directory"] == os.fsencode(there)
     assert kept["flow_directory"] == os.fsencode(there / "flows")
@@ -221,7 +218,7 @@ def test_a_variable_of_a_flow_within_is_noted_as_its_param(locked, tmp_path, mon
     flow = {"nodes": [{"id": "a", "type": middle}, {"id": "b", "type": inner, "params": {"in.level": 2}}]}
     monkeypatch.setenv("LOCKED_LEVEL", "3")
     snapshot = Snapshot()
-    snapshot.note_inputs(RunInputs(plan_of(flow, str(tmp_path))))
+    snapshot.note_inputs(plan_of(flow, str(tmp_path)), {}, {}, {})
     assert snapshot.config_overrides == {"a": {"mid.in.level": 3}}
 
 
@@ -230,7 +227,7 @@ def noted(words, flags=(), store=None):
     wired = wire(parse_pipe([words]))
     snapshot, inputs = Snapshot(), parse(wired, list(flags))[1]
     snapshot.note_piped(wired, Intake(Piped(store or {}), STORE), store or {})
-    snapshot.note_inputs(inputs)
+    note(snapshot, inputs)
     return snapshot.config_overrides, snapshot.cli_injections, flow_hash(wired)
 
 
