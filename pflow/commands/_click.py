@@ -22,7 +22,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
-from pflow.help.usage import Flag, Usage, argument
+from pflow.help.usage import CommandUsage, Flag, argument
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
 from pflow.terminal.columns import AUTO, WHEN, colour_of, in_ascii, is_utf8, table, terminal_width
@@ -207,12 +207,12 @@ _METAVARS = {
 }
 
 
-def usage_of_click(command: click.Command, name: str) -> Usage:
+def usage_of_click(command: click.Command, name: str) -> CommandUsage:
     """How `pflow NAME` is used. The docstring's blocks after a \\b are kept as they are; the last one has examples."""
     paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
     arguments = [each for each in command.params if isinstance(each, click.Argument)]
     words = " ".join(_metavar(each) for each in arguments)
-    usage = Usage(f"pflow {name}", paragraphs[0].replace("\n", " "), (f"pflow {name} [FLAG]… {words}".rstrip(),))
+    usage = CommandUsage(f"pflow {name}", paragraphs[0].replace("\n", " "), (f"pflow {name} [FLAG]… {words}".rstrip(),))
     if paragraphs[-1].startswith("\b"):
         usage.examples = tuple(paragraphs.pop().split("\n")[1:])
     usage.description = "\n\n".join(map(_paragraph, paragraphs[1:]))

@@ -15,7 +15,7 @@ from pflow.errors import BAD_DATA, PflowError, names_meant
 from pflow.explain.account import outside
 from pflow.explain.origins import Origins
 from pflow.flow.findings import SHAPE, Finding, pointer
-from pflow.flow.flow import Flow
+from pflow.flow.flow import FlowSpec
 from pflow.flow.lock import drift
 from pflow.flow.rules import RULES, check
 from pflow.flow.subflow import find_file, load_named
@@ -115,7 +115,7 @@ def _name_of(words: Sequence[str]) -> str:
     return "stdin" if words[0] == "-" else find_file(words[0]) or "pipe"
 
 
-def _print_lines(name: str, flow: Flow, findings: Sequence[Finding], when: str) -> None:
+def _print_lines(name: str, flow: FlowSpec, findings: Sequence[Finding], when: str) -> None:
     colour = colour_of(1, when)
     about = f"{_count(len(flow.steps), 'step')}, {_FORMS[flow.dialect]}"
     if findings:

@@ -16,10 +16,9 @@ from pflow.values.jsontext import encode
 from pflow.values.paths import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-    from pflow.record.journal.journal import Journal
+    from pflow.record.journal import Journal
     from pflow.values.masks import Secrets
 
 FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
@@ -64,13 +63,13 @@ class RunLog:
 
     @classmethod
     def open(
-        cls, run_id: str, flow: Callable[[], bytes], about: dict[str, Any], *, is_needed: bool = False
+        cls, run_id: str, flow: bytes, about: dict[str, Any], *, is_needed: bool = False
     ) -> RunLog | None:  # fmt: skip
         """Begin the log of a run; None where there is no place for it, with a warning where there should be.
 
         Where it `is_needed` raises PflowError: 78 without a place, 73 where nothing can be written there.
 
-        `flow` makes the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
+        `flow` is the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
         version: name, flow_hash, steps, traceparent (the run's own span), parent (the span that began it).
         """
         place = runs_directory()
@@ -82,7 +81,7 @@ class RunLog:
         try:
             make_private(directory)
             log = cls(directory)
-            log._put(FLOW, flow())
+            log._put(FLOW, flow)
         except OSError as error:
             if is_needed:
                 _remove(directory)
@@ -143,8 +142,8 @@ class RunLog:
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
         """Begin the journal, too. Raises PflowError (73, 78), and leaves nothing of the run then."""
         from pflow.files.xdg import state_key
-        from pflow.record.journal.journal import Journal
-        from pflow.record.journal.seal import seal
+        from pflow.record.journal import Journal
+        from pflow.record.seal import seal
 
         try:
             self.journal = Journal(self.directory, secrets, state_key())
@@ -205,7 +204,7 @@ class RunLog:
 
 
 def _no_journal(why: str, exit: int) -> PflowError:
-    from pflow.record.journal.journal import WITHOUT
+    from pflow.record.journal import WITHOUT
 
     return PflowError(f"cannot keep a journal of this run{why}", hint=WITHOUT, exit=exit)
 

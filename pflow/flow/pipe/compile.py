@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from pflow.flow.flow import Flow, Step
+    from pflow.flow.flow import FlowSpec, Step
     from pflow.flow.wired import Reference, WiredFlow, WiredStep, Write
     from pflow.interface.interface import Item
     from pflow.values.paths import Path
 
 
-def compile_flow(flow: Flow, apart: set[str]) -> Flow:
+def compile_flow(flow: FlowSpec, apart: set[str]) -> FlowSpec:
     """A new flow with the mappings that pipe syntax implies. Steps in `apart` have `--id`: their keys move under it."""
     compiler = _Compiler(with_items(wire(flow)), apart)
     compiler.refuse_slips()
