@@ -123,12 +123,6 @@ def retry_after(said: str) -> float | None:
     return max(seconds, 0.0) if abs(seconds) < float("inf") else None
 
 
-def names_meant(hint: str) -> list[str]:
-    """The names that a hint proposes, `did you mean a, b or c?`, the nearest first; none where it proposes none."""
-    names, ended, _ = f"{hint.partition('did you mean ')[2]} ".partition("?")
-    return [name for name in names.replace(" or ", ", ").split(", ") if name != "…"] if ended else []
-
-
 def is_permanent(error: BaseException) -> bool:
     """Whether another try could not go better."""
     return error.is_permanent if isinstance(error, PflowError) else exit_code(error) in PERMANENT

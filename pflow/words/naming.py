@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _SHOWN = 12
 """How many names a list of them shows."""
@@ -23,22 +23,42 @@ def _slips(one: str, other: str) -> int:
 
 
 def meant(name: str, there: Iterable[str]) -> str | None:
-    """The name that a misspelt one was most likely to be, if any is like it."""
+    """Return the name that a misspelt one was most likely to be; None if none is like it."""
+    return next(iter(likely(name, list(there))), None)
+
+
+def likely(name: str, there: Collection[str], most: int = 1) -> list[str]:
+    """Return the names that a misspelt one may have been: the one that is a slip away, then those most like it."""
+    near = nearest(name, there)
+    found = [] if near is None else [near]
+    if there and len(found) < most:
+        import difflib
+
+        found += [each for each in difflib.get_close_matches(name, there, most) if each != near]
+    return found[:most]
+
+
+def guess(name: str, there: Iterable[str], otherwise: str = "", most: int = 1) -> str:
+    """Say what to write instead of a name that is not there: one like it, `otherwise`, or what there is."""
     names = list(there)
-    near = nearest(name, names)
-    if near is not None or not names:
-        return near
-    import difflib
-
-    close = difflib.get_close_matches(name, names, 1)
-    return close[0] if close else None
+    return did_you_mean(*likely(name, names, most)) or otherwise or f"there is {listed(names)}"
 
 
-def guess(name: str, there: Iterable[str]) -> str:
-    """What to write instead of a name that is not there."""
-    names = list(there)
-    near = meant(name, names)
-    return f"did you mean {near}?" if near else f"there is {listed(names)}"
+_DID_YOU_MEAN = "did you mean "
+
+
+def did_you_mean(*names: str | None) -> str:
+    """Propose names, as in 'did you mean a, b or c?'; empty without any."""
+    proposed = [name for name in names if name is not None]
+    *others, last = proposed or [""]
+    either = f"{', '.join(others)} or " if others else ""
+    return f"{_DID_YOU_MEAN}{either}{last}?" if proposed else ""
+
+
+def names_meant(hint: str) -> list[str]:
+    """Return the names that a hint proposes with `did_you_mean`."""
+    names, ended, _ = f"{hint.partition(_DID_YOU_MEAN)[2]} ".partition("?")
+    return [name for name in names.replace(" or ", ", ").split(", ") if name != "…"] if ended else []
 
 
 def listed(names: Iterable[str]) -> str:
