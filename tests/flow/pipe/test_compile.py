@@ -219,7 +219,7 @@ def test_actions_forks_and_loops_are_edges():
         ("llm --map-in=text=a..b", "has an empty step"),
         ("read-file:a --path=b => llm --map-in=text='${a.content}'", "'${a.content}' is a template: write a.content"),
         ("llm --prompt='${l[${i}].x}'", "references do not nest"),
-        ("llm --prompt='${a.}'", "'${a.}' is no reference"),
+        ("llm --prompt='${a.}'", "'${a.}' is not a reference"),
         ("llm --map-in=text=template:x", "'template:x' is a template: write a path"),
         ("llm --text=x --map-in=text=a", "--text gives it"),
         ("llm --map-out=response=stdin", "no such place to write"),
