@@ -110,13 +110,8 @@ def look_inside(text: str) -> Any:
 
 
 def missing(name: str, there: list[str], place: str) -> PflowError:
-<<<<<<< HEAD
-    """The error for a name that is not in a place: what there is instead, and the nearest."""
-    from pflow.words.naming import did_you_mean, listed, meant
-=======
     """Return the error for a missing name: it lists what the place has and suggests the nearest."""
-    from pflow.words.naming import listed, meant
->>>>>>> main
+    from pflow.words.naming import did_you_mean, listed, meant
 
     near = did_you_mean(meant(name, there))
     has = f"it has {listed(there)}" + (f" ({near})" if near else "") if there else "it is empty"
