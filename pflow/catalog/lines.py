@@ -29,7 +29,7 @@ _HEADER = f'{{"pflow":"nodes 3, pflow-shell {__version__}"'
 _MOST = 10_000
 
 
-class Line:
+class Listing:
     """As much of a node or flow as a list needs.
 
     `touched` is what it has effects on, or `open`, and whether its marks are `inferred`; `words` all that is said of
@@ -79,19 +79,19 @@ class Line:
         self.words = "\n".join(filter(None, [interface.description, *(f"{item.name} {item.doc}" for item in items)]))
 
 
-def lines(catalog: Catalog) -> list[Line]:
+def lines(catalog: Catalog) -> list[Listing]:
     """All nodes, including shadowed and broken ones; then all saved flows."""
     listed = node_lines()
     for kind in filter(None, [catalog.find(f"flow:{name}") for name in saved_flows()]):
-        line = Line(kind)
+        line = Listing(kind)
         line.read(kind)
         listed.append(line)
     return listed
 
 
-def node_lines() -> list[Line]:
+def node_lines() -> list[Listing]:
     """All nodes, including shadowed and broken ones, from what is remembered of their files where that is enough."""
-    listed = [(kind, Line(kind)) for kind in list_nodes()]
+    listed = [(kind, Listing(kind)) for kind in list_nodes()]
     cache = cache_directory()
     path = os.path.join(cache, "nodes.json") if cache else ""
     known = _rows(read_cached(path) or b"") if path else {}
@@ -100,7 +100,7 @@ def node_lines() -> list[Line]:
         stamp = stamp_of(kind)
         row = known.get(line.file)
         if row is not None and row[0] == stamp:
-            for name, text in zip(Line.FACTS, row[1:], strict=True):
+            for name, text in zip(Listing.FACTS, row[1:], strict=True):
                 setattr(line, name, text)
         else:
             line.read()
@@ -121,7 +121,7 @@ def _rows(data: bytes) -> dict[str, list[str]]:
 
 
 def _is_row(row: Any) -> bool:
-    return isinstance(row, list) and len(row) == len(Line.FACTS) + 1 and set(map(type, row)) == {str}
+    return isinstance(row, list) and len(row) == len(Listing.FACTS) + 1 and set(map(type, row)) == {str}
 
 
 def _save(path: str, rows: dict[str, list[str]]) -> None:
@@ -154,7 +154,7 @@ def cannot_read(file: str, error: BaseException) -> str:
     return f"cannot read '{file}': {why}"
 
 
-def about(listed: list[Line], words: list[str]) -> list[Line]:
+def about(listed: list[Listing], words: list[str]) -> list[Listing]:
     """Those of which all the words are said, wherever: first those that have them in their names."""
     ranked = [(_rank(line, [word.casefold() for word in words]), line) for line in listed]
     return [line for rank, line in sorted(ranked, key=lambda each: each[0]) if rank < _FAR]
@@ -163,7 +163,7 @@ def about(listed: list[Line], words: list[str]) -> list[Line]:
 _FAR = 1 << 30
 
 
-def _rank(line: Line, words: list[str]) -> int:
+def _rank(line: Listing, words: list[str]) -> int:
     """How far from the name the words stand; _FAR where one does not."""
     places = [text.casefold() for text in (line.name, line.summary, f"{line.words}\n{line.fault}")]
     return sum(next((n for n, place in enumerate(places) if word in place), _FAR) for word in words)
@@ -258,7 +258,7 @@ def is_known(entry: dict[str, Any]) -> bool:
     return "reads" in entry
 
 
-def line_entry(line: Line, catalog: Catalog) -> dict[str, Any]:
+def line_entry(line: Listing, catalog: Catalog) -> dict[str, Any]:
     """The entry of a line: a shadowed one has `shadowed_by`."""
     where = {"name": line.name, "origin": line.origin, "file": line.file}
     if line.behind:

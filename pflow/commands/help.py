@@ -16,7 +16,7 @@ from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.errors import PflowError
 from pflow.help.mdoc import as_text
 from pflow.help.text import help_text
-from pflow.help.usage import HELP, SENTENCE, WORD, Flag, Usage, argument, split_flags, usage_of_node
+from pflow.help.usage import HELP, SENTENCE, WORD, CommandUsage, Flag, argument, split_flags, usage_of_node
 from pflow.interface.source import read_interface
 from pflow.process.streams import write_pieces
 
@@ -31,7 +31,7 @@ def _pages() -> dict[str, Path]:
     return {file.stem.removeprefix("pflow-"): file for file in (bundled_directory() / "man").glob("man[57]/pflow-*")}
 
 
-USAGE = Usage(
+USAGE = CommandUsage(
     "pflow help",
     "Show how a command, a node, a tool or a saved flow is used, or one of the pages that tell more.",
     ("pflow help [WORD]",),
@@ -62,7 +62,7 @@ def main(words: list[str]) -> int:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 """A checkout, of which nodes/ is a part."""
 
-DRIVER = Usage(
+DRIVER = CommandUsage(
     "pflow",
     "Run a command, a node, a saved flow, steps as a flow, or what a sentence asks.",
     ("pflow WORD [FLAG]…", "pflow STEP [FLAG]… :: STEP [FLAG]… …", "pflow 'SENTENCE' [FLAG]…"),
@@ -102,7 +102,7 @@ GROUPS = {
 
 def driver_help() -> str:
     """The help: the words that come with pflow, each with half a line; `pflow nodes` has those of a user's own."""
-    brief = Usage(DRIVER.name, DRIVER.summary, DRIVER.synopsis)
+    brief = CommandUsage(DRIVER.name, DRIVER.summary, DRIVER.synopsis)
     brief.description = DRIVER.description.partition("\n\n")[0]
     brief.flags, brief.examples = DRIVER.flags, DRIVER.examples
     grouped = {name for names in GROUPS.values() for name in names}
@@ -124,7 +124,7 @@ def _half_line(folder: str, name: str) -> str:
         return file.readline().partition(": ")[2].rstrip('."\n')
 
 
-def usages(root: str = ROOT) -> list[Usage]:
+def usages(root: str = ROOT) -> list[CommandUsage]:
     """The driver, then its commands, the tools, and the nodes that `root` has."""
     nodes = os.path.join(root, "nodes")
     files = {name: f"{nodes}/{name.replace('-', '_')}.py" for name in names_in(nodes)}
@@ -136,16 +136,16 @@ def usages(root: str = ROOT) -> list[Usage]:
     ]
 
 
-def _command(name: str) -> Usage:
+def _command(name: str) -> CommandUsage:
     """How a command is used: as its own USAGE says, or its click declaration."""
     if name == "run":
         return usage_of_run()
     module = import_module(f"pflow.commands.{name.replace('-', '_')}")
     usage = getattr(module, "USAGE", None)
-    return usage if isinstance(usage, Usage) else usage_of_click(module.command, name)
+    return usage if isinstance(usage, CommandUsage) else usage_of_click(module.command, name)
 
 
-def typed() -> list[Usage]:
+def typed() -> list[CommandUsage]:
     """What TAB knows of: the driver, commands and tools, and what stands beside a sentence, a run's flags as well."""
     from pflow.commands._run_sentence import usage_of_sentence
 

@@ -13,7 +13,8 @@ from pflow.driver.replay import Replay
 from pflow.errors import PflowError
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
-from pflow.help.usage import Usage, argument
+from pflow.help.usage import CommandUsage, argument
+from pflow.interface.common import COMMON
 from pflow.interface.interface import Item
 from pflow.plan.approval.proposal import show, touched_text
 from pflow.process.streams import write_pieces
@@ -23,12 +24,12 @@ from pflow.stage.words import take_words
 from pflow.values.types import Type
 
 _REFUSED = {
-    **dict.fromkeys(("from", "no_stdin", "allow_empty", "skip_empty"), "what came through the pipe is known"),
+    **{name: "what came through the pipe is known" for name, flag in COMMON.items() if flag.fd == 0},
     "resume": "pflow resume goes on with a run",
 }
 """The flags of `pflow run` that a replay does not take, and why."""
 
-USAGE = Usage(
+USAGE = CommandUsage(
     "pflow replay",
     "Do a run again, with the values that it was given.",
     ("pflow replay RUN [FLAG]…",),

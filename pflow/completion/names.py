@@ -9,7 +9,7 @@ from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
 from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
-from pflow.help.usage import SENTENCE, Flag, Usage, usage_of_node
+from pflow.help.usage import SENTENCE, CommandUsage, Flag, usage_of_node
 from pflow.interface.common import OF_FLOWS
 from pflow.values.jsontext import decode
 
@@ -50,11 +50,11 @@ class Candidate:
         return self.value.endswith(("=", "/"))
 
 
-def read_table() -> dict[str, Usage]:
+def read_table() -> dict[str, CommandUsage]:
     """The usage of each by what is typed: `pflow`, `pflow runs`, `pflow-get`."""
     with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
         rows = decode(file.read())
-    table = {name: Usage(name, summary) for name, (summary, _, _) in rows.items()}
+    table = {name: CommandUsage(name, summary) for name, (summary, _, _) in rows.items()}
     for name, (_, flags, arguments) in rows.items():
         table[name].flags = [Flag(*row) for row in flags]
         table[name].arguments = [Flag(*row) for row in arguments]
@@ -138,20 +138,20 @@ def files(typed: str, wanted: str) -> list[Candidate]:
     return [Candidate(FILES, name) for name in shown if name.isprintable() and name.endswith((wanted, "/"))]
 
 
-def usage_of_type(name: str) -> Usage:
+def usage_of_type(name: str) -> CommandUsage:
     """How a node, a tool or a saved flow is used; what cannot be read of it is left out."""
     from pflow.catalog.kinds import TOOL, find_node
 
     found = find_node(name)
     if found is None:
-        return usage_of_flow(name) if saved_flow(name) else Usage(name, "")
+        return usage_of_flow(name) if saved_flow(name) else CommandUsage(name, "")
     if found.origin == TOOL:
         return read_table()[f"pflow-{found.name}"]
     interface = _interface_of(found)
     return _with_places(usage_of_node(found.name, interface), interface, [])
 
 
-def usage_of_flow(word: str) -> Usage:
+def usage_of_flow(word: str) -> CommandUsage:
     """How the flow that a word says is run: a file, a saved flow or pipe syntax; one that is faulty, as any other."""
     from pflow.driver.help import usage_of_run
     from pflow.flow.subflow import load_named
@@ -165,7 +165,7 @@ def usage_of_flow(word: str) -> Usage:
     return usage
 
 
-def usage_of_step(name: str, before: list[str]) -> Usage:
+def usage_of_step(name: str, before: list[str]) -> CommandUsage:
     """What a step takes: the flags of its type's interface, and the common ones that are not for a whole run.
 
     `before` are the words of the steps before it.
@@ -176,7 +176,7 @@ def usage_of_step(name: str, before: list[str]) -> Usage:
     (type, _), *_ = steps_in([name])
     kind = FlowCatalog().find(type)
     if kind is None:  # a sentence, as far as it is typed
-        return Usage(type, "")
+        return CommandUsage(type, "")
     interface = _interface_of(kind)
     usage = usage_of_node(type, interface)
     own = [each for each in usage.flags if each.group != kinds.COMMON]
@@ -193,7 +193,7 @@ def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
     return [(full_type(type), id) for type, id in found]
 
 
-def _with_places(usage: Usage, interface: Interface, before: list[str]) -> Usage:
+def _with_places(usage: CommandUsage, interface: Interface, before: list[str]) -> CommandUsage:
     """The usage whose flags know the keys of the step, and the places where the steps before it write."""
     from pflow.flow.pipe.recognize import free_id
     from pflow.flow.subflow import FlowCatalog

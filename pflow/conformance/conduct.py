@@ -12,7 +12,7 @@ from typing import Any
 
 from pflow.conformance import answers, inputs  # noqa: F401 - they enter their checks
 from pflow.conformance.samples import Skipped
-from pflow.conformance.sandbox import Failed, Run
+from pflow.conformance.sandbox import Failed, NodeRun
 from pflow.conformance.trial import CHECKS, Check, TestedNode, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError, reason_of
 from pflow.terminal.columns import Colour
@@ -31,7 +31,7 @@ class Verdict:
 
     check: Check
     result: str
-    runs: Sequence[Run]
+    runs: Sequence[NodeRun]
     why: str = ""
     failed: Failed | None = None
 
@@ -134,7 +134,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def command_of(run: Run) -> str:
+def command_of(run: NodeRun) -> str:
     """A line that a person can type to repeat a run; of a long input it has the beginning."""
     settings = [f"{name}={shlex.quote(value)}" for name, value in run.environment.items()]
     words = " ".join([*settings, *map(shlex.quote, run.argv)]) + run.reader

@@ -16,7 +16,7 @@ from pflow.errors import MISSING, PflowError, reason_of
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
-from pflow.record.journal.lines import raw
+from pflow.record.lines import raw
 from pflow.record.log import FLOW
 from pflow.record.snapshot import Snapshot, kept, place_of
 from pflow.stage.document import Document, Intake
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.driver.arguments import RunFlags
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.values.masks import Secrets
 
@@ -202,7 +202,7 @@ def restore_environment(record: Record) -> None:
             os.environ[name] = value
 
 
-def restore_flow(directory: str, place: Mapping[str, Any]) -> Flow:
+def restore_flow(directory: str, place: Mapping[str, Any]) -> FlowSpec:
     """Return the flow in a run's directory, with the paths and the file of its `place`.
 
     Raises PflowError: 66 if it is gone, 65 if it is damaged.

@@ -21,7 +21,7 @@ from pflow.values.paths import parse_path, write_path
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.record.runs import Run
     from pflow.values.paths import Path
@@ -47,7 +47,7 @@ class Replay:
         texts |= {name: text_of(each) for name, each in params.items()}
         return [f"--{name}={text}" for name, text in texts.items() if text != MASK]
 
-    def flow(self) -> Flow:
+    def flow(self) -> FlowSpec:
         """Go to where the run was, and load its flow. Raises PflowError: 66 where either is gone, 65."""
         enter(self.kept.place["directory"], "replay the run")
         return restore_flow(self.run.directory, self.kept.place)

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.findings import Finding
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
 
 
 class Loaded:
     """A flow, without its parts of a wrong shape, and a finding for each of those."""
 
-    def __init__(self, flow: Flow, findings: list[Finding]) -> None:
+    def __init__(self, flow: FlowSpec, findings: list[Finding]) -> None:
         self.flow = flow
         self.findings = findings
 
-    def usable(self) -> Flow:
+    def usable(self) -> FlowSpec:
         """The flow. Raises PflowError (65) at the first wrong shape."""
         for finding in self.findings:
             if not finding.is_warning:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pflow.binding.sources import Source
     from pflow.catalog.kinds import Kind
-    from pflow.flow.flow import Flow, Step
+    from pflow.flow.flow import FlowSpec, Step
     from pflow.flow.flow_input import FlowInput
     from pflow.flow.graph import Graph
     from pflow.flow.written import Part
@@ -168,7 +168,7 @@ class WiredStep:
 class WiredFlow:
     """A flow, its graph, its steps wired, every reference in it, and the inputs that it needs."""
 
-    def __init__(self, flow: Flow, graph: Graph) -> None:
+    def __init__(self, flow: FlowSpec, graph: Graph) -> None:
         self.flow = flow
         self.graph = graph
         self.order = graph.order()

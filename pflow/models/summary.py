@@ -24,7 +24,7 @@ ALONE = "Answer with the summary alone."
 
 
 @dataclass
-class Task:
+class SummaryTask:
     """What to summarise, and how; `done` are the summaries of its parts so far, with which another try goes on."""
 
     text: str
@@ -36,7 +36,7 @@ class Task:
     done: dict[str, Answer] = field(default_factory=dict)
 
 
-def summarise(task: Task, emit: Callable[[str], None]) -> Answer:
+def summarise(task: SummaryTask, emit: Callable[[str], None]) -> Answer:
     """The summary of a text; `emit` gets its parts as they come, but none of what is merged.
 
     Raises PflowError: what asking raises, and 1 where the parts do not get shorter.
@@ -47,7 +47,7 @@ def summarise(task: Task, emit: Callable[[str], None]) -> Answer:
 class _Summarising:
     """One try."""
 
-    def __init__(self, task: Task, model: Model) -> None:
+    def __init__(self, task: SummaryTask, model: Model) -> None:
         self.task = task
         self.model = model
         self.size = task.chunk or characters_for(model)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.interface.interface import Item
     from pflow.stage.document import Intake
@@ -181,14 +181,14 @@ class Snapshot:
         }
 
 
-def place_of(flow: Flow) -> dict[str, Any]:
+def place_of(flow: FlowSpec) -> dict[str, Any]:
     """Return where this process is, and whose flow it runs."""
     file = os.path.abspath(os.path.join(here(), flow.file)) if flow.file else ""
     place = zip(PLACE, (here(), directory_of(flow), file, flow.script), strict=True)
     return {name: kept(path) for name, path in place}
 
 
-def directory_of(flow: Flow) -> str:
+def directory_of(flow: FlowSpec) -> str:
     """Return the absolute path where the relative paths of flows in a flow begin."""
     return here() if flow.directory == "." else os.path.normpath(os.path.join(here(), flow.directory))
 

@@ -7,7 +7,7 @@ import pytest
 
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text, origins_text
-from pflow.flow.flow import Batch, Edge, Flow, Input, Step
+from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
@@ -53,7 +53,7 @@ def nodes(tmp_path, monkeypatch):
 def plan(*steps, edges="", **members):
     """The plan of a flow of these steps, with these edges: `a>b a>c:bad`."""
     parted = [edge.partition(":") for edge in edges.split()]
-    flow = Flow(list(steps), [Edge(*ends.split(">"), action or "default") for ends, _, action in parted])
+    flow = FlowSpec(list(steps), [Edge(*ends.split(">"), action or "default") for ends, _, action in parted])
     for at, step in enumerate(steps):
         step.place = f"nodes[{at}]"
     for name, value in members.items():

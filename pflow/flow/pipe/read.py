@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import Catalog, find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.flow.flow import Edge, Flow
+from pflow.flow.flow import Edge, FlowSpec
 from pflow.flow.pipe.chains import read_chains
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, split_name, taken_for_redirection
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pflow.flow.pipe.steps import Draft
 
 
-def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> Flow:
+def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> FlowSpec:
     """The flow that pipe syntax says, wired; what is doubtful in it is in its `warnings`.
 
     One word is a text, with quotes and comments; several are what a shell has taken apart already. Without a
@@ -53,7 +53,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> Flow:
         raise mask_flags(error, words, secret_flags(" ".join(words))) from None
 
 
-def _check_batches(flow: Flow) -> None:
+def _check_batches(flow: FlowSpec) -> None:
     for step in flow.steps:
         if step.takes_pipe_apart:
             what = f"cannot run '{step.id}' once for each: nothing is carried into it, or not one thing"
@@ -69,14 +69,14 @@ def _check_words(words: Sequence[str]) -> None:
         raise PflowError(what, hint="inside the quotes, after its step", exit=USAGE)
 
 
-def _read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[Flow, set[str]]:
+def _read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[FlowSpec, set[str]]:
     """The flow as it is written, without what a pipe carries, and the steps with --id.
 
     Raises PflowError (2) with the place in the text.
     """
     chains = read_chains(text, tokens)
     reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])
-    flow = Flow([draft.step for draft in reader.drafts], reader.edges(chains))
+    flow = FlowSpec([draft.step for draft in reader.drafts], reader.edges(chains))
     flow.dialect = "pipe"
     flow.catalog = catalog
     flow.warnings = [*reader.warnings, *(each for draft in reader.drafts for each in draft.all_warnings())]

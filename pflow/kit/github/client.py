@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, PflowError, retry_after
 from pflow.kit.github.access import NO_KEY, api_url, find_key
-from pflow.kit.web.answer import Answer, check
+from pflow.kit.web.answer import Response, check
 from pflow.kit.web.client import request
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
@@ -66,7 +66,7 @@ class Client:
                 error.is_permanent, error.hint = True, "it may be done all the same: look before you try again"
             raise
 
-    def _ask(self, method: str, path: str, query: Query, *, body: Any = None, accept: str = JSON) -> Answer:
+    def _ask(self, method: str, path: str, query: Query, *, body: Any = None, accept: str = JSON) -> Response:
         headers = {"Accept": accept, "X-GitHub-Api-Version": _VERSION}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
@@ -77,7 +77,7 @@ class Client:
             raise masked(failure, self.key)
         return answer
 
-    def _value(self, answer: Answer) -> Any:
+    def _value(self, answer: Response) -> Any:
         try:
             return decode(answer.body)
         except ValueError:
@@ -139,7 +139,7 @@ _PAUSE = 60.0
 _LONGEST = 86_400.0
 
 
-def failure_of(answer: Answer, act: str, missing: str, *, has_key: bool) -> PflowError | None:
+def failure_of(answer: Response, act: str, missing: str, *, has_key: bool) -> PflowError | None:
     """What is wrong with an answer, in words; `missing` is what a 404 means."""
     status, said = answer.status, _words(answer.body) if answer.status >= 400 else ""
     if status in (403, 429) and (limit := _limit(answer, act, said, has_key=has_key)):
@@ -168,7 +168,7 @@ def _not_found(missing: str, *, has_key: bool) -> tuple[str, str]:
     return f"{missing}, or it is private and there is no key", NO_KEY
 
 
-def _limit(answer: Answer, act: str, said: str, *, has_key: bool) -> PflowError | None:
+def _limit(answer: Response, act: str, said: str, *, has_key: bool) -> PflowError | None:
     """The limit that a request met, and how long it holds; None where it met none."""
     asked = answer.headers.get("retry-after", "")
     is_used_up = answer.headers.get("x-ratelimit-remaining") == "0"
@@ -206,7 +206,7 @@ def _detail(error: Any) -> str:
     return str(error.get("message") or f"{error.get('field', '')} {error.get('code', '')}".replace("_", " "))
 
 
-def _needed(answer: Answer) -> str:
+def _needed(answer: Response) -> str:
     """What a key needs to be given, where GitHub says it."""
     needed = answer.headers.get("x-accepted-github-permissions", "")
     return f"the key needs {needed}" if needed else ""

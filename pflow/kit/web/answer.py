@@ -30,7 +30,7 @@ _MEMBERS = ("message", "error_description", "detail", "error", "title")
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """What came: the status, the headers by their lower-case names, the body unpacked, the URL that answered."""
 
     status: int
@@ -41,7 +41,7 @@ class Answer:
     url: str
 
 
-def content_of(answer: Answer) -> str | bytes:
+def content_of(answer: Response) -> str | bytes:
     """The body as text, in the charset that the answer names, in UTF-8, or in what HTML names; else as bytes."""
     kind = answer.headers.get("content-type", "")
     head = answer.body[:2048].decode("latin-1") if "html" in kind else ""
@@ -60,7 +60,7 @@ def _charset_in(text: str) -> str:
     return named[1] if named else "utf-8"
 
 
-def check(answer: Answer, secrets: Collection[str] = ()) -> Answer:
+def check(answer: Response, secrets: Collection[str] = ()) -> Response:
     """The answer, where its status is no failure. Raises PflowError with the server's own words."""
     status = answer.status
     if status < 400:
@@ -77,7 +77,7 @@ def check(answer: Answer, secrets: Collection[str] = ()) -> Answer:
     raise masked(error, *secrets)
 
 
-def _words_of(answer: Answer) -> str:
+def _words_of(answer: Response) -> str:
     """What the body says of the failure, on one line: its message where it is JSON, else a plain text."""
     text = answer.body[:100_000].decode(errors="replace")
     if "json" in answer.headers.get("content-type", ""):

@@ -16,7 +16,7 @@ import httpx2
 from pflow import __version__
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, PflowError, reason_of
 from pflow.kit.web.address import parse_url, show
-from pflow.kit.web.answer import Answer, cut, explain
+from pflow.kit.web.answer import Response, cut, explain
 from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets, masked
 
@@ -63,7 +63,7 @@ def request(
     follow: bool = True,
     max_size: int = MAX_SIZE,
     max_silence: float | None = MAX_SILENCE,
-) -> Answer:
+) -> Response:
     """The answer to a request, whatever its status; `status.check` raises for one that is a failure.
 
     A body of text or bytes is sent as it is, any other but None as JSON, and a `form` as one, with their Content-Type
@@ -116,18 +116,18 @@ def _with_query(url: httpx2.URL, query: Sequence[tuple[str, str]]) -> httpx2.URL
     return url.copy_with(query=b"&".join(filter(None, parts))) if query else url
 
 
-def _follow(first: _Request, most: int) -> Answer:
+def _follow(first: _Request, most: int) -> Response:
     """The answer at the end of so many redirects at most; with 0 the first one."""
     asked = _ask(first, follow=most > 0)
     for _ in range(most):
-        asked = asked if isinstance(asked, Answer) else _ask(asked, follow=True)
-    if isinstance(asked, Answer):
+        asked = asked if isinstance(asked, Response) else _ask(asked, follow=True)
+    if isinstance(asked, Response):
         return asked
     what = f"{first.act}: it redirects more than {_REDIRECTS} times"
     raise PflowError(what, hint="is it a loop?", exit=BAD_DATA, is_permanent=True)
 
 
-def _ask(request: _Request, *, follow: bool) -> Answer | _Request:
+def _ask(request: _Request, *, follow: bool) -> Response | _Request:
     """The answer, or the request that it asks for."""
     timeout = httpx2.Timeout(request.max_silence, connect=_CONNECT)
     headers = {"user-agent": f"pflow/{__version__}", "accept-encoding": "gzip", **request.headers}
@@ -182,7 +182,7 @@ def _is_bound(name: str, value: str, secrets: Collection[str]) -> bool:
     return name in _OF_AN_ORIGIN or any(secret in value for secret in secrets)
 
 
-def _answer(request: _Request, response: httpx2.Response) -> Answer:
+def _answer(request: _Request, response: httpx2.Response) -> Response:
     body = b"" if request.method == "HEAD" else _read(request, response)
     headers = {name.lower(): value for name, value in response.headers.items()}
     known = Secrets()
@@ -191,7 +191,7 @@ def _answer(request: _Request, response: httpx2.Response) -> Answer:
             known.add(secret)
     if known:
         headers, body = known.masked(headers), known.mask(body.decode("latin-1")).encode("latin-1")
-    return Answer(response.status_code, response.reason_phrase, headers, body, request.method, str(request.url))
+    return Response(response.status_code, response.reason_phrase, headers, body, request.method, str(request.url))
 
 
 def _read(request: _Request, response: httpx2.Response) -> bytes:

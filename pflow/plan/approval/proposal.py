@@ -15,7 +15,7 @@ from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import account_text, origins_text, pipe_lines, step_lines, touches
 from pflow.flow.findings import Finding
-from pflow.flow.flow import Flow, Step
+from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.load import write_json
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -46,7 +46,7 @@ class Proposal:
     the flow with its flags.
     """
 
-    def __init__(self, flow: Flow, words: list[str]) -> None:
+    def __init__(self, flow: FlowSpec, words: list[str]) -> None:
         """Raises PflowError (2) for a flag that is neither the run's nor the flow's."""
         self.flow = flow
         self.words = words
@@ -61,12 +61,12 @@ class Proposal:
             if name in inputs.values or (each.has_default and not each.pipe)
         }
 
-    def edited(self, flow: Flow) -> Proposal:
+    def edited(self, flow: FlowSpec) -> Proposal:
         """The same run of another flow, in which the values of the flags stand already."""
         return Proposal(flow, _words_of_run(self.flags))
 
 
-def with_flags(flow: Flow, wired: WiredFlow, inputs: RunInputs) -> Flow:
+def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
     """The flow with the flags' values as if they stood in it: inputs' as their defaults, others in their steps."""
     changed = copy(flow)
     changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
