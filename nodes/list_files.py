@@ -43,7 +43,7 @@ class ListFiles(Node):
             if not value:
                 raise PflowError(f"cannot list files: the {name} is empty", exit=MISSING)
             if "\0" in value:
-                raise PflowError(f"cannot list {value!r}: a {name} holds no NUL", exit=BAD_DATA)
+                raise PflowError(f"cannot list {value!r}: a {name} cannot contain NUL", exit=BAD_DATA)
         if not pattern.startswith("/"):
             return pattern, directory
         if directory != ".":

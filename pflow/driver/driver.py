@@ -172,7 +172,7 @@ class Driver:
 
 def refuse_unknown(wired: WiredFlow, name: str) -> None:
     """Raise PflowError (2) where --refresh names no step."""
-    from pflow.driver.resume.places import steps_by_name
+    from pflow.driver.resume.choices import steps_by_name
 
     known = steps_by_name(wired)
     if name not in known:

@@ -140,12 +140,14 @@ def _chunks(path: str, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
             made.put(error)
         made.put(None)
 
-    threading.Thread(target=answer, daemon=True).start()
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
     try:
         while (chunk := made.get()) is not None:
             if isinstance(chunk, Exception):
                 raise chunk
             yield chunk
+        thread.join()  # a batch may fork after this answer: no thread of ours may hold a lock then
     finally:
         is_over.set()
 

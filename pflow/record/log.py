@@ -18,7 +18,7 @@ from pflow.values.paths import describe
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.record.journal.journal import Journal
+    from pflow.record.journal import Journal
     from pflow.values.masks import Secrets
 
 FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
@@ -142,8 +142,8 @@ class RunLog:
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
         """Begin the journal, too. Raises PflowError (73, 78), and leaves nothing of the run then."""
         from pflow.files.xdg import state_key
-        from pflow.record.journal.journal import Journal
-        from pflow.record.journal.seal import seal
+        from pflow.record.journal import Journal
+        from pflow.record.seal import seal
 
         try:
             self.journal = Journal(self.directory, secrets, state_key())
@@ -204,7 +204,7 @@ class RunLog:
 
 
 def _no_journal(why: str, exit: int) -> PflowError:
-    from pflow.record.journal.journal import WITHOUT
+    from pflow.record.journal import WITHOUT
 
     return PflowError(f"cannot keep a journal of this run{why}", hint=WITHOUT, exit=exit)
 

@@ -12,7 +12,7 @@ from itertools import islice, takewhile
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError, exit_code, reason_of
-from pflow.record.journal.lines import JOURNAL
+from pflow.record.lines import JOURNAL
 from pflow.record.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
 from pflow.values.jsontext import decode
 from pflow.words.usage import Usage

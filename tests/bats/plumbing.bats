@@ -77,7 +77,7 @@ load helper
 
 @test "what a tool cannot take is 2, and names it" {
     in_shells 'pflow-set -n a=1 | pflow-set --from=stor b=2; pflow-set -n a=1 | pflow-get --from=stor a'
-    expect 2 - "cannot take --from='stor': it is none of auto, store, text, json"
+    expect 2 - "cannot take --from='stor': it is not one of auto, store, text, json"
     in_shells 'pflow-set -n "$(printf "\377")=1"'
     expect 2 - 'its bytes are not UTF-8'
 }

@@ -1,5 +1,7 @@
 """A flow from JSON and its pipe syntax: where there is one, every step works on the same values."""
 
+from __future__ import annotations
+
 import json
 
 import pytest
@@ -14,6 +16,7 @@ from pflow.flow.pipe.write import write_pipe
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire
 from tests.engine.flows import Ran
+from tests.export.hostile import every_place, exported, few, hostile
 
 NODE = '''
 from pocketflow import Node
@@ -42,15 +45,12 @@ class {name}(Node):
 WORKED = []
 
 
-@pytest.fixture(autouse=True, scope="module")
-def own_nodes(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("nodes")
+@pytest.fixture
+def noting_nodes(tmp_path, monkeypatch):
     for name, write, other in (("mix", "mixed", "picked"), ("pick", "picked", "mixed")):
-        (folder / f"{name}.py").write_text(NODE.format(module=__name__, name=name.title(), write=write, other=other))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PFLOW_NODES", str(folder))
-        forget_kinds()
-        yield
+        text = NODE.format(module=__name__, name=name.title(), write=write, other=other)
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
     forget_kinds()
 
 
@@ -82,7 +82,11 @@ def worked(flow):
     return list(WORKED), str(ran.error or "")
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+FLOWS = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture]
+
+
+@pytest.mark.usefixtures("noting_nodes")
+@settings(max_examples=150, suppress_health_check=FLOWS)
 @given(documents())
 def test_where_there_is_pipe_syntax_every_step_works_on_the_same_values(document):
     loaded = load_text(json.dumps(document), "flow")
@@ -94,3 +98,18 @@ def test_where_there_is_pipe_syntax_every_step_works_on_the_same_values(document
     expected, error = worked(loaded.flow)
     assume(not error)
     assert worked(parse_pipe([text])) == (expected, "")
+
+
+@every_place
+@few
+@given(hostile)
+def test_pipe_syntax_is_compiled_to_the_same_steps(make, text):
+    code, wired = exported("pipe", make, text)
+    if code:
+        assert meaning(parse_pipe([code])) == meaning(wired.flow)
+
+
+def meaning(flow):
+    """What each step is and is given; two dollars are one."""
+    steps = [(each.id, each.type, each.params, each.inputs) for each in flow.steps]
+    return json.dumps(steps).replace("$$", "$")

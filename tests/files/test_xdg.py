@@ -55,7 +55,7 @@ def test_the_key_is_made_once_and_is_ours_alone(state):
 def test_a_file_that_holds_no_key_is_never_taken_for_one(state, content):
     state.mkdir(parents=True)
     (state / "key").write_bytes(content)
-    with pytest.raises(PflowError, match="it holds no key") as caught:
+    with pytest.raises(PflowError, match="it does not hold a key") as caught:
         state_key()
     assert caught.value.exit == BAD_CONFIG
 

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 TARGETS = {
     "pflow/binding": "tests/binding/test_[!f]*.py tests/stage/test_f*.py tests/engine/test_e*.py"
     " tests/binding/test_f*.py",
-    "pflow/flow/rules": "tests/flow/rules/test_*.py",
+    "pflow/flow/rules": "tests/flow/rules/test_*.py tests/flow/test_findings.py",
     "pflow/plan/secrets.py": "tests/plan/test_secrets.py",
     "pflow/models/errors.py": "tests/models/*.py tests/nodes/test_llm.py",
     "pflow/record/snapshot.py:secret": "tests/record/test_snapshot.py",

@@ -158,7 +158,7 @@ def test_anything_else_is_a_failure(directory, monkeypatch, answer, exit, words)
         ({"max_budget": -1.0}, 2, "max_budget is -1.0"),
         ({"time_limit": 0.0}, 2, "time_limit is 0.0"),
         ({"prompt": " \n"}, 66, "the prompt is empty"),
-        ({"prompt": "\udc80"}, 65, "a lone surrogate is no character"),
+        ({"prompt": "\udc80"}, 65, "the text has a lone surrogate"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_it_starts(directory, params, exit, words):

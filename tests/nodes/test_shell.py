@@ -176,11 +176,11 @@ def test_any_text_is_an_argument(args):
 @pytest.mark.parametrize(
     ("reads", "words"),
     [
-        ({"command": "a\0b"}, "a command holds no NUL"),
-        ({"command": "true", "args": ["fine", "a\0b"]}, "cannot pass argument 2: an argument holds no NUL"),
-        ({"command": "true", "args": ["\ud800"]}, "cannot pass argument 1: a lone surrogate is no character"),
+        ({"command": "a\0b"}, "a command cannot contain NUL"),
+        ({"command": "true", "args": ["fine", "a\0b"]}, "cannot pass argument 2: an argument cannot contain NUL"),
+        ({"command": "true", "args": ["\ud800"]}, "cannot pass argument 1: the text has a lone surrogate"),
         ({"command": "true", "args": ["x" * LONG]}, "cannot run 'true': its arguments are too long"),
-        ({"command": "true", "input": "\ud800"}, "cannot pass the input: a lone surrogate is no character"),
+        ({"command": "true", "input": "\ud800"}, "cannot pass the input: the text has a lone surrogate"),
     ],
 )
 def test_what_a_command_cannot_take_is_65(reads, words):

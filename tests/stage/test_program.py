@@ -248,10 +248,10 @@ def foreign(file):
 @pytest.mark.parametrize(
     ("head", "change", "exit", "message"),
     [
-        ("#!/no/such/shell", None, 78, "its interpreter '/no/such/shell' is not there; install it"),
+        ("#!/no/such/shell", None, 78, "its interpreter '/no/such/shell' is missing; install it"),
         ("#!/usr/bin/env no-such-shell", None, 127, "it ended with 127"),
         ("#!/bin/sh", not_executable, 77, "permission denied; chmod +x"),
-        ("#!/bin/sh", foreign, 78, "it is no program for this machine"),
+        ("#!/bin/sh", foreign, 78, "it is not a program for this machine"),
     ],
 )
 def test_one_that_does_not_start_says_why(head, change, exit, message):
@@ -294,7 +294,7 @@ def test_a_guard_in_one_without_an_interface_ends_in_its_body():
 def test_a_guard_with_another_name_does_not_run_for_ever(head):
     program(GUARD.replace("= it", "= that"), head)
     ran = Ran("pflow-it")
-    assert (ran.exit, "cannot run it inside itself; its guard asks whether PFLOW_NODE is 'it'" in ran.stderr) == (
+    assert (ran.exit, "cannot run it inside itself; its guard must compare PFLOW_NODE with 'it'" in ran.stderr) == (
         78,
         True,
     )

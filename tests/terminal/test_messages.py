@@ -1,4 +1,4 @@
-"""Saying that a stage failed: in words, on stderr, and in an error document."""
+"""What is said on stderr: in words, in one harmless line, painted where a terminal shows it."""
 
 import json
 
@@ -7,6 +7,7 @@ import pytest
 from pflow.errors import PflowError, bug_error, node_error
 from pflow.stage.document import Document, read_document
 from pflow.stage.output import mark_failed
+from pflow.terminal import columns, messages
 from pflow.terminal.messages import say, say_error
 
 
@@ -95,3 +96,39 @@ def test_an_error_document_can_be_read_by_the_next_stage(exit):
     again = read_document(b"".join(document.pieces()))
     assert again.header["error"]["exit"] == exit
     assert again.header["run"] == document.header["run"]
+
+
+XTERM = {"TERM": "xterm-256color"}
+FORCED = {"CLICOLOR_FORCE": "1"}
+NO = {"NO_COLOR": "1"}
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """Sets exactly these variables, and whether every stream is a terminal."""
+
+    def put(variables, *, is_terminal):
+        for name in ("TERM", "NO_COLOR", "CLICOLOR_FORCE"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(columns.os, "isatty", lambda fd: is_terminal)
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_terminal", "said"),
+    [
+        (XTERM, True, "\x1b[1mpflow-llm:\x1b[0m words\n"),
+        (XTERM, False, "pflow-llm: words\n"),
+        (XTERM | NO, True, "pflow-llm: words\n"),
+        (FORCED, False, "\x1b[1mpflow-llm:\x1b[0m words\n"),
+    ],
+)
+def test_who_says_a_line_on_stderr_is_painted_by_the_same_rules(environment, monkeypatch, variables, is_terminal, said):
+    environment(variables, is_terminal=is_terminal)
+    lines = []
+    monkeypatch.setattr(messages, "write_stderr", lines.append)
+    messages.say("pflow-llm", "words")
+    assert lines == [said]

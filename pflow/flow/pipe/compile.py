@@ -15,6 +15,7 @@ from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
 from pflow.values.paths import parse_path
 from pflow.values.templates import TEMPLATE, is_reference, references
+from pflow.words.naming import names_meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -137,7 +138,7 @@ class _Compiler:
     def refuse_slips(self) -> None:
         """Raise PflowError (2) for a name in a template that nothing writes and that is near to one that there is."""
         for reference in [each for templates in self.templates.values() for each in templates]:
-            is_slip = bool(reference.trouble) and reference.remedy.startswith("did you mean")
+            is_slip = bool(reference.trouble) and bool(names_meant(reference.remedy))
             if is_slip and reference.path[0] not in self.flow.steps:
                 what = f"cannot find {_shown(reference)}: nothing writes it"
                 raise PflowError(what, hint=reference.remedy, exit=USAGE)

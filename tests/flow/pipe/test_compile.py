@@ -219,7 +219,7 @@ def test_actions_forks_and_loops_are_edges():
         ("llm --map-in=text=a..b", "has an empty step"),
         ("read-file:a --path=b => llm --map-in=text='${a.content}'", "'${a.content}' is a template: write a.content"),
         ("llm --prompt='${l[${i}].x}'", "references do not nest"),
-        ("llm --prompt='${a.}'", "'${a.}' is no reference"),
+        ("llm --prompt='${a.}'", "'${a.}' is not a reference"),
         ("llm --map-in=text=template:x", "'template:x' is a template: write a path"),
         ("llm --text=x --map-in=text=a", "--text gives it"),
         ("llm --map-out=response=stdin", "no such place to write"),
@@ -231,7 +231,7 @@ def test_what_is_wrong_is_refused_with_its_place_and_a_remedy(text, why):
     assert why in message
 
 
-@pytest.mark.parametrize("flag", ["--dry-run", "--debug", "-v", "--describe", "--help", "--version"])
+@pytest.mark.parametrize("flag", ["--dry-run", "--debug", "--verbose", "--describe", "--help", "--version"])
 def test_flags_of_a_run_are_refused_in_a_step(flag):
     message = refusal(f"llm {flag} => judge")
     assert f"cannot take {flag} in a step; give it to pflow run: pflow run {flag}" in message

@@ -11,7 +11,7 @@ from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.plan.approval.dialogue import editable_text, offered_name, read_edited
 from pflow.plan.approval.proposal import Proposal
-from tests.plan.approval.test_view import COPY
+from tests.plan.approval.test_proposal import COPY
 
 
 def proposal(ir, *words):
