@@ -1,4 +1,4 @@
-"""pflow export: a flow as Python, as a shell script, or as a picture."""
+"""pflow export: Export a flow as Python, as a shell script, or as a picture."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pflow.export import exporter, targets
 from pflow.flow.subflow import load_named
 
 _HELP = """\
-Write FLOW as something else: a file, a saved flow, pipe syntax, or - for stdin.
+Export FLOW, a file, a saved flow, pipe syntax, or - for stdin, in another form.
 
 \b
 {targets}
 
-A flow that breaks a rule is not exported (65), nor is one that the target cannot say; why is said on stderr.
+A flow that breaks a rule, or that the target cannot express, is not exported (65); stderr says why.
 
 \b
 pflow export --to=python -o report.py examples/report.pflow.json
@@ -24,7 +24,7 @@ pflow export --to=mermaid examples/report.pflow.json
 
 
 def _help() -> str:
-    """The help, with the first line of each exporter's file."""
+    """Return the help, with the first line of each exporter's file."""
     lines = [(target, (exporter(target).__doc__ or "").partition("\n")[0]) for target in targets()]
     width = max(len(target) for target, _ in lines) + 2
     return _HELP.format(targets="\n".join([f"{target:{width}}{line}" for target, line in lines]))

@@ -203,7 +203,8 @@ def _flags(usage: CommandUsage, used: set[str], word: str) -> Iterator[Candidate
                 if is_long and flag.values:
                     yield Candidate(group, f"{name}=", flag.text)
                 if is_long and flag.is_bool:
-                    yield Candidate(group, f"--no-{name[2:]}", f"not: {flag.text}")
+                    does, _, otherwise = flag.text.partition("; without it, ")
+                    yield Candidate(group, f"--no-{name[2:]}", otherwise or f"turn off: {does}")
 
 
 # The endings of the files that a value may name.

@@ -80,7 +80,7 @@ nodes='read-file write-file list-files shell llm'
 
 @test "pflow alone is an error: with the help on a terminal, in one line elsewhere, and the pipe knows" {
     in_shells 'pflow 2>&1 >o | cat; pflow >o 2>/dev/null; echo $?; cat o'
-    expect 0 $'pflow: cannot run nothing: no word was given; pflow --help lists what there is\n2'
+    expect 0 $'pflow: cannot run pflow without a word; pflow --help lists the commands\n2'
     in_shells 'echo text | pflow 2>/dev/null | pflow-write-file --path=o >/dev/null 2>&1; echo $?; ls'
     expect 0 2
     in_terminal sh
