@@ -1,4 +1,4 @@
-"""What a run begins with, settled once, and read back from the journal that keeps it."""
+"""The beginning of a run: settled once, kept, and read back."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pflow.values.masks import Secrets
 
     Facts = dict[str, Any]
-    """What a resumed run is compared by: `flow` (a digest), and `nodes`, by step type, version and code (digests by
-    file, versions by distribution).
+    """The facts that a resumed run is compared by: `flow` (a digest), and `nodes`, by step type, version and code
+    (digests by file, versions by distribution).
     """
 
     Record = dict[str, Any]
@@ -75,7 +75,7 @@ class Beginning:
         snapshot = Snapshot(self.secrets)
         snapshot.place = self.place
         snapshot.note_piped(self.wired, self.intake, self._piped())
-        snapshot.note_inputs(self.wired, self.inputs.params, self.inputs.data, self.inputs.given())
+        snapshot.note_inputs(self.wired, self.inputs.params, self.inputs.data, self.inputs.stored_by_flags())
         if self.inputs.replayed is not None:
             snapshot.follow(self.inputs.replayed)
         return snapshot
