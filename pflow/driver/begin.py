@@ -16,7 +16,7 @@ from pflow.errors import MISSING, PflowError, reason_of
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
-from pflow.record.lines import raw
+from pflow.record.journal import raw
 from pflow.record.log import FLOW
 from pflow.record.snapshot import Snapshot, kept, place_of
 from pflow.stage.document import Document, Intake

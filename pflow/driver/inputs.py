@@ -278,7 +278,7 @@ def nothing_gives(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
     typed = [each for each in shown if each.flag[2:].replace("-", "_") not in OF_RUNS]
     hints = [" ".join(map(_flag, typed))] if typed else []
     if len(typed) < len(shown):
-        hints.append("an input called like a flag of pflow run comes from the store, or is called something else")
+        hints.append("an input with the name of a flag of pflow run comes from the store, or needs another name")
     if len(shown) < len(missing):
         hints.append("a secret is never a flag; it comes from the store")
     message = f"cannot find {', '.join(parts)}: nothing gives it (PF03)"

@@ -58,7 +58,7 @@ class Replay:
         Raises PflowError (78) if nothing gives a secret again.
         """
         if flow_hash(wired) != self.kept.flow_hash:
-            say("pflow replay", "warning: the version of a node, or a flow within the flow, is not the run's")
+            say("pflow replay", "warning: the version of a node, or a subflow, has changed since the run")
         inputs = RunInputs(wired)
         inputs.replayed = self.kept
         for id, params in self.kept.config_overrides.items():
@@ -78,7 +78,7 @@ class Replay:
             is_path = item is not None and item.type.is_path and isinstance(value, bytes)
             inputs.set_param(step, name, os.fsdecode(value) if is_path else value)
         elif not os.environ.get(item.env):
-            what = f"cannot replay the run '{self.run.id}': nothing gives '{step.id}' its secret '{name}'"
+            what = f"cannot replay the run '{self.run.id}': the secret '{name}' of '{step.id}' is missing"
             raise PflowError(what, hint=f"{item.env} in the environment gives it", exit=BAD_CONFIG)
 
     def intake(self) -> Intake:
@@ -92,7 +92,7 @@ class Replay:
             if taken.kind in (EMPTY, NOTHING):
                 is_secret = not all("$digest" in self.kept.cli_injections[path] for path in piped["again"])
                 why = "it is a secret" if is_secret else "it is larger than 10 MB"
-                what = f"cannot replay the run '{self.run.id}': what came through its pipe is not kept, {why}"
+                what = f"cannot replay the run '{self.run.id}': its piped input was not kept, since {why}"
                 hint = f"pipe it again: … | pflow replay {self.run.id}"
                 raise PflowError(what, hint=hint, exit=BAD_CONFIG if is_secret else MISSING)
             return taken

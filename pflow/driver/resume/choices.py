@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.wired import WiredFlow, WiredStep, Write
-    from pflow.record.lines import Record
-    from pflow.record.records import Records
+    from pflow.record.records import Record, Records
     from pflow.values.paths import Path
 
 _KEYS = {"r": "run it again", "d": "take it as done", "s": "stop"}
@@ -90,7 +89,7 @@ class Decision:
                 holds[outer] = holds.get(outer, False) or is_of(path, name)
         around = {path for path in known if name.startswith(f"{name_of(path)}/")}
         if lost := next((name_of(path) for path in around if path not in holds), None):
-            what = f"cannot run '{name}' again: of '{lost}' only what it gave in the end is kept"
+            what = f"cannot run '{name}' again: only the final result of '{lost}' is kept"
             raise PflowError(what, hint=f"--from={lost} or --only={lost} runs all of it", exit=MISSING)
         if not any(is_of(path, name) for path in known):
             what = f"cannot run '{name}' again: it has not run yet"
@@ -117,7 +116,7 @@ class Decision:
             if path in again:
                 later = {name_of(each) for each in done[at:]}
                 if lost := next((each for each in seen if name_of(each) in later), None):
-                    what = f"cannot run '{name}' again: what '{name_of(lost)}' gave in an earlier round is not kept"
+                    what = f"cannot run '{name}' again: the result of '{name_of(lost)}' in an earlier round is not kept"
                     raise PflowError(what, hint=f"--from={name_of(lost)} runs that again, too", exit=MISSING)
             elif self.records.done[path].get("dropped"):
                 seen.append(path)

@@ -16,9 +16,9 @@ from pflow.files.atomic import open_private, take_turn
 from pflow.files.xdg import make_private, state_key
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh
-from pflow.record.journal import Journal
-from pflow.record.lines import JOURNAL, read_lines
+from pflow.record.journal import Journal, read_lines
 from pflow.record.log import FLOW, RunLog, runs_directory
+from pflow.record.records import JOURNAL
 from pflow.record.runs import RUNNING, Run, run_directories
 from pflow.record.seal import seal, unseal
 from pflow.terminal.ask import open_terminal
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pflow.driver.begin import Beginning, Facts
     from pflow.driver.inputs import RunInputs
     from pflow.flow.wired import WiredFlow
-    from pflow.record.lines import Record
+    from pflow.record.records import Record
     from pflow.stage.document import Intake
     from pflow.values.masks import Secrets
 
@@ -59,9 +59,11 @@ class Reopened:
         self.begin: dict[str, Any] = self.records.begin
         self.decided: list[Record] = []
         if not {"store", "inputs", "place", "nodes", "key"} <= self.begin.keys():
-            raise cannot_resume(run.id, "another pflow began it", f"pflow replay {run.id} runs it anew", BAD_DATA)
+            raise cannot_resume(
+                run.id, "another version of pflow began it", f"pflow replay {run.id} runs it anew", BAD_DATA
+            )
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
-            why = "the key of pflow's state is another one, and items go by it"
+            why = "the key of pflow's state has changed, and items are known by it"
             raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
 
     @property
@@ -100,8 +102,8 @@ class Reopened:
         begin = fresh(self.begin)  # what the journal has stays sealed
         others = unseal(begin, self._find_secret, self.journal.key)
         if others and not self.choices.accepts_changes:
-            hint = f"pflow resume {self.run.id} --accept-changes goes on all the same"
-            raise cannot_resume(self.run.id, f"the secret '{others[0]}' is another one", hint, BAD_CONFIG)
+            hint = f"pflow resume {self.run.id} --accept-changes resumes it all the same"
+            raise cannot_resume(self.run.id, f"the secret '{others[0]}' has changed", hint, BAD_CONFIG)
         inputs = restore_inputs(begin, flow)
         inputs.reopened = self
         return inputs, restore_intake(begin)
@@ -110,7 +112,7 @@ class Reopened:
         """Return a digest of each variable that holds a secret. Raises PflowError (78) if one is not set any more."""
         for name in self.begin["secrets"]:
             if not os.environ.get(name):
-                why = f"it needs the secret in {name} once more"
+                why = f"it needs the secret in {name} again"
                 raise cannot_resume(self.run.id, why, f"set {name}", BAD_CONFIG)
         return {name: keyed_digest(self.journal.key, os.environ[name]) for name in self.begin["secrets"]}
 
@@ -120,7 +122,7 @@ class Reopened:
         file = self.choices.files.get(name)
         text = read_text(flag, file) if file else _ask_secret(f"{name} (a secret of the run {self.run.id}): ")
         if not text:
-            why = f"it needs the secret '{name}' once more"
+            why = f"it needs the secret '{name}' again"
             raise cannot_resume(self.run.id, why, f"{flag}@FILE has its text", BAD_CONFIG)
         self.journal.secrets.add(text)
         return text
@@ -178,11 +180,11 @@ def refuse_drift(run: str, before: Facts, now: Facts) -> None:
     """Raise PflowError (78), naming all changes, if something has changed since a run began."""
     changes = list(_changes(before["nodes"], now["nodes"]))
     if before["flow"] != now["flow"]:
-        changes.insert(0, "the flow that it kept is another one")
+        changes.insert(0, "its flow has changed")
     others = [name for name, digest in before["secrets"].items() if digest != now["secrets"][name]]
-    changes += [f"the secret in {name} is another one" for name in others]
+    changes += [f"the secret in {name} has changed" for name in others]
     if changes:
-        hint = f"pflow resume {run} --accept-changes goes on all the same"
+        hint = f"pflow resume {run} --accept-changes resumes it all the same"
         raise cannot_resume(run, "; ".join(changes), hint, BAD_CONFIG)
 
 
