@@ -8,7 +8,7 @@ from pflow.flow.flow import MOST_JOBS
 from pflow.flow.pipe.scan import separates
 from pflow.flow.subflow import is_one_step
 from pflow.interface.common import COMMON, REFRESH
-from pflow.interface.interface import Item
+from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import check_common, common_value
 from pflow.values.types import Type
 
@@ -143,7 +143,7 @@ class RunFlags:
         self.__dict__ |= {name: False if type.name == "bool" else None for name, (type, _) in _OWN.items()}
         self.__dict__ |= {"refresh": None}
         for name in list(texts):
-            flag = "--" + name.replace("_", "-")
+            flag = spell_flag(name)
             if name in REFUSED:
                 raise PflowError(f"cannot take {flag} for a flow (PF01)", hint=REFUSED[name], exit=USAGE)
             if name in items:
@@ -151,7 +151,7 @@ class RunFlags:
         check_common(vars(self))
         for name, limit in self.limits.items():
             if limit <= 0:
-                flag = "--" + BUDGET[name].replace("_", "-")
+                flag = spell_flag(BUDGET[name])
                 raise PflowError(f"cannot take {flag}={limit}: it is not above 0", exit=USAGE)
         if self.resume and self.no_journal:
             raise PflowError("cannot take --resume with --no-journal", hint="choose one", exit=USAGE)

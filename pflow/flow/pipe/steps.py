@@ -13,7 +13,7 @@ from pflow.flow.pipe.batches import check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.written import escaped
 from pflow.interface.common import BATCH, COMMON, OF_FLOWS, REPEATS
-from pflow.interface.interface import Interface
+from pflow.interface.interface import Interface, spell_flag
 from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, type_of
 from pflow.stage.words import split_flag, take_words, values_after
 from pflow.values.templates import references
@@ -179,7 +179,7 @@ def _refuse_files(words: list[str]) -> None:
 def _refuse_flags_of_a_run(texts: Texts) -> None:
     for name in _OF_A_RUN:
         if name in texts:
-            flag = "-v" if name == "verbose" else "--" + name.replace("_", "-")
+            flag = "-v" if name == "verbose" else spell_flag(name)
             hint = f"give it to pflow run: pflow run {flag} …"
             raise PflowError(f"cannot take {flag} in a step", hint=hint, exit=USAGE)
 
@@ -191,7 +191,7 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
     check_keys(found, "--map-in", interface.reads, is_open=interface.open)
     key, _, path = text.partition("=")
     if key in step.inputs:
-        flag = "--" + key.replace("_", "-")
+        flag = spell_flag(key)
         raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)
     before = step.input_mappings.get(key, [])
     several = [*(before if isinstance(before, list) else [before]), path]
