@@ -14,6 +14,7 @@ from pflow.errors import PflowError
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage, argument
+from pflow.interface.common import COMMON
 from pflow.interface.interface import Item, spell_flag
 from pflow.plan.approval.proposal import show, touched_text
 from pflow.process.streams import write_pieces
@@ -23,7 +24,7 @@ from pflow.stage.words import take_words
 from pflow.values.types import Type
 
 _REFUSED = {
-    **dict.fromkeys(("from", "no_stdin", "allow_empty", "skip_empty"), "what came through the pipe is known"),
+    **{name: "what came through the pipe is known" for name, flag in COMMON.items() if flag.fd == 0},
     "resume": "pflow resume goes on with a run",
 }
 """The flags of `pflow run` that a replay does not take, and why."""

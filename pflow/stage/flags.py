@@ -154,10 +154,11 @@ def check_common(values: Mapping[str, Any]) -> None:
     forms = [f"--{name}" for name in ("raw", "stream", "json", "quiet") if values[name]]
     if len(forms) > 1 and forms != ["--raw", "--stream"]:
         raise PflowError(f"cannot print in two ways: {' and '.join(forms)}", hint="choose one", exit=USAGE)
-    for name in ("no_stdin", "allow_empty"):
-        if values["skip_empty"] and values[name]:
-            flag = spell_flag(name)
-            raise PflowError(f"cannot take both --skip-empty and {flag}", hint="choose one", exit=USAGE)
+    for flag in COMMON.values():
+        for other in flag.excludes:
+            if values[flag.name] and values[other]:
+                both = f"{flag.flag} and {COMMON[other].flag}"
+                raise PflowError(f"cannot take both {both}", hint="choose one", exit=USAGE)
     if values["refresh"] and values["cache"] in (False, "require"):
         form = "--no-cache" if values["cache"] is False else "--cache=require"
         raise PflowError(f"cannot take both --refresh and {form}", hint="choose one", exit=USAGE)
