@@ -13,8 +13,10 @@ from pflow.flow.pipe.moved import find_moved, is_whole
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
+from pflow.interface.interface import spell_flag
 from pflow.values.paths import parse_path
 from pflow.values.templates import TEMPLATE, is_reference, references
+from pflow.words.naming import names_meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -137,7 +139,7 @@ class _Compiler:
     def refuse_slips(self) -> None:
         """Raise PflowError (2) for a name in a template that nothing writes and that is near to one that there is."""
         for reference in [each for templates in self.templates.values() for each in templates]:
-            is_slip = bool(reference.trouble) and reference.remedy.startswith("did you mean")
+            is_slip = bool(reference.trouble) and bool(names_meant(reference.remedy))
             if is_slip and reference.path[0] not in self.flow.steps:
                 what = f"cannot find {_shown(reference)}: nothing writes it"
                 raise PflowError(what, hint=reference.remedy, exit=USAGE)
@@ -162,7 +164,7 @@ class _Compiler:
             self.fed.pop(id, None)
             self.places[id][reference.path] = (place,)
             taken.add(writer)
-            what = f"nothing writes '${name}' in --{reference.key.replace('_', '-')} of '{id}'"
+            what = f"nothing writes '${name}' in {spell_flag(reference.key)} of '{id}'"
             self.warnings.append(f"{what}; it is taken for what '{writer}' hands on: ${{{path_text(place)}}}")
 
     def _takers(self, writer: str) -> set[str]:
@@ -246,7 +248,7 @@ class _Compiler:
         places = self.places[step.id]
         for path in references(value):
             if len(places.get(path, ())) > 1:
-                what = f"'{path_text(path)}' in --{key.replace('_', '-')} of '{step.id}'"
+                what = f"'{path_text(path)}' in {spell_flag(key)} of '{step.id}'"
                 self.warnings.append(f"{what} may mean {_either(places[path])}: name one")
         return rewritten(value, {path: there[0] for path, there in places.items() if len(there) == 1})
 
@@ -289,7 +291,7 @@ def _source(places: Iterable[Path]) -> str | list[str]:
 
 
 def _shown(reference: Reference) -> str:
-    return f"'{path_text(reference.path)}' in --{reference.key.replace('_', '-')} of '{reference.step}'"
+    return f"'{path_text(reference.path)}' in {spell_flag(reference.key)} of '{reference.step}'"
 
 
 def _either(places: Iterable[Path]) -> str:
