@@ -22,8 +22,7 @@ from pflow.words.printable import clean
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from pflow.flow.flow import Flow
-    from pflow.flow.flow_input import FlowInput
+    from pflow.flow.flow import Flow, FlowInput
     from pflow.flow.wired import WiredFlow
 
 DESCRIPTION = """\

@@ -41,7 +41,7 @@ def test_an_interface_that_goes_on_past_them_is_refused(tmp_path):
 @pytest.mark.parametrize("put_it", [os.mkdir, os.mkfifo, lambda file: os.symlink("/dev/zero", file)])
 def test_what_is_no_file_is_not_opened(tmp_path, put_it):
     put_it(tmp_path / "pflow-x")
-    with pytest.raises(OSError, match="it is no file"):
+    with pytest.raises(OSError, match="it is not a file"):
         read_header(str(tmp_path / "pflow-x"))
 
 

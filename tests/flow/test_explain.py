@@ -173,7 +173,7 @@ def read(plan, step, key):
         (Step("b", "say", inputs={"prompt": "hi $who"}), 'the template "hi $who" of --who'),
         (Step("b", "say", input_mappings={"prompt": "topic"}), "--topic"),
         (Step("b", "say", input_mappings={"prompt": "topic.name"}), "--topic (topic.name)"),
-        (Step("b", "say", input_mappings={"prompt": "stdin"}), "what comes through the pipe"),
+        (Step("b", "say", input_mappings={"prompt": "stdin"}), "the pipe"),
         (Step("b", "say", input_mappings={"prompt": "a.parts[0]"}), "a.parts[0]"),
         (Step("b", "say", input_mappings={"prompt": "parts"}), "parts (a)"),
         (Step("b", "say", input_mappings={"prompt": ["a.parts", "topic"]}), "the latest of a.parts, --topic"),
@@ -262,7 +262,7 @@ def test_what_repeats_only_when_told_to_is_said_and_a_step_says_otherwise():
 @pytest.mark.parametrize(
     ("type", "words"),
     [
-        ("open-one", "! open its interface says nothing: it may read and write any key"),
+        ("open-one", "! open it declares no interface: it may read and write any key"),
         ("no-such", "! not known there is no such node"),
         ("broken", "broken.py"),
     ],

@@ -68,12 +68,12 @@ def test_flags_of_a_stream_are_left_to_the_run(text, warnings):
         ("pflow-llm | tee x | pflow-llm", "'tee' is a program, not a node; write-file --path=x"),
         ("pflow-llm | jq '.a | .b' | pflow-llm", "'jq' is a program, not a node; shell --command="),
         ("FOO=1 pflow-llm | pflow-llm", "'FOO=1' is a program, not a node"),
-        ("pflow-llm | pflow-get response", "'pflow-get' is no node; write-file, or pflow run -r"),
+        ("pflow-llm | pflow-get response", "'pflow-get' is not a node; write-file, or pflow run -r"),
         ("pflow-llm 2>/dev/null | pflow-llm", "'2>/dev/null' is a redirection"),
         ("pflow-llm <in", "'<in' is a redirection, which only a shell does; read-file"),
         ("pflow-llm >> log.txt", "'>>' is a redirection here; => write-file --append"),
-        ("pflow-llm --prompt=a>b", "a shell takes the > in '--prompt=a>b' for its own; quote it"),
-        ('pflow-llm --prompt="$(git diff)"', "nothing is run inside a text here"),
+        ("pflow-llm --prompt=a>b", "a shell would interpret the > in '--prompt=a>b'; quote it"),
+        ('pflow-llm --prompt="$(git diff)"', "pipe syntax runs no commands inside a text"),
     ],
 )
 def test_what_only_a_shell_can_do_is_refused(text, why):
@@ -83,7 +83,7 @@ def test_what_only_a_shell_can_do_is_refused(text, why):
 def test_a_variable_of_the_shell_is_warned_of():
     doubled = parse_pipe(['pflow-llm --prompt="About $topic"'])
     assert doubled.warnings == [
-        "in '--prompt=About $topic' a shell would put a variable of its own; here it is a key of the store"
+        "a shell would expand its own variable in '--prompt=About $topic'; here it is a key of the store"
     ]
     assert doubled.steps[0].input_mappings == {"prompt": "template:About $topic"}
     assert parse_pipe(["pflow-llm --prompt='About $topic'"]).warnings == []

@@ -478,13 +478,13 @@ WORDS = [
     ),
     (
         flow("query", inputs={"as": {}}, mappings={"query": {"input_mappings": {"prompt": "as"}}}),
-        "inputs.as: PF02: warning: --as is a flag of a step in pipe syntax: there it does not give this input",
+        "inputs.as: PF02: warning: --as is a flag of a step in pipe syntax, and does not give this input there",
     ),
     (step("qurey"), "nodes[0].type: PF11: there is no node 'qurey'; did you mean query?"),
     (step("read-fil"), "did you mean read-file?"),
     (step("flow:none"), "there is no saved flow 'none'; there is "),
-    (step("sub/none.pflow.json"), "its path begins where this file is"),
-    (step("query", version="2.0.0"), "'a' asks for query 2.0.0, and there is 1.4.2"),
+    (step("sub/none.pflow.json"), "paths begin at this file's directory"),
+    (step("query", version="2.0.0"), "'a' asks for query 2.0.0, but there is 1.4.2"),
     (query(params={"zzz": "m"}), "query has no param or read 'zzz'; there is model, temperature, style, prompt, text"),
     (query(inputs={"promt": "p"}), "query does not read 'promt'; did you mean prompt?"),
     (query(inputs={"model": "m"}), 'it is a param: "params": {"model": …}'),
@@ -500,9 +500,9 @@ WORDS = [
     (mapped("fetch..issue_data"), "'fetch..issue_data' has an empty step"),
     (
         mapped("judge.verdict", "judge"),
-        "'judge' does not run before 'query'; an edge that leads from 'judge' to 'query'",
+        "'judge' does not run before 'query'; add an edge that leads from 'judge' to 'query'",
     ),
-    (step("query", inputs={"prompt": "${x"}), "PF14: warning: '${x' is no reference"),
+    (step("query", inputs={"prompt": "${x"}), "PF14: warning: '${x' is not a reference"),
     (
         flow("fetch", "query", inputs=NUMBER),
         "nodes[1]: PF03: nothing gives 'query' its 'prompt' (what to ask); "
@@ -532,20 +532,20 @@ WORDS = [
     ),
     (
         counted("fetch.issue_data.votes"),
-        "'items' wants a list[str], and 'fetch.issue_data.votes' is an int; map it from",
+        "'items' wants a list[str], but 'fetch.issue_data.votes' is an int; map it from",
     ),
     (
         flow("a:query", "b:judge", mappings={**to(a="x"), "b": {"output_mappings": {"verdict": "x.y"}}}),
-        "'b' writes 'verdict', and 'a' 'answer', to 'x.y'; b.verdict is a place of its own",
+        "'b' writes 'verdict', and 'a' 'answer', to 'x.y'; write one to b.verdict",
     ),
     (
         flow("a:query", "b:query"),
-        "nodes[1]: PF16: warning: 'b' writes 'answer' and 'used' over what 'a' wrote; "
+        "nodes[1]: PF16: warning: 'b' writes 'answer' and 'used' over the value from 'a'; "
         '"mappings": {"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}',
     ),
     (
         flow("a:query", "b:query", "c:query", mappings=to(a="x.a", b="x.b", c="x.c")),
-        "nodes[1]: PF16: warning: 'b' and 'c' write 'used' over what 'a' and 'b' wrote; "
+        "nodes[1]: PF16: warning: 'b' and 'c' write 'used' over the values from 'a' and 'b'; "
         '"mappings": {"b": {"output_mappings": {"used": "b.used"}}, "c": {"output_mappings": {"used": "c.used"}}}',
     ),
     (
@@ -555,7 +555,7 @@ WORDS = [
     ),
     (
         fork("a:query", {"id": "b", "type": "both"}),
-        "nodes[2]: PF06: 'b' reads 'answer' and 'used', which 'a' writes in another branch; read them where the",
+        "nodes[2]: PF06: 'b' reads 'answer' and 'used', which 'a' writes in another branch; read them after the",
     ),
     (
         flow("fetch", {"id": "a", "type": "shell", "inputs": {"command": "echo ${fetch.issue_data.title}"}}),
@@ -580,13 +580,13 @@ def test_a_secret_does_not_stand_in_a_flow():
     assert "hush" not in finding
     inputs = {"mine": {"default": "hush"}, "issue_number": {"type": "int"}}
     finding = only({**step("fetch", params={"token": "$mine"}), "inputs": inputs})
-    assert finding.startswith("inputs.mine.default: PF13: 'mine' is secret and stands in the flow; leave it out")
+    assert finding.startswith("inputs.mine.default: PF13: 'mine' is secret, but its value is in the flow; leave it out")
 
 
 def test_a_result_holds_no_secret_item_and_not_two_things_of_one_name():
     kept = {"over": "users", "keep_item": True}
     finding = only(step("fetch", batch=kept, params={"token": "$item"}, inputs={"issue_number": 1}))
-    assert finding.startswith("nodes[0].batch.keep_item: PF13: 'a' makes a secret of its items")
+    assert finding.startswith("nodes[0].batch.keep_item: PF13: 'a' uses its items as secrets")
     greet = node("Greet", 'Reads: shared["item"]: str  # whom', 'Writes: shared["item"]: str  # the same')
     (finding,) = told(step("greet", batch=kept), greet)
     assert finding.startswith("nodes[0].batch.keep_item: PF13: 'a' writes an 'item' of its own")
@@ -604,8 +604,8 @@ def test_an_action_that_never_comes_is_named_with_the_nearest():
 def test_of_two_open_nodes_in_a_fork_nobody_knows_whether_they_meet():
     (finding,) = [each for each in told(fork("a:anything", "b:anything")) if "PF06" in each]
     assert finding == (
-        "nodes[2]: PF06: warning: nobody knows whether 'a' and 'b' write the same keys, in two branches of the fork at "
-        "'fetch'; an 'Interface:' block in their nodes' files says what they write"
+        "nodes[2]: PF06: warning: 'a' and 'b' may write the same keys, in two branches of the fork at "
+        "'fetch'; declare their writes in an 'Interface:' block of their nodes' files"
     )
     assert not [each for each in told(fork("a:anything", "b:judge")) if "PF06" in each]
 
@@ -633,7 +633,7 @@ def test_one_of_two_writes_with_the_field_is_enough():
 
 def test_a_read_by_name_is_of_the_type_that_was_written():
     files = node("Items", 'Writes: shared["items"]: int  # how many')
-    assert "'count' reads 'items' as a list[str], and 'items' writes it as an int" in only(flow("items", COUNT), files)
+    assert "'count' reads 'items' as a list[str], but 'items' writes it as an int" in only(flow("items", COUNT), files)
     mappings = {"items": {"output_mappings": {"items": "other"}}}
     assert found(flow("items", COUNT, mappings=mappings), files) == []
 
@@ -692,8 +692,8 @@ def test_a_program_that_cannot_run_is_told_before_anything_runs(tmp_path, monkey
         assert ("cannot run: its interpreter '/nowhere/found' is not there" in messages) != is_there
     program.chmod(0o644)
     finding = only(flow("loud"), {"pflow-loud": LOUD.format("/bin/sh")})
-    assert "'loud' is no node: '" in finding
-    assert "pflow-loud': it may not be executed (chmod +x)" in finding
+    assert "'loud' is not a node: '" in finding
+    assert "pflow-loud': it is not executable (chmod +x)" in finding
 
 
 def test_what_comes_of_an_unknown_node_is_not_said_of_its_step_but_what_runs_later_is():
