@@ -9,7 +9,7 @@ from pflow.errors import MISSING, USAGE, PflowError
 from pflow.node import Node, Shared
 
 if TYPE_CHECKING:
-    from pflow.kit.agents.task import Task, Work
+    from pflow.kit.agents.task import AgentResult, AgentTask
 
 
 class ClaudeCode(Node):
@@ -50,8 +50,8 @@ class ClaudeCode(Node):
 
     version = "1.0.0"
 
-    def prep(self, shared: Shared) -> Task:
-        from pflow.kit.agents.task import Task
+    def prep(self, shared: Shared) -> AgentTask:
+        from pflow.kit.agents.task import AgentTask
 
         prompt, params = shared["prompt"], self.params
         if not prompt.strip():
@@ -60,16 +60,16 @@ class ClaudeCode(Node):
             if params[name] is not None and not params[name] > 0:
                 what = f"cannot have claude work: {name} is {params[name]}"
                 raise PflowError(what, hint="it is more than 0", exit=USAGE)
-        settings = {name: params[name] for name in Task.__dataclass_fields__ if name in params}
-        return Task(**{**settings, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
+        settings = {name: params[name] for name in AgentTask.__dataclass_fields__ if name in params}
+        return AgentTask(**{**settings, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
 
-    def exec(self, task: Task) -> Work:
-        from pflow.kit.agents.table import AGENTS
+    def exec(self, task: AgentTask) -> AgentResult:
+        from pflow.kit.agents.claude import CLAUDE
         from pflow.kit.agents.work import work
 
-        return work(AGENTS["claude"], task)
+        return work(CLAUDE, task)
 
-    def post(self, shared: Shared, task: Task, done: Work) -> None:
+    def post(self, shared: Shared, task: AgentTask, done: AgentResult) -> None:
         shared["report"], shared["session"] = done.report, done.session
         shared["usage"], shared["changed_files"] = done.usage, done.changed_files
         if "cost" in done.usage:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.kit.git.commit import commit, find_marked, mark_of
-from pflow.kit.git.history import find_commits, head_of
+from pflow.kit.git.commit import commit, find_commits, find_marked, head_of, mark_of
 from pflow.kit.git.program import Git, Word, message_of
 from pflow.node import Any, Node, Shared
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.kit.git.difference import find_changes, find_patch, stat_text
+from pflow.kit.git.changes import find_changes, find_patch, stat_text
 from pflow.kit.git.program import Git, Word
 from pflow.node import Any, Node, Shared
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
-from pflow.kit.git.history import find_commits, head_of
+from pflow.kit.git.commit import find_commits, head_of
 from pflow.kit.git.program import Git
 from pflow.node import Any, Node, Shared
 

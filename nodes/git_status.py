@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.kit.git.changes import find_status, status_text
 from pflow.kit.git.program import Git
-from pflow.kit.git.status import find_status, status_text
 from pflow.node import Any, Node, Shared
 
 

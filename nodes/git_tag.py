@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import CANNOT_WRITE, MISSING, PflowError
-from pflow.kit.git.history import commit_of
+from pflow.kit.git.commit import commit_of
 from pflow.kit.git.program import Git, message_of
 from pflow.node import Node, Shared
 

@@ -29,12 +29,12 @@ class GithubAddComment(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.once import never_cached
+        from pflow.kit.github.client import never_cached
 
         raise never_cached("a comment")
 
     def prep(self, shared: Shared) -> tuple[str, int, str]:
-        from pflow.kit.github.repository import resolve
+        from pflow.kit.github.access import resolve
 
         repo, number, body = resolve(shared.get("repo")), int(shared["issue_number"]), shared["body"]
         if not body.strip():
@@ -42,8 +42,7 @@ class GithubAddComment(Node):
         return repo, number, body
 
     def exec(self, prepared: tuple[str, int, str]) -> str:
-        from pflow.kit.github.client import Client
-        from pflow.kit.github.once import earliest, make_once
+        from pflow.kit.github.client import Client, earliest, make_once
 
         repo, number, body = prepared
         github = Client(f"cannot comment on '{repo}#{number}'", "there is no such issue")

@@ -30,12 +30,12 @@ class GithubCreateIssue(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.once import never_cached
+        from pflow.kit.github.client import never_cached
 
         raise never_cached("a new issue")
 
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
-        from pflow.kit.github.repository import resolve
+        from pflow.kit.github.access import resolve
 
         repo, title = resolve(shared.get("repo")), shared["title"].strip()
         if not title:
@@ -44,8 +44,7 @@ class GithubCreateIssue(Node):
         return repo, {"title": title, "body": shared.get("body") or "", **labels}
 
     def exec(self, prepared: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-        from pflow.kit.github.client import Client
-        from pflow.kit.github.once import make_once, not_too_old
+        from pflow.kit.github.client import Client, make_once, not_too_old
 
         repo, content = prepared
         github = Client(f"cannot create an issue in '{repo}'", "there is no such repository")

@@ -31,12 +31,12 @@ class GithubCreatePr(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.once import never_cached
+        from pflow.kit.github.client import never_cached
 
         raise never_cached("a new pull request")
 
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
-        from pflow.kit.github.repository import current_branch, resolve
+        from pflow.kit.github.access import current_branch, resolve
 
         repo, title, head = resolve(shared.get("repo")), shared["title"].strip(), self.params["head"]
         if not title:
@@ -45,8 +45,7 @@ class GithubCreatePr(Node):
         return repo, content | ({"draft": True} if self.params["draft"] else {})
 
     def exec(self, prepared: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-        from pflow.kit.github.client import Client
-        from pflow.kit.github.once import make_once
+        from pflow.kit.github.client import Client, make_once
 
         repo, content = prepared
         github = Client(f"cannot create a pull request in '{repo}'", "there is no such repository")

@@ -32,12 +32,12 @@ class GithubGetIssue(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.repository import cache_parts
+        from pflow.kit.github.access import cache_parts
 
         return cache_parts(reads)
 
     def prep(self, shared: Shared) -> tuple[str, int]:
-        from pflow.kit.github.repository import resolve
+        from pflow.kit.github.access import resolve
 
         return resolve(shared.get("repo")), int(shared["issue_number"])
 

@@ -27,13 +27,13 @@ class GithubListPrs(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.repository import cache_parts
+        from pflow.kit.github.access import cache_parts
 
         return cache_parts(reads)
 
     def prep(self, shared: Shared) -> tuple[str, str, int]:
-        from pflow.kit.github.query import at_least_one, time_of
-        from pflow.kit.github.repository import resolve
+        from pflow.kit.github.access import resolve
+        from pflow.kit.github.rows import at_least_one, time_of
 
         return resolve(shared.get("repo")), time_of(self.params["since"]) or "", at_least_one(self.params["limit"])
 

@@ -41,8 +41,8 @@ class GithubSearch(Node):
         return {"api": api_url()}
 
     def prep(self, shared: Shared) -> tuple[str, int]:
-        from pflow.kit.github.query import at_least_one, search_query
-        from pflow.kit.github.repository import resolve
+        from pflow.kit.github.access import resolve
+        from pflow.kit.github.rows import at_least_one, search_query
 
         if not shared["query"].strip():
             raise PflowError("cannot search GitHub: the query is empty", exit=MISSING)
@@ -51,8 +51,7 @@ class GithubSearch(Node):
 
     def exec(self, prepared: tuple[str, int]) -> Found:
         from pflow.kit.github.client import Client
-        from pflow.kit.github.query import search_path
-        from pflow.kit.github.rows import reduced
+        from pflow.kit.github.rows import reduced, search_path
 
         query, limit = prepared
         github = Client(f"cannot search GitHub for '{query}'")

@@ -8,7 +8,7 @@ from pflow.node import Any, Node, Shared
 from pflow.values.digest import digest_of, keyed_digest
 
 if TYPE_CHECKING:
-    from pflow.kit.web.client import Answer
+    from pflow.kit.web.answer import Response
 
 _ONCE = ("POST", "PATCH")
 """What a server may do twice when it is asked twice."""
@@ -63,7 +63,7 @@ class Http(Node):
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """The keys in the headers, so that nobody gets what another may see."""
-        from pflow.files.state_key import state_key
+        from pflow.files.xdg import state_key
         from pflow.kit.web.headers import read_headers
 
         if self.params["method"] != "GET":
@@ -87,10 +87,10 @@ class Http(Node):
             raise PflowError(f"cannot wait for {params['max_silence']:g} s: {why}", exit=USAGE)
         return shared["url"], {"query": query, "form": form, "body": body}
 
-    def exec(self, prepared: tuple[str, dict[str, Any]]) -> Answer:
+    def exec(self, prepared: tuple[str, dict[str, Any]]) -> Response:
+        from pflow.kit.web.answer import check
         from pflow.kit.web.client import request
         from pflow.kit.web.headers import read_headers
-        from pflow.kit.web.status import check
 
         url, sent = prepared
         params = self.params
@@ -101,8 +101,8 @@ class Http(Node):
         answer = request(params["method"], url, headers=headers, secrets=secrets, **sent, **limits)
         return check(answer, secrets) if params["check"] else answer
 
-    def post(self, shared: Shared, prepared: object, answer: Answer) -> str:
-        from pflow.kit.web.charset import content_of
+    def post(self, shared: Shared, prepared: object, answer: Response) -> str:
+        from pflow.kit.web.answer import content_of
 
         shared["body"], shared["status"], shared["headers"] = content_of(answer), answer.status, answer.headers
         return "error" if answer.status >= 400 else "default"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code, reason_of
 from pflow.files.root import fault_of
 from pflow.node import Node, Shared
 
@@ -43,7 +43,7 @@ class ListFiles(Node):
             if not value:
                 raise PflowError(f"cannot list files: the {name} is empty", exit=MISSING)
             if "\0" in value:
-                raise PflowError(f"cannot list {value!r}: a {name} holds no NUL", exit=BAD_DATA)
+                raise PflowError(f"cannot list {value!r}: a {name} cannot contain NUL", exit=BAD_DATA)
         if not pattern.startswith("/"):
             return pattern, directory
         if directory != ".":
@@ -128,7 +128,7 @@ class _Search:
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:  # one closed directory is no reason to list nothing
-            self._leave_out(folder, _reason(error))
+            self._leave_out(folder, reason_of(error))
             return []
 
     def _leave_out(self, folder: str, reason: str) -> None:
@@ -152,10 +152,6 @@ def _as_value(path: str) -> str | bytes:
     return path
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
-
-
 def _failure(directory: str, error: OSError) -> PflowError:
     exit = MISSING if isinstance(error, NotADirectoryError) else exit_code(error)
-    return PflowError(f"cannot list '{directory}': {_reason(error)}", exit=exit)
+    return PflowError(f"cannot list '{directory}': {reason_of(error)}", exit=exit)

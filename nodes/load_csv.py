@@ -39,7 +39,7 @@ class LoadCsv(Node):
 
     def exec(self, prepared: tuple[Any, Any]) -> list[dict[str, Any]]:
         from pflow.tables.csv_text import one_character, read_csv
-        from pflow.tables.kinds import infer
+        from pflow.tables.rows import infer
         from pflow.tables.source import read_text
 
         params = self.params

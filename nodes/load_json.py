@@ -28,8 +28,7 @@ class LoadJson(Node):
         return shared.get("path"), shared.get("text")
 
     def exec(self, prepared: tuple[Any, Any]) -> Any:
-        from pflow.tables.json_text import read_json
-        from pflow.tables.source import read_text
+        from pflow.tables.source import read_json, read_text
 
         name, text = read_text(*prepared, self.params["encoding"])
         return read_json(text, name)

@@ -27,8 +27,7 @@ class LoadJsonl(Node):
         return shared.get("path"), shared.get("text")
 
     def exec(self, prepared: tuple[Any, Any]) -> list[Any]:
-        from pflow.tables.json_text import read_lines
-        from pflow.tables.source import read_text
+        from pflow.tables.source import read_lines, read_text
 
         name, text = read_text(*prepared, self.params["encoding"])
         return read_lines(text, name)

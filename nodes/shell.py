@@ -54,7 +54,7 @@ class Shell(Node):
     def prep(self, shared: Shared) -> tuple[str, list[bytes], bytes | None]:
         command = shared["command"]
         if "\0" in command:
-            raise PflowError(f"cannot run {command!r}: a command holds no NUL", exit=BAD_DATA)
+            raise PflowError(f"cannot run {command!r}: a command cannot contain NUL", exit=BAD_DATA)
         args = [_argument(n, value) for n, value in enumerate(shared.get("args") or [], 1)]
         if args and "$" not in command and not command.startswith(". "):  # a file that . reads has them too
             remedy = 'quotes keep a command whole, and "$1" is its first argument'
@@ -105,7 +105,9 @@ class Shell(Node):
 def _argument(number: int, value: Any) -> bytes:
     argument = _as_bytes(f"argument {number}", value if isinstance(value, bytes) else text_of(value))
     if b"\0" in argument:
-        raise PflowError(f"cannot pass argument {number}: an argument holds no NUL", hint=_USE_STDIN, exit=BAD_DATA)
+        raise PflowError(
+            f"cannot pass argument {number}: an argument cannot contain NUL", hint=_USE_STDIN, exit=BAD_DATA
+        )
     return argument
 
 

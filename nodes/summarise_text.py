@@ -8,7 +8,7 @@ from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
     from pflow.models.ask import Answer
-    from pflow.models.summary import Task
+    from pflow.models.summary import SummaryTask
 
 
 _LEAST = 100
@@ -60,26 +60,26 @@ class SummariseText(Node):
 
         return model_parts(self.params["model"], [], None)
 
-    def prep(self, shared: Shared) -> Task:
+    def prep(self, shared: Shared) -> SummaryTask:
         text, params = shared["text"], self.params
         if not text.strip():
             raise PflowError("cannot summarise the text: it is empty", exit=MISSING)
         if params["chunk"] is not None and params["chunk"] < _LEAST:
             raise PflowError(f"cannot take --chunk={params['chunk']}: it is at least {_LEAST}", exit=USAGE)
         from pflow.models.ask import parse_options
-        from pflow.models.summary import Task
+        from pflow.models.summary import SummaryTask
 
         options: dict[str, Any] = parse_options(params["option"] or [])
         if params["temperature"] is not None:
             options["temperature"] = params["temperature"]
-        return Task(text, params["model"], params["style"], options, params["max_tokens"], params["chunk"])
+        return SummaryTask(text, params["model"], params["style"], options, params["max_tokens"], params["chunk"])
 
-    def exec(self, task: Task) -> Answer:
+    def exec(self, task: SummaryTask) -> Answer:
         from pflow.models.summary import summarise
 
         return summarise(task, self.emit)
 
-    def post(self, shared: Shared, task: Task, answer: Answer) -> None:
+    def post(self, shared: Shared, task: SummaryTask, answer: Answer) -> None:
         shared["summary"] = answer.response
         shared["usage"] = answer.usage
         self.not_kept = answer.flaw

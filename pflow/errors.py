@@ -1,4 +1,4 @@
-"""What can go wrong: the one error class, and the exit code that each failure ends in."""
+"""The one error class, and the exit code of each failure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ EXIT_CODES = {
     CLOSED_PIPE: "closed pipe",
 }
 
-# What a second try cannot change.
+# A second try would fail the same way.
 PERMANENT = frozenset({USAGE, BAD_STDIN, MISSING, DENIED, BAD_CONFIG})
 
 _BY_ERRNO = {
@@ -70,11 +70,10 @@ class PflowError(Exception):
 
     `message` is lower case, without a full stop, the failed act first and its subject quoted. `hint` says what to do.
     `exit` is one of EXIT_CODES, or a child's own code. `retry_after` is how many seconds a server asked us to wait.
-    `is_permanent` says that another try could not go better; without it, the exit code decides. `details` are further
-    members, JSON, of the document that tells other programs of it; `store` is the store document that had come in, to
-    be handed on; `usage` is what was asked of models for nothing (pflow.words.usage). No `error` edge and no batch that
-    keeps going takes one that `ends_run`: what runs ends in order, and nothing else begins. `is_cut` says that nobody
-    knows what was done before it.
+    `is_permanent`: another try would fail too; by default the exit code decides. `details` are further JSON members of
+    the error document. `store` is the store document that came in, to be handed on. `usage` is the cost of the failed
+    calls of models (pflow.words.usage). `ends_run`: no `error` edge catches it and no batch keeps going; running steps
+    end in order, and no other begins. `is_cut`: the step was interrupted, so its effects are unknown.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class PflowError(Exception):
         self.ends_run = False
 
     def within(self, act: str) -> PflowError:
-        """The same failure as the reason of a larger one: `act` is what could not be done because of it."""
+        """Return a larger failure with this one as its reason: `act` could not be done because of it."""
         why = f"{act}: {self.message}"
         about = PflowError(why, hint=self.hint, exit=self.exit, is_permanent=self.is_permanent, details=self.details)
         about.ends_run = self.ends_run
@@ -108,7 +107,7 @@ class PflowError(Exception):
 
 
 def retry_after(said: str) -> float | None:
-    """The seconds to wait that a Retry-After header names, by a number or a date."""
+    """Read a Retry-After header, a number or a date, as seconds to wait."""
     import time
     from email.utils import mktime_tz, parsedate_tz
 
@@ -118,24 +117,18 @@ def retry_after(said: str) -> float | None:
         try:
             date = parsedate_tz(said)
             seconds = mktime_tz(date) - time.time() if date else float("nan")
-        except (ValueError, OverflowError):  # a day or a year that no calendar has
+        except (ValueError, OverflowError):  # such as day 32 or year 10000
             return None
     return max(seconds, 0.0) if abs(seconds) < float("inf") else None
 
 
-def names_meant(hint: str) -> list[str]:
-    """The names that a hint proposes, `did you mean a, b or c?`, the nearest first; none where it proposes none."""
-    names, ended, _ = f"{hint.partition('did you mean ')[2]} ".partition("?")
-    return [name for name in names.replace(" or ", ", ").split(", ") if name != "…"] if ended else []
-
-
 def is_permanent(error: BaseException) -> bool:
-    """Whether another try could not go better."""
+    """Return True if another try would fail too."""
     return error.is_permanent if isinstance(error, PflowError) else exit_code(error) in PERMANENT
 
 
 def exit_code(error: BaseException) -> int:
-    """The code that an exception in a node ends in (DESIGN.md, section 5)."""
+    """Return the exit code for an exception in a node (DESIGN.md, section 5)."""
     if isinstance(error, PflowError):
         return error.exit
     if isinstance(error, MemoryError):
@@ -149,25 +142,30 @@ def exit_code(error: BaseException) -> int:
     return FAILED
 
 
+def reason_of(error: BaseException) -> str:
+    """Return the system's words for an error, in lower case; of any other error, its own."""
+    return (getattr(error, "strerror", "") or str(error)).lower()
+
+
 def no_extra(act: str, library: str, extra: str) -> PflowError:
-    """The failure of an act for which a library is missing that an extra of pflow-shell brings."""
+    """Return the failure of an act that needs a library from an extra of pflow-shell."""
     hint = f"pip install 'pflow-shell[{extra}]'"
     return PflowError(f"{act}: {library} is not installed", hint=hint, exit=BAD_CONFIG)
 
 
 def no_memory(act: str, error: BaseException, size: int = 0) -> PflowError:
-    """The failure of an act that took so many bytes, where that is known, or as many as the exception says."""
+    """Return the failure of an act that ran out of memory; `size` is how many bytes it needed, if known."""
     wanted = f" for {size:,} bytes" if size else f": {error}" if isinstance(error, MemoryError) and str(error) else ""
     return PflowError(f"{act}: not enough memory{wanted}", exit=NO_MEMORY)
 
 
 def lone_surrogate(act: str) -> PflowError:
-    """The failure of an act for which a text has to be UTF-8."""
-    return PflowError(f"{act}: a lone surrogate is no character", exit=BAD_DATA)
+    """Return the failure of an act whose text cannot be encoded as UTF-8."""
+    return PflowError(f"{act}: the text has a lone surrogate", exit=BAD_DATA)
 
 
 def node_error(name: str, error: BaseException) -> PflowError:
-    """What a node raised, in words and with its exit code."""
+    """Convert an exception in a node to a PflowError."""
     if isinstance(error, PflowError):
         return error
     if isinstance(error, SystemExit):
@@ -178,18 +176,16 @@ def node_error(name: str, error: BaseException) -> PflowError:
         return no_memory(f"cannot run {name}", error)
     if isinstance(error, OSError) and error.strerror:
         where = f" '{os.fsdecode(error.filename)}'" if isinstance(error.filename, str | bytes) else ""
-        what = f"{error.strerror}{where}"
+        what = f"{reason_of(error)}{where}"
     else:
         what = f"{type(error).__name__}: {error}"
     return PflowError(f"cannot run {name}: {what}", hint="--debug shows where", exit=exit_code(error))
 
 
 def bug_error(error: Exception) -> PflowError:
-    """What pflow itself raised, in words: a bug, unless there was more data, or it is nested more deeply, than Python
-    can take.
-    """
+    """Convert an exception in pflow itself: a bug, unless the data was too large or nested too deeply for Python."""
     if isinstance(error, RecursionError):
-        found = PflowError("cannot take a value that is nested so deeply", exit=BAD_DATA)
+        found = PflowError("cannot process the value: it is nested too deeply", exit=BAD_DATA)
     elif exit_code(error) == NO_MEMORY:
         found = no_memory("cannot go on", error)
     else:
@@ -200,6 +196,6 @@ def bug_error(error: Exception) -> PflowError:
 
 
 def shorten(text: str) -> str:
-    """A text for a message: its first 60 characters."""
+    """Cut a text to 60 characters for a message."""
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= 60 else text[:59] + "…"

@@ -1,4 +1,4 @@
-"""What a node imports: pocketflow's Node whose params start from its interface, `flow_safe`, and types."""
+"""The imports of a node: pocketflow's Node with params from its interface, `flow_safe`, and types."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _LazyModule(type(sys)):  # type: ignore[misc]
         return value
 
 
-# What pocketflow imports and only its flows and async nodes use: asyncio alone takes 60 ms.
+# Only pocketflow's flows and async nodes use these; asyncio alone takes 60 ms.
 _UNUSED = ("asyncio", "copy", "warnings")
 
 
@@ -59,10 +59,10 @@ else:
 
 
 def interface_of(node: type) -> Interface:
-    """The interface in a node class's own docstring, parsed once; of a user's own without one, what its code shows.
+    """Return the interface in a node class's docstring, parsed once; without one, infer it from the code.
 
-    The grammar binds the nodes that come with pflow, and those with a secret: there, PflowError names file and line. In
-    a user's own node else, what does not parse is prose: its interface is open, and `fault` says why.
+    In pflow's own nodes, and in those with a secret, a line that does not parse raises PflowError with file and line.
+    In other nodes the docstring then counts as prose: the interface is open, and `fault` says why.
     """
     interface = declared_interface(node)
     if interface.open and "_pflow_shown" not in node.__dict__:
@@ -71,14 +71,14 @@ def interface_of(node: type) -> Interface:
 
 
 def declared_interface(node: type) -> Interface:
-    """The interface in a node class's own docstring, without a look at its code."""
+    """Return the interface in a node class's docstring, without reading its code."""
     if "_pflow_interface" not in node.__dict__:
         node._pflow_interface = _parse_docstring(node)  # type: ignore[attr-defined]
     return node._pflow_interface  # type: ignore[attr-defined,no-any-return]
 
 
 def _read_code(node: type) -> Interface | None:
-    """What the code of a class shows, where its source is to be had."""
+    """Infer an interface from the source of a class; None if the source is not available."""
     from pflow.interface.source import read_class
 
     file = _file_of(node)
@@ -109,17 +109,17 @@ def _parse_docstring(node: type) -> Interface:
 
 
 def version_of(node: type) -> str:
-    """The version that a node's class states; a class straight from pocketflow need not state one."""
+    """Return the version of a node's class; pocketflow's own classes have none."""
     return clean(str(getattr(node, "version", "1.0.0")))
 
 
 def class_of(node: Any) -> type:
-    """The class of a node, or the node itself where it is a class."""
+    """Return the class of a node; a class itself."""
     return node if isinstance(node, type) else type(node)
 
 
 def id_of(node: type) -> str:
-    """What a node is called that nobody named: after its class, `llm` for Llm and LLMNode."""
+    """Return the default name of a node, from its class: `llm` for Llm and LLMNode."""
     from pflow.words.naming import kebab
 
     name = kebab(node.__name__)
@@ -127,7 +127,7 @@ def id_of(node: type) -> str:
 
 
 class Default:
-    """A property that counts until the object has an attribute of that name."""
+    """A property that an attribute of the same name overrides."""
 
     def __init__(self, find: Callable[[Any], Any]) -> None:
         self.find = find
@@ -139,19 +139,18 @@ class Default:
 class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     """A pocketflow.Node that runs unchanged under plain pocketflow with a plain dict.
 
-    `params` holds every param that the docstring declares, from its default, under whatever `set_params` gives; a
-    pocketflow Flow, which hands every node its own params, takes none of them away. A param that is called like a read
-    stands in for it where the dict has no such key.
+    `params` holds the default of every declared param, overridden by `set_params`; a pocketflow Flow, which hands every
+    node its own params, removes none. A param with the name of a read supplies it if the dict lacks that key.
     """
 
     version = "1.0.0"
     flow_safe = False
     sink: Callable[[Any], None] | None = None
     not_kept = ""
-    """Why what it just gave is not to be handed on another time, where that is so: the cache keeps it not."""
+    """The reason not to cache the last result; empty if it may be cached."""
 
     tells_budget = False
-    """Whether it tells pflow.words.budget of each answer itself, before it asks for the next."""
+    """True if the node itself reports each answer to pflow.words.budget before it asks for the next."""
 
     def __init__(self, max_retries: int = 1, wait: float = 0) -> None:
         super().__init__(max_retries, wait)
@@ -163,8 +162,8 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
     @Default
     def step_key(self) -> str:
-        """What names this visit of a step in every try and resume of its run, for what must not be done twice; for an
-        item of a batch the item's. Empty outside of a run.
+        """The key of this visit, or batch item, the same in every try and resume of a run: for work that must happen
+        once. Empty outside a run.
         """
         return os.environ.get(STEP_KEY, "")
 
@@ -175,14 +174,14 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return super()._run(without_flow(shared, declared_interface(type(self)), self.params))
 
     def emit(self, part: str | bytes) -> None:
-        """Show a part of the `[pipe]` write as it arrives, to whoever listens. The parts in order are the write."""
+        """Show a part of the `[pipe]` write as it arrives; joined in order, the parts are the write."""
         if self.sink is not None:
             self.sink(part)
 
 
 def flow_safe(node: C) -> C:
-    """Mark a node pure: same inputs and params, same outputs, no effects. An Effects line contradicts it."""
+    """Mark a node as pure: the same inputs and params give the same outputs, without effects."""
     if declared_interface(node).effects:
-        raise PflowError(f"cannot take '{node.__name__}' as flow_safe: its interface has effects", exit=BAD_DATA)
+        raise PflowError(f"cannot mark '{node.__name__}' flow_safe: its interface has effects", exit=BAD_DATA)
     node.flow_safe = True  # type: ignore[attr-defined]
     return node

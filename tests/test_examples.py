@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from pflow.commands._usages import usages
+from pflow.commands.help import usages
 from pflow.help.man import files
-from tests.manual.source import COMMANDS, examples, fits
+from tests.help.source import COMMANDS, examples, fits
 from tests.nodes.cases.github import github
 from tests.peers.openai_server import OpenAIServer
 from tests.peers.repository import IDENTITY, add_remote, git, make_repository
 from tests.peers.web_server import CERTIFICATE, WebServer
 from tests.peers.youtube import YouTube
-from tests.tools import need
+from tests.tools import need, need_for
 
 ROOT = Path(__file__).parent.parent
 QUICK_LLM = ROOT / "tests" / "peers" / "quick_llm.py"
@@ -38,6 +38,8 @@ RULE, JOB = (
     re.search(rf"^```{kind}\n(.*?)^```$", DOCS["README.md"], re.MULTILINE | re.DOTALL)[1]
     for kind in ("make", "crontab")
 )
+USES = {"pflow-shout": "jq", "pflow-hello": "jq", "make": "awk", "--to=sh": "sed"}
+"""What is started by what the examples start."""
 PAGES = {**files(usages()), **{path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}}
 
 
@@ -83,6 +85,7 @@ def shell(tmp_path):
         }
 
         def run(script: str, *program: str, quick: bool = True, **more: str) -> subprocess.CompletedProcess[str]:
+            need_for(" ".join([script, *(uses for part, uses in USES.items() if part in script)]))
             model = {"PFLOW_MODEL": "reply" if quick else "form"}
             if quick:
                 model["PATH"] = f"{quick_llm.parent}:{environment['PATH']}"

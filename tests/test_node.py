@@ -180,7 +180,7 @@ def test_flow_safe_contradicts_effects():
         - Effects: network
         """
 
-    with pytest.raises(PflowError, match="'Impure' as flow_safe: its interface has effects") as caught:
+    with pytest.raises(PflowError, match="'Impure' flow_safe: its interface has effects") as caught:
         flow_safe(Impure)
     assert caught.value.exit == 65
 

@@ -1,13 +1,24 @@
-"""What tests need beside Python: programs, and root's rights."""
+"""What tests need beside Python: programs, root's rights, and what the system says of processes."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is another user's")
+
+
+USUAL = ("awk", "bash", "cmp", "curl", "grep", "jq", "make", "man", "perl", "ps", "sed", "xargs")
+"""Programs that most machines have, and some do not."""
+
+
+def need_for(script: str) -> None:
+    """Skip the test where a usual tool is missing that the script names."""
+    need(*(tool for tool in USUAL if re.search(rf"\b{tool}\b", script)))
 
 
 def need(*tools: str) -> None:
@@ -15,3 +26,11 @@ def need(*tools: str) -> None:
     for tool in tools:
         if shutil.which(tool) is None:
             (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{tool} is not installed")
+
+
+def has_ended(pid: str) -> bool:
+    """Return whether a process is gone, or waits only for its parent to hear of it."""
+    try:
+        return Path("/proc", pid, "stat").read_text().rpartition(") ")[2][0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A loop in a script that comes in on stdin: sh <loop-on-stdin.sh. -n leaves the script to the shell.
+# A loop in a script that the shell reads from stdin: sh <loop-on-stdin.sh. With -n no stage reads the script.
 for file in examples/notes/*; do
     pflow-read-file -n "$file" | pflow-llm 'A title for this' -r
 done >titles.txt

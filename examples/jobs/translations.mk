@@ -1,4 +1,4 @@
-# Translations of README.md that follow it: make -f translations.mk -j2
+# Keep translations of README.md up to date: make -f translations.mk -j2
 LANGUAGES = German French
 all: $(LANGUAGES:%=README.%.md)
 README.%.md: README.md

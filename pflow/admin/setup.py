@@ -17,7 +17,7 @@ from pflow.completion.names import LOADER
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, MISSING, USAGE, PflowError
 from pflow.files.atomic import replace
 from pflow.help.man import files as man_pages
-from pflow.help.usage import Usage, usage_of_node
+from pflow.help.usage import CommandUsage, usage_of_node
 
 FOLDERS = {
     "man": "man",
@@ -174,7 +174,7 @@ def find_wanted() -> tuple[dict[str, bytes], list[str]]:
 
     Raises PflowError (66) where pflow came without its pages.
     """
-    usages: list[Usage] = []
+    usages: list[CommandUsage] = []
     left_out: list[str] = []
     for kind in [each for each in list_kinds() if each.origin in (PYTHON, PROGRAM)]:
         try:

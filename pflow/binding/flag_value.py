@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import Constant, TemplateSource
-from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, shorten
+from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, reason_of, shorten
 from pflow.values.jsontext import compact, decode
 from pflow.values.paths import write_path
 from pflow.values.templates import braced_references, expand, is_reference, references
@@ -60,7 +60,7 @@ def read_text(flag: str, file: str) -> Word:
             data = opened.read(_MOST + 1)
         text = str(data, "utf-8") if len(data) <= _MOST else ""
     except OSError as error:
-        raise PflowError(f"{act}: {(error.strerror or str(error)).lower()}", hint=hint, exit=exit_code(error)) from None
+        raise PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from None
     except UnicodeDecodeError:
         raise PflowError(f"{act}: it is not UTF-8", exit=BAD_DATA) from None
     if len(data) > _MOST:

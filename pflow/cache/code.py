@@ -8,7 +8,7 @@ import sys
 from pflow import TYPE_CHECKING, __version__
 from pflow.cache.place import digest_of_file, remembered
 from pflow.catalog.interfaces import FLOW, PYTHON
-from pflow.errors import PflowError
+from pflow.errors import PflowError, reason_of
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
 
@@ -55,8 +55,7 @@ def _find(kind: Kind) -> Code:
             return _of_python(kind)
         return Code({os.path.basename(kind.file): digest_of_file(kind.file)})
     except (PflowError, OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else getattr(error, "message", str(error))
-        return Code({}, f"'{kind.file}' cannot be read: {str(why).lower()}")
+        return Code({}, f"'{kind.file}' cannot be read: {reason_of(error)}")
 
 
 def _of_flow(kind: Kind) -> Code:

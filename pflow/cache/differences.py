@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.cache.entries import Entry
-    from pflow.cache.key import Key, Part
+    from pflow.cache.key import Key, KeyPart
 
     Facts = dict[str, Any]
     """The record of a part: kind, name and digest; a value's type and size; the value of the node's own parts; the
@@ -33,7 +33,7 @@ def facts_of(key: Key) -> list[Facts]:
     return [_facts_of_part(part) for part in key.parts]
 
 
-def _facts_of_part(part: Part) -> Facts:
+def _facts_of_part(part: KeyPart) -> Facts:
     """Make the facts once: some parts are the same on each visit."""
     if part.facts is None:
         told: Facts = {} if part.value is ... else describe(part.value)

@@ -7,7 +7,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.cache.place import digest_of_file
-from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, reason_of
 from pflow.values.digest import bytes_digest, digest_of, frame, keyed_digest
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _NEVER = frozenset({"params", "successors", "max_retries", "wait", "cur_retry", 
 """Attributes that pocketflow keeps on a node, and that no answer depends on."""
 
 
-class Part:
+class KeyPart:
     """One thing that an answer depends on, by its kind (node, code, param, state, read, more) and its name.
 
     `value` is `...` for secrets and for code.
@@ -50,7 +50,7 @@ class Part:
 class Key:
     """All that an answer of a node depends on. `files` are the files that the node may read, with their digests."""
 
-    def __init__(self, node: str, parts: list[Part], files: dict[str, str]) -> None:
+    def __init__(self, node: str, parts: list[KeyPart], files: dict[str, str]) -> None:
         self.node = node
         self.parts = parts
         self.files = files
@@ -115,15 +115,15 @@ class _Parts:
         parts += self._parts_of("more", {}, _ask(more, reads) if more else {})
         self.found = parts, self.files
 
-    def _parts_of(self, kind: str, items: Mapping[str, Item], values: Mapping[str, Any]) -> Iterator[Part]:
+    def _parts_of(self, kind: str, items: Mapping[str, Item], values: Mapping[str, Any]) -> Iterator[KeyPart]:
         for name, value in values.items():
             item = items.get(name)
             try:
                 counted = value if item is None else self._with_files(name, item.type, value)
                 if self._is_secret(item, value):
-                    yield Part(kind, name, digest=_of_secret(counted))
+                    yield KeyPart(kind, name, digest=_of_secret(counted))
                 else:
-                    yield Part(kind, name, value, digest_of(counted), has_files=counted != value)
+                    yield KeyPart(kind, name, value, digest_of(counted), has_files=counted != value)
             except PflowError as error:
                 raise _Unknown(f"'{name}' is not JSON") if error.exit == BAD_DATA else error from None
 
@@ -147,11 +147,11 @@ class _Parts:
         return [_counted(path), self.files[path]]
 
 
-def _fixed_parts(name: str, version: str, code: Code) -> list[Part]:
+def _fixed_parts(name: str, version: str, code: Code) -> list[KeyPart]:
     """Make the parts that are the same on each visit of a node, once."""
     if (name, version) not in code.key_parts:
-        files = [Part("code", file, digest=digest) for file, digest in sorted(code.parts.items())]
-        code.key_parts[name, version] = [Part("node", "name", name), Part("node", "version", version), *files]
+        files = [KeyPart("code", file, digest=digest) for file, digest in sorted(code.parts.items())]
+        code.key_parts[name, version] = [KeyPart("node", "name", name), KeyPart("node", "version", version), *files]
     return code.key_parts[name, version]  # type: ignore[no-any-return]
 
 
@@ -186,7 +186,7 @@ def _ask(more: Callable[[dict[str, Any]], dict[str, Any]], reads: dict[str, Any]
 
 
 def _of_secret(value: Any) -> str:
-    from pflow.files.state_key import state_key
+    from pflow.files.xdg import state_key
 
     return keyed_digest(state_key(), value)
 
@@ -207,5 +207,5 @@ def _digest(path: str, name: str) -> str:
         return "missing"
     except (OSError, ValueError) as error:
         is_folder = isinstance(error, IsADirectoryError) or getattr(error, "errno", 0) == errno.EINVAL
-        why = "it is not a file" if is_folder else str(getattr(error, "strerror", error)).lower()
+        why = "it is not a file" if is_folder else reason_of(error)
         raise _Unknown(f"cannot digest what it reads from '{name}': {why}") from None

@@ -8,8 +8,8 @@ import stat
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
-from pflow.files.failpoint import failpoint
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
+from pflow.files.atomic import failpoint
 from pflow.files.xdg import cache_directory, make_private, read_cached
 from pflow.values.digest import digest_of, file_digest, file_stamp
 from pflow.values.jsontext import decode, encode
@@ -58,7 +58,7 @@ def directory(name: str = "") -> str:
                 hint = "chmod go-w, or another XDG_CACHE_HOME"
                 raise PflowError(f"cannot use the cache in '{each}': {fault}", hint=hint, exit=BAD_CONFIG)
     except OSError as error:
-        why = f"cannot use the cache in '{place}': {(error.strerror or str(error)).lower()}"
+        why = f"cannot use the cache in '{place}': {reason_of(error)}"
         raise PflowError(why, exit=BAD_CONFIG) from None
     _sound.add(place)
     return place
@@ -82,7 +82,7 @@ def save(path: str, data: bytes) -> None:
         failpoint("cache.written")
         _grow(len(data))
     except OSError as error:
-        why = f"cannot write to the cache: {(error.strerror or str(error)).lower()}"
+        why = f"cannot write to the cache: {reason_of(error)}"
         raise PflowError(why, exit=CANNOT_WRITE) from None
 
 

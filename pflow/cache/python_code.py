@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pflow import __version__
+from pflow.errors import reason_of
 from pflow.interface.source import in_words
 from pflow.values.digest import digest_of
 
@@ -60,7 +61,7 @@ class PythonCode:
         except CannotFollow as why:
             self.fault = str(why)
         except OSError as error:
-            self.fault = f"'{error.filename}' cannot be read: {(error.strerror or str(error)).lower()}"
+            self.fault = f"'{error.filename}' cannot be read: {reason_of(error)}"
         except RecursionError:
             self.fault = "its code is nested too deeply"
 

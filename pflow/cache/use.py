@@ -52,29 +52,29 @@ class CachedNode:
         self.is_asked = True
         check(self.name, self.interface, self.code, node)
 
-    def begin(self, node: Any, view: NodeStore, warn: Callable[[str], None]) -> Visit:
+    def look_up(self, node: Any, view: NodeStore, warn: Callable[[str], None]) -> Lookup:
         """Look for what it gave for these values; `warn` hears of what is damaged, and of what is not kept.
 
         Raises PflowError: 66 where that must be there and is not, 78 where a person wants it and it cannot be.
         """
-        visit = Visit(self, warn)
+        lookup = Lookup(self, warn)
         try:
-            visit.key = make_key(
+            lookup.key = make_key(
                 self.name, self.version, self.code, self.interface, node, view, self.secrets, is_made=self.is_made
             )
-            found = None if self.refreshes else entries.find(visit.key, warn)
+            found = None if self.refreshes else entries.find(lookup.key, warn)
             if found is not None:
-                visit.found, visit.run = found[0], found[1].run
+                lookup.found, lookup.run = found[0], found[1].run
         except (PflowError, OSError) as error:
             fault = error if isinstance(error, PflowError) else cannot_cache(self.name, str(error))
             if self.is_asked:
                 raise fault from None
-            visit.verdict, visit.why = OFF, fault.message.removeprefix(cannot_cache(self.name, "").message)
-        if visit.found is not None:
-            visit.verdict = HIT
-        elif visit.key is not None and self.is_required:
-            raise self._nothing_kept(visit.key)
-        return visit
+            lookup.verdict, lookup.why = OFF, fault.message.removeprefix(cannot_cache(self.name, "").message)
+        if lookup.found is not None:
+            lookup.verdict = HIT
+        elif lookup.key is not None and self.is_required:
+            raise self._nothing_kept(lookup.key)
+        return lookup
 
     def _nothing_kept(self, key: Key) -> PflowError:
         from pflow.cache.differences import differences, facts_of, facts_of_entry
@@ -86,8 +86,8 @@ class CachedNode:
         return PflowError(f"cannot take what '{self.name}' gave before: {why}", hint=hint, exit=MISSING)
 
 
-class Visit:
-    """One visit of a cached node. `why` tells of OFF, and of a miss that was not kept."""
+class Lookup:
+    """One look into the cache, for one visit of a node. `why` tells of OFF, and of a miss that was not kept."""
 
     def __init__(self, cached: CachedNode, warn: Callable[[str], None]) -> None:
         self.cached = cached
@@ -110,8 +110,10 @@ class Visit:
             view.pop(key, None)
         return self.found["action"]
 
-    def keep(self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore, run: str = "") -> None:
-        """Keep what the node gave in a run, where it may be kept.
+    def keep(
+        self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore, run: str = ""
+    ) -> dict[str, str]:
+        """Keep the node's answer, if it may be kept; return the lookup as a trace tells it.
 
         A warning says that a pure node, or one that a person wants cached, is not.
         """
@@ -122,6 +124,7 @@ class Visit:
             self.warn(f"'{name}' is not cached: {self.why}")
         elif self.why and self.cached.is_asked:
             self.warn(f"what '{name}' gave is not kept: {self.why}")
+        return self.about()
 
     def _why_not(self, node: Any, action: Any, view: NodeStore) -> str:
         """Why it is not kept: it could go better the next time, or depends on more than its key has."""

@@ -7,7 +7,7 @@ import os
 import stat
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, PflowError, exit_code
+from pflow.errors import BAD_DATA, PflowError, exit_code, reason_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -51,7 +51,7 @@ class Kind:
             try:
                 self._interface = self._read_interface()
             except OSError as error:
-                why = f"cannot read the node '{self.file}': {error.strerror}"
+                why = f"cannot read the node '{self.file}': {reason_of(error)}"
                 raise PflowError(why, exit=exit_code(error)) from None
         return self._interface
 

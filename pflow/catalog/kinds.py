@@ -13,7 +13,7 @@ import sys
 from pflow import TYPE_CHECKING
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
 from pflow.catalog.registry import PACKAGE, bundled_names, is_flow_type, own_directories, saved_flows, tool_names
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, PflowError, reason_of
 from pflow.interface.source import plain
 from pflow.words.naming import guess
 
@@ -234,7 +234,7 @@ def _is_file(found: Kind) -> bool:
         found.fault = "it is a link to nowhere"
         return os.path.islink(found.file)  # otherwise it was removed since it was listed
     except OSError as error:
-        found.fault = f"it cannot be looked at: {(error.strerror or str(error)).lower()}"
+        found.fault = f"it cannot be looked at: {reason_of(error)}"
         return True
 
 

@@ -13,7 +13,7 @@ from pflow import TYPE_CHECKING, __version__
 from pflow.catalog.interfaces import PROGRAM, PYTHON, interpreter_fault, program_interface
 from pflow.catalog.kinds import BUNDLED, FLOW, Kind, find_node, list_nodes, no_such_kind, node_at
 from pflow.catalog.registry import saved_flows
-from pflow.errors import NOT_FOUND, PflowError
+from pflow.errors import NOT_FOUND, PflowError, reason_of
 from pflow.files.xdg import cache_directory, read_cached
 from pflow.interface.source import in_words, read_interface, read_python, source_version
 from pflow.values.digest import file_stamp
@@ -29,7 +29,7 @@ _HEADER = f'{{"pflow":"nodes 3, pflow-shell {__version__}"'
 _MOST = 10_000
 
 
-class Line:
+class Listing:
     """As much of a node or flow as a list needs.
 
     `touched` has its effects, or `open`, and `inferred` if its marks are; `words` is its description, to be searched.
@@ -79,19 +79,19 @@ class Line:
         self.words = "\n".join(filter(None, [interface.description, *(f"{item.name} {item.doc}" for item in items)]))
 
 
-def lines(catalog: Catalog) -> list[Line]:
+def lines(catalog: Catalog) -> list[Listing]:
     """Return all nodes, including shadowed and broken ones; then all saved flows."""
     listed = node_lines()
     for kind in filter(None, [catalog.find(f"flow:{name}") for name in saved_flows()]):
-        line = Line(kind)
+        line = Listing(kind)
         line.read(kind)
         listed.append(line)
     return listed
 
 
-def node_lines() -> list[Line]:
+def node_lines() -> list[Listing]:
     """Return all nodes, including shadowed and broken ones; files that have not changed are not read again."""
-    listed = [(kind, Line(kind)) for kind in list_nodes()]
+    listed = [(kind, Listing(kind)) for kind in list_nodes()]
     cache = cache_directory()
     path = os.path.join(cache, "nodes.json") if cache else ""
     known = _rows(read_cached(path) or b"") if path else {}
@@ -100,7 +100,7 @@ def node_lines() -> list[Line]:
         stamp = stamp_of(kind)
         row = known.get(line.file)
         if row is not None and row[0] == stamp:
-            for name, text in zip(Line.FACTS, row[1:], strict=True):
+            for name, text in zip(Listing.FACTS, row[1:], strict=True):
                 setattr(line, name, text)
         else:
             line.read()
@@ -121,7 +121,7 @@ def _rows(data: bytes) -> dict[str, list[str]]:
 
 
 def _is_row(row: Any) -> bool:
-    return isinstance(row, list) and len(row) == len(Line.FACTS) + 1 and set(map(type, row)) == {str}
+    return isinstance(row, list) and len(row) == len(Listing.FACTS) + 1 and set(map(type, row)) == {str}
 
 
 def _save(path: str, rows: dict[str, list[str]]) -> None:
@@ -150,11 +150,11 @@ def stamp_of(kind: Kind) -> str:
 
 
 def cannot_read(file: str, error: BaseException) -> str:
-    why = (error.strerror or str(error)).lower() if isinstance(error, OSError) else in_words(error)
+    why = reason_of(error) if isinstance(error, OSError) else in_words(error)
     return f"cannot read '{file}': {why}"
 
 
-def about(listed: list[Line], words: list[str]) -> list[Line]:
+def about(listed: list[Listing], words: list[str]) -> list[Listing]:
     """Return the lines that contain all the words anywhere, those with the words in their names first."""
     ranked = [(_rank(line, [word.casefold() for word in words]), line) for line in listed]
     return [line for rank, line in sorted(ranked, key=lambda each: each[0]) if rank < _FAR]
@@ -163,7 +163,7 @@ def about(listed: list[Line], words: list[str]) -> list[Line]:
 _FAR = 1 << 30
 
 
-def _rank(line: Line, words: list[str]) -> int:
+def _rank(line: Listing, words: list[str]) -> int:
     """Return how far from the name the words are found; at least _FAR if one is missing."""
     places = [text.casefold() for text in (line.name, line.summary, f"{line.words}\n{line.fault}")]
     return sum(next((n for n, place in enumerate(places) if word in place), _FAR) for word in words)
@@ -258,7 +258,7 @@ def is_known(entry: dict[str, Any]) -> bool:
     return "reads" in entry
 
 
-def line_entry(line: Line, catalog: Catalog) -> dict[str, Any]:
+def line_entry(line: Listing, catalog: Catalog) -> dict[str, Any]:
     """Return the entry of a line; that of a shadowed one has `shadowed_by`."""
     where = {"name": line.name, "origin": line.origin, "file": line.file}
     if line.behind:

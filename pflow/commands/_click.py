@@ -11,7 +11,7 @@ import click
 
 from pflow.driver.arguments import leading_flags
 from pflow.driver.driver import refuse_errors
-from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, names_meant
+from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, reason_of
 from pflow.files.atomic import replace
 from pflow.flow.load import Loaded
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
@@ -22,12 +22,13 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
-from pflow.help.usage import Flag, Usage, argument
+from pflow.help.usage import CommandUsage, Flag, argument
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
 from pflow.terminal.columns import AUTO, WHEN, colour_of, in_ascii, is_utf8, table, terminal_width
 from pflow.terminal.messages import say
 from pflow.values.jsontext import encode
+from pflow.words.naming import names_meant
 from pflow.words.printable import clause, clean, clean_json, encodable
 
 
@@ -48,7 +49,7 @@ def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> 
 
 def cannot_write(file: str, error: OSError, hint: str = "") -> PflowError:
     exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"cannot write '{file}': {(error.strerror or str(error)).lower()}", hint=hint, exit=exit)
+    return PflowError(f"cannot write '{file}': {reason_of(error)}", hint=hint, exit=exit)
 
 
 def print_text(text: str) -> None:
@@ -207,12 +208,12 @@ _METAVARS = {
 }
 
 
-def usage_of_click(command: click.Command, name: str) -> Usage:
+def usage_of_click(command: click.Command, name: str) -> CommandUsage:
     """How `pflow NAME` is used. The docstring's blocks after a \\b are kept as they are; the last one has examples."""
     paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
     arguments = [each for each in command.params if isinstance(each, click.Argument)]
     words = " ".join(_metavar(each) for each in arguments)
-    usage = Usage(f"pflow {name}", paragraphs[0].replace("\n", " "), (f"pflow {name} [FLAG]… {words}".rstrip(),))
+    usage = CommandUsage(f"pflow {name}", paragraphs[0].replace("\n", " "), (f"pflow {name} [FLAG]… {words}".rstrip(),))
     if paragraphs[-1].startswith("\b"):
         usage.examples = tuple(paragraphs.pop().split("\n")[1:])
     usage.description = "\n\n".join(map(_paragraph, paragraphs[1:]))

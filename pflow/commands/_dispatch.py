@@ -72,7 +72,7 @@ def _run(words: list[str], closed: list[int]) -> int:
     if not words and not os.isatty(2):
         raise PflowError("cannot run nothing: no word was given", hint="pflow --help lists what there is", exit=USAGE)
     if not words or words[0] in ("--help", "-h"):
-        from pflow.commands._usages import driver_help
+        from pflow.commands.help import driver_help
 
         write_pieces(1 if words else 2, [driver_help().encode()])
         return 0 if words else USAGE
@@ -136,30 +136,25 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
     for name in (words[0], words[0].removeprefix("pflow-")):  # also as the command that runs it is called
         if saved_flow(name) is not None:
             return _run_flow([name, *words[1:]], closed)
-    if len(words[0].split()) > 1:
-        from pflow.commands._sentence import is_sentence
+    if is_sentence(words[0]):
+        from pflow.commands._run_sentence import main
 
-        if is_sentence(words[0]):
-            from pflow.commands._run_sentence import main
-
-            return main(words, closed)
+        return main(words, closed)
     raise _not_found(words)
 
 
 def _not_found(words: list[str]) -> PflowError:
     """The error (127) for words that are no command, node, saved flow or sentence, with the nearest names."""
-    import difflib
-
     from pflow.catalog.kinds import fault_of, list_kinds
     from pflow.catalog.registry import saved_flows, tool_names
-    from pflow.commands._sentence import step_hint
+    from pflow.words.naming import did_you_mean, likely
 
     word = words[0]
     if fault := fault_of(word):
         return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
     names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *tool_names()]
-    near = difflib.get_close_matches(word, names, 2)
-    hint = f"did you mean {' or '.join(near)}?" if near else "pflow --help lists what there is"
+    near = likely(word, names, 2)
+    hint = did_you_mean(*near) or "pflow --help lists what there is"
     if len(word.split()) > 1:
         hint = step_hint(word) or "a flow in one argument is 'a => b', its first word a node"
     elif len(words) > 2 and not near and not any(each.startswith("-") for each in words):
@@ -253,3 +248,40 @@ def _is_node_file(file: str) -> bool:
     """Whether a file is meant as a node: by its name or by its interface."""
     name = os.path.basename(file)
     return os.path.isfile(file) and (name.startswith("pflow-") or name.endswith(".py") or _has_interface(file))
+
+
+def is_sentence(text: str) -> bool:
+    """Return True if a text is a sentence for a model. A misspelt node is not: it never goes to one.
+
+    Nor is a text whose first word (after `pflow`) is followed by a flag or a separator, or is a misspelt node with
+    words in quotes: these begin a step.
+    """
+    from pflow.flow.pipe.recognize import is_misspelt_step
+
+    words = _words_of(text)
+    begins_step = len(words) > 1 and (_is_flag(words[1]) or separates(words[1]) or is_misspelt_step(text))
+    return len(words) > 1 and not begins_step
+
+
+def _words_of(text: str) -> list[str]:
+    """Split a text into words, without the `pflow` that a pasted command begins with."""
+    words = text.split()
+    return words[words[:1] == ["pflow"] :]
+
+
+def _is_flag(word: str) -> bool:
+    """Return True for a flag, False for a dash in a sentence."""
+    from pflow.interface.common import LETTERS
+
+    is_long = word.startswith("--") and word[2:3].isalpha()
+    return is_long or (len(word) > 1 and word[0] == "-" and set(word[1:]) <= set(LETTERS))
+
+
+def step_hint(text: str) -> str:
+    """Return a hint for a text that is nearly one step of pipe syntax."""
+    from pflow.catalog.kinds import list_kinds
+    from pflow.flow.pipe.recognize import split_name
+    from pflow.words.naming import did_you_mean, nearest
+
+    words = _words_of(text)
+    return did_you_mean(nearest(split_name(words[0])[0], [kind.name for kind in list_kinds()]))

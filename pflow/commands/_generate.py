@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pflow.commands._usages import typed, usages
+from pflow.commands.help import typed, usages
 from pflow.completion.names import LOADER, TABLE
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
 from pflow.flow.rules import RULES

@@ -13,11 +13,10 @@ from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors, ta
 from pflow.driver.inputs import missing_inputs, nothing_gives
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError
 from pflow.flow.pipe.steps import part_flags
-from pflow.help.usage import Usage
+from pflow.help.usage import CommandUsage
 from pflow.plan.approval.dialogue import Dialogue
 from pflow.plan.approval.gate import Allowed, Gate, Refusal, working_directory
-from pflow.plan.approval.proposal import Proposal
-from pflow.plan.approval.view import draft_text, proposal_text, show
+from pflow.plan.approval.proposal import Proposal, draft_text, proposal_text, show
 from pflow.plan.piped import Piped, piped_in
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.signals import Interrupted, catch_signals, die_of
@@ -41,7 +40,7 @@ def main(words: list[str], closed: list[int]) -> int:
     return run_click(command, _NAME, words, closed)
 
 
-def usage_of_sentence() -> Usage:
+def usage_of_sentence() -> CommandUsage:
     return usage_of_click(command, _NAME)
 
 

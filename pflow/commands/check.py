@@ -11,11 +11,11 @@ import click
 from pflow.catalog.kinds import FLOW
 from pflow.catalog.lines import inferred_in_words
 from pflow.commands._click import FlowCommand, color_option, print_json
-from pflow.errors import BAD_DATA, PflowError, names_meant
+from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import outside
 from pflow.explain.origins import Origins
 from pflow.flow.findings import SHAPE, Finding, pointer
-from pflow.flow.flow import Flow
+from pflow.flow.flow import FlowSpec
 from pflow.flow.lock import drift
 from pflow.flow.rules import RULES, check
 from pflow.flow.subflow import find_file, load_named
@@ -23,6 +23,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import AUTO, NEVER, Colour, colour_of
+from pflow.words.naming import names_meant
 from pflow.words.printable import clean
 
 _FORMS = {
@@ -115,7 +116,7 @@ def _name_of(words: Sequence[str]) -> str:
     return "stdin" if words[0] == "-" else find_file(words[0]) or "pipe"
 
 
-def _print_lines(name: str, flow: Flow, findings: Sequence[Finding], when: str) -> None:
+def _print_lines(name: str, flow: FlowSpec, findings: Sequence[Finding], when: str) -> None:
     colour = colour_of(1, when)
     about = f"{_count(len(flow.steps), 'step')}, {_FORMS[flow.dialect]}"
     if findings:

@@ -8,13 +8,13 @@ from pflow.admin.doctor import ADVICE, BROKEN, WELL, Line, examine
 from pflow.errors import FAILED, OK, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.help.text import help_text
-from pflow.help.usage import HELP, Flag, Usage, split_flags
+from pflow.help.usage import HELP, CommandUsage, Flag, split_flags
 from pflow.process.streams import Diverted, write_pieces
 from pflow.terminal.columns import colour_of, in_ascii, is_utf8
 from pflow.values.jsontext import encode
 from pflow.words.printable import clean, clean_json, encodable
 
-USAGE = Usage(
+USAGE = CommandUsage(
     "pflow doctor",
     "Examine this installation: a line for each thing, which is well, or what to do about it.",
     ("pflow doctor [--json]",),

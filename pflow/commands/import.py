@@ -10,7 +10,7 @@ import click
 
 from pflow.catalog.registry import load_module
 from pflow.commands._click import write_output
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code, reason_of
 from pflow.flow.constructors import remember_arguments
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.unload import canonical_json, flow_to_ir
@@ -58,8 +58,7 @@ def _run_file(file: str) -> Any:
     try:
         open(file, "rb").close()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot import '{file}': {reason}", exit=exit_code(error)) from None
+        raise PflowError(f"cannot import '{file}': {reason_of(error)}", exit=exit_code(error)) from None
     sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
     return load_module(file, "pflow_import_" + os.path.basename(file).partition(".")[0], "import")
 

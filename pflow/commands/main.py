@@ -1,4 +1,7 @@
-"""Where `pflow` begins: what has to be quick is answered before anything else is imported."""
+"""Where `pflow` begins: what has to be quick is answered before anything else is imported.
+
+`python -m pflow.commands.main PARENT WORD…` is a child of `pflow mcp serve`.
+"""
 
 from __future__ import annotations
 
@@ -28,3 +31,21 @@ def main() -> NoReturn:
     from pflow.commands._dispatch import run
 
     leave(run(words))
+
+
+def run_child() -> NoReturn:
+    """Run pflow for a call of the MCP server, and end with the server, however that ends."""
+    from pflow.process.children import end_with_parent
+
+    parent, *words = sys.argv[1:]
+    end_with_parent(int(parent))
+    if words[0] in ("check", "plan"):  # a stranger's text: no file that it names is opened
+        from pflow.flow.subflow import FlowCatalog
+
+        FlowCatalog.opens_files = False
+    sys.argv = ["pflow", *words]
+    main()
+
+
+if __name__ == "__main__":
+    run_child()

@@ -6,7 +6,7 @@ import click
 
 from pflow.commands._click import Known, print_json
 from pflow.errors import USAGE, PflowError
-from pflow.models.weights import KNOWN, get
+from pflow.models.local import KNOWN, get_weights
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
@@ -36,7 +36,7 @@ def command(act: str | None, name: str | None, as_json: bool) -> int:
 
 
 def _get(name: str) -> int:
-    path, is_new = get(name)
+    path, is_new = get_weights(name)
     if not is_new:
         say("pflow models", f"'{name}' is there already")
     write_pieces(1, [f"{path}\n".encode()])

@@ -41,7 +41,7 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
     pflow new-node heading --lang=js --print >pflow-heading
     """
     _check_name(name)
-    with open(os.path.join(PACKAGE, "scaffold", f"{lang}.txt"), encoding="utf-8") as template:
+    with open(os.path.join(PACKAGE, "commands", f"new_node_{lang}.txt"), encoding="utf-8") as template:
         text = template.read().replace("@name@", name).replace("@Class@", _class_name(name))
     if is_printed:
         write_pieces(1, [text.encode()])

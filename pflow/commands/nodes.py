@@ -11,7 +11,7 @@ from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.text import help_text
-from pflow.help.usage import HELP, NODE, Flag, Usage, argument, split_flags
+from pflow.help.usage import HELP, NODE, CommandUsage, Flag, argument, split_flags
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import (  # fmt: skip
     AUTO,
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.catalog.kinds import Kind
-    from pflow.catalog.lines import Line
+    from pflow.catalog.lines import Listing
 
     Entry = dict[str, Any]
 
 _ONE_LINE = 1 << 30
 """The width of a list that is no terminal's: a line a node, for grep."""
 
-USAGE = Usage(
+USAGE = CommandUsage(
     "pflow nodes",
     "List the nodes there are, and the saved flows; with NAME, what that node reads, writes, takes and does.",
     ("pflow nodes [--json] [--color WHEN] [NAME]…", "pflow nodes [--json] [--color WHEN] --search WORDS"),
@@ -124,7 +124,7 @@ _TITLES = {
 }
 
 
-def list_text(listed: list[Line], width: int, colour: Colour = PLAIN, *, is_ranked: bool = False) -> str:
+def list_text(listed: list[Listing], width: int, colour: Colour = PLAIN, *, is_ranked: bool = False) -> str:
     """A line for each node: its name, version, what it touches, what it is; ranked ones in their order, else by origin.
 
     Then what is a node only by its look, and why: another has its name, or it has a fault. Those lines are whole, so

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from pflow.commands._click import FlowCommand, checked, color_option, seconds, write_output
-from pflow.commands._sentence import is_sentence
+from pflow.commands._dispatch import is_sentence
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
-from pflow.flow.flow import Flow
+from pflow.flow.flow import FlowSpec
 from pflow.flow.load import read_text
 from pflow.flow.pipe.recognize import is_pipe, is_pipe_text
 from pflow.flow.pipe.scan import is_cut_separator, quote
@@ -79,13 +79,13 @@ def command(words: tuple[str, ...], when: str, timeout: float | None, **options:
 
 def _change(words: list[str], timeout: float | None, color: str, *, wire: bool, edit: bool, **options: Any) -> int:
     """What --wire and --edit do with a flow that is there."""
-    from pflow.plan.change import Options
+    from pflow.plan.change import ChangeOptions
 
     if wire and edit:
         raise PflowError("cannot take both --wire and --edit", exit=USAGE)
     module = import_module(f"pflow.plan.{'wire' if wire else 'edit'}")
     del options["fresh"], options["no_stdin"]  # a change asks anew each time, and knows its flow
-    return int(module.main(words, Options(timeout=timeout, color=color, **options)))
+    return int(module.main(words, ChangeOptions(timeout=timeout, color=color, **options)))
 
 
 def _flow(
@@ -115,7 +115,7 @@ def _planned(
     from pflow.commands._run_sentence import plan, with_signals
     from pflow.plan.piped import piped_in
 
-    planned: list[Flow] = []
+    planned: list[FlowSpec] = []
 
     def work() -> int:
         intake = take_in(no_stdin=no_stdin)

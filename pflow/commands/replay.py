@@ -13,9 +13,9 @@ from pflow.driver.replay import Replay
 from pflow.errors import PflowError
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
-from pflow.help.usage import Usage, argument
+from pflow.help.usage import CommandUsage, argument
 from pflow.interface.interface import Item
-from pflow.plan.approval.view import show, touched_text
+from pflow.plan.approval.proposal import show, touched_text
 from pflow.process.streams import write_pieces
 from pflow.record.runs import find_run
 from pflow.stage.document import Intake
@@ -28,7 +28,7 @@ _REFUSED = {
 }
 """The flags of `pflow run` that a replay does not take, and why."""
 
-USAGE = Usage(
+USAGE = CommandUsage(
     "pflow replay",
     "Do a run again, with the values that it was given.",
     ("pflow replay RUN [FLAG]…",),

@@ -9,11 +9,11 @@ import click
 from pflow.catalog.kinds import find_node
 from pflow.commands._click import FlowCommand, checked
 from pflow.errors import FAILED, USAGE, PflowError
-from pflow.flow.flow import Flow
+from pflow.flow.flow import FlowSpec
 from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
 from pflow.library.command import check_command, is_on_path, make_command
-from pflow.library.save import AlreadySaved, Outcome, save_flow
+from pflow.library.save import AlreadySaved, SaveResult, save_flow
 from pflow.library.saved import check_name, file_for, name_of, read_saved
 from pflow.plan.secrets import hide_secrets
 from pflow.process.streams import write_pieces
@@ -112,7 +112,7 @@ def _described(proposal: str) -> str:
     return answer or proposal
 
 
-def _save(name: str, flow: Flow, *, force: bool) -> Outcome:
+def _save(name: str, flow: FlowSpec, *, force: bool) -> SaveResult:
     """Save it; where another flow has the name, ask. Raises PflowError: 73 without a terminal, 1 for the answer no."""
     try:
         return save_flow(name, flow, replace=force)
@@ -126,7 +126,7 @@ def _save(name: str, flow: Flow, *, force: bool) -> Outcome:
     return save_flow(name, flow, replace=True)
 
 
-def _report(name: str, saved: Outcome) -> None:
+def _report(name: str, saved: SaveResult) -> None:
     lines = list(saved.notes)
     if not saved.is_changed:
         lines.append(f"'{saved.name}' is this very flow already")

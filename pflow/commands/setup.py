@@ -22,7 +22,7 @@ from pflow.admin.setup import (
     read_setup,
     zshrc_path,
 )
-from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, exit_code
+from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, exit_code, reason_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 from pflow.words.printable import clean
@@ -69,7 +69,7 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
         what = f"cannot write '{error.filename}'" if error.filename else "cannot write"
         hint = "the same command goes on where this ended, and with --undo takes it back"
         exit = DENIED if exit_code(error) == DENIED else CANNOT_WRITE
-        raise PflowError(f"{what}: {(error.strerror or str(error)).lower()}", hint=hint, exit=exit) from None
+        raise PflowError(f"{what}: {reason_of(error)}", hint=hint, exit=exit) from None
     lines += [] if undo or is_dry else _advice_lines(share)
     write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])
     return 0

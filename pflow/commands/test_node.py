@@ -9,8 +9,8 @@ import click
 
 from pflow.commands._click import Known, color_option, seconds
 from pflow.conformance.conduct import Verdict, as_json, choose_checks, conduct, list_lines, summary, verdict_lines
-from pflow.conformance.node import TestedNode, find_node
 from pflow.conformance.sandbox import limit_files
+from pflow.conformance.trial import TestedNode, find_node
 from pflow.errors import USAGE, PflowError
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import write_pieces

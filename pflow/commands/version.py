@@ -6,10 +6,11 @@ from pflow import __version__
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.errors import PflowError
 from pflow.help.text import help_text
-from pflow.help.usage import HELP, Usage, split_flags
+from pflow.help.usage import HELP, CommandUsage, split_flags
 from pflow.process.streams import write_pieces
 
-USAGE = Usage("pflow version", "Print the version of pflow, as pflow -V and pflow --version do.", ("pflow version",))
+_SUMMARY = "Print the version of pflow, as pflow -V and pflow --version do."
+USAGE = CommandUsage("pflow version", _SUMMARY, ("pflow version",))
 USAGE.flags = [HELP]
 USAGE.examples = ("pflow version",)
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.completion import names
 from pflow.completion.line import Typed, split
-from pflow.completion.names import VALUES, Candidate
-from pflow.completion.usages import named, steps_in, usage_of_flow, usage_of_step, usage_of_type
+from pflow.completion.names import VALUES, Candidate, named, steps_in, usage_of_flow, usage_of_step, usage_of_type
 from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
-from pflow.help.usage import SENTENCE, Flag, Usage
+from pflow.help.usage import SENTENCE, CommandUsage, Flag
 from pflow.stage.words import split_flag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
-class Answer:
+class Candidates:
     """The candidates for what `typed` begins, which follows the first `kept` characters of the word at the cursor.
 
     Inside pipe syntax, `flow` is that text taken apart, and the word is its last one.
@@ -36,7 +35,7 @@ class Answer:
         ]
 
 
-def answer(line: Typed) -> Answer:
+def answer(line: Typed) -> Candidates:
     """What may stand at the cursor of a command line."""
     programs = [word.rpartition("/")[2] for word in line.words]
     start = next(n for n, name in enumerate(programs) if name == "pflow" or name.startswith("pflow-"))
@@ -46,7 +45,7 @@ def answer(line: Typed) -> Answer:
     return _of_usage(usage_of_type(programs[start][6:]), words, line.word)
 
 
-def _of_driver(words: list[str], line: Typed) -> Answer:
+def _of_driver(words: list[str], line: Typed) -> Candidates:
     """What may follow `pflow`: a command, a node, a tool, a saved flow, steps or a sentence."""
     table = names.read_table()
     command = table.get(f"pflow {words[0]}") if words else None
@@ -71,7 +70,7 @@ def _of_driver(words: list[str], line: Typed) -> Answer:
     return _of_usage(usage, words[1:], line.word)
 
 
-def _of_command(command: Usage, words: list[str], line: Typed) -> Answer:
+def _of_command(command: CommandUsage, words: list[str], line: Typed) -> Candidates:
     """A command, whose words may be a flow: a file, a saved one, a quoted text, or a step and its flags."""
     wanted = [argument.values for argument in command.arguments]
     if kinds.FLOW not in wanted:
@@ -91,7 +90,7 @@ def _of_command(command: Usage, words: list[str], line: Typed) -> Answer:
     return _of_usage(command, words, line.word)
 
 
-def _in_flow(text: str) -> Answer:
+def _in_flow(text: str) -> Candidates:
     """Pipe syntax in one word: the last word of its last step."""
     flow = split(text, is_flow=True)
     found = _of_steps(flow.words, flow.word)
@@ -99,13 +98,13 @@ def _in_flow(text: str) -> Answer:
     return found
 
 
-def _of_steps(words: list[str], word: str, beside: Sequence[Flag] = ()) -> Answer:
+def _of_steps(words: list[str], word: str, beside: Sequence[Flag] = ()) -> Candidates:
     """The last of several steps: the name of its type, or what it takes, and the flags that may stand `beside` it."""
     start = max([n + 1 for n, each in enumerate(words) if separates(each)], default=0)
     if start == len(words):
         prefix = "flow:" if word and word[:5] in "flow:" else ""
         ids = [Candidate(names.STEPS, id, type) for type, id in dict.fromkeys(steps_in(words)) if id]
-        return Answer(word, 0, [*ids, *names.nodes(), *names.flows(prefix)])
+        return Candidates(word, 0, [*ids, *names.nodes(), *names.flows(prefix)])
     usage = usage_of_step(words[start], words[:start])
     usage.flags = [*usage.flags, *beside]
     return _of_usage(usage, words[start + 1 :], word)
@@ -161,7 +160,7 @@ class _Words:
         return flag, sign, len(name) + len(sign)
 
 
-def _of_usage(usage: Usage, words: list[str], word: str) -> Answer:
+def _of_usage(usage: CommandUsage, words: list[str], word: str) -> Candidates:
     """A flag's value, a flag, or the argument that comes next."""
     before = _Words(words, usage.flags)
     free = [each for each in usage.arguments if before.used.isdisjoint(each.names)]
@@ -174,20 +173,20 @@ def _of_usage(usage: Usage, words: list[str], word: str) -> Answer:
         if sign == "@":
             flag = _A_FILE if flag and flag.values and flag.group in _NODES_OWN else None
         if sign or kept < len(word):
-            return _values(flag, word, kept, run) if flag and sign != ":=" else Answer(word, 0, [])
-        return Answer(word, 0, _flags(usage, before.used, word))
+            return _values(flag, word, kept, run) if flag and sign != ":=" else Candidates(word, 0, [])
+        return Candidates(word, 0, _flags(usage, before.used, word))
     rest = free[len(before.others) :] or [each for each in free[-1:] if each.repeats]
-    found = _values(rest[0], word, 0) if rest else Answer(word, 0, [])
+    found = _values(rest[0], word, 0) if rest else Candidates(word, 0, [])
     if found.candidates or word or before.is_ended:
         return found
-    return Answer(word, 0, [each for each in _flags(usage, before.used, word) if each.value.startswith("--")])
+    return Candidates(word, 0, [each for each in _flags(usage, before.used, word) if each.value.startswith("--")])
 
 
 _A_FILE = kinds.argument("FILE", kinds.FILE)
 _NODES_OWN = (kinds.DATA, kinds.INPUTS, kinds.PARAMS)
 
 
-def _flags(usage: Usage, used: set[str], word: str) -> Iterator[Candidate]:
+def _flags(usage: CommandUsage, used: set[str], word: str) -> Iterator[Candidate]:
     """The flags that may still be given, group by group; a secret has none. Those with a step's name wait for a dot."""
     done: set[str] = set()
     for group, flags in usage.groups():
@@ -220,7 +219,7 @@ _NAMES = {
 }
 
 
-def _values(flag: Flag, word: str, kept: int, run: str = "last") -> Answer:
+def _values(flag: Flag, word: str, kept: int, run: str = "last") -> Candidates:
     """The values of a flag or an argument: they follow the first `kept` characters of the word. `run` has the steps."""
     typed = word[kept:]
     choices = ("true", "false") if flag.is_bool else flag.choices
@@ -236,4 +235,4 @@ def _values(flag: Flag, word: str, kept: int, run: str = "last") -> Answer:
     if wanted is not None:
         found += names.files(typed, wanted)
         kept += typed.rfind("/") + 1
-    return Answer(word, kept, found)
+    return Candidates(word, kept, found)

@@ -1,12 +1,23 @@
-"""What there is to complete: commands, nodes, saved flows, runs, models, files. None of it is run."""
+"""What can be completed: commands, nodes, saved flows, runs, models, files, and the flags of each. Nothing is run."""
 
 from __future__ import annotations
 
 import os
 
+from pflow import TYPE_CHECKING
 from pflow.catalog.registry import saved_flow, saved_flows
-from pflow.help.usage import SENTENCE, Flag, Usage
+from pflow.errors import PflowError
+from pflow.flow.pipe.scan import separates
+from pflow.help import usage as kinds
+from pflow.help.usage import SENTENCE, CommandUsage, Flag, usage_of_node
+from pflow.interface.common import OF_FLOWS
 from pflow.values.jsontext import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pflow.catalog.kinds import Kind
+    from pflow.interface.interface import Interface
 
 COMMANDS, NODES, TOOLS, FLOWS = "commands", "nodes", "tools", "flows"
 VALUES, FILES, RUNS, MODELS, STEPS = "values", "files", "runs", "models", "steps"
@@ -39,11 +50,11 @@ class Candidate:
         return self.value.endswith(("=", "/"))
 
 
-def read_table() -> dict[str, Usage]:
+def read_table() -> dict[str, CommandUsage]:
     """The usage of each by what is typed: `pflow`, `pflow runs`, `pflow-get`."""
     with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
         rows = decode(file.read())
-    table = {name: Usage(name, summary) for name, (summary, _, _) in rows.items()}
+    table = {name: CommandUsage(name, summary) for name, (summary, _, _) in rows.items()}
     for name, (_, flags, arguments) in rows.items():
         table[name].flags = [Flag(*row) for row in flags]
         table[name].arguments = [Flag(*row) for row in arguments]
@@ -125,3 +136,95 @@ def files(typed: str, wanted: str) -> list[Candidate]:
         return []
     shown = [name for name in found if name.startswith(begun or ".") == bool(begun)]
     return [Candidate(FILES, name) for name in shown if name.isprintable() and name.endswith((wanted, "/"))]
+
+
+def usage_of_type(name: str) -> CommandUsage:
+    """How a node, a tool or a saved flow is used; what cannot be read of it is left out."""
+    from pflow.catalog.kinds import TOOL, find_node
+
+    found = find_node(name)
+    if found is None:
+        return usage_of_flow(name) if saved_flow(name) else CommandUsage(name, "")
+    if found.origin == TOOL:
+        return read_table()[f"pflow-{found.name}"]
+    interface = _interface_of(found)
+    return _with_places(usage_of_node(found.name, interface), interface, [])
+
+
+def usage_of_flow(word: str) -> CommandUsage:
+    """How the flow that a word says is run: a file, a saved flow or pipe syntax; one that is faulty, as any other."""
+    from pflow.driver.help import usage_of_run
+    from pflow.flow.subflow import load_named
+    from pflow.flow.wiring import wire
+
+    try:
+        usage = usage_of_run(wire(load_named([word]).flow) if word != "-" else None)
+    except PflowError:
+        usage = usage_of_run()
+    usage.arguments = []
+    return usage
+
+
+def usage_of_step(name: str, before: list[str]) -> CommandUsage:
+    """What a step takes: the flags of its type's interface, and the common ones that are not for a whole run.
+
+    `before` are the words of the steps before it.
+    """
+    from pflow.flow.pipe.steps import OF_STEPS
+    from pflow.flow.subflow import FlowCatalog
+
+    (type, _), *_ = steps_in([name])
+    kind = FlowCatalog().find(type)
+    if kind is None:  # a sentence, as far as it is typed
+        return CommandUsage(type, "")
+    interface = _interface_of(kind)
+    usage = usage_of_node(type, interface)
+    own = [each for each in usage.flags if each.group != kinds.COMMON]
+    usage.flags = [*own, *map(kinds.common_flag, OF_FLOWS), *named(usage.flags, OF_STEPS)]
+    return _with_places(usage, interface, before)
+
+
+def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
+    """The type of each step, and its id where it has one by which it may be referred back to."""
+    from pflow.flow.pipe.recognize import full_type, split_name
+
+    firsts = [word for at, word in enumerate(words) if at == 0 or separates(words[at - 1])]
+    found = [split_name(word.removeprefix("pflow-")) for word in firsts if not separates(word)]
+    return [(full_type(type), id) for type, id in found]
+
+
+def _with_places(usage: CommandUsage, interface: Interface, before: list[str]) -> CommandUsage:
+    """The usage whose flags know the keys of the step, and the places where the steps before it write."""
+    from pflow.flow.pipe.recognize import free_id
+    from pflow.flow.subflow import FlowCatalog
+
+    places: dict[str, None] = {}
+    ids: set[str] = set()
+    for type, id in steps_in(before):
+        id = id or free_id(type, ids)
+        ids.add(id)
+        places.update(dict.fromkeys(f"{id}.{key}" for key in _interface_of(FlowCatalog().find(type)).writes))
+    choices = {
+        "--each": [*places],
+        "--map-in": [f"{key}={place}" for key in interface.reads for place in ("", *places)],
+        "--map-out": [f"{key}=" for key in interface.writes],
+    }
+    for flag in usage.flags:
+        flag.choices = choices.get(flag.names[-1], flag.choices)
+    return usage
+
+
+def _interface_of(kind: Kind | None) -> Interface:
+    """The interface of a node or a flow; one that is being written is completed with the flags that every stage has."""
+    from pflow.interface.interface import Interface
+
+    try:
+        return kind.interface if kind else Interface()
+    except Exception:
+        return Interface()
+
+
+def named(flags: Iterable[Flag], wanted: Iterable[str]) -> list[Flag]:
+    """The common flags among them of these names."""
+    names = {f"--{name.replace('_', '-')}" for name in wanted}
+    return [each for each in flags if each.group == kinds.COMMON and each.names[-1] in names]

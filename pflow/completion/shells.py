@@ -6,7 +6,7 @@ from itertools import groupby
 
 from pflow import TYPE_CHECKING
 from pflow.completion import names as groups
-from pflow.completion.candidates import Answer, answer
+from pflow.completion.candidates import Candidates, answer
 from pflow.completion.line import Typed, quoted, split
 from pflow.completion.names import Candidate
 from pflow.help.usage import TITLES
@@ -55,7 +55,7 @@ def _left_open(word: str) -> list[str]:
     return [word, word + " "]
 
 
-def _rest(found: Answer, candidate: Candidate) -> str:
+def _rest(found: Candidates, candidate: Candidate) -> str:
     """What a candidate adds to what is typed, quoted for the pipe syntax that it stands in."""
     rest = candidate.value[len(found.typed) :]
     return rest if found.flow is None else quoted(rest, found.flow.quote)
@@ -102,7 +102,7 @@ def _title(group: str) -> str:
     return TITLES.get(group) or ("Saved flows" if group == groups.FLOWS else group.capitalize())
 
 
-def _labelled(found: Answer, label: str) -> list[str]:
+def _labelled(found: Candidates, label: str) -> list[str]:
     """What is said of each candidate, for bash and fish, which have no headings, after its group or what it is."""
     kinds = {**{group: group for group in TITLES}, **{group: group.removesuffix("s") for group in _OF_WORDS}}
     labels = {group: label.format(kind) for group, kind in kinds.items()}

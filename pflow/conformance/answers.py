@@ -10,7 +10,7 @@ from typing import Any
 
 from pflow.catalog.lines import inferred_in_words
 from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
-from pflow.conformance.sandbox import EARLY, GONE, Failed, Run
+from pflow.conformance.sandbox import EARLY, GONE, Failed, NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.process.streams import raw_form
 from pflow.values.paths import kind_of
@@ -258,7 +258,7 @@ def early_reader_ends_it(trial: Trial) -> None:
     _expect_silence(trial.run_good(stdin=trial.document({"large": "x" * 1_000_000}), reader=EARLY))
 
 
-def _expect_silence(run: Run) -> None:
+def _expect_silence(run: NodeRun) -> None:
     change = "let SIGPIPE end you, or exit with 141 and say nothing"
     if run.code not in (-13, 141):
         run.fail(f"{run.ending}, though nobody read its stdout", "141, or killed by SIGPIPE", change)

@@ -11,11 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pflow.conformance import answers, inputs  # noqa: F401 - they enter their checks
-from pflow.conformance.node import TestedNode
 from pflow.conformance.samples import Skipped
-from pflow.conformance.sandbox import Failed, Run
-from pflow.conformance.trial import CHECKS, Check, Trial
-from pflow.errors import CANNOT_WRITE, USAGE, PflowError
+from pflow.conformance.sandbox import Failed, NodeRun
+from pflow.conformance.trial import CHECKS, Check, TestedNode, Trial
+from pflow.errors import CANNOT_WRITE, USAGE, PflowError, reason_of
 from pflow.terminal.columns import Colour
 from pflow.values.masks import Secrets
 from pflow.words.printable import clean, encodable
@@ -32,7 +31,7 @@ class Verdict:
 
     check: Check
     result: str
-    runs: Sequence[Run]
+    runs: Sequence[NodeRun]
     why: str = ""
     failed: Failed | None = None
 
@@ -66,7 +65,7 @@ def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout
     try:
         directory = TemporaryDirectory(prefix="pflow-test-node-", ignore_cleanup_errors=True)
     except OSError as error:
-        raise PflowError(f"cannot make a directory to test in: {error.strerror}", exit=CANNOT_WRITE) from None
+        raise PflowError(f"cannot make a directory to test in: {reason_of(error)}", exit=CANNOT_WRITE) from None
     with directory as place:
         trial, secrets = Trial(node, given, Path(place), timeout), _secrets_of(node)
         for check in checks:
@@ -135,7 +134,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def command_of(run: Run) -> str:
+def command_of(run: NodeRun) -> str:
     """A line that a person can type to repeat a run; of a long input it has the beginning."""
     settings = [f"{name}={shlex.quote(value)}" for name, value in run.environment.items()]
     words = " ".join([*settings, *map(shlex.quote, run.argv)]) + run.reader

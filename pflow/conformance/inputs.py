@@ -16,7 +16,7 @@ from pflow.conformance.samples import (
     shown,
     value_of,
 )
-from pflow.conformance.sandbox import Run
+from pflow.conformance.sandbox import NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, OK, USAGE
 from pflow.interface.interface import Item
@@ -72,7 +72,7 @@ def own_json_is_raw(trial: Trial) -> None:
         run.fail("the object's members are keys of the store", "one key stdin with its text", change)
 
 
-def _run_raw(trial: Trial, data: bytes, *, may_refuse: bool = False) -> Run:
+def _run_raw(trial: Trial, data: bytes, *, may_refuse: bool = False) -> NodeRun:
     """A run with this as its [pipe] read: it is the key stdin too."""
     if trial.pipe is None or trial.pipe.type.name not in _TEXTUAL:
         raise Skipped("no read takes raw input")

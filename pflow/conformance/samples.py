@@ -171,7 +171,7 @@ def laid_out_otherwise(data: bytes) -> bytes:
     return json.dumps({**members, "$pflow": header}, indent=3).encode() + b"\n\n"
 
 
-class Answer:
+class OutputDocument:
     """A document that a node wrote: its header, and its members by key."""
 
     def __init__(self, document: Document) -> None:
@@ -202,11 +202,11 @@ class Answer:
         return [*reads] if isinstance(reads, dict) else []
 
 
-def read_answer(stdout: bytes) -> Answer | str:
+def read_answer(stdout: bytes) -> OutputDocument | str:
     """The document that stdout is, or why it is not one."""
     try:
         found = read_document(stdout.strip())
-        return Answer(found) if found else f"{shown(stdout)} is no document" if stdout.strip() else "nothing"
+        return OutputDocument(found) if found else f"{shown(stdout)} is no document" if stdout.strip() else "nothing"
     except PflowError as error:
         return error.message.removeprefix("cannot read the document on stdin: ")
 

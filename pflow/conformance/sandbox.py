@@ -18,8 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from pflow.conformance.samples import FILES, Answer, read_answer
-from pflow.errors import BUG, EXIT_CODES, OK
+from pflow.conformance.samples import FILES, OutputDocument, read_answer
+from pflow.errors import BUG, EXIT_CODES, OK, reason_of
 from pflow.models.identity import settings_directory
 from pflow.process.children import running_groups, signal_session
 from pflow.process.signals import HeldSignals
@@ -42,13 +42,13 @@ _DROPPED = ("PFLOW_NODE", "PFLOW_NODES", "PFLOW_TRACE", "TRACEPARENT", "LC_ALL")
 class Failed(Exception):
     """A demand that was not met: by which run (None: by the file), what came, what was expected, what to change."""
 
-    def __init__(self, run: Run | None, came: str, expected: str, change: str = "") -> None:
+    def __init__(self, run: NodeRun | None, came: str, expected: str, change: str = "") -> None:
         super().__init__(came)
         self.run, self.came, self.expected, self.change = run, came, expected, change
 
 
 @dataclass
-class Run:
+class NodeRun:
     """What a node is sent (`stdin` None is /dev/null), and after `start` how it ended.
 
     `code` is -n for signal n, and None where it did not end, which `unended` explains. `changed` are the files that it
@@ -89,7 +89,7 @@ class Run:
             process = self._popen(place)
         except (OSError, ValueError) as error:
             held.release()
-            self.code, self.stderr = _CANNOT_START, f"cannot start it: {getattr(error, 'strerror', error)}"
+            self.code, self.stderr = _CANNOT_START, f"cannot start it: {reason_of(error)}"
             return
         try:
             held.release()
@@ -132,24 +132,24 @@ class Run:
                 os.close(theirs)
 
     @cached_property
-    def answer(self) -> Answer | str:
+    def answer(self) -> OutputDocument | str:
         """The document that it wrote, or why there is none."""
         return read_answer(self.stdout)
 
     @property
     def members(self) -> dict[str, Any]:
         """The members of its answer, none without one."""
-        return self.answer.members if isinstance(self.answer, Answer) else {}
+        return self.answer.members if isinstance(self.answer, OutputDocument) else {}
 
     @property
     def reads(self) -> list[str]:
         """The keys and params that it says in its trace it has read."""
-        return self.answer.reads if isinstance(self.answer, Answer) else []
+        return self.answer.reads if isinstance(self.answer, OutputDocument) else []
 
     def writes(self, names: Iterable[str]) -> dict[str, Any]:
         """What it wrote of these keys, and the action that it returned."""
         found = {name: self.members[name] for name in names if name in self.members}
-        return {**found, "$action": self.answer.action} if isinstance(self.answer, Answer) else {}
+        return {**found, "$action": self.answer.action} if isinstance(self.answer, OutputDocument) else {}
 
     @property
     def ending(self) -> str:
@@ -176,7 +176,7 @@ class Run:
         if self.changed:
             self.fail(f"it changed {', '.join(self.changed)}", "nothing is done", "look at the input before you act")
 
-    def expect_answer(self, change: str = "") -> Answer:
+    def expect_answer(self, change: str = "") -> OutputDocument:
         """The document that it wrote, with exit code 0 and without an error."""
         self.expect_exit(0, change)
         if isinstance(self.answer, str):

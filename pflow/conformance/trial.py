@@ -1,16 +1,102 @@
-"""The trial of a node: the runs that the checks ask for, and the table that the checks enter."""
+"""A node under test, the runs that the checks ask for, and the table that the checks enter."""
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pflow.conformance.node import TestedNode
-from pflow.conformance.samples import Answer, Samples, Skipped, document, same
-from pflow.conformance.sandbox import Run
-from pflow.interface.interface import Item
+from pflow.catalog.interfaces import program_interface
+from pflow.catalog.kinds import BUNDLED, FLOW, find_kind, launcher, no_such_kind
+from pflow.conformance.samples import OutputDocument, Samples, Skipped, document, same
+from pflow.conformance.sandbox import NodeRun
+from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError, reason_of
+from pflow.interface.interface import Interface, Item
+from pflow.interface.source import read_interface, source_version
+
+
+@dataclass
+class TestedNode:
+    """A node's name, its file, and the command that starts it (`argv`).
+
+    `fault` says why its interface cannot be read; then `interface` is an open one.
+    """
+
+    name: str
+    file: str
+    argv: list[str]
+    interface: Interface = field(default_factory=Interface)
+    version: str = ""
+    fault: str = ""
+
+    @property
+    def is_program(self) -> bool:
+        return not self.file.endswith(".py")
+
+
+def find_node(path: str) -> TestedNode:
+    """The node that a path or a bare name stands for.
+
+    Raises PflowError: 66 for a missing file, 77 for one that is not executable, 65 for one that cannot be a node, 127
+    for an unknown name.
+    """
+    node = _of_file(path) if _is_path(path) else _of_name(path)
+    try:
+        node.interface = program_interface(node.file)[0] if node.is_program else read_interface(node.file)
+        node.version = node.interface.version or ("" if node.is_program else source_version(node.file))
+    except PflowError as error:
+        node.fault = error.message
+    except OSError as error:
+        node.fault = f"cannot read '{error.filename}': {reason_of(error)}"
+    return node
+
+
+def _is_path(path: str) -> bool:
+    return "/" in path or (os.path.isfile(path) and (path.endswith(".py") or path.startswith("pflow-")))
+
+
+def _of_name(name: str) -> TestedNode:
+    kind = find_kind(name.removeprefix("pflow-")) if name else None
+    if kind is None:
+        error = no_such_kind(name)
+        raise PflowError(error.message, hint=error.hint, exit=NOT_FOUND)
+    if kind.origin == FLOW:
+        raise PflowError(f"cannot test '{name}': it is a flow", hint=f"pflow check {name}", exit=USAGE)
+    if kind.origin == BUNDLED:
+        return TestedNode(kind.name, os.path.realpath(kind.file), [_executable(f"pflow-{kind.name}")])
+    return _of_file(kind.file)
+
+
+def _of_file(path: str) -> TestedNode:
+    file = os.path.abspath(path)
+    if not os.path.isfile(file):
+        what = "it is not a regular file" if os.path.lexists(file) else "there is no such file"
+        raise PflowError(f"cannot test '{path}': {what}", exit=MISSING)
+    folder, base = os.path.split(path)
+    if base.endswith(".py"):
+        return TestedNode(base[:-3].replace("_", "-"), file, [_executable("pflow"), file])
+    if not base.startswith("pflow-") or base == "pflow-":
+        hint = shlex.join(["mv", path, os.path.join(folder, "pflow-" + base)])
+        raise PflowError(
+            f"cannot test '{path}': a program that is a node is called pflow-NAME", hint=hint, exit=BAD_DATA
+        )
+    if not os.access(file, os.X_OK):
+        hint = shlex.join(["chmod", "+x", path])
+        raise PflowError(f"cannot run '{path}': it is not executable", hint=hint, exit=DENIED)
+    return TestedNode(base.removeprefix("pflow-"), file, [file])
+
+
+def _executable(program: str) -> str:
+    """One of pflow's own: beside the one that runs, else on PATH."""
+    found = launcher(program) or shutil.which(program)
+    if found is None:
+        raise PflowError(f"cannot find the executable '{program}'", hint="install pflow", exit=NOT_FOUND)
+    return found
+
 
 PATIENCE = 2
 """After so many runs that did not end, nothing more is tried."""
@@ -56,9 +142,9 @@ class Trial:
     def __init__(self, node: TestedNode, given: list[str], place: Path, timeout: float) -> None:
         """Raises PflowError (2) where the words do not fit the interface."""
         self.node, self.interface = node, node.interface
-        self.begun: list[Run] = []
+        self.begun: list[NodeRun] = []
         self._place, self._timeout = place, timeout
-        self._runs: dict[tuple[object, ...], Run] = {}
+        self._runs: dict[tuple[object, ...], NodeRun] = {}
         self._samples = None if node.fault or node.interface.open else Samples(node.interface, given)
 
     @property
@@ -73,7 +159,7 @@ class Trial:
         """The read that the pipe fills, where it is required or filled at all."""
         return self.interface.reads[self.samples.pipe] if self.samples.pipe else None
 
-    def run(self, words: list[str], stdin: bytes | None, *, under: tuple[str, ...] = (), **more: Any) -> Run:
+    def run(self, words: list[str], stdin: bytes | None, *, under: tuple[str, ...] = (), **more: Any) -> NodeRun:
         """Run the node, `under` another program; `more` as Run has it. The same again is the run that was made.
 
         Raises Skipped when too many did not end.
@@ -82,16 +168,16 @@ class Trial:
         if key not in self._runs:
             if sum(run.code is None for run in self.begun) >= PATIENCE:
                 raise Skipped(f"{PATIENCE} runs did not end by themselves")
-            self._runs[key] = run = Run([*under, *self.node.argv, *words], stdin, **more)
+            self._runs[key] = run = NodeRun([*under, *self.node.argv, *words], stdin, **more)
             run.start(self._place, self._timeout)
             self.begun.append(run)
         return self._runs[key]
 
-    def run_good(self, *words: str, stdin: bytes | None = None, **more: Any) -> Run:
+    def run_good(self, *words: str, stdin: bytes | None = None, **more: Any) -> NodeRun:
         """A run with all that the node needs, and more words."""
         return self.run([*self.samples.words_without(), *words], stdin or self.document(), **more)
 
-    def run_without(self, item: Item, *words: str) -> Run:
+    def run_without(self, item: Item, *words: str) -> NodeRun:
         """A run with all that the node needs but one read or param; more words may give it."""
         return self.run([*self.samples.words_without(item.name), *words], self.document(without=item.name))
 
@@ -105,24 +191,24 @@ class Trial:
         """The members of the node's document, after the first of these keys and before the rest."""
         return {**dict(list(around.items())[:1]), **self.samples.members, **around}
 
-    def run_by_flags(self, stdin: bytes | None, *, without: str | None = None, apart: bool = False) -> Run:
+    def run_by_flags(self, stdin: bytes | None, *, without: str | None = None, apart: bool = False) -> NodeRun:
         """A run with every value as a flag, but one. Raises Skipped where one has no flag."""
         return self.run(self.samples.all_words(without=without, apart=apart), stdin)
 
     @property
-    def good(self) -> Run:
+    def good(self) -> NodeRun:
         return self.run_good()
 
     @property
-    def again(self) -> Run:
+    def again(self) -> NodeRun:
         """The good run, once more."""
         return self.run_good(environment={"AGAIN": "1"})
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> OutputDocument:
         """What it answers when it has all that it needs. Raises Skipped where it does not."""
         good = self.good
-        if good.code != 0 or not isinstance(good.answer, Answer) or good.answer.error:
+        if good.code != 0 or not isinstance(good.answer, OutputDocument) or good.answer.error:
             raise Skipped("it does not run (see runs)")
         return good.answer
 
@@ -131,7 +217,7 @@ class Trial:
         """Whether it answers the same twice; a model need not."""
         return same(self.again.writes(self.interface.writes), self.good.writes(self.interface.writes))
 
-    def expect_agreement(self, run: Run, change: str, expected: str = "as for the same from the store") -> None:
+    def expect_agreement(self, run: NodeRun, change: str, expected: str = "as for the same from the store") -> None:
         """That a run wrote what the good one did: the same keys, and where the node is steady the same values."""
         run.expect_answer(change)
         good, other = self.good.writes(self.interface.writes), run.writes(self.interface.writes)

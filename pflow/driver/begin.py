@@ -1,69 +1,135 @@
-"""What a run began with, as its journal keeps it: the store and the inputs, and where and how it ran."""
+"""What a run begins with, settled once, and read back from the journal that keeps it."""
 
 from __future__ import annotations
 
 import os
 
 from pflow import TYPE_CHECKING
+from pflow.binding.secrets import has_secrets, secret_values
+from pflow.binding.sources import assign, find, has
+from pflow.binding.store import NodeStore
+from pflow.cache.code import code_of
 from pflow.driver.inputs import RunInputs
-from pflow.driver.resume.drift import facts_of
-from pflow.driver.snapshot import Snapshot, kept
-from pflow.record.journal.lines import raw
+from pflow.engine.engine import set_defaults
+from pflow.engine.step import bind
+from pflow.errors import MISSING, PflowError, reason_of
+from pflow.flow.load import load_text, read_text
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.unload import flow_to_ir
+from pflow.record.lines import raw
+from pflow.record.log import FLOW
+from pflow.record.snapshot import Snapshot, kept, place_of
 from pflow.stage.document import Document, Intake
+from pflow.values.digest import digest_of
+from pflow.values.jsontext import encode
+from pflow.values.paths import parse_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from pflow.driver.arguments import RunFlags
-    from pflow.flow.wired import WiredFlow
+    from pflow.flow.flow import FlowSpec
+    from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.values.masks import Secrets
 
-    Begin = dict[str, Any]
-    """store {kind, header, keys (all, in their order), values (of keys with a secret), own}, texts (the JSON of all
-    other keys, in the bytes that it came in), inputs {values, params, data}, environment (by variable, of params),
-    secrets (digests of the variables that hold some), flags, place {directory, flow_directory, file, script}, flow and
-    nodes (resume/drift.py); sealed: the path of each secret, where it has null, and its digest; key: by which that of
-    this user's state is known again.
+    Facts = dict[str, Any]
+    """What a resumed run is compared by: `flow` (a digest), and `nodes`, by step type, version and code (digests by
+    file, versions by distribution).
     """
 
-
-def begin_of(inputs: RunInputs, intake: Intake, flags: RunFlags) -> Begin:
-    """It, where the inputs have taken what came through the pipe."""
-    document = intake.document
-    store = {
-        "kind": intake.kind,
-        "header": dict(document.header),
-        "keys": document.keys(),
-        "own": list(document.own),
-        "values": {},
-    }
-    snapshot = Snapshot()
-    snapshot.note_place(inputs.wired.flow)
-    return {
-        "store": kept(store),
-        "inputs": kept({name: getattr(inputs, name) for name in _INPUTS}),
-        "environment": {name: os.environ.get(name) for name in _variables(inputs.wired)},
-        "secrets": dict.fromkeys(_variables(inputs.wired, are_secret=True)),
-        "flags": {name: getattr(flags, name) for name in _FLAGS},
-        "place": snapshot.place,
-        **facts_of(inputs.wired),
-        "texts": {key: document.json(key) for key in document},
-    }
-
-
-def is_same(begin: Begin, other: Begin) -> bool:
-    """Whether two runs are of one flow with one store and the same flags, in one place."""
-    store, others = ({**each["store"], "header": each["store"]["header"].get("last")} for each in (begin, other))
-    parts = ("inputs", "flow", "place", "sealed")
-    texts, those = ({key: raw(text) for key, text in each["texts"].items()} for each in (begin, other))
-    return store == others and texts == those and all(begin.get(part) == other.get(part) for part in parts)
-
+    Record = dict[str, Any]
+    """The first record of a journal: store {kind, header, keys (all, in their order), values (of keys with a secret),
+    own}, texts (the JSON of all other keys, in the bytes that it came in), inputs {values, params, data}, environment
+    (by variable, of params), secrets (digests by variable), flags, place {directory, flow_directory, file, script}, and
+    the Facts; sealed: the path of each secret, where it has null, and its digest; key: by which that of this user's
+    state is known again.
+    """
 
 _INPUTS = ("values", "params", "data")
 _FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "refresh")
 
 
+class Beginning:
+    """The inputs of a run, its flow wired to what the pipe carries, and its store with the inputs in it.
+
+    `snapshot` and `record` are two renderings of it. All secrets in it are known to `secrets`.
+    """
+
+    def __init__(self, inputs: RunInputs, intake: Intake, secrets: Secrets) -> None:
+        self.inputs = inputs
+        self.wired = inputs.wired
+        self.intake = intake
+        self.secrets = secrets
+        self.ir = flow_to_ir(self.wired.flow)
+        self.place = place_of(self.wired.flow)
+        self.store = NodeStore(intake.document, has_copies=False)
+        secrets.add([*known_secrets(inputs, self.store)])
+        self.snapshot = self._snapshot()
+        for path, value in inputs.stored().items():
+            assign(self.store, path, value)
+        set_defaults(self.wired, self.store)
+        secrets.add([*known_secrets(inputs, self.store)])
+
+    def _snapshot(self) -> Snapshot:
+        snapshot = Snapshot(self.secrets)
+        snapshot.place = self.place
+        snapshot.note_piped(self.wired, self.intake, self._piped())
+        snapshot.note_inputs(self.wired, self.inputs.params, self.inputs.data, self.inputs.given())
+        if self.inputs.replayed is not None:
+            snapshot.follow(self.inputs.replayed)
+        return snapshot
+
+    def _piped(self) -> dict[str, Any]:
+        """Return what came through the pipe and the flow may look at."""
+        document, keys = self.intake.document, used_keys(self.wired)
+        taken = parse_path(document.header["last"])[0] if self.inputs.piped_path is not None else None
+        return {key: self.store[key] for key in document if keys is None or key in keys or key == taken}
+
+    def record(self, flags: RunFlags) -> Record:
+        """Return the first record of the journal."""
+        document = self.intake.document
+        store = {
+            "kind": self.intake.kind,
+            "header": dict(document.header),
+            "keys": document.keys(),
+            "own": list(document.own),
+            "values": {},
+        }
+        return {
+            "store": kept(store),
+            "inputs": kept({name: getattr(self.inputs, name) for name in _INPUTS}),
+            "environment": {name: os.environ.get(name) for name in _variables(self.wired)},
+            "secrets": dict.fromkeys(_variables(self.wired, are_secret=True)),
+            "flags": {name: getattr(flags, name) for name in _FLAGS},
+            "place": self.place,
+            **self.facts(),
+            "texts": {key: document.json(key) for key in document},
+        }
+
+    def facts(self) -> Facts:
+        """Return what the run is compared by when it is resumed."""
+        nodes = {}
+        for id, wired in self.wired.steps.items():
+            assert wired.kind is not None
+            nodes[id] = {"type": wired.step.type, "version": wired.kind.version, "code": code_of(wired.kind).parts}
+        return {"flow": digest_of(self.ir), "nodes": nodes}
+
+    def flow_text(self) -> bytes:
+        """Return the flow as the log keeps it."""
+        return encode(self.ir) + b"\n"
+
+
+def is_same(one: Record, other: Record) -> bool:
+    """Return True if two runs are of one flow with one store and the same flags, in one place."""
+    stores = [{**each["store"], "header": each["store"]["header"].get("last")} for each in (one, other)]
+    texts = [{key: raw(text) for key, text in each["texts"].items()} for each in (one, other)]
+    parts = ("inputs", "flow", "place", "sealed")
+    return stores[0] == stores[1] and texts[0] == texts[1] and all(one.get(part) == other.get(part) for part in parts)
+
+
 def _variables(flow: WiredFlow, *, are_secret: bool = False) -> list[str]:
-    """The variables that a flow takes params from: those that are secrets, or all others."""
+    """Return the variables that a flow takes params from: the secret ones, or all others."""
     found: set[str] = set()
     for wired in flow.steps.values():
         if wired.subflow is not None:
@@ -73,32 +139,85 @@ def _variables(flow: WiredFlow, *, are_secret: bool = False) -> list[str]:
     return sorted(found)
 
 
-def restore_intake(begin: Begin) -> Intake:
-    """What came through stdin, as `take_in` gave it."""
-    store = begin["store"]
+def used_keys(wired: WiredFlow) -> set[str] | None:
+    """Return the top-level keys of a store that a flow may look at; None for all of them."""
+    keys = {str(path[0]) for source in wired.sources() for path in source.paths}
+    for step in wired.steps.values():
+        if step.interface.open:
+            return None
+        keys |= {step.id, *step.interface.reads}
+        keys |= {str(step.place_of(key)[0]) for key in [*step.interface.writes, *step.targets]}
+    return keys | {str(each.path[0]) for each in wired.inputs.values()}
+
+
+def known_secrets(inputs: RunInputs, store: Any) -> Iterator[Any]:
+    """Yield the values of secret inputs, reads, params and variables, those of flows in the flow too."""
+    paths = [each.path for each in inputs.wired.inputs.values() if each.secret]
+    yield from (find(store, path) for path in paths if has(store, path))
+    for id, step in inputs.wired.steps.items():
+        yield from _secrets_of(step, store, inputs.params.get(id, {}), inputs.data.get(id, {}))
+
+
+def _secrets_of(step: WiredStep, store: Any, params: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[Any]:
+    batch = step.step.batch
+    try:
+        if has_secrets(step.interface):
+            yield from secret_values(bind(step, params, data), store)
+        if batch is not None and step.over is not None and step.has_secret_items(batch.item):
+            yield step.over.find(store)
+    except PflowError:
+        pass  # the step says what is wrong when it runs
+    for inner in step.subflow.steps.values() if step.subflow is not None else ():
+        yield from _secrets_of(inner, {}, {}, {})
+
+
+def restore_intake(record: Record) -> Intake:
+    """Return what came through stdin."""
+    store = record["store"]
     document = Document(store["header"])
     for key in store["keys"]:
-        if key in begin["texts"]:
-            document.set_json(key, raw(begin["texts"][key]))
+        if key in record["texts"]:
+            document.set_json(key, raw(record["texts"][key]))
         else:
             document.set(key, store["values"][key])
     document.own = store["own"]
     return Intake(document, store["kind"])
 
 
-def restore_inputs(begin: Begin, wired: WiredFlow) -> RunInputs:
-    """The inputs, for the flow wired anew."""
+def restore_inputs(record: Record, wired: WiredFlow) -> RunInputs:
+    """Return the inputs, for the flow wired anew."""
     inputs = RunInputs(wired)
     for name in _INPUTS:
-        getattr(inputs, name).update(begin["inputs"][name])
+        getattr(inputs, name).update(record["inputs"][name])
     inputs.origins = {name: wired.inputs[name].flag for name in inputs.values if name in wired.inputs}
     return inputs
 
 
-def restore_environment(begin: Begin) -> None:
-    """Give the variables of params the values that they had, and take away those that were not set."""
-    for name, value in begin["environment"].items():
+def restore_environment(record: Record) -> None:
+    """Set the variables of params to their values then, and unset those that were not set."""
+    for name, value in record["environment"].items():
         if value is None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+
+
+def restore_flow(directory: str, place: Mapping[str, Any]) -> FlowSpec:
+    """Return the flow in a run's directory, with the paths and the file of its `place`.
+
+    Raises PflowError: 66 if it is gone, 65 if it is damaged.
+    """
+    file = os.path.join(directory, FLOW)
+    catalog = FlowCatalog(os.fsdecode(place["flow_directory"]))
+    flow = load_text(read_text(file, f"the flow '{file}'"), file, catalog).usable()
+    flow.file = os.fsdecode(place["file"])
+    return flow
+
+
+def enter(directory: str | bytes, act: str) -> None:
+    """Go to the directory that a run began in. Raises PflowError (66) if it is gone."""
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        what = f"cannot {act} in '{os.fsdecode(directory)}', where the run was: {reason_of(error)}"
+        raise PflowError(what, exit=MISSING) from None

@@ -1,4 +1,4 @@
-"""The budget of a run: what its calls of models may take in all, counted in its driver, try by try."""
+"""The budget of a run: a limit on all its calls of models, counted in its driver, try by try."""
 
 from __future__ import annotations
 
@@ -8,35 +8,33 @@ from pflow import TYPE_CHECKING
 from pflow.driver.arguments import BUDGET
 from pflow.errors import OVER_BUDGET, PflowError
 from pflow.stage.trace import event_line
-from pflow.words import budget
 from pflow.words.usage import Usage, dollars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from pflow.engine.context import Context
     from pflow.record.log import RunLog
+    from pflow.words.budget import Amounts, Question
 
     Event = dict[str, Any]
-    Amounts = dict[str, float]
-    """Calls, tokens and cost."""
 
 
 class Budget:
-    """The amounts that a run is limited to, and what it has `used`, its earlier parts included.
+    """The limits of a run, and what it has `used`, its earlier parts included.
 
-    Both are in the events of its log, the event of a call before it begins: no kill -9 makes a run forget one.
+    Both are in the events of its log, each call before it begins, so kill -9 makes a run forget none.
     """
 
     def __init__(self, limits: Amounts, used: Amounts, log: RunLog | None) -> None:
         self.limits = limits
         self.used = used
         self.log = log
+        self.is_priced = "cost" in limits
         self._note()
 
-    def answer(self, question: dict[str, Any]) -> Amounts:
-        """Count what is asked for, a call, or told, what was spent; what is left. Raises PflowError (79)."""
+    def charge(self, question: Question) -> Amounts:
+        """Count a call, or what one spent; return what is left. Raises PflowError (79) if the budget is reached."""
         if "call" in question:
             for name, limit in self.limits.items():
                 if self.used[name] >= limit:
@@ -68,18 +66,15 @@ class Budget:
         return error
 
 
-def limit_calls(context: Context, limits: Amounts, log: RunLog | None, events: Iterable[Event] = ()) -> None:
-    """Hold what a run asks of models to its limits, those of its earlier parts included, whose `events` there are."""
+def budget_of(limits: Amounts, log: RunLog | None, events: Iterable[Event] = ()) -> Budget | None:
+    """Return the budget of a run; None without limits. `events` are those of its earlier parts."""
     used, before = read_budget(events)
     limits = before | limits
-    if limits:
-        budget.ask = context.ask
-        budget.is_priced = "cost" in limits
-        context.ask.answer["budget"] = Budget(limits, used, log).answer
+    return Budget(limits, used, log) if limits else None
 
 
 def read_budget(events: Iterable[Event]) -> tuple[Amounts, Amounts]:
-    """What a run has used so far, and its limits, by its log. A part that had limits has counted all before it too."""
+    """Return what a run has used so far, and its limits. A part with limits has counted all parts before it."""
     used: Amounts = {"calls": 0, "tokens": 0, "cost": 0.0}
     limits: Amounts = {}
     is_counted = False

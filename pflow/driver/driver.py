@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.findings import Finding
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
     from pflow.flow.wired import WiredFlow
 
 MOST_WARNINGS = 5
@@ -47,7 +47,7 @@ class Driver:
         return self._in_order(words, lambda: self._run_words(words))
 
     def run_flow(
-        self, make: Callable[[], Flow], words: list[str], pinned: Mapping[str, Any] | None = None,
+        self, make: Callable[[], FlowSpec], words: list[str], pinned: Mapping[str, Any] | None = None,
         intake: Intake | None = None,
     ) -> int:  # fmt: skip
         """As `run`, of the flow that `make` gives: its words are all flags.
@@ -67,7 +67,7 @@ class Driver:
         return end_in_order(work, self._fail)
 
     def _run_made(
-        self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None, intake: Intake | None
+        self, flow: FlowSpec, words: list[str], pinned: Mapping[str, Any] | None, intake: Intake | None
     ) -> int:  # fmt: skip
         if asks_for_help(words):
             from pflow.driver.help import help_of
@@ -93,7 +93,7 @@ class Driver:
         return 0
 
     def _run(
-        self, flow: Flow, words: list[str], pinned: Mapping[str, Any] | None = None, intake: Intake | None = None
+        self, flow: FlowSpec, words: list[str], pinned: Mapping[str, Any] | None = None, intake: Intake | None = None
     ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
         wired = checked(flow)
@@ -121,7 +121,7 @@ class Driver:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         if isinstance(flags.refresh, str):
             refuse_unknown(inputs.wired, flags.refresh)
-        from pflow.driver.execution import Execution
+        from pflow.driver.execution import execute
 
         intake = intake or take_in_for(flags)
         self.document = intake.document
@@ -129,13 +129,13 @@ class Driver:
             return end_early(self.output, intake, flags, self.name)
         self.document.start()
         if flags.if_running is None or flags.dry_run or "dry" in intake.document.header:
-            Execution(inputs, flags, self.output, self.secrets).run(intake)
+            execute(inputs, intake, flags, self.output, self.secrets)
             return 0
         return self._run_in_turn(inputs, flags, intake)
 
     def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
         """Run it while no other run of the flow is going."""
-        from pflow.driver.execution import Execution
+        from pflow.driver.execution import execute
         from pflow.driver.overlap import SKIP, WAIT, Turn
 
         turn = Turn(inputs.wired.flow)
@@ -151,7 +151,7 @@ class Driver:
             elif other:
                 hint = f"--if-running={WAIT} waits for its end"
                 raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
-            Execution(inputs, flags, self.output, self.secrets, turn.note).run(intake)
+            execute(inputs, intake, flags, self.output, self.secrets, turn.note)
             return 0
         finally:
             turn.release()
@@ -172,7 +172,7 @@ class Driver:
 
 def refuse_unknown(wired: WiredFlow, name: str) -> None:
     """Raise PflowError (2) where --refresh names no step."""
-    from pflow.driver.resume.places import steps_by_name
+    from pflow.driver.resume.choices import steps_by_name
 
     known = steps_by_name(wired)
     if name not in known:
@@ -205,7 +205,7 @@ def asks_for_help(words: list[str]) -> bool:
     return bool({"--help", "-h"} & set(words[: (*words, "--").index("--")]))
 
 
-def load(words: list[str]) -> Flow:
+def load(words: list[str]) -> FlowSpec:
     """The flow that the words name. Raises PflowError (65) where its shape is wrong, with every finding on stderr."""
     from pflow.flow.subflow import load_named
 
@@ -224,7 +224,7 @@ def name_of(words: list[str]) -> str:
     return file.removesuffix(".json").removesuffix(".pflow")
 
 
-def checked(flow: Flow) -> WiredFlow:
+def checked(flow: FlowSpec) -> WiredFlow:
     """The flow wired, where it breaks no rule, after saying its warnings. Raises PflowError (65) after its errors."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire

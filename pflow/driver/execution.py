@@ -2,116 +2,91 @@
 
 from __future__ import annotations
 
-import time
-
 from pflow import TYPE_CHECKING
-from pflow.binding.sources import PathSource, assign
-from pflow.binding.store import REMOVED, NodeStore
+from pflow.binding.resolve import is_stored
+from pflow.binding.sources import Constant, PathSource, TemplateSource
+from pflow.binding.store import REMOVED
 from pflow.cache.wishes import Wishes
 from pflow.driver.arguments import PROGRAM
-from pflow.driver.begin import begin_of
+from pflow.driver.begin import Beginning
 from pflow.driver.inputs import ask_for
-from pflow.driver.known_secrets import known_secrets
 from pflow.driver.listeners import Listeners
-from pflow.driver.snapshot import Snapshot
-from pflow.engine.commits import Commits
-from pflow.engine.context import Context, Recorder, drop
-from pflow.engine.engine import Engine
-from pflow.engine.outputs import outputs_of, set_defaults
+from pflow.engine.context import Context, drop
+from pflow.engine.engine import Engine, outputs_of
 from pflow.errors import PflowError
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.stage.document import new_run_id
 from pflow.stage.trace import add_step, step_id
+from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
-from pflow.values.paths import parse_path, write_path
+from pflow.values.jsontext import text_of
+from pflow.values.paths import write_path
+from pflow.words.printable import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
+    from pflow.binding.store import NodeStore
     from pflow.driver.arguments import RunFlags
-    from pflow.driver.begin import Begin
     from pflow.driver.inputs import RunInputs
     from pflow.driver.resume.reopen import Reopened
-    from pflow.flow.wired import WiredFlow
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.stage.document import Document, Intake
     from pflow.stage.output import Output
     from pflow.values.masks import Secrets
     from pflow.values.paths import Path
 
 
-class Execution:
-    """Take in, run, show. `note` gets the id of the run."""
+def execute(
+    inputs: RunInputs, intake: Intake, flags: RunFlags, output: Output, secrets: Secrets,
+    note: Callable[[str], None] = drop,
+) -> None:  # fmt: skip
+    """Run a flow on the store that came in and write the store that it leaves. Raises PflowError, StepFailed.
 
-    def __init__(
-        self, inputs: RunInputs, flags: RunFlags, output: Output, secrets: Secrets, note: Callable[[str], None] = drop
-    ) -> None:  # fmt: skip
-        self.wired = inputs.wired
-        self.inputs = inputs
+    Missing inputs are asked for on a terminal. `note` gets the id of the run.
+    """
+    document = intake.document
+    is_dry = flags.dry_run or "dry" in document.header
+    inputs = inputs.with_pipe(intake, allow_empty=flags.allow_empty)
+    for name, value in ask_for(inputs.wired, inputs.missing(document), is_dry=is_dry).items():
+        inputs.set_input(name, value)
+    if not is_dry:
+        Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
+        return
+    left = pretend(inputs, document)
+    add_flow(left, inputs.wired, {"dry": True})
+    output.write_document(left)
+
+
+class Execution:
+    """One run that is not dry."""
+
+    def __init__(self, beginning: Beginning, flags: RunFlags, output: Output, note: Callable[[str], None]) -> None:
+        self.beginning = beginning
+        self.wired = beginning.wired
+        self.inputs = beginning.inputs
+        self.secrets = beginning.secrets
+        self.reopened: Reopened | None = beginning.inputs.reopened
         self.flags = flags
         self.output = output
-        self.secrets = secrets
         self.note = note
-        self.name = self.wired.flow.name or "flow"
 
-    def run(self, intake: Intake) -> None:
-        """Run the flow on the store that came in and write the one that it leaves. Raises PflowError, StepFailed.
-
-        What is missing is asked for on a terminal.
-        """
-        document = intake.document
-        is_dry = self.flags.dry_run or "dry" in document.header
-        self.inputs.take_pipe(intake, allow_empty=self.flags.allow_empty)
-        for name, value in ask_for(self.wired, self.inputs.missing(document), is_dry=is_dry).items():
-            self.inputs.set_input(name, value)
-        if is_dry:
-            from pflow.driver.dry_run import pretend
-
-            left = pretend(self.inputs, document)
-            self._add_entry(left, {"dry": True})
-            self.output.write_document(left)
-            return
-        shared = NodeStore(document, has_copies=False)
-        self.secrets.add([*known_secrets(self.inputs, shared)])
-        snapshot = self._snapshot(intake, shared)
-        begin = begin_of(self.inputs, intake, self.flags)
-        for path, value in self.inputs.stored().items():
-            assign(shared, path, value)
-        set_defaults(self.wired, shared)
-        self.secrets.add([*known_secrets(self.inputs, shared)])
-        self._run(document, shared, snapshot, begin)
-
-    def _piped(self, intake: Intake, shared: NodeStore) -> dict[str, Any]:
-        """What came through the pipe and the flow may look at."""
-        document, keys = intake.document, used_keys(self.wired)
-        taken = parse_path(document.header["last"])[0] if self.inputs.piped_path is not None else None
-        return {key: shared[key] for key in document if keys is None or key in keys or key == taken}
-
-    def _snapshot(self, intake: Intake, shared: NodeStore) -> Snapshot:
-        """What this run begins with."""
-        snapshot = Snapshot(self.secrets)
-        snapshot.note_place(self.wired.flow)
-        snapshot.note_piped(self.wired, intake, self._piped(intake, shared))
-        snapshot.note_inputs(self.inputs)
-        if self.inputs.replayed is not None:
-            snapshot.follow(self.inputs.replayed)
-        return snapshot
-
-    def _run(self, document: Document, shared: NodeStore, snapshot: Snapshot, begin: Begin) -> None:
-        """Run the steps, with whatever listens, and show what they leave: a run whose output was lost is not done."""
-        listeners = self._listen(document, shared, snapshot, begin)
-        run_id, reopened = listeners.run_id, self.inputs.reopened
+    def run(self) -> None:
+        """Run the steps and show what they leave. A run whose output was lost is not done."""
+        document, shared = self.beginning.intake.document, self.beginning.store
+        listeners = self._listen()
         failed: BaseException | None = None
         is_whole = False
-        begun = time.monotonic()
+        visit = Visit()
         try:
-            context = self._context(listeners, run_id, reopened)
+            context = self._context(listeners)
             self._run_steps(shared, context)
             left = document.copy()
             found = self._hand_on(left, shared, context.carried)
-            ms = int((time.monotonic() - begun) * 1000 + 0.5)
-            about = {"run": run_id, "reads": self.inputs.origins, "writes": {key: key for key in found}, "ms": ms}
-            self._add_entry(left, about | listeners.usage.members())
+            visit.reads = {key: (origin,) for key, origin in self.inputs.origins.items()}
+            visit.writes = {key: (key,) for key in found}
+            add_flow(left, self.wired, {"run": listeners.run_id, **visit.entry(), **listeners.usage.members()})
             is_whole = True
             listeners.clear()
             self._show(shared, left)
@@ -124,27 +99,25 @@ class Execution:
         finally:
             listeners.finish(failed, shared.known())
 
-    def _listen(self, document: Document, shared: NodeStore, snapshot: Snapshot, begin: Begin) -> Listeners:
-        """Begin a run, or go on with one."""
+    def _listen(self) -> Listeners:
+        """Begin a run, or resume one."""
         if self.flags.resume:
-            from pflow.driver.resume.find import alone, find_unfinished
+            from pflow.driver.resume.reopen import alone, find_unfinished
 
             with alone():
-                self.inputs.reopened = find_unfinished(begin, self.wired, self.secrets)
-                if self.inputs.reopened is None:
-                    return self._begin(document, snapshot, begin)
-        if self.inputs.reopened is not None:
-            self.inputs.reopened.settle(self.wired, shared)
-        return self._begin(document, snapshot, begin)
+                self.reopened = find_unfinished(self.beginning, self.flags)
+                if self.reopened is None:
+                    return self._begin()
+        if self.reopened is not None:
+            self.reopened.settle(self.beginning)
+        return self._begin()
 
-    def _begin(self, document: Document, snapshot: Snapshot, begin: Begin) -> Listeners:
-        reopened: Reopened | None = self.inputs.reopened
-        run_id = reopened.run.id if reopened else new_run_id()
+    def _begin(self) -> Listeners:
+        run_id = self.reopened.run.id if self.reopened else new_run_id()
         self.note(run_id)
-        flags, end_line = self.flags, self.output.end_line
-        return Listeners(self.wired, run_id, document, snapshot, self.secrets, flags, end_line, begin, reopened)
+        return Listeners(self.beginning, run_id, self.flags, self.output.end_line, self.reopened)
 
-    def _context(self, listeners: Listeners, run_id: str, reopened: Reopened | None) -> Context:
+    def _context(self, listeners: Listeners) -> Context:
         def emit(part: str | bytes) -> None:
             listeners.clear()
             self.output.emit(part)
@@ -153,29 +126,28 @@ class Execution:
             listeners.clear()
             say(PROGRAM, f"warning: {self.secrets.mask(text)}")
 
+        account = None
+        if self.flags.limits or self.reopened:
+            from pflow.driver.budget import budget_of
+
+            account = budget_of(self.flags.limits, listeners.log, self.reopened.events if self.reopened else ())
         # It records also where nobody listens: a step that is watched is held to its interface, and no run is laxer.
-        context = Context(
-            recorder=Recorder(listeners.write),
+        return Context(
+            write=listeners.write,
             jobs=self.flags.jobs,
             isolate=self.flags.isolate,
             warn=warn,
             secrets=self.secrets,
-            run_id=run_id,
+            run_id=listeners.run_id,
             cache=Wishes(self.flags.cache, self.flags.refresh),
+            journal=listeners.log.journal if listeners.log is not None else None,
+            account=account,
+            emit=emit if self.output.is_streamed else None,
+            emitter=self._streaming_step() if self.output.is_streamed else "",
         )
-        if listeners.log is not None and listeners.log.journal is not None:
-            context.ask.answer |= {"journal": listeners.log.journal.write, "secrets": self.secrets.add}
-            context.commits = Commits(context.ask, reopened.records.done if reopened else None)
-        if self.flags.limits or reopened:
-            from pflow.driver.budget import limit_calls
-
-            limit_calls(context, self.flags.limits, listeners.log, reopened.events if reopened else ())
-        if self.output.is_streamed:
-            context.emitter, context.emit = self._streaming_step(), emit
-        return context
 
     def _run_steps(self, shared: NodeStore, context: Context) -> None:
-        for id, name, model in self.inputs.reopened.models if self.inputs.reopened else ():
+        for id, name, model in self.reopened.models if self.reopened else ():
             self.inputs.set_param(self.wired.steps[id], name, model)
         engine = Engine(self.wired, context, self.inputs.params, self.inputs.data)
         with Deadline(self.flags.timeout):
@@ -209,15 +181,8 @@ class Execution:
         sources = self.wired.outputs.items()
         return next((name for name, each in sources if isinstance(each, PathSource) and each.path == carried), None)
 
-    def _add_entry(self, document: Document, about: dict[str, Any]) -> None:
-        """Add the one entry that a whole flow is in the trace of a pipe."""
-        add_step(document, {"id": step_id(document, self.name, None), "node": f"flow:{self.name}", **about})
-
     def _show(self, shared: NodeStore, document: Document) -> None:
         if self.flags.show_store:
-            from pflow.values.jsontext import text_of
-            from pflow.words.printable import clean
-
             for key, value in shared.known().items():
                 text = f"{len(value)} bytes" if isinstance(value, bytes) else self.secrets.mask(text_of(value))
                 write_stderr(f"{clean(key)} = " + "\n".join(map(clean, text.split("\n"))) + "\n")
@@ -243,12 +208,67 @@ class Execution:
         return last.id if isinstance(source, PathSource) and source.path == place else ""
 
 
-def used_keys(wired: WiredFlow) -> set[str] | None:
-    """The top-level keys of a store that a flow may look at; None where that is not known: all of them."""
-    keys = {str(path[0]) for source in wired.sources() for path in source.paths}
-    for step in wired.steps.values():
-        if step.interface.open:
-            return None
-        keys |= {step.id, *step.interface.reads}
-        keys |= {str(step.place_of(key)[0]) for key in [*step.interface.writes, *step.targets]}
-    return keys | {str(each.path[0]) for each in wired.inputs.values()}
+def add_flow(document: Document, wired: WiredFlow, about: dict[str, Any]) -> None:
+    """Add a whole flow to the trace of a pipe, as one entry."""
+    name = wired.flow.name or "flow"
+    add_step(document, {"id": step_id(document, name, None), "node": f"flow:{name}", **about})
+
+
+def pretend(inputs: RunInputs, document: Document) -> Document:
+    """Say each step on stderr; the document for the stages after it, marked with what would be written."""
+    wired = inputs.wired
+    for id in wired.graph.order():
+        say(PROGRAM, _would(wired.steps[id], inputs, document))
+    document = document.copy()
+    if wired.carried is not None:
+        document.header["last"] = write_path(wired.carried)
+    places = list(wired.flow.outputs) or [write_path(place) for place in _places(inputs)]
+    document.header["dry"] = list(dict.fromkeys([*document.header.get("dry", []), *places]))
+    return document
+
+
+def _places(inputs: RunInputs) -> Iterator[Path]:
+    """Where the flow would put something: what it is given, and the data and the writes of each step."""
+    yield from inputs.stored()
+    for wired in inputs.wired.steps.values():
+        for key in [*wired.step.inputs, *inputs.data.get(wired.id, ())]:
+            if is_stored(wired.interface, key, wired.step.params):
+                yield wired.data_place(key)
+        for key in [*wired.interface.writes, *wired.targets]:
+            yield wired.place_of(key)
+
+
+def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
+    """What a step would read, from where, write, and touch."""
+    values = {key: source.value for key, source in wired.sources.items() if isinstance(source, Constant)}
+    for name, value in inputs.values.items():
+        readers = inputs.wired.inputs[name].readers if name in inputs.wired.inputs else ()
+        values |= {key: value for id, key in readers if id == wired.id}
+    sources = {**wired.params, **wired.sources}.items()
+    templates = {key: source for key, source in sources if isinstance(source, TemplateSource)}
+    values |= {key: source.written for key, source in templates.items()} | inputs.data.get(wired.id, {})
+    parts = [f"would run {wired.id} ({wired.step.type})"]
+    reads = []
+    for key, item in wired.interface.reads.items():
+        source = wired.sources.get(key)
+        if source is not None and source.paths:
+            reads.append(f"{key} from {source.origin}")
+        elif key in values:
+            reads.append(f"{key} from {item.flag}")
+        elif item.required or (key in document and "explicit" not in item.marks):
+            reads.append(f"{key} from {key}")
+    writes = [write_path(wired.place_of(key)) for key in wired.interface.writes]
+    parts += ["reads " + ", ".join(reads)] if reads else []
+    parts += ["writes " + ", ".join(writes)] if writes else []
+    parts += [", ".join(wired.interface.effects)] if wired.interface.effects else []
+    items = {**wired.interface.params, **wired.interface.reads}
+    params = wired.step.params | inputs.params.get(wired.id, {})
+    defaults = {key: wired.interface.default_of(item, params) for key, item in items.items() if not item.required}
+    params = defaults | params
+    for key in [key for key, item in items.items() if item.is_telling]:
+        is_led = key not in inputs.data.get(wired.id, {}) and inputs.wired.is_led_by_data(wired.id, key)
+        known = values.get(key, params.get(key))
+        if is_led or known not in (None, []):
+            value = clean(text_of("not known yet" if known is None else known))
+            parts.append(f"{key}: {value}" + ", whose directory data chooses" * is_led)
+    return "; ".join(parts)

@@ -11,8 +11,7 @@ from pflow.catalog.registry import load_file
 from pflow.driver.arguments import PROGRAM
 from pflow.driver.driver import Driver, checked
 from pflow.engine.context import Context
-from pflow.engine.engine import Engine, goes_on
-from pflow.engine.outputs import outputs_of, set_defaults
+from pflow.engine.engine import Engine, goes_on, outputs_of, set_defaults
 from pflow.engine.step import copied
 from pflow.errors import MISSING, PflowError
 from pflow.flow.build import numbered
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-    from pflow.flow.flow import Flow as WrittenFlow
+    from pflow.flow.flow import FlowSpec
 
 
 def step(
@@ -37,7 +36,7 @@ def step(
     timeout: float | None = None, batch: Mapping[str, Any] | None = None, max_visits: int | None = None,
     repeats: bool | None = None, version: str | None = None, description: str | None = None,
     cache: bool | str | None = None,
-) -> Step:  # fmt: skip
+) -> FlowStep:  # fmt: skip
     """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
     program, or a flow as `flow:NAME` or the path of its file.
 
@@ -45,10 +44,10 @@ def step(
     mappings, seconds in `wait` and `timeout`, `batch={"over": PATH, "as": NAME}`. `id` is by default the node's name.
     """
     ir = {name: value for name, value in locals().items() if name != "node" and value is not None}
-    return Step(node, ir)
+    return FlowStep(node, ir)
 
 
-class Step(WrittenStep):
+class FlowStep(WrittenStep):
     """What `step` makes: a node of pocketflow's, for any Flow."""
 
     def _run(self, shared: Any) -> Any:
@@ -88,7 +87,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         words = sys.argv[1:] if words is None else words
         leave(Driver().run_flow(self._written, list(words)))
 
-    def _written(self) -> WrittenFlow:
+    def _written(self) -> FlowSpec:
         """It as a flow's file says it, called after the script where it has no name."""
         written = flow_from(self, is_run_here=True)
         written.script = os.path.abspath(sys.argv[0])

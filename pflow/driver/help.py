@@ -14,7 +14,7 @@ from pflow.flow.subflow import find_file
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
-from pflow.help.usage import Flag, Usage, argument, common_flag, flag_of, flag_of_common, noted
+from pflow.help.usage import CommandUsage, Flag, argument, common_flag, flag_of, flag_of_common, noted
 from pflow.interface.common import COMMON, CommonFlag
 from pflow.interface.interface import Item
 from pflow.words.printable import clean
@@ -22,7 +22,7 @@ from pflow.words.printable import clean
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from pflow.flow.flow import Flow, FlowInput
+    from pflow.flow.flow import FlowInput, FlowSpec
     from pflow.flow.wired import WiredFlow
 
 DESCRIPTION = """\
@@ -57,9 +57,9 @@ EXAMPLES = (
 )
 
 
-def usage_of_run(wired: WiredFlow | None = None) -> Usage:
+def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:
     """How a flow is run: this one, or any."""
-    usage = Usage(
+    usage = CommandUsage(
         "pflow run",
         "Run a flow as a stage of a pipe: a .pflow.json file, a saved flow, or pipe syntax.",
         ("pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …"),
@@ -82,7 +82,7 @@ def flags_of_runs(without: Container[str] = ()) -> list[Flag]:
     ]
 
 
-def help_of(flow: Flow | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
+def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
     """The help, for a flow if there is one. `words` name it: one that is saved is run by its name alone."""
     if flow is None:
         return help_text(usage_of_run(), is_whole=is_whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pflow.flow.flags import Target
     from pflow.flow.flow import FlowInput
     from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.record.snapshot import Snapshot
     from pflow.stage.document import Document, Intake
     from pflow.terminal.ask import Terminal
     from pflow.values.paths import Path
@@ -51,10 +53,10 @@ class RunInputs:
         self.origins: dict[str, str] = {}
         self.piped_path: Path | None = None
         """The path of the input that takes what the pipe carries."""
-        self.replayed: Any = None
-        self.reopened: Any = None
-        """The run that goes on with them, where one does (pflow.driver.resume.reopen)."""
+        self.replayed: Snapshot | None = None
         """The snapshot of the run that this one replays."""
+        self.reopened: Any = None
+        """The run that is resumed with them (pflow.driver.resume.reopen)."""
         for target, value in (flags or {}).items():
             self._set(target, value)
         for name, value in (pinned or {}).items():
@@ -93,10 +95,14 @@ class RunInputs:
             params["config"] = {**config, key: value}
 
     def stored(self) -> dict[Path, Any]:
-        """What of it goes into the store; what is for one step alone, that step keeps."""
+        """Return the values that go into the store; a value for one step alone does not."""
         known = self.wired.inputs
         common = {name: value for name, value in self.values.items() if name not in known or known[name].step is None}
         return {known[name].path if name in known else (name,): value for name, value in common.items()}
+
+    def given(self) -> dict[Path, Any]:
+        """Return the values that go into the store, without the one that the pipe gives."""
+        return {path: value for path, value in self.stored().items() if path != self.piped_path}
 
     def missing(self, document: Document) -> list[FlowInput]:
         """The required inputs that nothing gives: no flag, not the store, and no dry stage before this one."""
@@ -109,42 +115,46 @@ class RunInputs:
             or not (has(document, each.path) or any(meet(each.path, place) for place in pretended))
         ]
 
-    def take_pipe(self, intake: Intake, *, allow_empty: bool) -> None:
-        """Take what comes through stdin and stands in the store that it brings.
+    def with_pipe(self, intake: Intake, *, allow_empty: bool) -> RunInputs:
+        """Return the inputs with what stdin brings, for the flow wired to it.
 
-        Raises PflowError for an empty pipe that the flow was to work on (66), and for raw input that nothing in it
-        takes (64; PF05).
+        Raises PflowError: 66 for an empty pipe that the flow was to work on, 64 (PF05) for raw input that nothing in it
+        takes.
         """
-        wants_pipe = self._pipe_input() is not None or self._is_open_to_pipe() or self.wired.runs_over_pipe
+        wired, document = self.wired, intake.document
+        wants_pipe = self._pipe_input() is not None or self._is_open_to_pipe() or wired.runs_over_pipe
         if intake.kind == EMPTY and wants_pipe and not allow_empty:
             raise empty_pipe()
-        if intake.kind == NOTHING and self.wired.runs_over_pipe:
-            what = f"cannot run '{self.wired.graph.first}' once for each: nothing came through the pipe"
+        if intake.kind == NOTHING and wired.runs_over_pipe:
+            what = f"cannot run '{wired.graph.first}' once for each: nothing came through the pipe"
             raise PflowError(what, hint="--each=PATH names a list of the flow", exit=MISSING)
         size = len(intake.data)
-        if intake.kind == RAW and size and not (wants_pipe or names_stdin(self.wired)):
+        if intake.kind == RAW and size and not (wants_pipe or names_stdin(wired)):
             raise PflowError(
                 f"cannot use stdin: no step takes its {size:,} bytes (PF05)",
                 hint="-n leaves stdin to others; a mapping or a template with stdin takes it",
                 exit=BAD_STDIN,
             )
-        carried = {} if intake.document.header.get("last") is None else self._take_carried(intake.document)
-        there = [each for each in self.wired.inputs.values() if each.step is None and has(intake.document, each.path)]
-        self.origins = {**{each.name: write_path(each.path) for each in there}, **carried, **self.origins}
+        taken = copy(self)
+        taken.values = self.values.copy()
+        carried = {} if document.header.get("last") is None else taken._take_carried(document)
+        there = [each for each in taken.wired.inputs.values() if each.step is None and has(document, each.path)]
+        taken.origins = {**{each.name: write_path(each.path) for each in there}, **carried, **self.origins}
+        return taken
 
     def _pipe_input(self) -> str | None:
-        """The input that is marked for the pipe, unless a flag gives it."""
+        """Return the input that is marked for the pipe, unless a flag gives it."""
         marked = (each.name for each in self.wired.inputs.values() if each.pipe and each.declared)
         return next((name for name in marked if name not in self.values), None)
 
     def _is_open_to_pipe(self) -> bool:
-        """Whether the first step's `[pipe]` read is."""
+        """Return True if nothing gives the first step's `[pipe]` read."""
         return self.wired.first_read is not None and self.wired.first_read[1] not in self.values
 
     def _take_carried(self, document: Document) -> dict[str, str]:
         """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.
 
-        Returns which of them takes it, with its place. What a dry stage would have written is None.
+        Returns the one that takes it, with its place. A value that a dry stage would have written is None.
         """
         name = self._pipe_input()
         if name is not None:
@@ -154,7 +164,8 @@ class RunInputs:
             self.piped_path = given.path
             return {name: last}
         if self.wired.runs_over_pipe:
-            next(iter(self.wired.steps.values())).over = PathSource(parse_path(document.header["last"]))
+            first = next(iter(self.wired.steps))
+            self.wired = _rewired(self.wired, first, over=PathSource(parse_path(document.header["last"])))
             return {}
         if not self._is_open_to_pipe() or any(each.pipe and each.declared for each in self.wired.inputs.values()):
             return {}
@@ -171,10 +182,27 @@ class RunInputs:
         is_taken = not any(meet(path, place) for each in templates for path in each.paths)
         if not is_taken and item.required:
             return {}
-        step.sources[key] = PathSource(place) if is_taken else Constant(fresh(item.default), key)
-        step.soft.discard(key)
-        _forget_reader(self.wired, id, key)
+        source = PathSource(place) if is_taken else Constant(fresh(item.default), key)
+        self.wired = _rewired(self.wired, id, sources={**step.sources, key: source}, soft=step.soft - {key})
+        self.wired.inputs = _without_reader(self.wired.inputs, id, key)
         return {key: last} if is_taken else {}
+
+
+def _rewired(flow: WiredFlow, id: str, **members: Any) -> WiredFlow:
+    """Return a flow with other members of one step."""
+    flow, step = copy(flow), copy(flow.steps[id])
+    vars(step).update(members)
+    flow.steps = {**flow.steps, id: step}
+    return flow
+
+
+def _without_reader(inputs: dict[str, FlowInput], id: str, key: str) -> dict[str, FlowInput]:
+    """Return the inputs without a read that the pipe fills."""
+    if key not in inputs:
+        return inputs
+    given = copy(inputs[key])
+    given.readers = [each for each in given.readers if each != (id, key)]
+    return {name: given if name == key else each for name, each in inputs.items() if name != key or given.readers}
 
 
 def missing_inputs(wired: WiredFlow, values: Mapping[str, Any]) -> list[FlowInput]:
@@ -196,14 +224,6 @@ def names_stdin(wired: WiredFlow) -> bool:
         if step.interface.may_take_stdin or ("stdin" in step.interface.reads and "stdin" not in step.sources):
             return True
     return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)
-
-
-def _forget_reader(wired: WiredFlow, id: str, key: str) -> None:
-    """A read that the pipe fills asks for no input."""
-    if key in wired.inputs:
-        wired.inputs[key].readers = [each for each in wired.inputs[key].readers if each != (id, key)]
-        if not wired.inputs[key].readers:
-            del wired.inputs[key]
 
 
 def ask_for(wired: WiredFlow, missing: list[FlowInput], *, is_dry: bool = False) -> dict[str, Any]:

@@ -6,16 +6,16 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.driver.arguments import PROGRAM
-from pflow.driver.snapshot import own_params
 from pflow.engine.context import StepFailed
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
-from pflow.flow.unload import flow_hash, flow_to_ir
+from pflow.flow.unload import flow_hash
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.record.log import RunLog, runs_directory
+from pflow.record.snapshot import own_params
 from pflow.stage.document import WRITER
 from pflow.stage.trace import enter_span, event_line, write_lines
 from pflow.terminal.messages import say
-from pflow.values.jsontext import decode, encode
+from pflow.values.jsontext import decode
 from pflow.words.printable import encodable
 from pflow.words.usage import Usage
 
@@ -24,13 +24,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.driver.arguments import RunFlags
+    from pflow.driver.begin import Beginning
     from pflow.driver.progress import LogProgress
     from pflow.driver.resume.reopen import Reopened
-    from pflow.driver.snapshot import Snapshot
-    from pflow.flow.wired import WiredFlow
-    from pflow.stage.document import Document
-    from pflow.values.masks import Secrets
-
 
 _KEY = b'{"v":1,"event":"key"'
 """How an event begins that is for pflow why alone, and lies in a file of its own."""
@@ -40,49 +36,51 @@ class Listeners:
     """Begins the log of a run and whatever else listens; `write` takes the events, each a line."""
 
     def __init__(
-        self, wired: WiredFlow, run_id: str, document: Document, snapshot: Snapshot, secrets: Secrets,
-        flags: RunFlags, end_line: Callable[[], None], begin: dict[str, Any], reopened: Reopened | None = None,
+        self, beginning: Beginning, run_id: str, flags: RunFlags, end_line: Callable[[], None],
+        reopened: Reopened | None = None,
     ) -> None:  # fmt: skip
-        """`end_line` is called before something is said to a person; `begin` is what the journal begins with, unless
-        it is that of a run that is `reopened`.
+        """`end_line` is called before something is said to a person. A run that is `reopened` has its log already.
 
-        Raises PflowError (73, 78) where there is to be a journal and cannot be.
+        Raises PflowError (73, 78) if the journal cannot be kept.
         """
         self.run_id = run_id
         self.flags = flags
-        self.wired = wired
-        self.snapshot = snapshot
+        self.wired = beginning.wired
+        self.snapshot = beginning.snapshot
         self.failed_items: dict[tuple[str, int], int] = {}
-        """How many each visit of a batch went on without, the last time that it ran; of one in a subflow, in all."""
+        """How many items each visit of a batch left out, in its last try; of a batch in a subflow, in all."""
         self.usage = Usage()
         self.end_line = end_line
-        self.log = self._go_on(reopened, document) if reopened else self._open_log(run_id, document)
-        if self.log is not None and not flags.no_journal and not reopened:
-            self.log.open_journal(secrets, begin)
+        document = beginning.intake.document
+        parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
+        enter_span(document)
+        if reopened is not None:
+            self.log: RunLog | None = self._resume_log(reopened)
+        else:
+            self.log = self._open_log(beginning, parent)
         self.progress: LogProgress | None = None
         self.is_drawn = os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
         self.is_quiet = flags.quiet
         self.is_verbose = flags.verbose
         self.is_traced = os.environ.get("PFLOW_TRACE", "0") not in ("", "0")
 
-    def _open_log(self, run_id: str, document: Document) -> RunLog | None:
-        parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
-        enter_span(document)
+    def _open_log(self, beginning: Beginning, parent: str | None) -> RunLog | None:
         if runs_directory() is None and self.flags.no_journal:
             return None
-        flow = self.wired.flow
         self.snapshot.flow_hash = flow_hash(self.wired)
-        about = {"name": flow.name or "flow", "flow_hash": self.snapshot.flow_hash, "steps": len(self.wired.steps)}
-        spans = {"traceparent": document.header.get("traceparent"), "parent": parent}
+        name, header = self.wired.flow.name or "flow", beginning.intake.document.header
+        about = {"name": name, "flow_hash": self.snapshot.flow_hash, "steps": len(self.wired.steps)}
+        spans = {"traceparent": header.get("traceparent"), "parent": parent}
         about |= {name: span for name, span in spans.items() if span}
-        log = RunLog.open(run_id, lambda: encode(flow_to_ir(flow)) + b"\n", about, is_needed=not self.flags.no_journal)
+        log = RunLog.open(self.run_id, beginning.flow_text(), about, is_needed=not self.flags.no_journal)
         if log is not None:
             log.write_snapshot(self.snapshot.as_json())
+            if not self.flags.no_journal:
+                log.open_journal(beginning.secrets, beginning.record(self.flags))
         return log
 
-    def _go_on(self, reopened: Reopened, document: Document) -> RunLog:
+    def _resume_log(self, reopened: Reopened) -> RunLog:
         """Go on with the log of a run, and with what its events count."""
-        enter_span(document)
         self.snapshot.flow_hash = flow_hash(self.wired)
         for chosen in reopened.models:
             self.snapshot.override(*chosen)

@@ -7,20 +7,20 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import open_private
 from pflow.files.xdg import make_private, state_directory
 from pflow.process.signals import Deadline
-from pflow.record.kept import here
 from pflow.record.log import FLOW, LOCK, holder
 from pflow.record.runs import Run, is_locked, run_directories
+from pflow.record.snapshot import here
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
 
 SKIP, WAIT = "skip", "wait"
 
@@ -28,7 +28,7 @@ _PATIENCE = 1.0
 """Seconds in which what a killed run had started is ended."""
 
 
-def name_of_lock(flow: Flow) -> str:
+def name_of_lock(flow: FlowSpec) -> str:
     """The same for two runs that must not overlap: of one file, whatever their flags; of a flow without a file, where
     they say the same in the same directory.
     """
@@ -71,7 +71,7 @@ class Turn:
     A run without --if-running takes no turn; its own lock tells that it is going.
     """
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: FlowSpec) -> None:
         """Raises PflowError: 78 where there is no place for a lock, 73 where none can be made."""
         state = state_directory()
         if state is None:
@@ -151,7 +151,7 @@ class Turn:
         os.close(self.fd)
 
     def _cannot_lock(self, error: OSError) -> PflowError:
-        return PflowError(f"cannot lock '{self.path}': {(error.strerror or '').lower()}", exit=CANNOT_WRITE)
+        return PflowError(f"cannot lock '{self.path}': {reason_of(error)}", exit=CANNOT_WRITE)
 
 
 def _going(directory: str) -> Other:

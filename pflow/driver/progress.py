@@ -20,7 +20,7 @@ PERIOD = 60.0
 """Seconds between two lines in a log."""
 
 
-class Batch:
+class BatchProgress:
     """How far the batch of a step is; `before` are the items of an earlier part of the run.
 
     `said` is when that was last told, `label` the step's number and name.
@@ -49,7 +49,7 @@ class LogProgress:
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self.clock = clock
-        self.batches: dict[str, Batch] = {}
+        self.batches: dict[str, BatchProgress] = {}
 
     def show(self, event: dict[str, Any]) -> None:
         now = self.clock()
@@ -58,12 +58,12 @@ class LogProgress:
             batch.said = now
             say(PROGRAM, f"{batch.step}: {', '.join(batch.words(now))}")
 
-    def batch_of(self, event: dict[str, Any], now: float) -> Batch | None:
+    def batch_of(self, event: dict[str, Any], now: float) -> BatchProgress | None:
         """The batch that an event belongs to, and how far it is now; of one inside another, the outermost."""
         step, kind = str(event["step"]), event["event"]
         outer = next((each for each in self.batches if step.startswith(each + "/")), step)
         if kind == "batch" and outer == step:
-            self.batches[step] = Batch(step, event["count"], now, event.get("before", 0))
+            self.batches[step] = BatchProgress(step, event["count"], now, event.get("before", 0))
         batch = self.batches.get(outer)
         if batch is not None:
             batch.usage.add_event(event)

@@ -7,11 +7,11 @@ from shlex import quote
 
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import Constant
+from pflow.driver.begin import enter, restore_flow
 from pflow.driver.inputs import RunInputs
-from pflow.driver.snapshot import PLACE, Snapshot, environment_params, own_params
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, USAGE, PflowError
 from pflow.flow.unload import flow_hash
-from pflow.record.kept import enter, load_kept
+from pflow.record.snapshot import Snapshot, environment_params, own_params
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, VERSION, Document, Intake, take_in
 from pflow.terminal.messages import say
 from pflow.values.jsontext import text_of
@@ -21,7 +21,7 @@ from pflow.values.paths import parse_path, write_path
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.record.runs import Run
     from pflow.values.paths import Path
@@ -47,10 +47,10 @@ class Replay:
         texts |= {name: text_of(each) for name, each in params.items()}
         return [f"--{name}={text}" for name, text in texts.items() if text != MASK]
 
-    def flow(self) -> Flow:
+    def flow(self) -> FlowSpec:
         """Go to where the run was, and load its flow. Raises PflowError: 66 where either is gone, 65."""
         enter(self.kept.place["directory"], "replay the run")
-        return load_kept(self.run.directory, self.kept.place)
+        return restore_flow(self.run.directory, self.kept.place)
 
     def inputs(self, wired: WiredFlow) -> RunInputs:
         """What flags, answers and the environment gave. A variable that was not set then is not set any more.
@@ -106,30 +106,12 @@ class Replay:
 
 
 def _snapshot_of(run: Run) -> Snapshot:
-    """Raises PflowError (65) where it is missing, damaged, or of a pflow that did not say where the run was."""
-    kept, snapshot = run.snapshot(), Snapshot()
+    """Raise PflowError (65) if it is missing, damaged, or of a pflow that did not say where the run was."""
     try:
-        snapshot.flow_hash = str(kept["flow_hash"])
-        snapshot.config_overrides = {id: dict(params) for id, params in kept["config_overrides"].items()}
-        snapshot.cli_injections = dict(kept["cli_injections"])
-        snapshot.piped |= kept.get("piped", {})
-        snapshot.place = {name: os.fsdecode(kept[name]) for name in PLACE}
-        _check_paths(snapshot)
+        return Snapshot.read(run.snapshot())
     except (KeyError, TypeError, ValueError, AttributeError):
         what = f"cannot replay the run '{run.id}': its snapshot is missing or damaged"
         raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA) from None
-    return snapshot
-
-
-def _check_paths(snapshot: Snapshot) -> None:
-    """Raise KeyError, TypeError or ValueError for what no run has written so."""
-    piped = snapshot.piped
-    for path in (*snapshot.cli_injections, *filter(None, [piped["last"]])):
-        parse_path(path)
-    for path in [*piped["paths"], *piped["again"]]:
-        snapshot.cli_injections[path]
-    if piped["as"] not in (NOTHING, RAW, STORE, "json"):
-        raise ValueError(piped["as"])
 
 
 def _raw(document: Document, how: str) -> bytes:

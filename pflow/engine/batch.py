@@ -7,10 +7,11 @@ from collections import ChainMap
 from pflow import TYPE_CHECKING
 from pflow.binding.store import REMOVED
 from pflow.engine.context import StepFailed, drop, in_words, name_items, storable
-from pflow.engine.step import StepNode, Work
+from pflow.engine.step import StepNode
 from pflow.engine.workers import Died, run_all
 from pflow.errors import BAD_DATA, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
 from pflow.values.paths import kind_of, parse_path, write_path
 from pflow.values.types import items_in
@@ -47,7 +48,7 @@ class BatchStep(StepNode):
         self.over = wired.over
         self.names: list[str] = []
 
-    def perform(self, shared: Any, work: Work) -> None:
+    def perform(self, shared: Any, visit: Visit) -> None:
         over = items_in(self.over.find(shared))
         if not isinstance(over, list | dict):
             fault = f"is {kind_of(over)}, no list and no object"
@@ -58,7 +59,7 @@ class BatchStep(StepNode):
         items = list(over.items() if isinstance(over, dict) else enumerate(over))
         self.names = name_items(item for _, item in items) if self.context.run_id else [""] * len(items)
         self._keep_data(shared)
-        done = self._noted_items(shared, items, work)
+        done = self._noted_items(shared, items, visit)
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
         for key in keys:
             values = [self._result(key, item, each) for (_, item), each in zip(items, done, strict=True)]
@@ -68,22 +69,22 @@ class BatchStep(StepNode):
         if self.batch.on_error == "keep":
             self.context.assign(shared, (self.id, "errors"), errors)
         if errors:
-            self._tell_failures(work, errors, len(done))
-        work.reads = self._all_reads(shared, done)
-        work.writes = self.places_of(keys)
-        self.carry(work.writes)
+            self._tell_failures(visit, errors, len(done))
+        visit.reads = self._all_reads(shared, done)
+        visit.writes = self.places_of(keys)
+        self.carry(visit.writes)
 
     def _result(self, key: str, item: Any, done: Done) -> Any:
         """What one item gave for a write: with `keep_item` beside the item; null where it failed."""
         changes, _, why, _ = done
         return {"item": item, key: changes.get(key)} if self.batch.keep_item and not why else changes.get(key)
 
-    def _tell_failures(self, work: Work, errors: list[dict[str, Any]], count: int) -> None:
+    def _tell_failures(self, visit: Visit, errors: list[dict[str, Any]], count: int) -> None:
         """Say how many items failed, and which first: on stderr, and in the trace."""
         first = errors[0]
         what = self._named(first["index"], first["item"])
         text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"
-        work.more["message"] = encodable(text)
+        visit.more["message"] = encodable(text)
         self.context.warn(f"'{self.id}': {text}")
 
     def _named(self, index: Any, item: Any) -> str:
@@ -96,26 +97,26 @@ class BatchStep(StepNode):
                 pass  # a flow in Python may run over anything
         return f"item {value_text(index)}"
 
-    def _noted_items(self, shared: Any, items: list[tuple[Any, Any]], work: Work) -> list[Done]:
+    def _noted_items(self, shared: Any, items: list[tuple[Any, Any]], visit: Visit) -> list[Done]:
         """Run the items, with an event at the end of each, and count them and what they used."""
         before = self._done_before()
         failed = sum(bool(done[2]) for done in before.values())
-        counts = work.more["items"] = {"done": len(before) - failed, "failed": failed}
-        recorder, visit = self.context.recorder, {"visit": self.context.visits.get(self.id, 1)}
+        counts = visit.more["items"] = {"done": len(before) - failed, "failed": failed}
+        recorder, which = self.context.recorder, {"visit": self.context.visits.get(self.id, 1)}
 
         def note(number: int | None, exit: int | None, used: dict[str, Any]) -> None:
             counts["done" if exit is None else "failed"] += 1
             if used.get("cache", {}).get("verdict") == "hit":
                 counts["cached"] = counts.get("cached", 0) + 1
-            work.usage.add(used)
+            visit.spent.append(used)
             if recorder is not None:
                 about = {"index": number, "exit": exit, **used}
                 known = {name: value for name, value in about.items() if value is not None}
-                recorder.event("item", self.id, {**visit, **known})
+                recorder.event("item", self.id, {**which, **known})
 
         if recorder is not None:
             about = {"count": len(items)} | ({"before": len(before)} if before else {})
-            recorder.event("batch", self.id, {**visit, **about})
+            recorder.event("batch", self.id, {**which, **about})
         try:
             return self._run_items(
                 shared, items, before, lambda number, done: note(number, done[2].get("exit"), done[3])
@@ -167,7 +168,7 @@ class BatchStep(StepNode):
         recorder = self.context.recorder
 
         def serve(number: int, parent: Parent) -> Any:
-            self.context.ask.parent = parent.ask
+            self.context.services.parent = parent.ask
             if recorder is not None:
                 self.context.recorder = recorder.to(parent.take)
             return self._run_item(shared, *items[number])
@@ -182,7 +183,7 @@ class BatchStep(StepNode):
                 jobs=self.batch.jobs or 1,
                 is_reused=not self.context.isolate,
                 take=recorder.write if recorder is not None else drop,
-                ask=self.context.ask,
+                ask=self.context.services.answer,
                 rescue=rescue if self.batch.on_error == "keep" else None,
                 done=end,
             )
@@ -191,13 +192,13 @@ class BatchStep(StepNode):
 
     def _run_item(self, shared: Any, name: str, index: Any, item: Any) -> Done:
         """Run the node on a view of the store in which the item has its name."""
-        work = Work()
+        visit = Visit()
         self.context.item = f"[{name}]"
         try:
-            changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), work)
+            changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), visit)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
-            cache = {"cache": work.more["cache"]} if "cache" in work.more else {}
-            return written, work.reads, {}, work.usage.members() | cache
+            cache = {"cache": visit.more["cache"]} if "cache" in visit.more else {}
+            return written, visit.reads, {}, visit.usage() | cache
         except (Interrupted, ClosedPipe):
             raise
         except BaseException as error:
@@ -206,10 +207,10 @@ class BatchStep(StepNode):
             )
             if self.batch.on_error == "keep" and not failure.ends_run:
                 why = {"exit": failure.exit, "message": encodable(failure.message)}
-                return {}, work.reads, why, work.usage.members()
+                return {}, visit.reads, why, visit.usage()
             if self.context.commits is not None:
                 self.context.commits.fail(self.visit_path(), failure)
-            failure.usage = work.usage.members()
+            failure.usage = visit.usage()
             if not failure.ends_run:
                 failure.message = f"{self._named(index, item)}: {failure.message}"
             raise failure from (None if failure is error else error)

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import TIMED_OUT
-from pflow.record.journal.records import is_within
+from pflow.record.records import is_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
     from pflow.errors import PflowError
-    from pflow.record.journal.lines import Record
+    from pflow.record.lines import Record
 
 
 class Commits:
-    """Writes the records of one process: each goes to the driver, which keeps the journal.
+    """Writes the records of one process: `keep` gives each to the driver, which keeps the journal.
 
     `done` has the ends of an earlier part of the run by their paths; each is taken once, so that another try of the
     flow around a step runs it anew.
     """
 
-    def __init__(self, ask: Callable[[str, Any], Any], done: Mapping[str, Record] | None = None) -> None:
-        self.ask = ask
-        self.done = dict(done or {})
+    def __init__(self, keep: Callable[[Record], None], done: Mapping[str, Record]) -> None:
+        self.write = keep
+        self.done = dict(done)
         self._entered: set[str] = set()
 
     def take(self, path: str) -> Record | None:
         """The end of a visit or item that is done already."""
         return self.done.pop(path, None)
-
-    def write(self, record: Record) -> None:
-        """Keep a record. Raises PflowError (73)."""
-        self.ask("journal", record)
 
     def end_item(self, path: str, writes: dict[str, Any], why: dict[str, Any]) -> None:
         """Commit an item: what it wrote, and why it failed where the batch goes on without it."""

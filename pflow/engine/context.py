@@ -8,23 +8,27 @@ from pflow import TYPE_CHECKING
 from pflow.binding.resolve import nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
+from pflow.engine.commits import Commits
 from pflow.errors import PflowError, node_error
-from pflow.files.state_key import state_key
+from pflow.files.xdg import state_key
 from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import plain
 from pflow.values.masks import Secrets
 from pflow.values.paths import meet
+from pflow.words import budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
     from pflow.cache.wishes import Wishes
-    from pflow.engine.commits import Commits
     from pflow.engine.workers import Ask
     from pflow.flow.wired import WiredStep
+    from pflow.record.journal import Journal
+    from pflow.record.lines import Record
     from pflow.values.paths import Path
+    from pflow.words.budget import Account, Amounts, Question
 
 
 class StepFailed(PflowError):
@@ -90,67 +94,95 @@ def drop(line: Any) -> None:
     """Where lines go that nobody wants."""
 
 
-class Asks:
-    """What the steps of one run ask its driver: `answer` holds who answers there, by name; in a child process its
-    `parent` passes the question on.
-    """
+class Services:
+    """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it."""
 
-    def __init__(self) -> None:
-        self.answer: dict[str, Callable[[Any], Any]] = {}
+    def __init__(self, journal: Journal | None, secrets: Secrets, account: Account | None) -> None:
+        self.journal = journal
+        self.secrets = secrets
+        self.account = account
         self.parent: Ask | None = None
 
-    def __call__(self, name: str, question: Any) -> Any:
-        """The answer; None where nobody in the driver gives one. Raises PflowError."""
+    def keep(self, record: Record) -> None:
+        """Write a record to the journal. Raises PflowError (73)."""
         if self.parent is not None:
-            return self.parent(name, question)
-        return self.answer[name](question) if name in self.answer else None
+            self.parent("keep", record)
+        elif self.journal is not None:
+            self.journal.write(record)
+
+    def learn(self, secrets: list[Any]) -> None:
+        """Keep these values out of the journal."""
+        if self.parent is not None:
+            self.parent("learn", secrets)
+        else:
+            self.secrets.add(secrets)
+
+    def charge(self, question: Question) -> Amounts:
+        """Count against the budget; return what is left of it. Raises PflowError (79)."""
+        if self.parent is not None:
+            left: Amounts = self.parent("charge", question)
+            return left
+        return {} if self.account is None else self.account.charge(question)
+
+    def answer(self, name: str, request: Any) -> Any:
+        """Do what a child process requests by the name of a method."""
+        return getattr(self, name)(request)
 
 
 class Context:
     """One run, or one lane of it.
 
-    `jobs` limits how many processes work at once (None: as many as there is work for), `isolate` gives each step a
-    process of its own, `warn` takes a warning's words, and `secrets` are masked in what a failure says. `carried` is
-    the place that the pipe carries so far. `run_id` is empty outside of a run, `prefix` the path of the visit that a
-    subflow's steps are in, `item` the name of a batch's item (`name_items`). `cache` is what the run asks of the cache.
-    Each of `watchers` gets the last change of each place, in order. `ask` puts a question to the driver; `commits`
-    takes what is done, where a journal is kept. `emit` takes the parts that the step of the id `emitter` streams.
+    `write` takes its events, each a line. `jobs` limits how many processes work at once (None: as many as there is work
+    for), `isolate` gives each step a process of its own, `warn` takes a warning's words, and `secrets` are masked in
+    what a failure says. `run_id` is empty outside of a run. `cache` is what the run asks of the cache, `journal` keeps
+    what is done, `account` is its budget. `emit` takes the parts that the step of the id `emitter` streams.
+
+    `carried` is the place that the pipe carries so far, `prefix` the path of the visit that a subflow's steps are in,
+    `item` the name of a batch's item (`name_items`). Each of `watchers` gets the last change of each place, in order.
     """
 
     def __init__(
-        self, *, recorder: Recorder | None = None, jobs: int | None = None, isolate: bool = False,
-        warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None, ask: Asks | None = None,
-        run_id: str = "", commits: Commits | None = None, cache: Wishes | None = None,
+        self, *, write: Callable[[bytes], None] | None = None, jobs: int | None = None, isolate: bool = False,
+        warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None, run_id: str = "",
+        cache: Wishes | None = None, journal: Journal | None = None, account: Account | None = None,
+        emit: Callable[[Any], None] | None = None, emitter: str = "",
     ) -> None:  # fmt: skip
-        self.recorder = recorder
+        self.recorder = None if write is None else Recorder(write)
         self.jobs = jobs
         self.isolate = isolate
         self.run_id = run_id
         self.cache = cache
-        self.prefix = self.item = ""
+        self.prefix = ""
         self._warn = warn
         self._warned: set[str] = set()
         self.secrets = Secrets() if secrets is None else secrets
-        self.ask = ask or Asks()
+        self.services = Services(journal, self.secrets, account)
+        self.commits: Commits | None = None
+        if journal is not None:
+            self.commits = Commits(self.services.keep, journal.records.done if journal.records else {})
+        if account is not None:
+            budget.charge, budget.is_priced = self.services.charge, account.is_priced
+        self._begin_store(emit, emitter)
+
+    def _begin_store(self, emit: Callable[[Any], None] | None = None, emitter: str = "") -> None:
+        self.item = ""
+        self.emit = emit
+        self.emitter = emitter
         self.secret_paths: list[Path] = []
         """The places of the store that a step takes secrets from."""
         self.carried: Path | None = None
         self.visits: dict[str, int] = {}
         self.watchers: list[dict[Path, Any]] = []
-        self.commits = commits
-        self.emit: Callable[[Any], None] | None = None
-        self.emitter = ""
         self._written_at: dict[Path, int] | None = None
         self._clock = 0
 
     def inside(self, step: str) -> Context:
-        """The context of a subflow's steps: a store of its own, the same run."""
-        recorder = self.recorder.inside(step) if self.recorder else None
-        inner = Context(
-            recorder=recorder, jobs=self.jobs, isolate=self.isolate, warn=self.warn, secrets=self.secrets,
-            ask=self.ask, run_id=self.run_id, commits=self.commits, cache=self.cache,
-        )  # fmt: skip
+        """Return the context of a subflow's steps: a store of its own, the same run."""
+        inner = object.__new__(Context)
+        inner.__dict__ = self.__dict__.copy()
+        inner.recorder = self.recorder.inside(step) if self.recorder else None
         inner.prefix = f"{self.visit_path(step)}/"
+        inner._begin_store()
         return inner
 
     def visit_path(self, step: str) -> str:
@@ -166,7 +198,7 @@ class Context:
     def learn(self, secrets: list[Any]) -> None:
         """Take values for secrets, also in the driver, which keeps the journal."""
         if self.secrets.add(secrets) and self.commits is not None:
-            self.ask("secrets", secrets)
+            self.services.learn(secrets)
 
     def keep_order(self) -> None:
         """Note from now on when each place is written, for reads that take the last of several."""
@@ -222,3 +254,54 @@ def storable(key: str, value: Any) -> Any:
         return plain(value)
     except PflowError as error:
         raise error.within(f"cannot store '{key}'") from None
+
+
+class Commit:
+    """One visit of a step, or of the fork behind it: `done` is its end, where an earlier part of the run made it."""
+
+    __slots__ = ("carried", "changes", "commits", "context", "done", "path")
+
+    def __init__(self, context: Context, commits: Commits, path: str) -> None:
+        self.context = context
+        self.commits = commits
+        self.path = path
+        self.carried = context.carried
+        self.changes: dict[Path, Any] = {}
+        self.done = commits.take(path)
+        if self.done is None:
+            context.watchers.append(self.changes)
+
+    def redo(self, shared: Any, done: Record) -> tuple[Any, str]:
+        """Change the store as the visit did: its action, and the step whose failure was taken care of."""
+        for path, *value in done.get("changes", ()):
+            self.context.assign(shared, tuple(path), value[0] if value else REMOVED)
+        if "carried" in done:
+            self.context.carried = tuple(done["carried"])
+        return done.get("action"), done.get("handled", "")
+
+    def end_fork(self, action: Any, handled: str, steps: list[str]) -> None:
+        """Commit a failure that ended its branches and is taken care of; else these have committed their steps."""
+        if handled:
+            self.end(action, handled, over=[f"{self.context.prefix}{step}@" for step in steps])
+        else:
+            self.context.watchers.pop()
+
+    def end(self, action: Any, handled: str, **more: Any) -> None:
+        """Commit it."""
+        self.context.watchers.pop()
+        record: Record = {"end": self.path, **more}
+        if action not in (None, "default"):
+            record["action"] = action
+        if handled:
+            record["handled"] = handled
+        if self.changes:
+            record["changes"] = [
+                [list(path)] if value is REMOVED else [list(path), value] for path, value in self.changes.items()
+            ]
+        if self.context.carried is not self.carried:
+            record["carried"] = list(self.context.carried or ())
+        self.commits.write(record)
+
+    def fail(self, failure: StepFailed) -> None:
+        self.context.watchers.pop()
+        self.commits.fail(self.path, failure)

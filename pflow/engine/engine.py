@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
-from pflow.binding.sources import AlternativeSource, Constant, TemplateSource, assign
+from pflow.binding.sources import AlternativeSource, TemplateSource, assign, has
 from pflow.catalog.kinds import FLOW, PROGRAM
-from pflow.engine.context import StepFailed, failure_of
-from pflow.engine.outputs import outputs_of, set_defaults
-from pflow.engine.step import PlainStep, StepNode, copied, is_direct
-from pflow.engine.visit import Visit
-from pflow.errors import BAD_DATA, FAILED, PflowError
+from pflow.engine.context import Commit, StepFailed, failure_of
+from pflow.engine.step import PlainStep, StepNode, bind, copied, is_direct
+from pflow.errors import BAD_DATA, FAILED, MISSING, PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import FlowKind
+from pflow.interface.interface import fresh
 from pflow.node import pocketflow
 from pflow.values.paths import meet
 from pflow.words.printable import encodable
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
     from typing import Any
 
+    from pflow.binding.resolve import Binding
     from pflow.engine.context import Context
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.values.paths import Path
@@ -133,7 +132,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         commits = self.context.commits
         if commits is None:
             return self._attempt(node, shared, stop, inside)
-        visit = Visit(self.context, commits, node.visit_path())
+        visit = Commit(self.context, commits, node.visit_path())
         if visit.done is not None:
             return visit.redo(shared, visit.done)
         try:
@@ -200,19 +199,6 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 def goes_on(name: str) -> str:
     """What is said of a step whose node declares the action `error`, and which has no edge for it."""
     return f"'{name}' returned error, which has no edge: the default one is taken"
-
-
-def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -> Binding:
-    """Where each value of a step comes from; `params` and `data` go over what the flow says, each of its type."""
-    flags = {key: source for key, source in wired.sources.items() if key in wired.step.inputs}
-    return Binding(
-        wired.interface,
-        flags={**flags, **{key: Constant(value, f"--{key}") for key, value in data.items()}},
-        mappings={key: source for key, source in wired.sources.items() if key not in flags},
-        params=wired.params,
-        soft=wired.soft,
-        overrides=params,
-    )
 
 
 def make_node(wired: WiredStep, context: Context) -> Any:
@@ -288,3 +274,22 @@ def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:
     found = list(flow.sources())
     found += [inner for each in found if isinstance(each, TemplateSource) for inner in each.sources.values()]
     return [each for each in found if isinstance(each, AlternativeSource)]
+
+
+def set_defaults(flow: WiredFlow, store: Any) -> None:
+    """Put the default of each input that is not there into a store."""
+    for given in flow.inputs.values():
+        if given.has_default and not has(store, given.path):
+            assign(store, given.path, fresh(given.default))
+
+
+def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:
+    """The declared outputs of a flow; one that is not there was not reached."""
+    found = {}
+    for name, source in flow.outputs.items():
+        try:
+            found[name] = source.find(store)
+        except PflowError as error:
+            if error.exit != MISSING:
+                raise
+    return found

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.store import REMOVED
 from pflow.engine.context import StepFailed, drop, in_words, storable
-from pflow.engine.step import StepNode, Work
+from pflow.engine.step import StepNode
 from pflow.engine.workers import Died, run_all
 from pflow.errors import BAD_DATA, PflowError
 from pflow.node import pocketflow
 from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.stage.visit import Visit
 from pflow.values.paths import meet, write_path
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         def serve(number: int, parent: Parent) -> Any:
             return self._branch(number, shared, parent)
 
-        take = context.recorder.write if context.recorder is not None else drop
+        take, ask = context.recorder.write if context.recorder is not None else drop, context.services.answer
         try:
-            branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take, ask=context.ask)
+            branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take, ask=ask)
         except Died as died:
             start = starts[died.number]
             raise StepFailed(start, self.engine.nodes[start].wired.step.type, died) from died
@@ -93,7 +94,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         before = dict(context.visits)
         changes: dict[Path, Any] = {}
         context.watchers.append(changes)
-        context.ask.parent = parent.ask
+        context.services.parent = parent.ask
         if context.recorder is not None:
             lane = f"{context.recorder.prefix}{self.fork.source}/{start}"
             context.recorder = context.recorder.to(parent.take, lane)
@@ -109,25 +110,25 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 class IsolatedStep(StepNode):
     """Runs its node in a child process, so that what it breaks stays there; its changes and its trace come back."""
 
-    def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
+    def run_once(self, store: Any, visit: Visit) -> tuple[dict[str, Any], dict[str, Any]]:
         emit = self.context.emit
 
         def serve(number: int, parent: Parent) -> Any:
             self.context.emit = emit and parent.take
-            self.context.ask.parent = parent.ask
+            self.context.services.parent = parent.ask
             try:
-                changes, found = StepNode.run_once(self, store, work)
+                changes, found = StepNode.run_once(self, store, visit)
                 changes = {key: value if value is REMOVED else storable(key, value) for key, value in changes.items()}
-                return work, None, changes, {key: found[key] for key in self.binding.stored if key in found}
+                return visit, None, changes, {key: found[key] for key in self.binding.stored if key in found}
             except (Interrupted, ClosedPipe):
                 raise
             except BaseException as error:
-                return work, in_words(self.type, self.wired, error, self.context.secrets), {}, {}
+                return visit, in_words(self.type, self.wired, error, self.context.secrets), {}, {}
 
         ((done, error, changes, found),) = run_all(
-            1, serve, jobs=1, is_reused=False, take=emit or drop, ask=self.context.ask
+            1, serve, jobs=1, is_reused=False, take=emit or drop, ask=self.context.services.answer
         )  # fmt: skip
-        work.action, work.reads, work.more, work.usage = done.action, done.reads, done.more, done.usage
+        visit.action, visit.reads, visit.more, visit.spent = done.action, done.reads, done.more, done.spent
         if error is not None:
             raise error
         return changes, found

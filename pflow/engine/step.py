@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
-import time
+import os
 
 from pflow import TYPE_CHECKING
-from pflow.binding.secrets import has_secrets, secret_values, secret_writes
-from pflow.binding.sources import check_place, has
-from pflow.binding.store import REMOVED, check_changes
+from pflow.binding.resolve import Binding
+from pflow.binding.secrets import has_secrets
+from pflow.binding.sources import Constant, check_place, has
+from pflow.binding.store import REMOVED
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.engine.context import StepFailed, failure_of
-from pflow.engine.step_key import KeyInEnvironment, step_key
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
-from pflow.node import pocketflow, version_of
+from pflow.node import STEP_KEY, pocketflow, version_of
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
-from pflow.stage.tries import run_node
+from pflow.stage.visit import Visit, Visitor
+from pflow.values.digest import digest_of
 from pflow.values.paths import look_up, meet, write_path
 from pflow.words import budget
 from pflow.words.printable import encodable
-from pflow.words.usage import Usage, usage_of
+from pflow.words.usage import usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from pflow.binding.resolve import Binding
     from pflow.binding.resolve import Origins as Places
     from pflow.binding.store import NodeStore
-    from pflow.cache.use import CachedNode, Visit
+    from pflow.cache.use import CachedNode
     from pflow.engine.context import Context
     from pflow.flow.wired import WiredStep
     from pflow.values.paths import Path
-
-
-class Work:
-    """What one visit of a step did, for the trace: its action, the places of its reads and of its writes, and more."""
-
-    __slots__ = ("action", "more", "reads", "usage", "writes")
-
-    def __init__(self) -> None:
-        self.action: Any = None
-        self.reads: Places = {}
-        self.writes: Places = {}
-        self.more: dict[str, Any] = {}
-        self.usage = Usage()
 
 
 class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
@@ -88,7 +75,7 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.context.carried = self.place_carried(writes) or self.context.carried
 
 
-class StepNode(PlainStep):
+class StepNode(PlainStep, Visitor):
     """A step whose values are found and whose changes are checked and put where they belong, with an event each."""
 
     def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
@@ -100,7 +87,6 @@ class StepNode(PlainStep):
         self.words = {key: (write_path(path),) for key, path in self.places.items()}
         self.deep = [path for path in self.places.values() if len(path) > 1]
         self.has_secrets = has_secrets(wired.interface)
-        self.declared = frozenset(wired.interface.writes) - {"stdin"}
         origin = wired.kind.origin if wired.kind else ""
         self.is_flow = origin == FLOW  # whose steps say themselves what they used, and have keys of their own
         acts = bool(wired.interface.effects) or wired.interface.open or origin == PROGRAM
@@ -122,81 +108,62 @@ class StepNode(PlainStep):
             cached.secrets = self.context.secrets
         return cached
 
+    def learn(self, secrets: list[Any]) -> None:
+        self.context.learn(secrets)
+
+    def warn(self, text: str) -> None:
+        self.context.warn(text)
+
     def _run(self, shared: Any) -> Any:
-        recorder, work = self.context.recorder, Work()
+        recorder, visit = self.context.recorder, Visit()
         about = {"node": self.type, "version": self.version, "visit": self.context.visits.get(self.id, 1)}
         if recorder is not None:
             recorder.event("start", self.id, about)
-        begun = time.monotonic()
+        failed: dict[str, Any] = {}
         try:
-            self.perform(shared, work)
-            if work.action is not None and work.action != "default":
-                work.more["action"] = work.action
+            self.perform(shared, visit)
         except Interrupted as interrupted:
-            work.more |= {"exit": interrupted.exit, "message": interrupted.message}
+            failed = {"exit": interrupted.exit, "message": interrupted.message}
             raise
         except ClosedPipe:
             recorder = None
             raise
         except BaseException as error:
             failure = failure_of(self.id, self.type, self.wired, error, self.context.secrets)
-            work.more |= {"exit": failure.exit, "message": encodable(failure.message)}
+            failed = {"exit": failure.exit, "message": encodable(failure.message)}
             raise failure from error
         finally:
             if recorder is not None:
-                ms = round((time.monotonic() - begun) * 1000, 3)
-                about |= {"reads": work.reads, "writes": work.writes, "ms": ms, **work.usage.members(), **work.more}
-                recorder.event("end", self.id, about)
-        return work.action
+                recorder.event("end", self.id, about | visit.entry(failed))
+        return visit.action
 
-    def perform(self, shared: Any, work: Work) -> None:
+    def perform(self, shared: Any, visit: Visit) -> None:
         """Run the node once and put its changes into the store."""
         for path in self.deep:
             check_place(shared, path)
-        changes, found = self.run_once(shared, work)
+        changes, found = self.run_once(shared, visit)
         if self.binding.stored:
             self.put_data(shared, found)
         for key, value in changes.items():
             self.put(shared, key, value)
         if changes:
-            work.writes = self.places_of([key for key, value in changes.items() if value is not REMOVED])
-            self.carry(work.writes)
+            visit.writes = self.places_of([key for key, value in changes.items() if value is not REMOVED])
+            self.carry(visit.writes)
 
-    def run_once(self, store: Any, work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Find the values in a store and run the node on them: its changes, which are checked, and what was found."""
-        binding = self.binding
-        if self.has_secrets:
-            self.context.learn([*secret_values(binding, store)])
-        view = binding.open(store)
-        try:
-            node = copied(self.node)
-            if binding.param_finders or binding.has_containers:
-                node.set_params(binding.find_params(store))
-            visit = self.cached.begin(node, view, self.context.warn) if self.cached else None
-            is_kept = visit is not None and visit.found is not None
-            action = visit.apply(view) if visit and is_kept else self._act(node, view, work)
-        except BaseException as error:
-            if self.is_direct and not self.is_flow:
-                self._spend(node, work, usage_of(error))
-            raise
-        finally:
-            work.reads = binding.origins(view, store)
-            if self.has_secrets:
-                self.context.learn([*secret_writes(self.interface, view)])
-        if action is not None:
-            work.action = _action(action)
-        changes = view.changes(binding.is_watched)
-        if "usage" in changes and not (self.is_flow or is_kept):
-            answered = Usage()
-            answered.add_answer(changes.get("usage"))
-            self._spend(node, work, answered.members())
-        if not self.declared.issuperset(changes):
-            check_changes(self.interface, changes)
+    def run_once(self, store: Any, visit: Visit) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Find the values in a store and run the node on them; return its changes, checked, and the values."""
+        binding, node = self.binding, copied(self.node)
+        view = self.open(store)
+        if binding.param_finders or binding.has_containers:
+            node.set_params(binding.find_params(store))
+        changes, lookup = self.visit(node, view, store, visit)
         if self.context.secret_paths:
-            self.context.learn([*self._secrets_in(changes)])
-        if visit is not None:
-            visit.keep(node, work.action, changes, view, self.context.run_id)
-            self._note_cache(visit, work)
+            self.learn([*self._secrets_in(changes)])
+        if lookup is not None:
+            visit.more["cache"] = lookup.keep(node, visit.action, changes, view, self.context.run_id)
+            if self.context.recorder is not None:
+                about = {"node": self.type, "visit": self.visit_path(), **lookup.facts()}
+                self.context.recorder.event("key", self.id, about)
         return changes, view.found
 
     def _secrets_in(self, changes: dict[str, Any]) -> Iterator[Any]:
@@ -210,18 +177,11 @@ class StepNode(PlainStep):
                     except PflowError:
                         yield value  # an item of a batch, whose list is at the place
 
-    def _note_cache(self, visit: Visit, work: Work) -> None:
-        """Record what became of it; pflow why tells it."""
-        work.more["cache"] = visit.about()
-        if self.context.recorder is not None:
-            about = {"node": self.type, "visit": self.visit_path(), **visit.facts()}
-            self.context.recorder.event("key", self.id, about)
-
     def places_of(self, keys: Iterable[str]) -> Places:
         """Where writes go."""
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}
 
-    def _act(self, node: Any, view: NodeStore, work: Work) -> Any:
+    def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         commits = self.context.commits
         if commits is not None and not self.wired.may_repeat(node.params):
             commits.write({"start": self.visit_path()})
@@ -229,37 +189,35 @@ class StepNode(PlainStep):
         if key:
             vars(node)["step_key"] = key
         with KeyInEnvironment(key if self.may_start else ""):
-            return node._run(view) if self.is_direct else self._run_node(node, view, work)
+            return _action(self._run_directly(node, view, visit) if self.is_direct else self._try(node, view, visit))
 
-    def _run_node(self, node: Any, view: NodeStore, work: Work) -> Any:
-        """The node with tries, a time limit, and parts that are shown as they arrive."""
+    def _run_directly(self, node: Any, view: NodeStore, visit: Visit) -> Any:
+        try:
+            return node._run(view)
+        except BaseException as error:
+            self.spend(node, usage_of(error), visit)
+            raise
+
+    def _try(self, node: Any, view: NodeStore, visit: Visit) -> Any:
+        """Run the node with tries and a time limit, and show its parts as they arrive."""
         step = self.wired.step
         is_emitter = self.context.emit is not None and self.context.emitter == self.id
-        has_own_wait = step.retries is None and step.wait is None
         deadline = Deadline(step.timeout)
         try:
             with deadline:
-                action = run_node(
-                    node,
-                    view,
-                    retries=step.retries,
-                    wait=getattr(node, "wait", 0) if has_own_wait else 1.0 if step.wait is None else step.wait,
-                    sink=self.context.emit if is_emitter else None,
-                    spent=None if self.is_flow else lambda usage: self._spend(node, work, usage),
-                )
+                sink = self.context.emit if is_emitter else None
+                return self.try_node(node, view, visit, retries=step.retries, wait=step.wait, sink=sink)
         except TimedOut as late:
             if late.deadline is not deadline:
                 raise
             raise PflowError(f"cannot finish: {late.message}", exit=late.exit) from late
-        tries = getattr(node, "cur_retry", 0) + 1
-        if tries > 1:
-            work.more["tries"] = tries
-        return action
 
-    def _spend(self, node: Any, work: Work, usage: dict[str, Any]) -> None:
-        work.usage.add(usage)
-        if not getattr(node, "tells_budget", False):
-            budget.spend(usage)
+    def spend(self, node: Any, usage: dict[str, Any], visit: Visit) -> None:
+        """Count what a try or an answer took of models, also in the budget; of a flow its steps count it."""
+        if usage and not self.is_flow:
+            visit.spent.append(usage)
+            if not getattr(node, "tells_budget", False):
+                budget.spend(usage)
 
     def put_data(self, shared: Any, found: dict[str, Any]) -> None:
         """Put the data flags into the store, where nothing is yet."""
@@ -272,6 +230,19 @@ class StepNode(PlainStep):
         """Put one write where it belongs, or remove what is there."""
         path = self.places.get(key) or self.wired.place_of(key)
         self.context.change(shared, path, value, key)
+
+
+def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -> Binding:
+    """Bind each value of a step to its source; `params` and `data` go over those of the flow, each of its type."""
+    flags = {key: source for key, source in wired.sources.items() if key in wired.step.inputs}
+    return Binding(
+        wired.interface,
+        flags={**flags, **{key: Constant(value, f"--{key}") for key, value in data.items()}},
+        mappings={key: source for key, source in wired.sources.items() if key not in flags},
+        params=wired.params,
+        soft=wired.soft,
+        overrides=params,
+    )
 
 
 def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
@@ -294,3 +265,29 @@ def _action(action: Any) -> Any:
     if action is None or isinstance(action, str):
         return str(action) if action else None
     raise PflowError(f"cannot go on: it returned {type(action).__name__}, which is no action", hint="a str, or nothing")
+
+
+def step_key(context: Context, path: str) -> str:
+    """Return the key of a visit or an item, the same in all its tries and resumes; empty outside of a run.
+
+    It is the SHA-256 of the run and the path of the visit.
+    """
+    return digest_of([context.run_id, path]) if context.run_id else ""
+
+
+class KeyInEnvironment:
+    """A while in which what a node starts finds the key of its visit; an empty one is not put there."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __enter__(self) -> None:
+        self.before = os.environ.get(STEP_KEY)
+        if self.key:
+            os.environ[STEP_KEY] = self.key
+
+    def __exit__(self, *error: object) -> None:
+        if self.before is not None:
+            os.environ[STEP_KEY] = self.before
+        else:
+            os.environ.pop(STEP_KEY, None)

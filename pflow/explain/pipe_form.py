@@ -6,7 +6,7 @@ from copy import copy
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import Batch, Flow, Step
+from pflow.flow.flow import Batch, FlowSpec, Step
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.written import escaped, reference
@@ -38,7 +38,7 @@ def _no_pipe(why: str) -> PflowError:
     return PflowError(f"cannot write the flow in pipe syntax: {why}", hint=hint, exit=BAD_DATA)
 
 
-def with_literals(wired: WiredFlow, values: dict[str, Any]) -> Flow:
+def with_literals(wired: WiredFlow, values: dict[str, Any]) -> FlowSpec:
     """Return a copy whose steps hold the `values` of its inputs, else their defaults.
 
     An input without a value stays a path that no step writes; the one that takes the pipe becomes `stdin`. Raises

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.binding.sources import AlternativeSource, Constant
-from pflow.export._sh_stage import Stage, State, refused, word_of
+from pflow.export._sh_stage import ShellStage, State, refused, word_of
 from pflow.flow.pipe.scan import quote
 from pflow.flow.reaching import data_of
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -79,7 +79,7 @@ def loop(wired: WiredStep, flow: WiredFlow, state: State) -> str:
     inner = State()
     inner.places = {place: is_sure for place, is_sure in state.places.items() if place[0] != item[0]} | {item: True}
     inner.carried, inner.is_open = item, state.is_open
-    stage = Stage(wired, inner, takes_pipe=False)
+    stage = ShellStage(wired, inner, takes_pipe=False)
     writes = {key: wired.place_of(key) for key in wired.interface.writes}
     for key, place in writes.items():
         if state.may_have(place):

@@ -56,7 +56,7 @@ class State:
         return self.carried is None or (self.carried != NOTHING and meet(self.carried, place))
 
 
-class Stage:
+class ShellStage:
     """One step as a stage; updates `state`. Raises PflowError (65) if no stage does the same."""
 
     def __init__(self, wired: WiredStep, state: State, *, takes_pipe: bool) -> None:

@@ -40,7 +40,7 @@ def export(wired: WiredFlow) -> str:
     return _Script(wired).text()
 
 
-class Code(str):
+class RawCode(str):
     """Text that is code already."""
 
     __slots__ = ()
@@ -85,7 +85,7 @@ class _Script:
                 self.loads.append(f"{name} = load_node({_flat(os.path.abspath(kind.file))})")
             else:
                 self.imports.append(f"from {node.__module__} import {node.__name__}")
-        return Code(self.classes[kind.file])
+        return RawCode(self.classes[kind.file])
 
     def _step(self, node: dict[str, Any]) -> str:
         id = node["id"]
@@ -112,7 +112,7 @@ class _Script:
 
     def _flow(self) -> str:
         flow = self.wired.flow
-        said: dict[str, Any] = {"start": Code(self.names[flow.steps[0].id])}
+        said: dict[str, Any] = {"start": RawCode(self.names[flow.steps[0].id])}
         said |= {key: value for key, value in self.ir.items() if key in _OF_FLOW}
         if any("/" in step.type or step.type.endswith(".json") for step in flow.steps):
             said["directory"] = os.path.abspath(flow.directory)
@@ -142,7 +142,7 @@ def code(value: Any, indent: int = 0, used: int = 0) -> str:
 
 
 def _flat(value: Any) -> str:
-    if isinstance(value, Code):
+    if isinstance(value, RawCode):
         return str(value)
     if isinstance(value, str):
         text = json.dumps(value, ensure_ascii=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pflow import __version__
 from pflow.export._sh_loop import HELPERS, loop
-from pflow.export._sh_stage import Stage, State, refused, word_of
+from pflow.export._sh_stage import ShellStage, State, refused, word_of
 from pflow.flow.flow import FlowInput
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.scan import quote
@@ -107,7 +107,7 @@ class _Script:
             return
         first, key = self.wired.first_read or ("", "")
         takes_pipe = first == step.id
-        stage = Stage(step, self.state, takes_pipe=takes_pipe)
+        stage = ShellStage(step, self.state, takes_pipe=takes_pipe)
         program, dashes, flags = stage.command.partition(" --")
         if takes_pipe and self.piped is not None:
             flags += f' ${{has_{self.names[self.piped.name]}:+"--map-in={key}={write_path(self.piped.path)}"}}'

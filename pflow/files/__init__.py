@@ -1,1 +1,1 @@
-"""Files: atomic writes, the XDG directories, paths held beneath a root."""
+"""Files: atomic writes, pflow's own directories, checked paths, a root that holds them."""

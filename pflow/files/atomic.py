@@ -1,4 +1,4 @@
-"""Writing a file so that a failure leaves the old content whole, and adding to one so that it is taken back."""
+"""Writing files so that a failure leaves the old content whole, and the failpoints with which tests prove it."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PART = 1 << 20
-"""Bytes that are copied at once."""
+"""Bytes that are copied at a time."""
 
 
 def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool = True, lasts: bool = True) -> None:
-    """Make `data` all that `path`, or what it links to, holds; missing parents are made.
+    """Replace the content of a file, or of the file that `path` links to; make missing parents.
 
-    A file that was there keeps its mode and, where that is allowed, its owner; a new one gets `mode` minus the umask.
-    Without `lasts` a power cut may take it, sooner than it takes to wait for the disk.
+    An existing file keeps its mode and, if allowed, its owner; a new one gets `mode` minus the umask. Without `lasts`
+    it does not wait for the disk, so a power cut may lose the file.
     Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate.
     """
     _fill(path, lambda fd: _write_data(fd, data), mode, overwrite=overwrite, lasts=lasts)
 
 
 def copy(source: int, path: str, *, overwrite: bool = True) -> None:
-    """Make what an open file holds all that `path` holds, as `replace` does, in little memory.
+    """Replace the content of `path` by that of an open file, as `replace` does, in little memory.
 
-    A new file gets the mode of the other minus the umask, without set-id bits.
+    A new file gets the source's mode minus the umask, without set-id bits.
     """
     _fill(path, lambda fd: _copy_all(source, fd), os.fstat(source).st_mode & 0o777, overwrite=overwrite)
 
 
 def move(path: str, target: str, *, overwrite: bool = True) -> None:
-    """Give a file, or a link itself, another name, in the place of what has it; on another file system too.
+    """Rename a file, or a link itself, over the target if need be; across file systems too.
 
     At each moment one of the two is there and whole. Raises OSError, FileExistsError without `overwrite`.
     """
@@ -56,10 +56,10 @@ def move(path: str, target: str, *, overwrite: bool = True) -> None:
 
 
 def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
-    """Add `data` to the end of a file, or make the file; a write that fails is taken back.
+    """Append `data` to a file, or make the file; undo a write that fails.
 
-    Nobody takes back the part that kill -9 or a power cut left: there is no way to add to a file in one step.
-    Processes that append through here take turns, so that none takes back what another wrote. Raises OSError.
+    After kill -9 or a power cut a part may stay: no way of appending is atomic. Processes that append through here take
+    turns, so that none undoes another's write. Raises OSError.
     """
     if not os.path.exists(path):
         try:
@@ -75,7 +75,7 @@ def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
 
 
 def take_turn(fd: int) -> None:
-    """Wait until no other process has this file or directory; it is ours until it is closed."""
+    """Lock this file or directory until it is closed; wait while another process has it."""
     import fcntl
 
     try:
@@ -85,21 +85,21 @@ def take_turn(fd: int) -> None:
 
 
 def open_private(path: str, flags: int = 0) -> int:
-    """A file to write to, made where it is not there, and ours alone."""
+    """Open a file for writing, only for its owner; make it if it is missing."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
     os.fchmod(fd, 0o600)
     return fd
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write to the last byte, however little each write takes."""
+    """Write all bytes, in as many writes as it takes."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
 
 
 def _existing(target: str, overwrite: bool) -> os.stat_result | None:
-    """What is there. Raises OSError when it may not be overwritten: a rename would not ask for its permission."""
+    """Return the target's status. Raises OSError if it may not be overwritten, which a rename would not check."""
     if not overwrite and os.path.lexists(target):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
     try:
@@ -116,7 +116,7 @@ def _existing(target: str, overwrite: bool) -> os.stat_result | None:
 def _fill(
     path: str, fill: Callable[[int], None], mode: int, *, overwrite: bool = True, lasts: bool = True
 ) -> None:  # fmt: skip
-    """Replace what `path`, or what it links to, holds by what is written to the descriptor that `fill` is given."""
+    """Replace the content of `path`, or of what it links to, by what `fill` writes to its descriptor."""
     target = os.path.realpath(path)
     os.makedirs(os.path.dirname(target), exist_ok=True)
     old = _existing(target, overwrite)
@@ -124,7 +124,7 @@ def _fill(
 
 
 def _put(target: str, make: Callable[[str], None], *, overwrite: bool, lasts: bool = True) -> None:
-    """Give a place in a directory what is made beside it, whole."""
+    """Make a draft beside the target, then rename it."""
     folder = os.path.dirname(target) or "."
     draft = os.path.join(folder, f".pflow-{os.urandom(8).hex()}.tmp")
     try:
@@ -155,7 +155,7 @@ def _write(
 
 
 def _duplicate(path: str, draft: str) -> None:
-    """The same file or link again: with its times, its mode and, where that is allowed, its owner."""
+    """Copy a file or link with its times, mode and, if allowed, owner."""
     import shutil
 
     if os.path.islink(path):
@@ -177,7 +177,7 @@ def _duplicate(path: str, draft: str) -> None:
 
 
 def _write_data(fd: int, data: str | bytes) -> None:
-    """Write it in parts: a long text would else be held twice."""
+    """Write in parts, so that no second copy of a long text is held."""
     for at in range(0, len(data), _PART):
         part = data[at : at + _PART]
         write_all(fd, part.encode() if isinstance(part, str) else part)
@@ -193,12 +193,12 @@ def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
     try:
         os.fchown(fd, old.st_uid, old.st_gid)
     except PermissionError:
-        mode &= 0o777  # set-id bits would now speak for somebody else
+        mode &= 0o777  # set-id bits would give another user's rights
     os.fchmod(fd, mode)
 
 
 def _take_name(draft: str, target: str) -> bool:
-    """Give a file a name unless another file has it; whether it still has the old one too."""
+    """Give a file a name that is free; return True if the file still has its old name too."""
     try:
         os.link(draft, target, follow_symlinks=False)
         return True
@@ -216,7 +216,7 @@ def _take_name(draft: str, target: str) -> bool:
 
 
 def _sync_folder(folder: str) -> None:
-    """Make a rename in it last through a power cut, as far as the folder may be read and its file system does that."""
+    """Make a rename in a folder survive a power cut, if the folder is readable and its file system can do that."""
     try:
         fd = os.open(folder, os.O_RDONLY)
     except PermissionError:
@@ -236,7 +236,33 @@ def _append_or_restore(fd: int, data: bytes) -> None:
         write_all(fd, data)
         os.fsync(fd)
     except BaseException:
-        # More than ours is there when a process wrote that does not take turns.
+        # The file is longer if a process wrote without taking turns.
         if before < os.fstat(fd).st_size <= before + len(data):
             os.ftruncate(fd, before)
         raise
+
+
+_NAME, *_HOW = os.environ.get("PFLOW_FAILPOINT", "").split(":")
+_is_armed = bool(_NAME) and os.environ.get("PFLOW_TESTING") == "1"
+_left = next((int(word) for word in _HOW if word.isdecimal()), 1)
+
+
+def failpoint(name: str) -> None:
+    """Kill this process here, or raise OSError (ENOSPC), if a test says so.
+
+    PFLOW_FAILPOINT=NAME[:N] kills it (kill -9) at the Nth pass of the point NAME; NAME[:N]:enospc fills its disk there
+    instead. A NAME that ends in `*` is any point with that beginning. It needs PFLOW_TESTING=1 too.
+    """
+    if _is_armed:
+        _pass(name)
+
+
+def _pass(name: str) -> None:
+    global _left
+    if name != _NAME and not (_NAME.endswith("*") and name.startswith(_NAME[:-1])):
+        return
+    _left -= 1
+    if _left == 0 and "enospc" not in _HOW:
+        os.kill(os.getpid(), 9)
+    if _left <= 0:  # a full disk stays full
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

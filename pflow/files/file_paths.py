@@ -1,4 +1,4 @@
-"""Files that nodes are given: what none can be called, what is a stream, reading and writing, and why that fails."""
+"""Paths given to nodes: checking them, reading and writing their files, and the reasons for failures."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pflow.errors import (
     exit_code,
     lone_surrogate,
     no_memory,
+    reason_of,
 )
 from pflow.files.atomic import append, replace, write_all
 from pflow.files.root import hold_below_root
@@ -29,32 +30,32 @@ _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def checked_path(value: str | bytes, act: str) -> str:
-    """A path of a file that may be there; `act` is "read", say. Raises PflowError."""
+    """Check the path of a file that may exist; `act` is a verb such as "read". Raises PflowError."""
     path = os.fsdecode(value)
     if not path:
         raise PflowError(f"cannot {act} '': the path is empty", exit=MISSING)
     if "\0" in path:
-        raise PflowError(f"cannot {act} {path!r}: a path holds no NUL", exit=BAD_DATA)
+        raise PflowError(f"cannot {act} {path!r}: a path cannot contain NUL", exit=BAD_DATA)
     return path
 
 
 def checked_target(value: str | bytes, act: str) -> str:
-    """A path of a file that may be made. Raises PflowError."""
+    """Check the path of a file that may be made. Raises PflowError."""
     path = checked_path(value, act)
     if os.path.basename(path) in ("", ".", ".."):
         raise PflowError(
-            f"cannot {act} '{path}': it names a directory", hint="add the file's name to it", exit=CANNOT_WRITE
+            f"cannot {act} '{path}': it names a directory", hint="add the name of the file", exit=CANNOT_WRITE
         )
     if path.startswith("~/") and not os.path.lexists("~"):
         hint = 'write "$HOME"/… for your home, ./~/… for a directory of that name'
-        raise PflowError(f"cannot {act} '{path}': no shell expanded the ~", hint=hint, exit=CANNOT_WRITE)
+        raise PflowError(f"cannot {act} '{path}': the shell did not expand the ~", hint=hint, exit=CANNOT_WRITE)
     return path
 
 
 def place_in(destination: str, path: str, act: str) -> str:
-    """Where a file goes: to its destination, or, under its own name, into one that is a directory or ends in a slash.
+    """Return the path that a file gets: its destination, or its own name in a directory or after a final slash.
 
-    Raises PflowError, also where the place leads out of the root.
+    Raises PflowError, also if that leads out of the root.
     """
     if destination.endswith("/") or os.path.isdir(destination):
         destination = os.path.join(destination, os.path.basename(path))
@@ -64,7 +65,7 @@ def place_in(destination: str, path: str, act: str) -> str:
 
 
 def check_kind(path: str, act: str, *, follow: bool) -> None:
-    """Refuse what is a directory or a device, or, with `follow`, a link to one. Raises PflowError, and OSError."""
+    """Refuse a directory or a device or, with `follow`, a link to one. Raises PflowError and OSError."""
     status = os.stat(path, follow_symlinks=follow)
     if stat.S_ISDIR(status.st_mode):
         hint = "pflow-list-files --hidden 'DIRECTORY/**' names the files in it"
@@ -74,7 +75,7 @@ def check_kind(path: str, act: str, *, follow: bool) -> None:
 
 
 def read_whole(path: str, decode: Callable[[bytes], Any]) -> Any:
-    """What `decode` makes of all that a file holds. Raises PflowError."""
+    """Read a whole file and decode it. Raises PflowError."""
     act = f"cannot read '{path}'"
     try:
         with open(path, "rb", buffering=0) as file:
@@ -86,7 +87,7 @@ def read_whole(path: str, decode: Callable[[bytes], Any]) -> Any:
 
 
 def check_encoding(encoding: str | None, more: str = "") -> None:
-    """Refuse what is no encoding, or one that makes no text. Raises PflowError (2); `more` ends its hint."""
+    """Refuse an unknown encoding, or one that is not for text. Raises PflowError (2); `more` ends its hint."""
     try:
         b" ".decode(encoding or "utf-8", "ignore")
     except (LookupError, ValueError):
@@ -97,9 +98,9 @@ def check_encoding(encoding: str | None, more: str = "") -> None:
 def write_whole(
     path: str, data: str | bytes, *, adds: bool = False, overwrite: bool = True, instead: str = ""
 ) -> None:  # fmt: skip
-    """Make `data` all that a file holds, or add it to the end; what is a stream gets it.
+    """Replace a file's content, or append to it; write to a stream directly.
 
-    Raises PflowError: 73, 77 where that is not allowed, 65 for no text.
+    Raises PflowError: 73, 77 if that is not allowed, 65 for a lone surrogate.
     """
     act = f"cannot write '{path}'"
     try:
@@ -121,24 +122,24 @@ def _encoded(data: str | bytes) -> bytes:
 
 def read_failure(act: str, error: OSError) -> PflowError:
     exit = MISSING if error.errno in (errno.ENOTDIR, errno.ELOOP) else exit_code(error)
-    return PflowError(f"{act}: {(error.strerror or str(error)).lower()}", exit=exit)
+    return PflowError(f"{act}: {reason_of(error)}", exit=exit)
 
 
 def write_failure(act: str, error: OSError, *, instead: str = "--overwrite replaces it") -> PflowError:
-    """`instead` is what to do where a file is there already."""
-    reason, hint = (error.strerror or str(error)).lower(), ""
+    """Return the failure of a write; `instead` is the hint if the file exists."""
+    reason, hint = reason_of(error), ""
     if isinstance(error, FileExistsError):
         reason, hint = "it is there already", instead
     elif isinstance(error, IsADirectoryError):
-        reason, hint = "it is a directory", "add the file's name to it"
+        reason, hint = "it is a directory", "add the name of the file"
     elif isinstance(error, PermissionError):
-        hint = "the file and its directory must both be writable: one takes the place of the other"
+        hint = "both the file and its directory must be writable, since a new file replaces the old one"
     exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
     return PflowError(f"{act}: {reason}", hint=hint, exit=exit)
 
 
 def is_stream(path: str) -> bool:
-    """Whether it is a pipe, a device or an open file, in whose place nothing can be put."""
+    """Return True for a pipe, a device or an open file, which cannot be replaced."""
     if _descriptor(path) is not None:
         return True
     try:
@@ -157,7 +158,7 @@ def _descriptor(path: str) -> int | None:
 def write_stream(path: str, data: bytes) -> None:
     """Write to a pipe, a device or an open file. Raises OSError."""
     descriptor = _descriptor(path)
-    # An open file is taken as it is: opened anew, `>> log` would lose its place, and a socket cannot be.
+    # Opened again, `>> log` would lose its place, and a socket would fail.
     fd = os.dup(descriptor) if descriptor is not None else os.open(path, os.O_WRONLY | os.O_NOCTTY)
     try:
         write_all(fd, data)

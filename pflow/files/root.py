@@ -1,4 +1,4 @@
-"""The directory that files are held below, where PFLOW_ROOT names one, as for what an MCP client calls."""
+"""PFLOW_ROOT: the directory that file access is limited to, as for calls of an MCP client."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ ROOT = "PFLOW_ROOT"
 
 
 def is_below(real: str, folder: str) -> bool:
-    """Whether a path is a directory, or in it; both are real paths."""
+    """Return True if a path is the folder or in it; both are real paths."""
     return real == folder or real.startswith(folder.rstrip("/") + "/")
 
 
 def fault_of(path: str) -> str:
-    """Why a path is out of bounds, where there is a root: once links are followed it leads out of it, or to what says
-    what is run, as the settings and hooks in a .git do, which may hold keys as well.
+    """Say why a path is out of bounds; empty if it is allowed, or there is no root.
+
+    With links followed, it leads out of the root, or to files that decide which code runs, such as settings and hooks
+    in a .git, which may also hold keys.
     """
     root = os.environ.get(ROOT)
     if not root:
@@ -30,18 +32,18 @@ def fault_of(path: str) -> str:
     try:
         real, root = os.path.realpath(path), os.path.realpath(root)
     except ValueError:  # a NUL in it
-        return "it holds a NUL"
+        return "it contains NUL"
     if not is_below(real, root):
         return f"it is not below {os.environ[ROOT]}"
     if ".git" in real[len(root) :].lower().split("/"):
-        return "it is git's own"
+        return "it belongs to git"
     data = pflow_directory("XDG_DATA_HOME", ".local/share")
     runs = [os.path.realpath(os.path.join(data, name)) for name in ("flows", "nodes")] if data else []
-    return "pflow runs what is there" if any(is_below(real, folder) for folder in runs) else ""
+    return "pflow runs the files there" if any(is_below(real, folder) for folder in runs) else ""
 
 
 def hold_below_root(path: Any) -> None:
-    """Refuse a path, or one in a list, that is out of bounds. Raises PflowError (77)."""
+    """Refuse a path, also in a list, that is out of bounds. Raises PflowError (77)."""
     if isinstance(path, list):
         for each in path:
             hold_below_root(each)

@@ -6,12 +6,12 @@ from itertools import pairwise
 
 from pflow import TYPE_CHECKING
 from pflow.binding.store import key_mappings
-from pflow.flow.flow import MAX_VISITS, Batch, Edge, Flow, Input, Step
+from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.flow import Flow, Step
+    from pflow.flow.flow import FlowSpec, Step
     from pflow.values.paths import Path
 
     Document = dict[str, Any]
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Mapping = dict[str, Any]
 
 
-def build_flow(document: Document) -> Flow:
+def build_flow(document: Document) -> FlowSpec:
     """Build the flow of a document that `check_shape` has passed; a null in a list replaces a part it left out."""
     nodes = [node or {} for node in document.get("nodes", [])]
     mappings = document.get("mappings", {})
@@ -29,7 +29,7 @@ def build_flow(document: Document) -> Flow:
             converted, mapping, dialect = convert(node, mappings.get(id, {}))
             steps.append(_step(id, converted, mapping, ("nodes", number)))
             dialects.add(dialect)
-    flow = Flow(steps, _edges(document, [step.id for step in steps]))
+    flow = FlowSpec(steps, _edges(document, [step.id for step in steps]))
     flow.schema = document.get("$schema", "")
     flow.name = document.get("name", "")
     flow.description = document.get("description", "")

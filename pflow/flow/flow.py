@@ -144,7 +144,7 @@ class Step:
         return self.batch is not None and not self.batch.over
 
 
-class Flow:
+class FlowSpec:
     """A flow as it is written. `steps` are in the order of the file; the first one starts it.
 
     `dialect` names the form that it was read from: pflow, bindings (seed 002), keys (seed 000) or pipe (pipe syntax).

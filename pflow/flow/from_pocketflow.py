@@ -23,7 +23,7 @@ from pflow.words.naming import joined, kebab
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
 
 _LOADED = ("pflow.nodes.", "pflow_node_")
 """Prefixes of modules that are named after their node."""
@@ -62,7 +62,7 @@ class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         return node
 
 
-def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_here: bool = False) -> Flow:
+def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_here: bool = False) -> FlowSpec:
     """Make a flow of a pocketflow Flow. `variables` may name nodes that `pflow.step` does not name.
 
     A Flow inside it works on the same store, so its steps become steps of this one, and its end leads where the inner

@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import Catalog
-from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
+from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, plain, scan_without_duplicates, write_bytes
 from pflow.words.printable import clause
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.findings import Finding
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
 
 
 class Loaded:
     """A flow, without its parts of a wrong shape, and a finding for each of those."""
 
-    def __init__(self, flow: Flow, findings: list[Finding]) -> None:
+    def __init__(self, flow: FlowSpec, findings: list[Finding]) -> None:
         self.flow = flow
         self.findings = findings
 
-    def usable(self) -> Flow:
+    def usable(self) -> FlowSpec:
         """Return the flow. Raises PflowError (65) at the first wrong shape."""
         for finding in self.findings:
             if not finding.is_warning:
@@ -51,8 +51,7 @@ def read_text(file: str | int, what: str) -> str:
     except UnicodeDecodeError as error:
         raise PflowError(f"cannot read {what}: it is not UTF-8 at byte {error.start}", exit=BAD_DATA) from None
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot read {what}: {why}", exit=exit_code(error)) from None
+        raise PflowError(f"cannot read {what}: {reason_of(error)}", exit=exit_code(error)) from None
 
 
 def load_text(text: str, name: str, catalog: Catalog | None = None) -> Loaded:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from pflow.flow.flow import Flow, Input, Step
+    from pflow.flow.flow import FlowSpec, Input, Step
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.interface.interface import Interface, Item
     from pflow.values.paths import Path
@@ -42,7 +42,7 @@ _WORDS = {
 """The word for a fact in messages, by its key."""
 
 
-def lock_file(flow: Flow) -> str:
+def lock_file(flow: FlowSpec) -> str:
     """Return the lock file of a flow. Raises PflowError (2) for a flow that is not in a file."""
     if not flow.file:
         hint = "pflow save NAME 'FLOW' puts it into one"
@@ -170,7 +170,7 @@ def _finding(flow: WiredFlow, path: Path, said: str) -> Finding:
     return Finding("PF17", place, f"{what} {said}", _remedy(flow.flow))
 
 
-def _remedy(flow: Flow) -> str:
+def _remedy(flow: FlowSpec) -> str:
     from shlex import quote
 
     return f"pflow lock {quote(flow.file)}"

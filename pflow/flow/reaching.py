@@ -8,7 +8,7 @@ from pflow.flow.flow import REST
 from pflow.flow.wired import END, Write
 from pflow.values.paths import meet, missing, write_path
 from pflow.values.templates import references
-from pflow.words.naming import nearest
+from pflow.words.naming import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -198,7 +198,7 @@ def _resolve_unknown(flow: WiredFlow, reference: Reference, names: Iterable[str]
         writes = ", ".join(f"{root}.{key}" for key in flow.steps[root].interface.writes) or "nothing"
         reference.trouble, reference.remedy = f"'{root}' is a step", f"it writes {writes}"
     elif near := nearest(root, there):
-        reference.remedy = f"did you mean {near}?"
+        reference.remedy = did_you_mean(near)
     elif flow.flow.inputs or id == END:
         reference.remedy = f"there is {', '.join(there) or 'nothing'}"
     else:

@@ -14,6 +14,7 @@ from pflow.flow.load import Loaded, load_file, load_text, read_text
 from pflow.flow.wired import Write
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
+from pflow.words.naming import guess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -213,10 +214,7 @@ def find_file(word: str) -> str | None:
 
 def no_saved_flow(name: str) -> PflowError:
     """Return the error (127), with the nearest names."""
-    import difflib
-
-    near = difflib.get_close_matches(name, saved_flows(), 2)
-    hint = f"did you mean {' or '.join(near)}?" if near else "pflow list lists them"
+    hint = guess(name, saved_flows(), "pflow list lists them", 2)
     return PflowError(f"cannot find the saved flow '{name}'", hint=hint, exit=NOT_FOUND)
 
 

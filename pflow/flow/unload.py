@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from pflow.flow.flow import Batch, Edge, Flow, Input, Step
+    from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.flow.written import Part
 
     IR = dict[str, Any]
 
 
-def flow_to_ir(flow: Flow) -> IR:
+def flow_to_ir(flow: FlowSpec) -> IR:
     """Return the IR of a flow, without defaults. Loading it gives an equal flow, whatever dialect this one was in."""
     edges = [_edge(edge) for edge in flow.edges]
     is_chain = edges == [_edge(edge) for edge in chain([step.id for step in flow.steps])]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pflow.binding.sources import Source
     from pflow.catalog.kinds import Kind
-    from pflow.flow.flow import Flow, FlowInput, Step
+    from pflow.flow.flow import FlowInput, FlowSpec, Step
     from pflow.flow.graph import Graph
     from pflow.flow.written import Part
     from pflow.interface.interface import Interface, Item
@@ -167,7 +167,7 @@ class WiredStep:
 class WiredFlow:
     """A flow, its graph, its steps wired, every reference in it, and the inputs that it needs."""
 
-    def __init__(self, flow: Flow, graph: Graph) -> None:
+    def __init__(self, flow: FlowSpec, graph: Graph) -> None:
         self.flow = flow
         self.graph = graph
         self.order = graph.order()

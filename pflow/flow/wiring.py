@@ -18,19 +18,19 @@ from pflow.values.types import Type, parse_type
 
 if TYPE_CHECKING:
     from pflow.catalog.kinds import Catalog
-    from pflow.flow.flow import Flow, Step
+    from pflow.flow.flow import FlowSpec, Step
     from pflow.flow.written import Part
     from pflow.interface.interface import Item
     from pflow.values.paths import Path
 
 
-def wire(flow: Flow) -> WiredFlow:
+def wire(flow: FlowSpec) -> WiredFlow:
     """Wire a flow. Faults are left to the rules: as the trouble of a reference, or for them to find."""
     return _Wiring(flow).wired
 
 
 class _Wiring:
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: FlowSpec) -> None:
         self.flow = flow
         self.wired = WiredFlow(flow, Graph([step.id for step in flow.steps], flow.edges))
         self.steps = self.wired.steps
@@ -201,7 +201,7 @@ class _Wiring:
             self.inputs[read.name].pipe = True
 
 
-def _declared(flow: Flow, name: str) -> FlowInput:
+def _declared(flow: FlowSpec, name: str) -> FlowInput:
     """Return an input that the flow declares."""
     written = flow.inputs[name]
     try:

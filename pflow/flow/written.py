@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from pflow.flow.flow import Flow, Step
+    from pflow.flow.flow import FlowSpec, Step
     from pflow.interface.interface import Interface
     from pflow.values.paths import Path
 
@@ -63,7 +63,7 @@ def parts_of_step(step: Step, interface: Interface) -> Iterator[Part]:
         yield Part(("mappings", step.id, "input_mappings", key), MAPPING, key, value)
 
 
-def parts_of_outputs(flow: Flow) -> Iterator[Part]:
+def parts_of_outputs(flow: FlowSpec) -> Iterator[Part]:
     for name, value in flow.outputs.items():
         yield Part(("outputs", name), OUTPUT, name, value)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pflow.catalog.registry import names_in, tool_names
 from pflow.help.mdoc import at_line_start, escaped, folded, heading, lines, listing, literal, paragraphs, word
-from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, Flag, Usage
+from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, CommandUsage, Flag
 
 DATE = "November 22, 2026"
 """The date of every page; a build does not change it."""
@@ -74,12 +74,12 @@ FILES = (
 )  # fmt: skip
 
 
-def files(usages: list[Usage]) -> dict[str, str]:
+def files(usages: list[CommandUsage]) -> dict[str, str]:
     """Make the pages, by name. Each depends only on its own usage; the driver's on those of commands and tools."""
     return {f"{_page_name(usage)}.1": _page(usage, usages) for usage in usages}
 
 
-def _page(usage: Usage, usages: list[Usage]) -> str:
+def _page(usage: CommandUsage, usages: list[CommandUsage]) -> str:
     name = _page_name(usage)
     shown = re.sub(r"[^A-Za-z0-9._-]", "_", name).upper()
     rows = [f'.\\" Made by pflow from how the command is declared.\n.Dd {DATE}', f".Dt {shown} 1", ".Os"]
@@ -89,7 +89,7 @@ def _page(usage: Usage, usages: list[Usage]) -> str:
     return "\n".join([*rows, ""])
 
 
-def _sections(usage: Usage, usages: list[Usage]) -> Iterator[tuple[str, list[str]]]:
+def _sections(usage: CommandUsage, usages: list[CommandUsage]) -> Iterator[tuple[str, list[str]]]:
     """Yield the sections in their order, each with its lines; the page omits those without lines."""
     titled = [note.partition("\n") for note in usage.notes if note.partition("\n")[0].endswith(":")]
     notes = [note for note in usage.notes if not note.partition("\n")[0].endswith(":")]
@@ -117,11 +117,11 @@ def _sections(usage: Usage, usages: list[Usage]) -> Iterator[tuple[str, list[str
     yield "SEE ALSO", _see_also(usage)
 
 
-def _page_name(usage: Usage) -> str:
+def _page_name(usage: CommandUsage) -> str:
     return usage.name if usage.is_node else usage.name.replace(" ", "-")
 
 
-def _about(usage: Usage) -> str:
+def _about(usage: CommandUsage) -> str:
     """Return the one line that apropos finds."""
     text = " ".join(usage.summary.split()).partition(". ")[0].removesuffix(".").strip()
     text = text[:1].lower() + text[1:] if text[1:2].islower() else text
@@ -146,12 +146,12 @@ def _joined(macro: str, names: list[str]) -> str:
     return " , ".join(f"{macro} {word(name)}" for name in names)
 
 
-def _names(prefix: str, usages: list[Usage]) -> list[str]:
+def _names(prefix: str, usages: list[CommandUsage]) -> list[str]:
     found = [(each.name, each.summary) for each in usages if each.name.startswith(prefix)]
     return listing([(f"Cm {word(name.removeprefix('pflow '))}", text) for name, text in found])
 
 
-def _see_also(usage: Usage) -> list[str]:
+def _see_also(usage: CommandUsage) -> list[str]:
     """Return other pages, as text: mandoc warns of an Xr until pflow's pages are installed for all users."""
     said = re.findall(r"pflow[ -]([a-z-]+)", "\n".join([usage.summary, usage.description, *usage.examples]))
     others = ["exit(7)", "intro(7)", *(["flow(5)", "agents(7)"] if " " in usage.name else ["node(7)", "store(7)"])]

@@ -6,12 +6,12 @@ from pflow import TYPE_CHECKING
 from pflow.help.usage import COMMON, TITLES
 
 if TYPE_CHECKING:
-    from pflow.help.usage import Flag, Usage
+    from pflow.help.usage import CommandUsage, Flag
 
 _COLUMN = 28
 
 
-def help_text(usage: Usage, *, is_whole: bool = True) -> str:
+def help_text(usage: CommandUsage, *, is_whole: bool = True) -> str:
     """Write the help: flags by group, writes, actions, effects. The short form has only common flags with letters."""
     parts = [
         "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(usage.synopsis)),

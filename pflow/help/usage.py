@@ -88,7 +88,7 @@ def argument(metavar: str, values: str = TEXT, choices: Sequence[str] = (), *, r
     return Flag((), "", values=kind, choices=choices, repeats=repeats, metavar=metavar)
 
 
-class Usage:
+class CommandUsage:
     """Everything about one command. `name` is typed to run it: `pflow-llm`, `pflow runs`.
 
     `writes` are pairs of key and text, `notes` further paragraphs.
@@ -125,9 +125,9 @@ _OPEN = (
 )
 
 
-def usage_of_node(name: str, interface: Interface) -> Usage:
+def usage_of_node(name: str, interface: Interface) -> CommandUsage:
     """Return the usage of a node: its interface, and the flags that every stage has."""
-    usage = Usage(f"pflow-{name}", interface.summary)
+    usage = CommandUsage(f"pflow-{name}", interface.summary)
     usage.is_node = True
     usage.arguments = [_word_of(item) for item in word_reads(interface.reads)]
     words = (f" [{each.metavar}]{'…' * each.repeats}" for each in usage.arguments)

@@ -1,1 +1,1 @@
-"""What a node says of itself: the grammar of its docstring, and the flags that all nodes share."""
+"""Nodes' interfaces: the grammar of docstrings, inference from code, and the flags that all nodes share."""

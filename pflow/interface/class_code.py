@@ -1,4 +1,4 @@
-"""The interface that a node's code shows: the keys that its prep takes, those that its post sets, and its params."""
+"""Inferring an interface from a node's code: the keys that prep reads, those that post sets, and the params."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _SURE: dict[type, Callable[[Any], list[ast.AST]]] = {
     **dict.fromkeys((ast.Try, ast.Match, ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef), lambda node: []),
     ast.BoolOp: lambda node: node.values[:1],
 }
-"""What is reached for certain of code of which a part may not be."""
+"""The parts of conditional code that always run."""
 
 _TYPES = {bool: "bool", int: "int", float: "float", str: "str", list: "list", dict: "dict"}
 
 
 def read_code(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], interface: Interface) -> None:
-    """Add to an open interface what the code of its class shows; `classes` are those of its file, by name."""
+    """Add the items in a class's code to its open interface; `classes` are those of its file, by name."""
     methods = _methods(node, classes)
     prep = _uses_of("prep", methods)
     settings = {key: default for key, default in prep.taken.items() if default is not UNDECLARED and default}
     others = {key: default for key, default in prep.taken.items() if key not in settings}
     for key, default in {**others, **({} if prep.is_elsewhere else settings)}.items():
-        # a pipe fills no setting, like get("lang", "en"), where what the node works on may be read out of sight
+        # a setting such as get("lang", "en") gets nothing from a pipe if the node may read its data out of sight
         _add(interface.reads, Item("read", key, Type("any")), UNDECLARED if default is UNDECLARED else None)
     post = _uses_of("post", methods)
-    for key in sorted(post.set, key=lambda key: key in post.taken):  # a log or a count that goes on is no answer
+    for key in sorted(post.set, key=lambda key: key in post.taken):  # a log or a counter is not the answer
         if key.isidentifier() and key != "stdin":
             interface.writes[key] = Item("write", key, Type("any"))
     params = _Uses("self.params")
@@ -57,7 +57,7 @@ def read_code(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], interface
 
 
 def _methods(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> dict[str, Method]:
-    """The methods of a class by name, and those of its bases in the same file."""
+    """Return the methods of a class by name, with those of its bases in the same file."""
     others = {name: each for name, each in classes.items() if each is not node}
     bases = [others[base.id] for base in reversed(node.bases) if isinstance(base, ast.Name) and base.id in others]
     inherited = {name: method for base in bases for name, method in _methods(base, others).items()}
@@ -66,7 +66,7 @@ def _methods(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> dict[st
 
 
 def _uses_of(name: str, methods: Mapping[str, Method]) -> _Uses:
-    """What a method, or the async one of its name, does with the store, its first argument."""
+    """Find how a method, or its async form, uses its first argument, the store."""
     method = methods.get(name) or methods.get(f"{name}_async")
     arguments = [each.arg for each in [*method.args.posonlyargs, *method.args.args]] if method else []
     uses = _Uses(arguments[1] if len(arguments) > 1 else "")
@@ -84,9 +84,9 @@ def _add(items: dict[str, Item], item: Item, default: Any) -> None:
 
 
 class _Uses(ast.NodeVisitor):
-    """The keys of one dict that code takes before it sets them, and those that it sets, in the order of the code.
+    """The keys of one dict that code reads before it sets them, and those that it sets, in the order of the code.
 
-    `taken` has of each key its default: UNDECLARED where it must be there, None where nothing says it.
+    `taken` maps each key to its default: UNDECLARED if it is required, None if the code does not say.
     """
 
     def __init__(self, dict_: str) -> None:
@@ -94,11 +94,11 @@ class _Uses(ast.NodeVisitor):
         self.taken: dict[str, Any] = {}
         self.set: dict[str, None] = {}
         self.depth = 0
-        """How many conditions what comes next stands under."""
+        """The number of conditions around the current code."""
         self.is_elsewhere = False
-        """Whether the dict was handed to code that nobody sees."""
+        """True once the dict was passed to code outside the class."""
         self.is_lost = False
-        """Whether what comes next may not be reached, or what nobody sees may have set a key before it."""
+        """True if the current code may be unreachable, or outside code may have set a key before it."""
 
     def visit_method(self, method: Method) -> None:
         self.is_lost = False
@@ -113,7 +113,7 @@ class _Uses(ast.NodeVisitor):
             self.taken.setdefault(key, default)
 
     def visit(self, node: ast.AST) -> None:
-        """Visit code in its order: what may not be reached, one level deeper; the dict itself, which goes elsewhere."""
+        """Visit code in order, conditional code one level deeper; a bare use of the dict passes it elsewhere."""
         if self._is_dict(node):
             self.is_lost = self.is_elsewhere = True
         sure = _SURE.get(node.__class__)
@@ -147,7 +147,7 @@ class _Uses(ast.NodeVisitor):
         self.visit(target)
 
     def visit_Call(self, node: ast.Call) -> None:
-        """`d.get("key", default)` and its like."""
+        """Handle `d.get("key", default)`, `setdefault`, `pop` and `update`."""
         function = node.func
         is_own = isinstance(function, ast.Attribute) and self._is_dict(function.value)
         name = function.attr if is_own and isinstance(function, ast.Attribute) else ""
@@ -165,7 +165,7 @@ class _Uses(ast.NodeVisitor):
             self.set |= dict.fromkeys(filter(None, [*keys, *(each.arg for each in node.keywords)]))
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        """`"key" in d`."""
+        """Handle `"key" in d`."""
         key = _text(node.left)
         if key is not None and isinstance(node.ops[0], ast.In | ast.NotIn) and self._is_dict(node.comparators[0]):
             self._take(key, None)
@@ -178,12 +178,12 @@ class _Uses(ast.NodeVisitor):
 
 
 def _text(node: ast.expr) -> str | None:
-    """A key that stands in the code as it is."""
+    """Return a key written as a literal."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _literal(node: ast.expr) -> Any:
-    """A default that JSON has; None for any other."""
+    """Return a literal default that JSON can hold, else None."""
     try:
         value = ast.literal_eval(node)
         encode(value)

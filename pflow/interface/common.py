@@ -1,4 +1,4 @@
-"""The flags that every stage has and no node may use: one table for parser, help, man pages and completions."""
+"""The flags that every stage has, so that no node may use them: one table for parser, help, pages and completions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SWITCH, _PATH, _PATHS, _COUNT, _SECONDS = Type("bool"), Type("str"), Type("list
 class CommonFlag(Item):
     """A flag of every stage, with the name of its value.
 
-    A switch with `word` takes that word behind an = too (one in capitals stands for any), and --no-NAME turns it off.
+    A switch with `word` also takes that word after an = (one in capitals stands for any); --no-NAME turns it off.
     """
 
     __slots__ = ("metavar", "word")
@@ -35,29 +35,31 @@ class CommonFlag(Item):
 
 
 _FLAGS = [
-    CommonFlag("from", "what stdin holds", type=SOURCES, default="auto", metavar="auto|store|text|json"),
-    CommonFlag("no_stdin", "read nothing: this stage starts the pipe", letter="n"),
+    CommonFlag("from", "how to read stdin", type=SOURCES, default="auto", metavar="auto|store|text|json"),
+    CommonFlag("no_stdin", "do not read stdin: this stage starts the pipe", letter="n"),
     CommonFlag("allow_empty", "take an empty pipe as an empty text"),
-    CommonFlag("skip_empty", "where nothing comes through the pipe, do nothing; nor does any later stage"),
+    CommonFlag("skip_empty", "skip this stage and all later ones if the pipe is empty"),
     CommonFlag("id", "name this step: its data and writes go under NAME", type=_PATH, metavar="NAME"),
     CommonFlag("map_in", "read KEY from this place in the store", type=_PATHS, metavar="KEY=PATH"),
     CommonFlag("map_out", "write KEY to this place in the store", type=_PATHS, metavar="KEY=PATH"),
-    CommonFlag("verbatim", "no templates in the flags: a $ is a $"),
-    CommonFlag("raw", "print only what the pipe carries; a text ends with a newline", letter="r"),
-    CommonFlag("exact", "with -r: add no newline to the text"),
-    CommonFlag("stream", "with -r: print it as it comes, of a node that fails later too"),
+    CommonFlag("verbatim", "expand no templates in the flags: a $ is a $"),
+    CommonFlag("raw", "print only what the pipe carries, a text with a newline at its end", letter="r"),
+    CommonFlag("exact", "with -r: do not add a newline to the text"),
+    CommonFlag("stream", "with -r: print the output as it comes, even if the node fails later"),
     CommonFlag("json", "print the store document, even to a terminal", letter="j"),
     CommonFlag("quiet", "print nothing", letter="q"),
-    CommonFlag("dry_run", "say what would be read and done, and touch nothing"),
-    CommonFlag("retries", "more tries when the node fails", type=_COUNT, default=0, metavar="N"),
+    CommonFlag("dry_run", "show what would be read and done, without doing it"),
+    CommonFlag("retries", "try again up to N times if the node fails", type=_COUNT, default=0, metavar="N"),
     CommonFlag("wait", "seconds between tries", type=_SECONDS, default=1.0, metavar="SECONDS"),
-    CommonFlag("timeout", "end the node after so many seconds, with 124", type=_SECONDS, metavar="SECONDS"),
+    CommonFlag("timeout", "end the node after this many seconds, with 124", type=_SECONDS, metavar="SECONDS"),
     CommonFlag(
-        "cache", "hand on what was kept for the same values, else keep it; require: else fail (66)", word="require"
+        "cache",
+        "reuse the result kept for the same values, else keep it; require: fail (66) without one",
+        word="require",
     ),
-    CommonFlag("refresh", "run the node and keep what it gives, whatever was kept"),
+    CommonFlag("refresh", "run the node and keep its result, even if one is kept already"),
     CommonFlag("debug", "show the traceback of a failure"),
-    CommonFlag("verbose", "say where each value comes from and goes to, and what models took", letter="v"),
+    CommonFlag("verbose", "show where each value comes from and goes to, and the usage of models", letter="v"),
     CommonFlag("describe", "print the interface as JSON"),
     CommonFlag("help", "print help, with -v all of it", letter="h"),
     CommonFlag("version", "print the version"),
@@ -69,30 +71,30 @@ LETTERS = {flag.letter: flag.name for flag in _FLAGS if flag.letter}
 BATCH = {
     flag.name: flag
     for flag in (
-        CommonFlag("each", "run once for each of what the pipe carries, or of the list at PATH", metavar="PATH"),
-        CommonFlag("as", "what the step calls one item", type=_PATH, metavar="NAME"),
-        CommonFlag("jobs", "how many items at the same time", type=_COUNT, metavar="N"),
-        CommonFlag("keep_going", "null for an item that fails, and the failure in ID.errors"),
-        CommonFlag("with_item", "each result beside its item: {item, WRITE}"),
+        CommonFlag("each", "run once for each item in the pipe, or in the list at PATH", metavar="PATH"),
+        CommonFlag("as", "the key of the current item", type=_PATH, metavar="NAME"),
+        CommonFlag("jobs", "the number of items to run at the same time", type=_COUNT, metavar="N"),
+        CommonFlag("keep_going", "give null for an item that fails, and put the failure into ID.errors"),
+        CommonFlag("with_item", "put each result beside its item: {item, WRITE}"),
     )
 }
 """The flags that make a step of a flow a batch."""
 
-REPEATS = CommonFlag("repeats", "cut short, it may run again unasked; --no-repeats: never")
+REPEATS = CommonFlag("repeats", "rerun without asking if it was interrupted; --no-repeats: never")
 OF_FLOWS = {**BATCH, REPEATS.name: REPEATS}
-"""The flags of steps in flows alone."""
+"""The flags that only steps of flows have."""
 
-REFRESH = CommonFlag("refresh", "run what is cached, or STEP alone, and keep what it gives anew", word="STEP")
-"""The same of `pflow run`, which has several steps."""
+REFRESH = CommonFlag("refresh", "rerun the cached steps, or only STEP, and keep their results", word="STEP")
+"""--refresh of `pflow run`, which has several steps."""
 
 _OF_RUNS = "jobs isolate show_store locked no_journal keep_store resume max_cost max_tokens_total max_calls if_running"
 OF_RUNS = frozenset({*COMMON, *_OF_RUNS.split()})
-"""The flags of `pflow run` itself; no input of a flow has a flag of these names."""
+"""The flags of `pflow run` itself, whose names no input of a flow may have."""
 
-# Names that no node may use: with --no-cache a flag of every stage is meant.
+# Names that no node may use; --no-cache is a flag of every stage.
 RESERVED = frozenset({*COMMON, *OF_FLOWS, "no_cache"})
 
 
 def is_shared(item: Item | None) -> bool:
-    """Whether it is a node's own switch that is a common flag too, which then gives both."""
+    """Return True for a node's own switch that is a common flag too: the flag then sets both."""
     return item is not None and (item.kind, item.name, item.type.name) == ("param", "exact", "bool")

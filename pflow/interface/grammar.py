@@ -1,6 +1,6 @@
-"""The interface grammar: an interface from a docstring, or from a script's comments without their signs.
+"""The interface grammar: parsing an interface from a docstring, or from a script's comments without their signs.
 
-Its words are somebody else's: what a terminal would obey in them is escaped here, for all who show them.
+The words are another person's: characters that would control a terminal are escaped here, once for all.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _MARKS = {
 }
 EFFECTS = ("reads files", "writes files", "network", "runs commands")
 _HARMLESS = {"reads files"}
-"""What a node may do twice that does not say whether it repeats."""
+"""The effects with which a node without a Repeats line may still run twice."""
 
 
 def parse_interface(text: str, *, file: str | None = None, first_line: int | None = None) -> Interface:
-    """The interface in `text`, a docstring or comments without their signs.
+    """Parse the interface in `text`, a docstring or comments without their signs.
 
-    `file` and `first_line`, where the text begins in it, are for the error message. Raises PflowError (65) at the first
-    line that does not parse.
+    `file` and `first_line`, the line where the text begins, are for the error message. Raises PflowError (65) at the
+    first line that does not parse.
     """
     interface = Interface()
     lines = text.expandtabs().split("\n")
@@ -57,7 +57,7 @@ def parse_interface(text: str, *, file: str | None = None, first_line: int | Non
 
 
 def _examples(lines: list[str]) -> tuple[str, ...]:
-    """The shell lines of an `Examples:` block that follows the interface."""
+    """Return the shell lines of the `Examples:` block after the interface."""
     bare = [clean(line.strip()) for line in lines]
     if "Examples:" not in bare:
         return ()
@@ -74,7 +74,7 @@ def _located(bad: ValueError, line: str, file: str | None, number: int | None) -
     place = (f"{file}:{number}" if number else file) if file else f"line {number}" if number else "its docstring"
     return PflowError(
         f"cannot parse the interface at {place}: '{line.strip()}': {bad}",
-        hint='one item a line: - Reads: shared["key"]: TYPE [= DEFAULT] [marks]  # what it is',
+        hint='each line is one item: - Reads: shared["key"]: TYPE [= DEFAULT] [marks]  # description',
         exit=BAD_DATA,
     )
 
@@ -84,13 +84,13 @@ def _take_line(interface: Interface, line: str, seen: set[str]) -> None:
     if not line.startswith("- "):
         _fail("a line of the interface begins with '- '")
     if head not in _LINES or not colon:
-        _fail("it begins with none of " + ", ".join(_LINES))
+        _fail("a line begins with one of " + ", ".join(_LINES))
     if head in seen and head not in _ITEMS:
-        _fail(f"there is a line {head} already")
+        _fail(f"there is already a line {head}")
     seen.add(head)
     _LINES[head](interface, rest.strip())
     if interface.flow_safe and interface.effects:
-        _fail("what is flow-safe has no effects")
+        _fail("a flow-safe node has no effects")
 
 
 def _fail(why: str) -> NoReturn:
@@ -123,18 +123,19 @@ def _add(items: dict[str, Item], interface: Interface, item: Item) -> None:
     if item.name in items:
         _fail(f"'{item.name}' is declared twice")
     if "pipe" in item.marks and piped(items):
-        _fail("one [pipe] is enough")
+        _fail("another line has the mark [pipe]")
     if item.kind != "write":
         names = {item.name, *item.flags}
         others = [*interface.reads.values(), *interface.params.values()]
         if any(names & {other.name, *other.flags} for other in others):
-            _fail(f"'{item.name}' has a flag that another read or param has")
+            _fail(f"'{item.name}' has the same flag as another read or param")
         if (names & RESERVED and not is_shared(item)) or item.letter in LETTERS:
-            _fail(f"'{item.name}' has a flag that every {'step of a flow' if names & OF_FLOWS.keys() else 'stage'} has")
+            whose = "step of a flow" if names & OF_FLOWS.keys() else "stage"
+            _fail(f"'{item.name}' has the same flag as every {whose}")
         if item.letter and any(item.letter == other.letter for other in others):
-            _fail(f"'{item.name}' has the letter -{item.letter}, which another read or param has")
+            _fail(f"'{item.name}' has the letter -{item.letter} of another read or param")
     if "word" in item.marks and any(read.type.name == "list" for read in word_reads(items)):
-        _fail(f"'{item.name}' gets no bare word: the list before it takes the rest")
+        _fail(f"'{item.name}' never gets a bare word: the list before it takes them all")
     items[item.name] = item
 
 
@@ -142,7 +143,7 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
     if not name.isidentifier() or not name.isascii():
         _fail(f"'{name}' is not a plain word (letters, digits, _)")
     if kind == "write" and name == "stdin":
-        _fail("'stdin' is reserved for what comes through the pipe")
+        _fail("'stdin' is reserved for the pipe's content")
     rest = rest.strip()
     type, end = parse_type(rest)
     item = Item(kind, name, type)
@@ -156,13 +157,13 @@ def _parse_item(kind: str, name: str, rest: str) -> Item:
         _take_mark(item, mark.strip())
         rest = rest.lstrip()
     if rest and not rest.startswith("#"):
-        _fail(f"'{rest}' is neither a default, a mark nor a comment")
+        _fail(f"'{rest}' is not a default, a mark or a comment")
     if kind == "param" and "secret" in item.marks and not item.env:
-        _fail("a [secret] param has an [env NAME]: no flag and no flow may give it")
+        _fail("a [secret] param needs [env NAME]: no flag and no flow may give it")
     if "secret" in item.marks and (item.letter or "word" in item.marks):
-        _fail("a [secret] is never given by a flag or a word")
+        _fail("a [secret] cannot have a letter or be a bare word")
     if "pair" in item.marks and str(item.type) not in ("list", "list[str]", "list[any]"):
-        _fail("a [short X pair] is for a list[str]")
+        _fail("[short X pair] needs a list[str]")
     item.doc = clean(rest[1:].strip())
     return item
 
@@ -173,9 +174,9 @@ def _take_default(item: Item, rest: str) -> str:
     try:
         item.default, end = scan(rest)
     except ValueError:
-        _fail("a default is JSON")
+        _fail("a default is written as JSON")
     if item.default is not None and not item.type.takes(item.default):
-        _fail(f"the default is no {item.type}")
+        _fail(f"the default does not have the type {item.type}")
     return rest[end:].lstrip()
 
 
@@ -187,7 +188,7 @@ def _take_mark(item: Item, mark: str) -> None:
     elif word == "short" and "short X" in _MARKS[item.kind]:
         _take_letter(item, name)
     elif f"{word} NAME" not in _MARKS[item.kind] or not (name.isidentifier() and name.isascii()) or name[0] == "_":
-        _fail(f"a {item.kind} has no mark [{mark}]")
+        _fail(f"a {item.kind} cannot have the mark [{mark}]")
     elif word == "env":
         item.env = name
     else:
@@ -197,9 +198,9 @@ def _take_mark(item: Item, mark: str) -> None:
 def _take_letter(item: Item, text: str) -> None:
     letter, _, more = text.partition(" ")
     if len(letter) != 1 or not (letter.isascii() and letter.isalpha()) or more.strip() not in ("", "pair"):
-        _fail("a letter is marked [short X], or [short X pair] where two words make NAME=VALUE")
+        _fail("a letter is marked [short X], or [short X pair] if two words make NAME=VALUE")
     if item.letter:
-        _fail("one [short X] is enough")
+        _fail("it has two marks [short X]")
     item.letter = letter
     item.marks |= {"pair"} if more else set()
 
@@ -217,7 +218,7 @@ def _take_effects(interface: Interface, rest: str) -> None:
     interface.effects = tuple(effect.strip() for effect in effects.split(",") if effect.strip() != "none")
     for effect in interface.effects:
         if effect not in EFFECTS:
-            _fail(f"'{effect}' is none of {', '.join(EFFECTS)}, none")
+            _fail(f"unknown effect '{effect}'; effects are {', '.join(EFFECTS)}, none")
 
 
 def _take_repeats(interface: Interface, rest: str) -> None:
@@ -238,7 +239,7 @@ def _take_repeats(interface: Interface, rest: str) -> None:
 def _take_values(param: Item, text: str) -> list[str]:
     values = [value.strip() for value in text.split(",")]
     if unknown := [value for value in values if value not in param.type.choices]:
-        _fail(f"'{unknown[0]}' is no choice of '{param.name}'")
+        _fail(f"'{unknown[0]}' is not a choice of '{param.name}'")
     return values
 
 

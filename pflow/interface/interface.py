@@ -1,4 +1,4 @@
-"""What a node declares: its reads, writes, params, actions and effects."""
+"""A node's interface: its reads, writes, params, actions and effects."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ if TYPE_CHECKING:
     from pflow.values.types import Type
 
 UNDECLARED = object()
-"""The default of an item that has none."""
+"""The default of an item without a default."""
 
 UNLESS = "unless "
-"""Before the name of a param, in what is said of whether a node repeats."""
+"""The beginning of a Repeats line that depends on a param."""
 
 IS = " is "
-"""Between that and the values of it that are meant."""
+"""Its separator between the param and the values."""
 
 COMMANDS = ("command", "allowed_tools", "expect", "load_settings")
-"""What says which commands a node would run, or whose."""
+"""Names of reads and params that decide which commands a node runs."""
 
 LIMITS = ("model", "max_budget")
-"""What says whom it would ask, and for how much."""
+"""Names of params that decide which model a node asks, and for how much."""
 
 
 class Item:
-    """One read, write or param: its name, type, default (UNDECLARED without one), marks and what it is.
+    """One read, write or param: its name, type, default (UNDECLARED without one), marks and description.
 
-    `letter` is its short flag; with the mark `pair` two words follow it, a name and a value.
+    `letter` is its short flag; with the mark `pair`, a name and a value follow it as two words.
     """
 
     __slots__ = ("default", "doc", "env", "flags", "kind", "letter", "marks", "name", "type")
@@ -51,32 +51,32 @@ class Item:
 
     @property
     def is_stored(self) -> bool:
-        """Whether the value of its flag goes into the store."""
+        """True if the value of its flag goes into the store."""
         return not self.marks & {"own", "secret"}
 
     @property
     def is_textual(self) -> bool:
-        """Whether it takes a text as it is, so that a template of one reference is the same as the path in it."""
+        """True if it takes any text, so that a template of one reference equals the path in it."""
         return self.type.name in ("str", "any", "path", "bytes", "choice")
 
     @property
     def is_telling(self) -> bool:
-        """Whether its value says what a node would touch."""
+        """True if its value decides what a node touches."""
         return (self.type.is_path or self.name in ("url", *COMMANDS, *LIMITS)) and "secret" not in self.marks
 
     @property
     def flag(self) -> str:
-        """The flag that a person would type: the shortest name that it goes by."""
+        """The flag that a person would type, the shortest one."""
         return "--" + min([self.name, *self.flags], key=len).replace("_", "-")
 
 
 class Interface:
-    """What a node declares.
+    """The declarations of a node.
 
-    `repeats` says whether it may run again without harm: `yes`, `no`, or `unless PARAM`, where that is not set, or
-    `unless PARAM is VALUE, VALUE`, where it is another. `open` when its docstring has no interface: then any key and
-    any param may pass, and what is here was read off its code. `fault` says why one that it has was not taken.
-    `inferred` when its `[pipe]` marks were, or all of it.
+    `repeats` tells if the node may run again without harm: `yes`, `no`, `unless PARAM` (if the param is not set) or
+    `unless PARAM is VALUE, VALUE` (if it has another value). `open`: the docstring has no interface, so any key and any
+    param may pass, and the items here were inferred from the code. `fault` is the error in a docstring's interface that
+    was ignored. `inferred`: the `[pipe]` marks, or all items, were inferred.
     """
 
     def __init__(self) -> None:
@@ -106,26 +106,26 @@ class Interface:
 
     @property
     def may_take_stdin(self) -> bool:
-        """Whether it may take what comes in without a read for it: of this one it is not known what it reads."""
+        """True if it may use stdin without a read for it, since its reads are not known."""
         return self.open and self.pipe_read is None
 
     def read_fed(self, key: Any) -> Item | None:
-        """The read that a pipe fills which carries this key; where that is inferred, one of this very name first."""
+        """Return the read that a pipe with this key fills; in an inferred interface, first one of that name."""
         named = self.reads.get(key) if self.inferred else None
         return named if named is not None and "explicit" not in named.marks else self.pipe_read
 
     def default_of(self, item: Item, params: Mapping[str, Any]) -> Any:
-        """The default of an item; `$NAME` at the end of one is a param, a choice: unset, the first of its words."""
+        """Return the default of an item; `$NAME` at its end becomes a choice param's value, or its first choice."""
         before, name = self.split_default(item)
         return before + (params.get(name) or self.params[name].type.choices[0]) if name else item.default
 
     def split_default(self, item: Item) -> tuple[str, str]:
-        """What stands before the choice at the end of a default, and that param's name; both empty without one."""
+        """Split a default before the choice param at its end; two empty texts without one."""
         before, _, name = item.default.rpartition("$") if isinstance(item.default, str) else ("", "", "")
         return (before, name) if name in self.params and self.params[name].type.choices else ("", "")
 
     def carried_of(self, writes: Iterable[str]) -> str | None:
-        """Of the keys that a node wrote, the one that is carried on; where that is inferred, in doubt the first."""
+        """Return the written key that the pipe carries on; in an inferred interface, if in doubt, the first."""
         item, guesses = self.pipe_write, self.open or self.inferred
         if item is not None and item.name in writes:
             return item.name
@@ -133,7 +133,7 @@ class Interface:
         return next(stored, None) if guesses else None
 
     def may_repeat(self, params: Mapping[str, Any]) -> bool:
-        """Whether it may run again without harm, with these params."""
+        """Return True if the node may run again without harm with these params."""
         if not self.repeats.startswith(UNLESS):
             return self.repeats == "yes"
         name, is_value, values = self.repeats.removeprefix(UNLESS).partition(IS)
@@ -143,14 +143,14 @@ class Interface:
         return value in self.params[name].type.choices and value not in values.split(", ")
 
     def defaults(self) -> dict[str, Any]:
-        """Every param that has a default, with it; none that were read off the code, which has them itself."""
+        """Return the declared defaults of params; inferred ones are left to the code."""
         known = {} if self.open else self.params
         return {name: fresh(item.default) for name, item in known.items() if not item.required}
 
     def infer_pipe(self) -> None:
-        """Where no item has the mark [pipe], mark the first write, and the first read that a pipe may fill.
+        """If no item has the mark [pipe], mark the first write and the first required read.
 
-        That is a required one; in an interface read off code, else any.
+        In an interface inferred from code the read may be optional.
         """
         if self.pipe_read or self.pipe_write:
             return
@@ -163,7 +163,7 @@ class Interface:
 
 
 def fresh(value: Any) -> Any:
-    """A copy of a JSON value, so that who changes it changes no default."""
+    """Copy a JSON value, so that changing it leaves the default alone."""
     if isinstance(value, list):
         return [fresh(item) for item in value]
     if isinstance(value, dict):
@@ -176,14 +176,14 @@ def piped(items: dict[str, Item]) -> Item | None:
 
 
 def word_reads(reads: dict[str, Item]) -> list[Item]:
-    """The reads that bare words fill, in their order; a list, which takes the rest of them, is the last."""
+    """Return the reads that bare words fill, in order; a list is last and takes the rest."""
     return list({item.name: item for item in reads.values() if "word" in item.marks}.values())
 
 
 def with_keys(interface: Interface, params: Mapping[str, Any]) -> Interface:
-    """An open interface with the read and the write that its params `input_key` and `output_key` name, if they do.
+    """Add to an open interface the read and write that the params `input_key` and `output_key` name.
 
-    Each has the mark [pipe] where the code shows no other for it.
+    Each gets the mark [pipe] unless another item has it.
     """
     from pflow.values.types import Type
 

@@ -1,4 +1,4 @@
-"""A node's class in a file of Python: its interface and version, read and never run."""
+"""A node's interface and version from its Python file, which is parsed and never run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def read_interface(file: str) -> Interface:
-    """The interface in the docstring of a file's class; an open one where that says nothing.
+    """Read the interface in the docstring of a file's class; an open one without a docstring.
 
-    Raises PflowError (65) for one that does not parse, OSError for a file that cannot be read.
+    Raises PflowError (65) if it does not parse, OSError if the file cannot be read.
     """
     from pflow.interface.interface import Interface
 
@@ -25,7 +25,7 @@ def read_interface(file: str) -> Interface:
 
 
 def read_python(file: str) -> Interface:
-    """The interface in a user's own file; what its code shows where the docstring says nothing, or says it in prose."""
+    """Read the interface in a user's file; infer it from the code if the docstring has none."""
     from pflow.interface.interface import Interface
 
     classes = _parse(file)
@@ -35,13 +35,13 @@ def read_python(file: str) -> Interface:
 
 
 def read_class(name: str, file: str) -> Interface | None:
-    """As `read_python`, of the class of this name; None where the file has none."""
+    """Read the interface of the class of this name, as `read_python` does; None without such a class."""
     classes = _parse(file)
     return _shown(classes[name], classes, file) if name in classes else None
 
 
 def _shown(node: Any, classes: dict[str, Any], file: str) -> Interface:
-    """The interface of one of the classes: its docstring's, else what its code shows."""
+    """Return the interface in a class's docstring, else one inferred from its code."""
     from pflow.interface.class_code import read_code
     from pflow.interface.grammar import parse_interface
     from pflow.interface.interface import Interface
@@ -59,7 +59,7 @@ def _shown(node: Any, classes: dict[str, Any], file: str) -> Interface:
 
 
 def _declared(node: Any, file: str) -> Interface | None:
-    """The interface in a class's docstring; None without one."""
+    """Return the interface in a class's docstring; None without a docstring."""
     import ast
 
     from pflow.interface.grammar import parse_interface
@@ -69,7 +69,7 @@ def _declared(node: Any, file: str) -> Interface | None:
     interface = parse_interface(_docstring(node), file=file, first_line=node.body[0].lineno)
     interface.flow_safe = any("flow_safe" in ast.unparse(each) for each in node.decorator_list)
     if interface.flow_safe and interface.effects:
-        raise PflowError(f"cannot read the node '{file}': what is flow_safe has no effects", exit=BAD_DATA)
+        raise PflowError(f"cannot read the node '{file}': a flow_safe node has no effects", exit=BAD_DATA)
     return interface
 
 
@@ -80,20 +80,20 @@ def _docstring(node: Any) -> str:
 
 
 def _parse(file: str) -> dict[str, Any]:
-    """The classes of a file, by name. Raises PflowError (65) where it is no Python, OSError."""
+    """Return the classes of a file by name. Raises PflowError (65) if it is not Python, OSError."""
     import ast
 
     with open(file, encoding="utf-8-sig", errors="replace") as source:
         text = source.read()
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two are for what is too deep
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nested too deeply
         raise PflowError(f"cannot read the node '{file}': {in_words(error)}", exit=BAD_DATA) from None
     return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def _node_classes(classes: dict[str, Any], file: str) -> list[Any]:
-    """The classes of a file that may be its node, as pick_class would choose: by name, else by what they inherit."""
+    """Return the classes that may be the file's node, as pick_class chooses: by name, else by their bases."""
     import ast
 
     name = plain(os.path.basename(file).removesuffix(".py"))
@@ -103,12 +103,12 @@ def _node_classes(classes: dict[str, Any], file: str) -> list[Any]:
 
 
 def plain(name: str) -> str:
-    """A name without what only its spelling adds."""
+    """Strip a name of dashes, underscores and case."""
     return name.replace("-", "").replace("_", "").lower()
 
 
 def in_words(error: BaseException) -> str:
-    """What a file of Python that does not load raises."""
+    """Describe the exception of a Python file that does not load."""
     if isinstance(error, SystemExit):
         return f"it calls exit({error.code})"
     place = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
@@ -117,7 +117,7 @@ def in_words(error: BaseException) -> str:
 
 
 def source_version(file: str) -> str:
-    """The version that a node's source states, else the one that every node has."""
+    """Return the version that a node's source states, else Node's own."""
     with open(file, "rb") as source:
         _, found, after = source.read().partition(b'\n    version = "')
     return clean(after.partition(b'"')[0].decode("ascii", "replace")) if found else "1.0.0"

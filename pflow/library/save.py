@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError, reason_of
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.xdg import make_private
-from pflow.flow.flow import Flow, Step
+from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.lock import lock_of
 from pflow.flow.subflow import FlowKind
 from pflow.flow.unload import canonical_json, flow_to_ir
@@ -39,7 +39,7 @@ _OLD = re.compile(rf"(?P<name>[^.].*)\.(?P<number>[0-9]{{1,9}}){re.escape(SUFFIX
 
 
 @dataclass
-class Outcome:
+class SaveResult:
     """What saving did: the flow's `file`, the file of the version that it replaced (`old`), notes for its user.
 
     `is_changed` is false where the same flow was there already.
@@ -66,7 +66,7 @@ class AlreadySaved(PflowError):
         self.file = file
 
 
-def save_flow(name: str, flow: Flow, *, replace: bool = False) -> Outcome:
+def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult:
     """Save a flow, which the caller has checked; `flow` itself stays as it is.
 
     Raises PflowError: 65 for a bad name, a secret in the flow, and a flow that would contain itself; AlreadySaved (73)
@@ -83,12 +83,12 @@ def save_flow(name: str, flow: Flow, *, replace: bool = False) -> Outcome:
             raise PflowError(f"{act}: '{file}' is not a file", hint="move it away", exit=CANNOT_WRITE)
         before = Path(there).read_bytes() if there else None
         if before == data:
-            return Outcome(file, None, notes, is_changed=False)
+            return SaveResult(file, None, notes, is_changed=False)
         if before is not None and not replace:
             raise AlreadySaved(name, file)
         old = _keep_old(name_of(file), before) if before is not None else None
         write_file(file, data, mode=0o600, overwrite=before is not None)
-    return Outcome(file, old, notes)
+    return SaveResult(file, old, notes)
 
 
 def remove_flow(name: str) -> str:
@@ -116,7 +116,7 @@ def as_error(act: str, error: OSError) -> PflowError:
     is_draft = os.path.basename(file).startswith(".pflow-")
     where = f" '{os.path.dirname(file) if is_draft else file}'" if file else ""
     exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"{act}: {(error.strerror or str(error)).lower()}{where}", exit=exit)
+    return PflowError(f"{act}: {reason_of(error)}{where}", exit=exit)
 
 
 @contextmanager
@@ -152,7 +152,7 @@ def _keep_old(name: str, data: bytes) -> str:
     return file
 
 
-def _encoded(flow: Flow, act: str) -> bytes:
+def _encoded(flow: FlowSpec, act: str) -> bytes:
     try:
         return canonical_json(flow_to_ir(flow)).encode()
     except PflowError:
@@ -160,7 +160,7 @@ def _encoded(flow: Flow, act: str) -> bytes:
         raise PflowError(f"{act}: not all of it is UTF-8", hint=hint, exit=BAD_DATA) from None
 
 
-def portable(flow: Flow, name: str, file: str) -> tuple[Flow, list[str]]:
+def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]:
     """The flow under its new name, with absolute paths to its subflows, and notes for its user.
 
     `file` is where it will be. Raises PflowError (65) for a secret in it, and where it would contain itself.

@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.catalog.kinds import is_node_name
 from pflow.catalog.registry import SUFFIX, bundled_names, data_directory, flow_name, names_in, saved_flow, tool_names
-from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, reason_of, shorten
 from pflow.flow.load import load_file
 from pflow.flow.subflow import no_saved_flow
 from pflow.flow.unload import flow_to_ir
@@ -43,8 +43,8 @@ def list_saved() -> list[Saved]:
     except FileNotFoundError:
         files = []
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise PflowError(f"cannot list the saved flows in '{folder}': {why}", exit=exit_code(error)) from None
+        what = f"cannot list the saved flows in '{folder}': {reason_of(error)}"
+        raise PflowError(what, exit=exit_code(error)) from None
     return [_read(name, os.path.join(folder or "", name + SUFFIX)) for name in map(flow_name, files) if name]
 
 

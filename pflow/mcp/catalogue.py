@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Iterator, Sequence
 
@@ -13,6 +12,7 @@ from pflow.errors import NOT_FOUND, PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.interface.source import in_words
 from pflow.mcp.offered import Offered
+from pflow.words.naming import guess
 
 State = dict[str, tuple[int, int, int]]
 """Files and directories with their time, size and inode."""
@@ -66,8 +66,7 @@ class Catalogue:
         tools |= {each.label: each for each in self.tools().values()} | self.tools()
         if name in tools:
             return tools[name]
-        near = difflib.get_close_matches(name, tools, 2)
-        hint = f"did you mean {' or '.join(near)}?" if near else "pflow_list lists what there is"
+        hint = guess(name, tools, "pflow_list lists what there is", 2)
         raise PflowError(f"cannot find '{name}': no such node or saved flow here", hint=hint, exit=NOT_FOUND)
 
 

@@ -49,7 +49,7 @@ class Children:
         started. Raises OSError and ValueError where it does not start, PflowError (73) where it writes too much.
         """
         # -P: what lies in the working directory is not to be imported in place of pflow.
-        argv = [sys.executable, "-P", "-m", "pflow.commands._child", str(os.getpid()), *words]
+        argv = [sys.executable, "-P", "-m", "pflow.commands.main", str(os.getpid()), *words]
         async with self.limiter, _trace(on_event) as env:
             process = await asyncio.create_subprocess_exec(
                 *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=_LONGEST_LINE, env=env, start_new_session=True

@@ -24,7 +24,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from pflow import __version__
-from pflow.errors import BAD_STDIN, USAGE, PflowError, exit_code
+from pflow.errors import BAD_STDIN, USAGE, PflowError, exit_code, reason_of
 from pflow.files.root import ROOT
 from pflow.mcp.calls import Calls
 from pflow.mcp.catalogue import Catalogue, State, state_of_files
@@ -189,7 +189,7 @@ def _enter(root: str | None) -> None:
         os.chdir(root or ".")
         os.environ[ROOT] = os.getcwd()
     except OSError as error:
-        what = f"cannot serve the files below '{root or '.'}': {(error.strerror or str(error)).lower()}"
+        what = f"cannot serve the files below '{root or '.'}': {reason_of(error)}"
         raise PflowError(what, hint="--root takes a directory", exit=exit_code(error)) from None
     if root is None and os.environ[ROOT] == "/":  # where some clients start what they start
         hint = "--root DIR says which files a client may reach, --root=/ all"

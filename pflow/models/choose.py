@@ -2,7 +2,6 @@
 
 import os
 import threading
-from difflib import get_close_matches
 
 import llm
 from llm import Model as Model
@@ -14,6 +13,7 @@ from pflow.models.errors import no_key
 from pflow.models.list import keep_models
 from pflow.models.local import SUFFIX, LocalModel, engine_command, from_file
 from pflow.values.digest import digest_of
+from pflow.words.naming import did_you_mean, likely
 
 SMALL = "SmolLM2"
 """The local model of 135M parameters that `pflow models get smollm2` brings."""
@@ -159,10 +159,6 @@ def _unknown(name: str, models: dict[str, Model]) -> PflowError:
     if fault := settings.faults.get(name) or "; ".join(settings.faults_of_files):
         return PflowError(f"cannot find the model '{name}': {fault}", hint="correct that file", exit=BAD_CONFIG)
     by_lower = {known.lower(): known for known in models}
-    near = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3)]
-    mean = f"did you mean {', '.join(near)}? " if near else ""
-    return PflowError(
-        f"cannot find the model '{name}'",
-        hint=f"{mean}`pflow models` lists what there is, `llm install` adds a provider",
-        exit=BAD_CONFIG,
-    )
+    near = [by_lower[match] for match in likely(name.lower(), by_lower, 3)]
+    hint = f"{did_you_mean(*near)} `pflow models` lists what there is, `llm install` adds a provider".lstrip()
+    return PflowError(f"cannot find the model '{name}'", hint=hint, exit=BAD_CONFIG)

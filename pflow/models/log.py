@@ -13,7 +13,7 @@ from llm import Conversation, Response
 from llm.migrations import migrate
 from sqlite_utils import Database
 
-from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError, reason_of
 from pflow.files.root import hold_below_root
 from pflow.models import settings
 from pflow.models.choose import choose
@@ -68,7 +68,7 @@ def write(response: Response) -> bool:
         with _database(path) as database:
             response.log_to_db(database)  # type: ignore[no-untyped-call]
     except Exception as error:
-        why = error.strerror if isinstance(error, OSError) else error
+        why = reason_of(error) if isinstance(error, OSError) else error
         say("pflow", f"warning: the answer is not in llm's log '{path}': {why}")
         return False
     return True

@@ -18,7 +18,7 @@ from llm import schema_dsl
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import EMPTY_REGISTRY
 
-from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code
+from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.files.root import hold_below_root
 from pflow.values.jsontext import WHITESPACE, encode, scan
 from pflow.values.types import names_schema_file
@@ -46,7 +46,7 @@ def _read(given: str, name: str) -> Any:
         return json.loads(given) if given.lstrip().startswith("{") else _from_short_form(given)
     except OSError as error:
         hint = "an inline schema is JSON, or short: 'name, amount int'" if exit_code(error) == MISSING else ""
-        raise PflowError(f"cannot read {name}: {error.strerror}", hint=hint, exit=exit_code(error)) from error
+        raise PflowError(f"cannot read {name}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from error
     except UnicodeDecodeError as error:
         raise PflowError(f"cannot read {name}: it is not UTF-8", exit=BAD_DATA) from error
     except json.JSONDecodeError as error:

@@ -16,7 +16,7 @@ from llm import Model
 from llm.models import ModelWithAliases
 from llm.plugins import load_plugins, pm
 
-from pflow.errors import BAD_CONFIG, PflowError, shorten
+from pflow.errors import BAD_CONFIG, PflowError, reason_of, shorten
 from pflow.terminal.messages import say
 
 faults: dict[str, str] = {}
@@ -52,7 +52,7 @@ def directory() -> Path:
         return Path(llm.user_dir())  # type: ignore[no-untyped-call]
     except OSError as error:
         if path := os.environ.get("LLM_USER_PATH"):
-            raise PflowError(f"cannot use LLM_USER_PATH '{path}': {error.strerror}", exit=BAD_CONFIG) from error
+            raise PflowError(f"cannot use LLM_USER_PATH '{path}': {reason_of(error)}", exit=BAD_CONFIG) from error
     made, maker = tempfile.mkdtemp(prefix=_TEMPORARY), os.getpid()
     # a forked child leaves it to its parent
     atexit.register(lambda: shutil.rmtree(made if os.getpid() == maker else "", ignore_errors=True))

@@ -1,4 +1,4 @@
-"""A summary of a text of any length: what a model does not take at once is summarised in parts, and these merged."""
+"""A summary of a text of any length: a text too long for the model is summarised in parts, and these are merged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llm import Model
 from pflow.errors import FAILED, PflowError
 from pflow.models.ask import Answer, Request, ask
 from pflow.models.choose import choose
-from pflow.models.context import characters_for
+from pflow.models.prices import listed_names
 from pflow.terminal.messages import say
 from pflow.values.chunks import chunks
 from pflow.words import budget
@@ -24,7 +24,7 @@ ALONE = "Answer with the summary alone."
 
 
 @dataclass
-class Task:
+class SummaryTask:
     """What to summarise, and how; `done` are the summaries of its parts so far, with which another try goes on."""
 
     text: str
@@ -36,7 +36,7 @@ class Task:
     done: dict[str, Answer] = field(default_factory=dict)
 
 
-def summarise(task: Task, emit: Callable[[str], None]) -> Answer:
+def summarise(task: SummaryTask, emit: Callable[[str], None]) -> Answer:
     """The summary of a text; `emit` gets its parts as they come, but none of what is merged.
 
     Raises PflowError: what asking raises, and 1 where the parts do not get shorter.
@@ -47,7 +47,7 @@ def summarise(task: Task, emit: Callable[[str], None]) -> Answer:
 class _Summarising:
     """One try."""
 
-    def __init__(self, task: Task, model: Model) -> None:
+    def __init__(self, task: SummaryTask, model: Model) -> None:
         self.task = task
         self.model = model
         self.size = task.chunk or characters_for(model)
@@ -104,3 +104,33 @@ class _Summarising:
         known = {"model": used.model, "input": tokens.get("in"), "output": tokens.get("out"), "cost": used.cost}
         counts = {"calls": used.calls, "unpriced": used.unpriced} if used.calls > 1 else {}
         return {name: value for name, value in known.items() if value is not None} | counts
+
+
+USUAL = 24_000
+"""Characters that a model gets at once of which nothing is known."""
+
+_CHARACTERS = 3
+"""What a token has at least, in most texts and languages."""
+
+_ANSWER = 2_000
+"""Tokens that are left for question and answer, but no more than half of all."""
+
+
+def characters_for(model: Model) -> int:
+    """How many characters of a text it can be asked about at once."""
+    tokens = getattr(model, "context", None) or _listed(model)
+    return _CHARACTERS * (tokens - min(_ANSWER, tokens // 2)) if tokens else USUAL
+
+
+def _listed(model: Model) -> int | None:
+    """By the list of genai-prices."""
+    names, place = listed_names(model)
+    for name in names:
+        try:
+            from genai_prices.data_snapshot import get_snapshot
+
+            where = (None, place.get("provider_id"), place.get("provider_api_url"))
+            return get_snapshot().find_provider_model(name, *where)[1].context_window
+        except Exception:  # whatever a list of others does not know, or stumbles over
+            continue
+    return None

@@ -1,15 +1,18 @@
-"""What a model may build with: each node and saved flow in a few exact lines; of many, those that matter."""
+"""The prompt of a plan: how to write a flow, the nodes and saved flows to build with, findings, and the schema."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
 from pflow.catalog.kinds import BUNDLED, FLOW, list_kinds
 from pflow.catalog.lines import cannot_read, lines
 from pflow.errors import PflowError
+from pflow.flow.findings import Finding
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.interface.interface import UNDECLARED, Interface, Item
@@ -17,7 +20,7 @@ from pflow.library.nearest import About, nearest
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.choose import Model, is_small
 from pflow.plan.limits import PERSONS
-from pflow.plan.secrets import hide_secrets
+from pflow.plan.secrets import hider
 from pflow.terminal.messages import say
 from pflow.values.jsontext import text_of
 from pflow.values.masks import MASK, is_secret_name
@@ -92,12 +95,12 @@ def add_nearest(error: PflowError, sentence: str) -> PflowError:
 
 def _blocks(saved: Iterable[Saved]) -> Iterator[_Block]:
     """The nodes, then the saved flows; without those of which `pflow nodes` says what is wrong, and of flows stderr."""
-    catalog = FlowCatalog()
+    catalog, hide = FlowCatalog(), hider()
     flows = [f"flow:{each.name}" for each in saved]
     for name, kind in [*((kind.name, kind) for kind in list_kinds()), *((name, catalog.find(name)) for name in flows)]:
         try:
             if kind is not None:
-                yield _Block(name, interface_text(name, kind.interface), is_bundled=kind.origin == BUNDLED)
+                yield _Block(name, interface_text(name, kind.interface, hide), is_bundled=kind.origin == BUNDLED)
         except (PflowError, OSError, ValueError, RecursionError) as error:
             if kind is not None and kind.origin == FLOW:
                 say("pflow", error.message if isinstance(error, PflowError) else cannot_read(kind.file, error))
@@ -136,13 +139,13 @@ def _content(file: str) -> str:
         return ""
 
 
-def interface_text(name: str, interface: Interface) -> str:
-    """An interface in the words of its docstring, a line an item; without what a person chooses."""
-    text = [f"{name}: {_line(interface.summary)}"]
+def interface_text(name: str, interface: Interface, hide: Callable[[str], str]) -> str:
+    """Return an interface in its docstring's words, a line an item, without what a person chooses; `hide` masks."""
+    text = [f"{name}: {_line(interface.summary, hide)}"]
     if interface.open:
         text.append("  any reads, writes and params")
     for kind, items in (("read", interface.reads), ("write", interface.writes), ("param", interface.params)):
-        text += [f"  {kind} {_item(item)}" for item in items.values() if not _is_choice(name, item)]
+        text += [f"  {kind} {_item(item, hide)}" for item in items.values() if not _is_choice(name, item)]
     if interface.actions != ("default",):
         text.append(f"  actions {', '.join(interface.actions)}")
     if interface.effects:
@@ -153,7 +156,8 @@ def interface_text(name: str, interface: Interface) -> str:
 def interfaces_text(wired: WiredFlow) -> str:
     """The interface of each kind of node in a flow, once."""
     kinds = {step.step.type: step.interface for step in wired.steps.values() if step.kind is not None}
-    return "\n\n".join(interface_text(type, interface) for type, interface in kinds.items()) + "\n"
+    hide = hider()
+    return "\n\n".join(interface_text(type, interface, hide) for type, interface in kinds.items()) + "\n"
 
 
 def _is_choice(name: str, item: Item) -> bool:
@@ -162,10 +166,11 @@ def _is_choice(name: str, item: Item) -> bool:
     return bool(item.env) or (is_model and item.kind == "param" and item.name.rpartition(".")[2] in PERSONS)
 
 
-def _item(item: Item) -> str:
+def _item(item: Item, hide: Callable[[str], str]) -> str:
     default = "" if item.default is UNDECLARED else f" = {_default(item)}"
     marks = "".join(f" [{mark}]" for mark in ("explicit", "verbatim", "secret") if mark in item.marks)
-    return f"{item.name}: {item.type}{_line(default)}{marks}" + (f"  # {_line(item.doc)}" if item.doc else "")
+    about = f"  # {_line(item.doc, hide)}" if item.doc else ""
+    return f"{item.name}: {item.type}{_line(default, hide)}{marks}{about}"
 
 
 def _default(item: Item) -> str:
@@ -174,6 +179,109 @@ def _default(item: Item) -> str:
     return MASK if "secret" in item.marks or is_secret_name(item.name) else text_of(item.default)
 
 
-def _line(text: str) -> str:
-    text = hide_secrets(clean(text))
+def _line(text: str, hide: Callable[[str], str]) -> str:
+    text = hide(clean(text))
     return text if len(text) <= _LONGEST_DOC else text[: _LONGEST_DOC - 1] + "…"
+
+
+Schema = dict[str, Any]
+
+SYSTEM = """\
+You turn a task into a flow for pflow. Answer with the flow as one JSON object, and with nothing else.
+
+A flow:
+{"name": "short-name",
+ "inputs": {"NAME": {"type": "TYPE", "description": "…"}},
+ "nodes": [{"id": "STEP", "type": "NODE", "inputs": {"READ": VALUE}, "params": {"PARAM": VALUE}}],
+ "edges": [{"from": "STEP", "to": "STEP", "action": "default"}],
+ "mappings": {"STEP": {"input_mappings": {"READ": "OTHER_STEP.WRITE"}}},
+ "outputs": {"NAME": "STEP.WRITE"}}
+
+- Only "nodes" is needed. Each has an id of its own; its type is one of the nodes below, or a saved flow, flow:NAME.
+- Without "edges" the steps follow one another in their order. With it, name every edge; an action chooses between them.
+- "inputs" of a step are fixed values for its reads; "params" are for its params.
+- A read that takes what an earlier step wrote is in "mappings": the step's id, then "input_mappings", then the read and
+  STEP.WRITE. Nothing is handed on by itself.
+- A read without a default needs a value or a mapping. A read marked [explicit] has it nowhere else.
+- In a prompt, ${STEP.WRITE} stands for what an earlier step wrote. In what is marked [verbatim] nothing is replaced.
+- A shell command stands in its step as it is; values reach it as its "args", "$1" and on, or as its "input", on stdin.
+- A mapping may be a list of paths, of which the one written last counts: after a loop, or where ways meet.
+- Several reads that one text is made of: "template:First: ${a.response}\\nSecond: ${b.response}" as the mapping.
+- To do a step once for each item of a list: "batch": {"over": "STEP.WRITE", "as": "item"} in the step; the mapping or
+  template then names "item". Each of its writes becomes a list; "keep_item": true makes each result an object,
+  {"item": …, "WRITE": …}. "over" may be a text, for each of its lines. Of an item that is a path, ${item_name} and
+  ${item_stem} are the last component, with its suffix and without: "out/${item_stem}.md" is a file for each.
+- What comes through the pipe is an input with "pipe": true, one at most; mappings and templates take it by its name.
+- "inputs" of the flow are only what the task leaves open. Values that the task names stand in the steps as they are.
+- Do what the task says, with as few steps as it takes, and nothing else: no other files, addresses or commands.
+- Where a saved flow does the whole task, answer with it as the only step, its inputs filled from the task.
+- Where the nodes cannot do the task, answer {"cannot": "why"} instead of a flow.
+- Never put a key, a password or an environment variable into a flow.
+
+Example. Task: read notes.txt, summarize it in three lines, write summary.md
+{"name": "summarize-notes",
+ "nodes": [{"id": "read", "type": "read-file", "inputs": {"path": "notes.txt"}},
+  {"id": "summarize", "type": "llm", "inputs": {"prompt": "Summarize this in three lines."}},
+  {"id": "write", "type": "write-file", "inputs": {"path": "summary.md"}}],
+ "mappings": {"summarize": {"input_mappings": {"text": "read.content"}},
+  "write": {"input_mappings": {"content": "summarize.response"}}}}
+
+What there is:
+
+"""
+
+VERSION = crc32(SYSTEM.encode())
+"""A plan that was made under another prompt is not taken from the cache."""
+
+MOST_FINDINGS = 20
+"""Findings that are handed back at once: more would only follow from the first."""
+
+_MOST_TYPES = 200
+"""Types of steps that a schema lists."""
+
+
+def task_text(sentence: str, piped: object = None) -> str:
+    """The task, and in words what comes through the pipe."""
+    return f"Task: {sentence}" + (f"\n{piped}" if piped is not None else "")
+
+
+def findings_text(task: str, findings: Sequence[Finding]) -> str:
+    """What is handed back: each finding on its line, and the task once more."""
+    wish = "Answer with the whole flow, corrected, as one JSON object."
+    return f"That flow cannot be used:\n{listed(findings)}\n\n{wish}\n{task}"
+
+
+def listed(findings: Sequence[Finding]) -> str:
+    return "\n".join(f"- {finding}" for finding in findings[:MOST_FINDINGS])
+
+
+def plan_schema(types: Sequence[str] = ()) -> Schema:
+    """The JSON schema of a plan, in what every server takes; a step's type is one of `types`, if they are not many."""
+    text: Schema = {"type": "string"}
+    values: Schema = {"type": "object"}
+    number: Schema = {"type": "number"}
+    whole: Schema = {"type": "integer"}
+    flag: Schema = {"type": "boolean"}
+    names: Schema = {"type": "object", "additionalProperties": text}
+    batch = _object({"over": text, "as": text, "jobs": whole, "on_error": text, "keep_item": flag}, "over")
+    step: Schema = {"id": text, "type": {**text, "enum": list(types)} if 0 < len(types) <= _MOST_TYPES else text}
+    step |= {"inputs": values, "params": values, "batch": batch, "retries": whole, "max_visits": whole}
+    step |= {"wait": number, "timeout": number}
+    source: Schema = {"anyOf": [text, {"type": "array", "items": text}]}
+    mapping = _object({"input_mappings": {"type": "object", "additionalProperties": source}, "output_mappings": names})
+    given = _object({"type": text, "description": text, "required": flag, "pipe": flag})
+    return _object(
+        {
+            "name": text,
+            "inputs": {"type": "object", "additionalProperties": given},
+            "nodes": {"type": "array", "items": _object(step, "id", "type")},
+            "edges": {"type": "array", "items": _object({"from": text, "to": text, "action": text}, "from", "to")},
+            "mappings": {"type": "object", "additionalProperties": mapping},
+            "outputs": names,
+            "cannot": {**text, "description": "Why the task cannot be done; then no nodes."},
+        }
+    )
+
+
+def _object(properties: Schema, *required: str) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(required)}

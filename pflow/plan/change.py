@@ -11,14 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, exit_code
+from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, exit_code, reason_of
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import origins_text
 from pflow.files.atomic import replace
 from pflow.flow.findings import Finding
-from pflow.flow.flow import Flow
+from pflow.flow.flow import FlowSpec
 from pflow.flow.rules import check
 from pflow.flow.subflow import find_file, load_named
 from pflow.flow.unload import canonical_json, flow_to_ir
@@ -47,7 +47,7 @@ class FlowFile:
     def __str__(self) -> str:
         return self.name or self.file or "flow"
 
-    def write(self, flow: Flow) -> str:
+    def write(self, flow: FlowSpec) -> str:
         """Put a flow there, whole or not at all; what was done, in words.
 
         Raises PflowError: 75 where the file has changed since it was read, 73, 77.
@@ -63,8 +63,7 @@ class FlowFile:
         try:
             replace(file, canonical_json(flow_to_ir(flow)))
         except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise PflowError(f"cannot write '{file}': {why}", exit=exit_code(error)) from None
+            raise PflowError(f"cannot write '{file}': {reason_of(error)}", exit=exit_code(error)) from None
         return f"wrote '{file}'"
 
 
@@ -76,7 +75,7 @@ def _content(file: str | None) -> bytes:
         return b""
 
 
-def open_flow(words: Sequence[str], options: Options, act: str) -> tuple[FlowFile, WiredFlow]:
+def open_flow(words: Sequence[str], options: ChangeOptions, act: str) -> tuple[FlowFile, WiredFlow]:
     """The flow that the words of a command name, with its place, which stdin and pipe syntax have not.
 
     Raises PflowError: 2 and 77 where the options ask for a flow to be written back that cannot be, and what loading
@@ -100,7 +99,7 @@ def open_flow(words: Sequence[str], options: Options, act: str) -> tuple[FlowFil
 
 
 @dataclass
-class Options:
+class ChangeOptions:
     """The options of pflow plan --wire and --edit."""
 
     write: bool = False
@@ -129,7 +128,7 @@ class Change:
     def effects(self) -> list[str]:
         return new_effects(self.old, self.new)
 
-    def finish(self, options: Options) -> int:
+    def finish(self, options: ChangeOptions) -> int:
         """Show the change, and put the flow on stdout, or with `write` into its place. The exit code.
 
         Raises PflowError (77) where nobody agrees, or nobody can be asked and `yes` is not set; nothing is written
@@ -150,7 +149,7 @@ class Change:
             _print(pipe_of(self.new) if options.as_pipe else canonical_json(flow))
         return OK
 
-    def show(self, options: Options) -> None:
+    def show(self, options: ChangeOptions) -> None:
         """Say on stderr what changed."""
         colour = colour_of(2, options.color)
         for line in self.diff:

@@ -47,7 +47,7 @@ _LONGEST = 1e8
 
 
 @dataclass
-class Request:
+class PlanRequest:
     """What a model is asked for: the `system` text, the `task`, how findings go back, the `schema` of an answer."""
 
     system: str
@@ -57,7 +57,7 @@ class Request:
 
 
 @dataclass
-class Outcome:
+class ConversationResult:
     """The answer that passed, else the best: the `result`, what is wrong with it, and how many tries it took."""
 
     result: Any = None
@@ -70,15 +70,15 @@ class Outcome:
 
 
 def converse(
-    model: Model, request: Request, judge: Judge, report: Report, timeout: float | None = None, tries: int = TRIES
-) -> Outcome:
+    model: Model, request: PlanRequest, judge: Judge, report: Report, timeout: float | None = None, tries: int = TRIES
+) -> ConversationResult:
     """Ask until an answer passes. `timeout` (seconds) is for all tries, `report` gets short lines on the progress.
 
     Raises PflowError: 2 for a secret in the task, 124 where the time runs out, and what asking a model raises.
     """
     refuse_secrets(f"ask '{model.model_id}'", request.task, "the sentence or the flow")
     seconds = TIMEOUT if timeout is None else timeout
-    best, text = Outcome(), request.task
+    best, text = ConversationResult(), request.task
     with Diverted(), _time_limit(seconds, f"ask '{model.model_id}'"):  # stdout is for the result, not for libraries
         talk = Talk(model, request.system, ends_at=time.monotonic() + seconds)
         talk.has_schemas = talk.has_schemas and not is_small(model)

@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from pflow.flow.flow import Flow, Input, Step
+from pflow.flow.flow import FlowSpec, Input, Step
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
@@ -116,7 +116,7 @@ def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
     return name
 
 
-def _declared(wired: WiredFlow, name: str, literals: list[_Literal]) -> Flow:
+def _declared(wired: WiredFlow, name: str, literals: list[_Literal]) -> FlowSpec:
     """The flow with an input in place of these literals."""
     flow, first = copy(wired.flow), literals[0]
     flow.document = None

@@ -6,18 +6,26 @@ from collections.abc import Sequence
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.findings import Finding
-from pflow.flow.flow import Flow
+from pflow.flow.flow import FlowSpec
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.library.save import is_literal, secrets_of
 from pflow.models.choose import choose_capable
 from pflow.models.talk import Said
-from pflow.plan.building_blocks import building_blocks, interfaces_text, room_for
-from pflow.plan.change import Change, Options, change_error, errors_of, open_flow, say
-from pflow.plan.conversation import Request, converse, read_flow
+from pflow.plan.building_blocks import (
+    SYSTEM,
+    building_blocks,
+    findings_text,
+    interfaces_text,
+    listed,
+    plan_schema,
+    room_for,
+    task_text,
+)
+from pflow.plan.change import Change, ChangeOptions, change_error, errors_of, open_flow, say
+from pflow.plan.conversation import PlanRequest, converse, read_flow
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.planner import check_answer, checked_sentence
-from pflow.plan.prompt import SYSTEM, findings_text, listed, plan_schema, task_text
 
 _USE = "pflow plan --edit FLOW 'use b.txt instead of a.txt'"
 
@@ -35,7 +43,7 @@ description, the ids of the steps, the inputs and their defaults, every prompt, 
 """
 
 
-def main(words: Sequence[str], options: Options) -> int:
+def main(words: Sequence[str], options: ChangeOptions) -> int:
     """Change the flow that the first word names as the sentence after it says; the exit code.
 
     Raises PflowError: 2 without a flow or a sentence, 65 where no try passes the rules, 78 where no model is capable,
@@ -63,13 +71,13 @@ def main(words: Sequence[str], options: Options) -> int:
     return Change(old, outcome.result, file, {"sentence": sentence, "model": model.model_id}).finish(options)
 
 
-def _request(old: WiredFlow, sentence: str, system: str) -> Request:
+def _request(old: WiredFlow, sentence: str, system: str) -> PlanRequest:
     errors = errors_of(old)
     wrong = f"\nWhat is wrong with it now:\n{listed(errors)}\n" if errors else ""
     flow, nodes = canonical_json(flow_to_ir(old.flow)), interfaces_text(old)
     task = _TASK.format(flow=flow, nodes=nodes, wrong=wrong, sentence=sentence)
     again = task_text(f"change the flow: {sentence}")
-    return Request(system, task, lambda findings: findings_text(again, findings), plan_schema)
+    return PlanRequest(system, task, lambda findings: findings_text(again, findings), plan_schema)
 
 
 def _judge(said: Said, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:
@@ -81,7 +89,7 @@ def _judge(said: Said, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None,
     if ir is None:
         return None, findings
 
-    def adjust(flow: Flow) -> None:
+    def adjust(flow: FlowSpec) -> None:
         drop_choices(flow, f"{sentence}\n{_choices(old.flow)}")
         _keep_unsaid(old.flow, flow, sentence.lower())
 
@@ -90,7 +98,7 @@ def _judge(said: Said, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None,
     return new, [each for each in findings if not each.is_warning]
 
 
-def _keep_unsaid(old: Flow, new: Flow, sentence: str) -> None:
+def _keep_unsaid(old: FlowSpec, new: FlowSpec, sentence: str) -> None:
     """Copy what models leave out or change unasked, and what their schema has no room for."""
     new.schema = old.schema
     new.name = new.name if new.name and ("name" in sentence or "call" in sentence) else old.name
@@ -102,7 +110,7 @@ def _keep_unsaid(old: Flow, new: Flow, sentence: str) -> None:
         step.repeats = same.repeats
 
 
-def _choices(flow: Flow) -> str:
+def _choices(flow: FlowSpec) -> str:
     """What the flow says already of which model is asked."""
     pairs = [(step, values) for step in flow.steps for values in (step.params, step.inputs)]
     return "\n".join(str(value) for step, values in pairs for key, value in values.items() if is_choice(step, key))

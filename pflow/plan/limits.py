@@ -10,7 +10,7 @@ from typing import Any
 from pflow.catalog.kinds import find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding
-from pflow.flow.flow import Flow, Step
+from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.rules.answers import dropped_answers, finding_of
 from pflow.flow.wired import WiredFlow
 from pflow.library.save import secrets_of
@@ -50,7 +50,7 @@ _LEAVE_OUT = "leave it out"
 _OWN_SECRETS = "leave it out: nodes get their secrets by themselves"
 
 
-def drop_choices(flow: Flow, sentence: str) -> None:
+def drop_choices(flow: FlowSpec, sentence: str) -> None:
     """Delete what a person chooses and the sentence does not say: which model is asked, what may be done twice."""
     for step in flow.steps:
         step.repeats = None
@@ -72,7 +72,7 @@ def _is_said(value: Any, sentence: str) -> bool:
     return bool(texts) and all(isinstance(text, str) and text and says(sentence, text) for text in texts)
 
 
-def check_document(flow: Flow) -> list[Finding]:
+def check_document(flow: FlowSpec) -> list[Finding]:
     """What is seen before anything that the flow names is looked up."""
     found = [
         Finding("PL01", (*step.place, "type"), f"the type '{_shown(step.type)}' is a path", "a node, or flow:NAME")

@@ -12,7 +12,7 @@ from pflow.binding.sources import find
 from pflow.driver.inputs import names_stdin
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
-from pflow.flow.flow import Flow, Input
+from pflow.flow.flow import FlowSpec, Input
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
@@ -124,7 +124,7 @@ def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
     return changed if is_declared and all(each.is_warning for each in check(changed)) else wired
 
 
-def _with_input(wired: WiredFlow, piped: Piped | None) -> Flow:
+def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
     """The flow with the input: in place of `stdin`, called like what is carried, and for the first step's read."""
     flow = copy(wired.flow)
     flow.inputs, flow.steps = {**flow.inputs}, [copy(step) for step in flow.steps]
@@ -154,12 +154,12 @@ def _is_in_template(wired: WiredFlow, id: str, key: str) -> bool:
     return any(each.step == id and each.path[0] == key and each.part.is_template for each in wired.references)
 
 
-def _is_for_carried(flow: Flow, piped: Piped) -> bool:
+def _is_for_carried(flow: FlowSpec, piped: Piped) -> bool:
     """Whether a flow is about what the pipe carries, and not about other keys of the store."""
     return bool(piped.carried) and not flow.inputs.keys() & piped.keys.keys()
 
 
-def _declare(wired: WiredFlow, flow: Flow, id: str, key: str) -> str:
+def _declare(wired: WiredFlow, flow: FlowSpec, id: str, key: str) -> str:
     """Declare an input for what comes, called and typed like the read that takes it, where one does; its name."""
     item = wired.steps[id].interface.reads.get(key) if key else None
     name = free_name(wired, id or "piped", key or "text", {id} if key else set())
@@ -168,7 +168,7 @@ def _declare(wired: WiredFlow, flow: Flow, id: str, key: str) -> str:
     return name
 
 
-def _rename(wired: WiredFlow, flow: Flow, places: dict[Path, Path]) -> None:
+def _rename(wired: WiredFlow, flow: FlowSpec, places: dict[Path, Path]) -> None:
     """Let every reference to one of these paths be to its place."""
 
     def renamed(source: Mapped) -> Any:

@@ -15,7 +15,7 @@ from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.files.atomic import replace
 from pflow.files.xdg import cache_directory, make_private, read_cached
 from pflow.flow.findings import Finding
-from pflow.flow.flow import Flow
+from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_document, write_json
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
@@ -24,12 +24,20 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
-from pflow.plan.building_blocks import add_nearest, building_blocks, room_for
-from pflow.plan.conversation import PL00, PLACE, TRIES, Report, Request, converse, count_findings, read_flow
+from pflow.plan.building_blocks import (
+    SYSTEM,
+    VERSION,
+    add_nearest,
+    building_blocks,
+    findings_text,
+    plan_schema,
+    room_for,
+    task_text,
+)
+from pflow.plan.conversation import PL00, PLACE, TRIES, PlanRequest, Report, converse, count_findings, read_flow
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices
 from pflow.plan.piped import Piped, check_piped, declare_piped
-from pflow.plan.prompt import SYSTEM, VERSION, findings_text, plan_schema, task_text
 from pflow.plan.secrets import refuse_secrets
 from pflow.values.jsontext import decode, encode
 
@@ -83,7 +91,7 @@ class Planned:
     `flow.inputs` have the values that the sentence names as their defaults; `flow.description` is the sentence.
     """
 
-    flow: Flow
+    flow: FlowSpec
     findings: list[Finding]
     model: str
     tries: int = 1
@@ -96,7 +104,7 @@ class _Try:
     """An answer: the IR as the model wrote it, its flow where that passes, and its findings."""
 
     ir: dict[str, Any]
-    flow: Flow | None
+    flow: FlowSpec | None
     findings: list[Finding]
 
 
@@ -139,7 +147,7 @@ def plan_sentence(
         report("planned before: no model is asked")
         return Planned(flow, findings, chosen.model_id, is_remembered=True)
     task = task_text(sentence, piped)
-    request = Request(
+    request = PlanRequest(
         SYSTEM + blocks.text,
         task,
         lambda findings: findings_text(task, findings),
@@ -187,7 +195,7 @@ def _judge_answer(said: Said, sentence: str, piped: Piped | None) -> tuple[_Try 
 
 def judge(
     document: dict[str, Any], sentence: str, piped: Piped | None = None
-) -> tuple[Flow | None, list[Finding]]:  # fmt: skip
+) -> tuple[FlowSpec | None, list[Finding]]:  # fmt: skip
     """The flow, named and with its inputs declared, and its warnings; or None, and what is wrong with it."""
     wired, findings = check_answer(document, FlowCatalog(), lambda flow: drop_choices(flow, sentence))
     if wired is not None and all(each.is_warning for each in findings):
@@ -202,7 +210,7 @@ def judge(
 
 
 def check_answer(
-    document: dict[str, Any], catalog: Catalog, adjust: Callable[[Flow], None], known: Collection[str] = ()
+    document: dict[str, Any], catalog: Catalog, adjust: Callable[[FlowSpec], None], known: Collection[str] = ()
 ) -> tuple[WiredFlow | None, list[Finding]]:
     """What a model's document is as a flow, None for nothing, and all that is found in it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -38,10 +39,20 @@ def refuse_secrets(act: str, text: str, what: str) -> None:
 
 
 def hide_secrets(text: str) -> str:
-    """The text with a mask in place of each of those."""
-    for value in sorted(_of_environment(), key=len, reverse=True):
-        text = text.replace(value, MASK)
-    return _VALUES.sub(MASK, text)
+    """Mask the keys and the environment's secrets in a text."""
+    return hider()(text)
+
+
+def hider() -> Callable[[str], str]:
+    """Return `hide_secrets` for many texts: it reads the environment once, now."""
+    values = sorted(_of_environment(), key=len, reverse=True)
+
+    def hide(text: str) -> str:
+        for value in values:
+            text = text.replace(value, MASK)
+        return _VALUES.sub(MASK, text)
+
+    return hide
 
 
 def _of_environment() -> list[str]:

@@ -16,10 +16,9 @@ from pflow.flow.wiring import wire
 from pflow.interface.interface import Item
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
-from pflow.plan.building_blocks import interfaces_text
-from pflow.plan.change import Change, FlowFile, Options, change_error, errors_of, open_flow, say
-from pflow.plan.conversation import Request, converse, find_objects
-from pflow.plan.prompt import listed
+from pflow.plan.building_blocks import interfaces_text, listed
+from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, errors_of, open_flow, say
+from pflow.plan.conversation import PlanRequest, converse, find_objects
 from pflow.plan.secrets import masked
 from pflow.values.paths import write_path
 from pflow.values.types import Type
@@ -178,7 +177,7 @@ class Wiring:
     def _by_type(self, gap: Gap) -> Gap:
         return (gap.is_needed and _only(gap, gap.of_type(), "it is the only one of the type")) or gap
 
-    def ask(self, file: FlowFile, options: Options) -> None:
+    def ask(self, file: FlowFile, options: ChangeOptions) -> None:
         """Have a model choose what is left. Without a model, a flow that passes as it is stays so."""
         names = [str(gap) for gap in self.left if gap.is_needed] or [str(gap) for gap in self.left]
         try:
@@ -196,14 +195,14 @@ class Wiring:
         self.left = [gap for gap in self.left if gap not in outcome.result]
         self.add(outcome.result)
 
-    def _request(self) -> Request:
+    def _request(self) -> PlanRequest:
         """The flow, its nodes' interfaces and the reads that want a source; the schema admits only their candidates."""
         reads = "\n".join(map(_line, self.left))
         flow = f"The flow:\n{canonical_json(masked(self.flow))}\nIts nodes:\n{interfaces_text(self.flow)}\n"
         asked = {str(gap): {"type": "string", "enum": gap.texts} for gap in self.left if gap.texts}
         needed = [str(gap) for gap in self.left if gap.is_needed and gap.texts]
         schema = {"type": "object", "properties": asked, "required": needed, "additionalProperties": False}
-        return Request(_SYSTEM, f"{flow}The reads that want a source:\n{reads}", listed, lambda: schema)
+        return PlanRequest(_SYSTEM, f"{flow}The reads that want a source:\n{reads}", listed, lambda: schema)
 
     def _judge(self, said: Said) -> tuple[list[Gap], list[Finding]]:
         """The gaps that an answer fills, and why it will not do. Whatever else it says counts for nothing."""
@@ -236,7 +235,7 @@ def mapped(flow: WiredFlow, gaps: Sequence[Gap]) -> WiredFlow:
     return wire(new)
 
 
-def main(words: Sequence[str], options: Options) -> int:
+def main(words: Sequence[str], options: ChangeOptions) -> int:
     """Wire the flow that the words name; the exit code.
 
     Raises PflowError: 65 where something is wrong that no mapping puts right, 78 where only a model could choose and

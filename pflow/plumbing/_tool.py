@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-    from pflow.help.usage import Usage
+    from pflow.help.usage import CommandUsage
     from pflow.values.paths import Path
 
 FROM = Flag(("--from",), "what stdin holds", metavar="|".join(SOURCES.choices), choices=SOURCES.choices)
@@ -38,7 +38,7 @@ class Tool:
         return intake.document.copy()
 
 
-def run_tool(usage: Usage, work: Callable[[list[str], Tool], int], *, prints_store: bool = False) -> NoReturn:
+def run_tool(usage: CommandUsage, work: Callable[[list[str], Tool], int], *, prints_store: bool = False) -> NoReturn:
     """Run an executable with the words of the command line; `work` returns the exit code.
 
     A failure is one line, and an error document of what prints a store; of what prints something else, when its words
@@ -64,7 +64,7 @@ def run_tool(usage: Usage, work: Callable[[list[str], Tool], int], *, prints_sto
     leave(end_in_order(begin, fail))
 
 
-def _tell(usage: Usage, word: str) -> int:
+def _tell(usage: CommandUsage, word: str) -> int:
     from pflow.help.text import help_text
 
     text = f"{usage.name} (pflow-shell {__version__})\n" if word == "--version" else help_text(usage)

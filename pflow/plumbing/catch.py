@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pflow import errors
 from pflow.errors import PflowError
-from pflow.help.usage import Flag, Usage, split_flags
+from pflow.help.usage import CommandUsage, Flag, split_flags
 from pflow.plumbing._tool import HELP_FLAGS, Tool, run_tool, set_members, take_store
 from pflow.process.streams import write_pieces
 from pflow.values.paths import write_path
 
-USAGE = Usage(
+USAGE = CommandUsage(
     "pflow-catch",
     "Turn the error document of a stage that failed back into the store as it was before that stage.",
     ("pflow-catch [--set KEY=VALUE | --set KEY:=JSON]…",),

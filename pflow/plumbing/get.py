@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.help.usage import Flag, Usage, argument, split_flags
+from pflow.help.usage import CommandUsage, Flag, argument, split_flags
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, source_in, take_store
 from pflow.process.streams import raw_form, write_pieces
 from pflow.terminal.messages import write_stderr
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pflow.stage.document import Document
     from pflow.values.paths import Path
 
-USAGE = Usage(
+USAGE = CommandUsage(
     "pflow-get",
     "Print what the store on stdin holds at each PATH: text as lines, bytes as is, anything else as a line of JSON.",
     ("pflow-get [-e] [--exact | -0 | -j | --each] [PATH]…",),

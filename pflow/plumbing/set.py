@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pflow.binding.sources import find
-from pflow.help.usage import Flag, Usage, argument, split_flags
+from pflow.help.usage import CommandUsage, Flag, argument, split_flags
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, set_members, source_in
 from pflow.process.streams import write_pieces
 from pflow.stage.document import EMPTY, empty_pipe, take_in
 
-USAGE = Usage(
+USAGE = CommandUsage(
     "pflow-set",
     "Set members of the store on stdin, or of a new one, and write it.",
     ("pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY:@FILE]…",),

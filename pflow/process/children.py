@@ -1,4 +1,4 @@
-"""Running a program and all that it starts: fed, read as it writes, and ended as a whole when we are."""
+"""Running a program: feeding it, reading its output as it comes, and ending it with all its children."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def run(
     env: Mapping[str, str] | None = None,
     on_start: Callable[[int], None] | None = None,
 ) -> int:
-    """Run a program to its end and return its exit code, -n when signal n killed it.
+    """Run a program to its end and return its exit code, -n if signal n killed it.
 
-    `input` goes to its stdin (None: /dev/null) and may be left unread. The takers get what it writes, in parts as they
-    come, where `on_stdout` is no descriptor, to which it writes by itself; `on_start` gets its process id. It ends when
-    the program itself does, whatever else still holds its stdout open. On any exception, a signal handler's included,
-    its whole session is ended first, and by a guard after kill -9 of us or a second signal. Raises OSError when it does
-    not start.
+    `input` goes to its stdin (None: /dev/null); the program need not read it. The takers get its output in parts as
+    they come; if `on_stdout` is a descriptor, the program writes to that itself. `on_start` gets its process id. It
+    returns when the program ends, even if others still hold its stdout open. On any exception, a signal handler's
+    included, its whole session is ended first, and by a guard after kill -9 of us or a second signal. Raises OSError if
+    it does not start.
     """
     collect_children()
     held = HeldSignals()  # an exception before the child is known would leave it running
@@ -65,13 +65,13 @@ def run(
 
 
 def collect_children() -> None:
-    """Have the exit code of each child, also where our parent left SIGCHLD ignored."""
+    """Make sure to get exit codes of children even if our parent ignores SIGCHLD."""
     if _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:
         _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
 
 
 def end_with_parent(parent: int) -> None:
-    """In a child: get SIGTERM when its parent is gone, however it went; where it is gone already, end."""
+    """Make this child process end when its parent does, even by kill -9; exit if the parent is gone already."""
     if sys.platform == "linux":
         import ctypes
 
@@ -82,7 +82,7 @@ def end_with_parent(parent: int) -> None:
 
 
 class _Child:
-    """A running program, our ends of its pipes, and once it has ended its exit code."""
+    """A running program, our ends of its pipes and, once it has ended, its exit code."""
 
     def __init__(
         self,
@@ -136,12 +136,12 @@ class _Child:
             self._has_ended()
         assert self.code is not None
         for fd in self.takers.keys() & self.open:
-            # All that it wrote is in the pipe. To wait for the other end to close would be to wait for its daemons.
+            # Its output is in the pipe by now. Waiting for the pipe's end would be waiting for its daemons.
             self._take(fd, self.takers[fd], _WHOLE_PIPE)
         return self.code
 
     def _watch_end(self) -> int | None:
-        """A descriptor that gets ready when the program ends, where the system has such."""
+        """Open a descriptor that becomes readable when the program ends, if the system has such."""
         try:
             end = os.pidfd_open(self.pid)
         except (AttributeError, OSError):
@@ -161,7 +161,7 @@ class _Child:
         try:
             self.rest = self.rest[os.write(fd, self.rest[:_PART]) :]
         except BrokenPipeError:
-            self.rest = self.rest[:0]  # it need not read what it gets
+            self.rest = self.rest[:0]  # the program need not read it
         if not self.rest:
             self.close(fd)
 
@@ -179,14 +179,14 @@ class _Child:
         if self.code is None:
             try:
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
-            except ChildProcessError:  # a signal came between the end of this call before and what it gave
+            except ChildProcessError:  # a signal interrupted the last call after it had collected the child
                 pid, status = self.pid, 0
             if pid:
                 self.code = os.waitstatus_to_exitcode(status)
         return self.code is not None
 
     def end(self) -> None:
-        """SIGTERM to all of its session, SIGKILL to what is left of it after GRACE."""
+        """Send SIGTERM to its whole session, and SIGKILL to the rest after GRACE."""
         try:
             signal_session(self.pid, _signal.SIGTERM, _signal.SIGCONT)  # it may be stopped
             self._wait_for_end()
@@ -203,9 +203,9 @@ class _Child:
 
 
 def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[int]) -> int:
-    """Start it in a session of its own: without a terminal to ask on, where one in the background would be stopped.
+    """Start a program in its own session: without a terminal, since asking there from the background would stop it.
 
-    Files that are inheritable stay open in it, as with any shell.
+    Inheritable files stay open in it, as with any shell.
     """
     files: list[Any] = [] if len(theirs) == 3 else [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
     files += [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(theirs, 3 - len(theirs))]
@@ -220,7 +220,7 @@ def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[
 
 
 def environment() -> Mapping[str, str]:
-    """Our environment without the LC_CTYPE that Python itself puts there where it was started with the C locale."""
+    """Return our environment without the LC_CTYPE that Python sets when it is started in the C locale."""
     if os.environ.get("LC_CTYPE") != "C.UTF-8":
         return os.environ
     try:
@@ -232,8 +232,9 @@ def environment() -> Mapping[str, str]:
 
 
 def running_groups(session: int) -> set[int]:
-    """The process groups of a session in which something runs: its leader's, and those that `timeout` and job control
-    made. A zombie that nobody has collected yet does not run.
+    """Return the running process groups of a session: its leader's, and those of `timeout` and job control.
+
+    Zombies do not count.
     """
     if os.path.exists("/proc/self/stat"):
         return {group for state, group, other in _processes() if other == session and state not in _DEAD}
@@ -247,19 +248,19 @@ def signal_session(session: int, *signums: int) -> None:
 
 
 def _processes() -> Iterator[tuple[bytes, int, int]]:
-    """Each process's state, group and session (proc_pid_stat(5)); its name, in brackets, may hold anything."""
+    """Yield each process's state, group and session (proc_pid_stat(5)); its name, in brackets, may contain anything."""
     for name in os.listdir("/proc"):
         if name.isdecimal():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:
                     state, _, group, session = file.read().rpartition(b")")[2].split()[:4]
             except (OSError, ValueError):
-                continue  # it ended meanwhile
+                continue  # it has ended
             yield state, int(group), int(session)
 
 
 def _signal_group(group: int, signum: int) -> bool:
-    """Whether there was a process to take it. One that became another user's is out of our hands."""
+    """Send a signal; return True if a process got it. Processes of other users do not."""
     try:
         os.killpg(group, signum)
     except (ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""A guard beside each program that we start: it ends the program's whole session when we are gone, however we went."""
+"""A guard beside each program that we start: it ends the program's session once we are gone, even after kill -9."""
 
 from __future__ import annotations
 
@@ -13,13 +13,23 @@ if TYPE_CHECKING:
 else:
     import _signal  # signal's C part, as in pflow.process.signals
 
-# It is told the session, then waits for the end of its stdin, which the kernel closes when we are gone; then it does as
-# children.py's `end`. The parent-death signal of Linux would end the program alone, and not what that had started.
+# It reads the session, then waits for the end of its stdin, which the kernel closes when we are gone; then it does the
+# same as `end` in children.py. Linux's parent-death signal would end only the program, not its children. It reads /proc
+# itself, since PATH may have no sed: after the last bracket come state, parent, process group and session.
 _SCRIPT = r"""
 read -r session || exit
 read -r _
 find_groups() {
-    groups=$(sed -n "s/.*) [^ZX] [0-9]* \([0-9]*\) $session .*/-\1/p" /proc/[0-9]*/stat | sort -u)
+    groups=
+    for stat in /proc/[0-9]*/stat; do
+        line=
+        while read -r part; do line=$part; done <"$stat"
+        set -- ${line##*) }
+        case $1/$4/$groups- in
+            [ZX]* | *-"$3"[!0-9]*) ;;
+            */"$session"/*) groups="$groups -$3" ;;
+        esac
+    done
     [ -e /proc/self/stat ] || ! kill -s 0 -- "-$session" || groups=-$session
     [ "$groups" ]
 }
@@ -36,13 +46,13 @@ kill -s KILL -- $groups
 
 
 class Guard:
-    """A shell in a session of its own, which no signal to ours reaches. Where none can be started, there is none."""
+    """A shell in its own session, out of reach of signals to ours; nothing if it cannot be started."""
 
     def __init__(self) -> None:
         theirs, self.pipe = os.pipe()
         files: list[Any] = [(os.POSIX_SPAWN_DUP2, theirs, 0)]
         files += [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
-        path = {"PATH": os.environ.get("PATH", os.defpath)}  # nothing else of ours: it may be secret
+        path = {"PATH": os.environ.get("PATH", os.defpath)}  # the rest may be secret
         try:
             self.pid = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", _SCRIPT], path, file_actions=files, setsid=True)
         except OSError:
@@ -51,25 +61,25 @@ class Guard:
             os.close(theirs)
 
     def watch(self, session: int) -> None:
-        """Have it end this session once we are gone."""
+        """Tell it the session to end once we are gone."""
         try:
             os.write(self.pipe, b"%d\n" % session)
         except BrokenPipeError:
-            pass  # somebody killed it
+            pass  # it was killed
 
     def __enter__(self) -> Guard:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *about: object) -> None:
-        """After the program's end let it go: what that left in the background may stay. After an exception have it end
-        what is left, which is something where a second signal came before all was ended.
+        """After the program's end, kill the guard: background processes may stay. After an exception let it end what is
+        left, as when a second signal came too early.
         """
         held = HeldSignals()
         try:
             if self.pid and error is None:
                 os.kill(self.pid, _signal.SIGKILL)
         except ProcessLookupError:
-            pass  # somebody else has collected it
+            pass  # it was collected already
         os.close(self.pipe)
         try:
             if self.pid:

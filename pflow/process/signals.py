@@ -1,4 +1,4 @@
-"""Signals and time limits: each becomes an exception that unwinds the work, and at its end an exit code."""
+"""Signals and time limits, as exceptions that unwind the work and end in an exit code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 else:
-    import _signal  # signal's C part: the module itself takes 3 ms, for the names of its enums
+    import _signal  # signal's C part: the module itself takes 3 ms for its enums
 
 _NAMES: dict[int, str] = {
     _signal.SIGTERM: "SIGTERM",
@@ -25,7 +25,7 @@ _NAMES: dict[int, str] = {
 }
 
 _SOON = 0.001
-"""Seconds: enough for what runs now to return, so that what is raised is not dropped with it."""
+"""Seconds in which the current callback returns, so that the exception is not dropped with it."""
 
 
 class ClosedPipe(Exception):
@@ -33,7 +33,7 @@ class ClosedPipe(Exception):
 
 
 class Interrupted(BaseException):
-    """The stage must end now: of a signal (`signal` is its number) or of --timeout (`signal` is 0)."""
+    """The stage must end now, because of a signal (`signal` is its number) or --timeout (`signal` is 0)."""
 
     def __init__(self, signal: int, message: str) -> None:
         super().__init__(message)
@@ -46,17 +46,17 @@ class Interrupted(BaseException):
 
 
 def die_quietly_of_interrupt() -> None:
-    """Until signals are caught, let ^C end the process without Python's traceback."""
+    """Let ^C end the process without Python's traceback, until signals are caught."""
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
 _caught: list[int] = []
-"""The signals that have come since they are caught."""
+"""The signals that have come since `catch_signals`."""
 
 
 def catch_signals() -> None:
-    """Make SIGTERM, SIGHUP, SIGINT and SIGQUIT raise Interrupted. What our parent ignores (nohup, &) stays ignored."""
+    """Make SIGTERM, SIGHUP, SIGINT and SIGQUIT raise Interrupted; signals that our parent ignores stay ignored."""
     _caught.clear()
     sys.unraisablehook = _send_again
     for signum in _NAMES:
@@ -65,11 +65,11 @@ def catch_signals() -> None:
 
 
 def _interrupt(signum: int, frame: object) -> None:
-    """The first signal ends the node's work, the second what it does to end in order; a third ends us at once."""
+    """End the node's work at the first signal, its cleanup at the second; the third ends the process at once."""
     if _holders:
         _hold(lambda: _interrupt(signum, frame))
         return
-    stop_timer()  # or a time limit could pass while the work is being undone, and take the signal's place
+    stop_timer()  # or a time limit during the cleanup could replace the signal
     _caught.append(signum)
     if len(_caught) > 1:
         _stop_catching()
@@ -77,9 +77,9 @@ def _interrupt(signum: int, frame: object) -> None:
 
 
 def _send_again(unraisable: sys.UnraisableHookArgs) -> None:
-    """What Python calls for an exception that it has dropped, as it drops those of its callbacks, an import's too.
+    """Repeat a signal whose exception Python dropped, as it does in callbacks and imports.
 
-    What is raised in here is dropped as well, so the signal comes again a little later.
+    An exception raised in here would be dropped too, so the signal comes again a little later.
     """
     error = unraisable.exc_value
     if isinstance(error, TimedOut):
@@ -103,7 +103,7 @@ def _stop_catching() -> None:
 
 
 def call_after(seconds: float, call: Callable[[], None]) -> None:
-    """Call once so many seconds have passed, between two steps of whatever is running then."""
+    """Call a function after `seconds`, between two bytecodes of whatever runs then."""
     _signal.signal(_signal.SIGALRM, lambda signum, frame: call())
     _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
@@ -113,9 +113,9 @@ def stop_timer() -> None:
 
 
 def die_of(signum: int) -> NoReturn:
-    """End the process as the signal itself would, so that a shell sees 128+n and a loop of its stops at ^C.
+    """End the process as the signal itself would, so that a shell sees 128+n and its loop stops at ^C.
 
-    Functions registered with atexit run first; one more signal ends them.
+    Functions registered with atexit run first; another signal ends them.
     """
     import atexit
 
@@ -137,24 +137,24 @@ _held: list[Callable[[], None]] = []
 class HeldSignals:
     """Keeps signals and time limits from raising until `release`.
 
-    To block the signals would not do: with another thread about, the system gives them to that one, and Python still
-    calls the handler in ours.
+    Blocking the signals would not do: the system would give them to another thread, and Python still call the handler
+    in ours.
     """
 
     def __init__(self) -> None:
         self.on_held: Callable[[], None] | None = None
-        threading = sys.modules.get("threading")  # nobody has another thread where it is not loaded
-        if not threading or threading.current_thread() is threading.main_thread():  # no handler is called in another
+        threading = sys.modules.get("threading")  # if it is not loaded, there is no other thread
+        if not threading or threading.current_thread() is threading.main_thread():  # only here handlers are called
             _holders.append(self)
 
     def notify(self, call: Callable[[], None] | None) -> None:
-        """Call for each that is held from now on, and now where one is already."""
+        """Call `call` for each one held from now on, and now if one is held already."""
         self.on_held = call
         if _held and call is not None:
             call()
 
     def release(self) -> None:
-        """Raise for what came meanwhile, one call for each."""
+        """Handle what came meanwhile."""
         if self in _holders:
             _holders.remove(self)
         while _held and not _holders:
@@ -169,9 +169,9 @@ def _hold(call: Callable[[], None]) -> None:
 
 
 def end_in_order(work: Callable[[], int], fail: Callable[[PflowError], int]) -> int:
-    """Do the work with signals caught; its exit code, or what `fail` makes of its error.
+    """Do the work with signals caught; return its exit code, or that of `fail` for its error.
 
-    Nothing gets out but the end of the process by a signal.
+    A signal ends the process; no exception leaves this function.
     """
     try:
         return _work_or_fail(work, fail)
@@ -232,7 +232,7 @@ _open: list[Deadline] = []
 
 
 def forget_deadlines() -> None:
-    """In a child process: they are the parent's to watch."""
+    """Drop all deadlines in a child process: the parent watches them."""
     _open.clear()
     stop_timer()
 

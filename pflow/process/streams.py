@@ -1,4 +1,4 @@
-"""Stdin and stdout: whether a stage may read, reading to the end, and writing whole."""
+"""Stdin and stdout: readable or not, reading to the end, writing whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from io import FileIO
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory
+from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory, reason_of
 from pflow.process.signals import ClosedPipe, call_after, stop_timer
 from pflow.terminal.messages import write_stderr
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def wait_for(fd: int, *, to_write: bool = False, seconds: float | None = None) -> bool:
-    """Wait until a descriptor can be read (written to), so long at most; whether it can."""
+    """Wait up to `seconds` until a descriptor is readable, or writable; return True if it is."""
     import select
 
     return any(select.select([] if to_write else [fd], [fd] if to_write else [], [], seconds))
@@ -31,9 +31,9 @@ _PATIENCE = 10
 
 
 def is_readable(source: str = "auto") -> bool:
-    """Whether stdin is input for this stage: not a terminal, not closed, not in the middle of somebody's file.
+    """Return True if stdin is input for this stage: not a terminal, not closed, not a file read halfway.
 
-    A `source` other than auto (`--from`) takes a file at any offset. Raises PflowError (64) for a directory.
+    With a `source` other than auto (`--from`) the file may be at any offset. Raises PflowError (64) for a directory.
     """
     try:
         status = os.fstat(0)
@@ -49,7 +49,7 @@ def is_readable(source: str = "auto") -> bool:
 
 
 def read_all() -> bytes:
-    """Stdin to its end. On a terminal's stderr, a word after ten seconds about what the stage is waiting for."""
+    """Read stdin to its end; after ten seconds say on a terminal that the stage is waiting for it."""
     if os.isatty(2):
         call_after(_PATIENCE, _say_waiting)
         try:
@@ -60,12 +60,12 @@ def read_all() -> bytes:
     try:
         stdin: Any = FileIO(0, closefd=False)
         while (part := stdin.readall()) != b"":
-            if part is None:  # another process that shares this pipe made it non-blocking
+            if part is None:  # another process made this pipe non-blocking
                 wait_for(0)
             else:
                 parts.append(part)
     except OSError as error:
-        raise PflowError(f"cannot read stdin: {error.strerror}", exit=BAD_STDIN) from None
+        raise PflowError(f"cannot read stdin: {reason_of(error)}", exit=BAD_STDIN) from None
     except MemoryError as error:
         raise no_memory("cannot read stdin", error, os.fstat(0).st_size) from error
     return b"".join(parts)
@@ -78,11 +78,11 @@ def _say_waiting() -> None:
 _LARGE = 1 << 16
 
 begun: set[int] = set()
-"""The descriptors that something was written to, or was tried to be."""
+"""The descriptors with an attempted write."""
 
 
 def secure_standard_files() -> list[int]:
-    """Put /dev/null where stdin, stdout or stderr is closed, so that no file that is opened later takes its place.
+    """Open /dev/null for closed standard descriptors, so that no file opened later gets their numbers.
 
     Returns which of 0, 1 and 2 were closed.
     """
@@ -97,23 +97,23 @@ def secure_standard_files() -> list[int]:
 
 
 def divert_prints() -> int:
-    """Send whatever prints to stdout from here on to stderr, children too. Returns the real stdout's descriptor."""
+    """Send all prints to stdout from here on, children's too, to stderr. Returns the real stdout's descriptor."""
     saved = os.dup(1)
     os.dup2(2, 1)
     return saved
 
 
 def flush_prints() -> None:
-    """Write what was printed and is still kept back."""
+    """Flush what was printed."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, AttributeError, ValueError):
-            pass  # nobody reads it, or it was closed: from the start, or by a node
+            pass  # its reader is gone, or it was closed
 
 
 class Diverted:
-    """A while in which what a library prints goes to stderr: `with Diverted():`."""
+    """A context in which a library's prints go to stderr: `with Diverted():`."""
 
     def __enter__(self) -> None:
         self._stdout = divert_prints()
@@ -125,7 +125,7 @@ class Diverted:
 
 
 def write_pieces(fd: int, pieces: list[Piece]) -> None:
-    """Write all of it. Raises ClosedPipe, or PflowError (73)."""
+    """Write all pieces. Raises ClosedPipe, or PflowError (73)."""
     begun.add(fd)
     for piece in _joined(pieces):
         rest = memoryview(piece)
@@ -134,7 +134,7 @@ def write_pieces(fd: int, pieces: list[Piece]) -> None:
 
 
 def _joined(pieces: list[Piece]) -> Iterator[Piece]:
-    """The large pieces, and in one piece all that stand between two of them: fewer writes of many small members."""
+    """Yield the large pieces, and the small ones between them joined, to save writes."""
     small: list[Piece] = []
     for piece in pieces:
         if len(piece) < _LARGE:
@@ -151,16 +151,16 @@ def _write(fd: int, data: memoryview) -> int:
         return os.write(fd, data)
     except BrokenPipeError:
         raise ClosedPipe from None
-    except BlockingIOError:  # another process that shares this pipe made it so
+    except BlockingIOError:  # another process made this pipe non-blocking
         wait_for(fd, to_write=True)
         return 0
     except OSError as error:
-        raise PflowError(f"cannot write to stdout: {error.strerror}", exit=CANNOT_WRITE) from None
+        raise PflowError(f"cannot write to stdout: {reason_of(error)}", exit=CANNOT_WRITE) from None
 
 
 def raw_form(value: Any, *, exact: bool = False) -> bytes:
-    """A value for programs that are not pflow's: bytes as they are; a text, with a last newline unless it is empty or
-    to be `exact`; anything else as one line of JSON.
+    """Encode a value for other programs: bytes unchanged; text with a final newline, unless it is empty or `exact`;
+    anything else as one line of JSON.
     """
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)

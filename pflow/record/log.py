@@ -6,9 +6,8 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError
-from pflow.files.atomic import open_private, write_all
-from pflow.files.failpoint import failpoint
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError, reason_of
+from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.files.xdg import make_private, state_directory
 from pflow.stage.document import WRITER
 from pflow.stage.trace import event_line
@@ -17,10 +16,9 @@ from pflow.values.jsontext import encode
 from pflow.values.paths import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-    from pflow.record.journal.journal import Journal
+    from pflow.record.journal import Journal
     from pflow.values.masks import Secrets
 
 FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
@@ -65,13 +63,13 @@ class RunLog:
 
     @classmethod
     def open(
-        cls, run_id: str, flow: Callable[[], bytes], about: dict[str, Any], *, is_needed: bool = False
+        cls, run_id: str, flow: bytes, about: dict[str, Any], *, is_needed: bool = False
     ) -> RunLog | None:  # fmt: skip
         """Begin the log of a run; None where there is no place for it, with a warning where there should be.
 
         Where it `is_needed` raises PflowError: 78 without a place, 73 where nothing can be written there.
 
-        `flow` makes the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
+        `flow` is the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
         version: name, flow_hash, steps, traceparent (the run's own span), parent (the span that began it).
         """
         place = runs_directory()
@@ -83,12 +81,12 @@ class RunLog:
         try:
             make_private(directory)
             log = cls(directory)
-            log._put(FLOW, flow())
+            log._put(FLOW, flow)
         except OSError as error:
             if is_needed:
                 _remove(directory)
-                raise _no_journal(f" in '{directory}': {error.strerror}", CANNOT_WRITE) from None
-            _warn(f"cannot keep a log of this run in '{directory}': {error.strerror}")
+                raise _no_journal(f" in '{directory}': {reason_of(error)}", CANNOT_WRITE) from None
+            _warn(f"cannot keep a log of this run in '{directory}': {reason_of(error)}")
             return None
         log.line(event_line("run", {"run": run_id, "pid": os.getpid(), "by": WRITER, **about}))
         return log
@@ -108,7 +106,7 @@ class RunLog:
             what = f"cannot resume the run {run}: it is still running" + (f": {who}" if who else "")
             raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
         except OSError as error:
-            what = f"cannot go on with the log in '{directory}': {(error.strerror or str(error)).lower()}"
+            what = f"cannot go on with the log in '{directory}': {reason_of(error)}"
             raise PflowError(what, exit=DENIED if isinstance(error, PermissionError) else CANNOT_WRITE) from None
         log._begun -= ms / 1000
         return log
@@ -120,7 +118,7 @@ class RunLog:
         except PflowError as error:
             _warn(f"cannot keep the snapshot of this run: {error.message}")
         except OSError as error:
-            _warn(f"cannot keep the snapshot of this run: {error.strerror}")
+            _warn(f"cannot keep the snapshot of this run: {reason_of(error)}")
 
     def _put(self, name: str, data: bytes) -> None:
         """Write a file. Without fsync: a log need not outlast a power cut, and a short run would take twice as long.
@@ -143,9 +141,9 @@ class RunLog:
 
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
         """Begin the journal, too. Raises PflowError (73, 78), and leaves nothing of the run then."""
-        from pflow.files.state_key import state_key
-        from pflow.record.journal.journal import Journal
-        from pflow.record.journal.seal import seal
+        from pflow.files.xdg import state_key
+        from pflow.record.journal import Journal
+        from pflow.record.seal import seal
 
         try:
             self.journal = Journal(self.directory, secrets, state_key())
@@ -163,7 +161,7 @@ class RunLog:
             write_all(self._trace, data)
         except OSError as error:
             self._trace = -1
-            _warn(f"cannot go on with the log in '{self.directory}': {error.strerror}")
+            _warn(f"cannot go on with the log in '{self.directory}': {reason_of(error)}")
 
     def key(self, data: bytes) -> None:
         """Write what the key of a cached step is made of."""
@@ -174,7 +172,7 @@ class RunLog:
             write_all(self._keys, data)
         except OSError as error:
             self.has_keys = False
-            _warn(f"cannot write '{path}': {error.strerror}")
+            _warn(f"cannot write '{path}': {reason_of(error)}")
 
     def finish(
         self, exit: int, error: dict[str, Any] | None, store: dict[str, Any], failed_items: int = 0,
@@ -206,7 +204,7 @@ class RunLog:
 
 
 def _no_journal(why: str, exit: int) -> PflowError:
-    from pflow.record.journal.journal import WITHOUT
+    from pflow.record.journal import WITHOUT
 
     return PflowError(f"cannot keep a journal of this run{why}", hint=WITHOUT, exit=exit)
 

@@ -11,8 +11,8 @@ import time
 from itertools import islice, takewhile
 
 from pflow import TYPE_CHECKING
-from pflow.errors import MISSING, PflowError, exit_code
-from pflow.record.journal.lines import JOURNAL
+from pflow.errors import MISSING, PflowError, exit_code, reason_of
+from pflow.record.lines import JOURNAL
 from pflow.record.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
 from pflow.values.jsontext import decode
 from pflow.words.usage import Usage
@@ -77,7 +77,7 @@ class Run:
             with open(path, "rb") as file:
                 return read_events(file.read())
         except OSError as error:
-            raise PflowError(f"cannot read the log '{path}': {error.strerror}", exit=exit_code(error)) from None
+            raise PflowError(f"cannot read the log '{path}': {reason_of(error)}", exit=exit_code(error)) from None
 
     def snapshot(self) -> Any:
         """What was changed in the flow and put into its store for this run; None where that is missing or broken."""

@@ -54,13 +54,13 @@ def print_line(program: str, line: str) -> int:
     try:
         os.write(1, f"{line}\n".encode())
     except OSError as error:
-        from pflow.errors import CANNOT_WRITE
+        from pflow.errors import CANNOT_WRITE, reason_of
         from pflow.process.signals import die_of_closed_pipe
         from pflow.terminal.messages import say
 
         if isinstance(error, BrokenPipeError):
             die_of_closed_pipe()
-        say(program, f"cannot write to stdout: {error.strerror}")
+        say(program, f"cannot write to stdout: {reason_of(error)}")
         return CANNOT_WRITE
     return 0
 

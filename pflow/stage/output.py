@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.binding.resolve import Binding
+    from pflow.binding.resolve import Origins as Places
     from pflow.binding.store import NodeStore
     from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
@@ -174,14 +175,14 @@ class Outcome:
             if not self.binding.is_pretended([place]):
                 check_place(self.document, place)
 
-    def put(self, changes: Mapping[str, Any]) -> tuple[Document, dict[str, str]]:
+    def put(self, changes: Mapping[str, Any]) -> tuple[Document, Places]:
         """A copy of the store with data flags and changes in it, and the place of each write."""
         document = self.document.copy()
         for key, value in self.data.items():
             place = self.flags.own_place(key)
             if not has(document, place):
                 document.put(place, value)
-        writes = {}
+        writes: Places = {}
         for key, value in changes.items():
             place = self.flags.place_of(key)
             if value is REMOVED:
@@ -191,24 +192,25 @@ class Outcome:
                 document.put(place, value)
             except PflowError as error:
                 raise error.within(f"cannot store '{key}'") from None
-            writes[key] = write_path(place)
+            writes[key] = (write_path(place),)
         self._note_carried(document, writes)
         return document, writes
 
     def pretend(self, step: str, origins: dict[str, str]) -> dict[str, Any]:
         """Say on stderr what would be done, and mark every place that would be written. What the trace says of it."""
-        places = {key: write_path(self.flags.place_of(key)) for key in self.interface.writes}
-        write_stderr(self._report(step, origins, list(places.values())))
+        places: Places = {key: (write_path(self.flags.place_of(key)),) for key in self.interface.writes}
+        flat = [place for (place,) in places.values()]
+        write_stderr(self._report(step, origins, flat))
         header = self.document.header
         stored = map(write_path, self.data_places)
-        header["dry"] = list(dict.fromkeys([*header.get("dry", []), *stored, *places.values()]))
+        header["dry"] = list(dict.fromkeys([*header.get("dry", []), *stored, *flat]))
         self._note_carried(self.document, places)
         return {"writes": places, "dry": True}
 
-    def _note_carried(self, document: Document, writes: dict[str, str]) -> None:
+    def _note_carried(self, document: Document, writes: Places) -> None:
         carried = self.interface.carried_of(writes)
         if carried is not None:
-            document.header["last"] = writes[carried]
+            document.header["last"] = writes[carried][0]
 
     def _report(self, step: str, origins: dict[str, str], places: list[str]) -> str:
         lines = {

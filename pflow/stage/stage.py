@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import time
+import sys
 
 from pflow import TYPE_CHECKING, __version__
 from pflow.binding.flag_value import unfilled
 from pflow.binding.resolve import Binding
-from pflow.binding.secrets import secret_values, secret_writes
+from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import PathSource, has
-from pflow.binding.store import OWN, check_changes
+from pflow.binding.store import OWN
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
 from pflow.interface.interface import with_keys
 from pflow.node import interface_of, version_of
@@ -19,13 +19,14 @@ from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
 from pflow.stage.flags import flags_of
 from pflow.stage.output import Outcome, Output, pretended_places
 from pflow.stage.trace import add_step, enter_span, step_id, write_event
-from pflow.stage.tries import run_node
+from pflow.stage.visit import Visit, Visitor
 from pflow.terminal.messages import say, say_error
 from pflow.values.paths import parse_path, write_path
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from pflow.binding.resolve import Origins as Places
     from pflow.binding.store import NodeStore
     from pflow.cache.use import CachedNode
     from pflow.interface.interface import Interface
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pflow.stage.flags import Flags
 
 
-class Stage:
+class Stage(Visitor):
     """A node, its interface and flags, the store that came in, and where its output goes."""
 
     def __init__(self, name: str, *, file: str | None = None) -> None:
@@ -46,7 +47,7 @@ class Stage:
         self.secrets: list[Any] = []
         self.untaken = 0
         self.entry: dict[str, Any] = {"id": name, "node": name}
-        self.spent: list[dict[str, Any]] = []
+        self.visited: Visit | None = None
         self.cached: CachedNode | None = None
 
     def run(self, words: list[str]) -> int:
@@ -73,13 +74,11 @@ class Stage:
         if flags.help or flags.describe or flags.version:
             return self._tell(interface, node_class, flags)
         for warning in flags.warnings:
-            self._warn(f"{warning}, and stays as it is")
+            self.warn(f"{warning}, and stays as it is")
         if interface.fault:
-            self._warn(f"any key and flag may pass; pflow nodes {self.name} says why")
+            self.warn(f"any key and flag may pass; pflow nodes {self.name} says why")
         if flags.cache or flags.refresh:  # its code is what was just loaded, however long the input takes to come
-            from pflow.stage.cached import cached_node
-
-            self.cached = cached_node(self.name, self.file, node_class, flags)
+            self.cached = self._cached(node_class, flags)
         intake = take_in(
             no_stdin=flags.no_stdin,
             source=getattr(flags, "from"),
@@ -104,17 +103,19 @@ class Stage:
 
     def _bind(self, node_class: Any, flags: Flags, document: Document) -> None:
         """Find all that the node starts with; then run it, or say what it would do."""
-        binding = bind(flags.interface, flags, document)
+        self.flags, self.interface = flags, flags.interface
+        self.has_secrets = has_secrets(flags.interface)
+        self.binding = binding = bind(flags.interface, flags, document)
         for key, item in flags.interface.reads.items():
             text = flags.data[key].value if key in flags.data else ""
             for doubt in unfilled(item, flags.interface, text, lambda path: has(document, path)):
-                self._warn("; ".join(doubt))
-        self.secrets += secret_values(binding, document)
-        view = binding.open(document)
+                self.warn("; ".join(doubt))
+        view = self.open(document)
         params = binding.find_params(document)
         outcome = Outcome(document, flags, binding, view)
         keys = [*document, *(str(path[0]) for path in binding.pretended)]
-        self.entry["reads"] = origins = binding.origins_in_words(keys)
+        origins = binding.origins_in_words(keys)
+        self.entry["reads"] = {name: (origin,) for name, origin in origins.items()}
         if flags.verbose:
             for name, origin in origins.items():
                 say(self.program, f"reads {name} from {origin}")
@@ -156,45 +157,81 @@ class Stage:
         self.output.write([text.encode()])
         return 0
 
+    def _cached(self, node_class: Any, flags: Flags) -> CachedNode | None:
+        """Return the node as the cache knows it; None if that is turned off."""
+        from pflow.cache.wishes import REQUIRE, is_off
+
+        if is_off():
+            return None
+        from pflow.cache.use import CachedNode
+        from pflow.catalog.interfaces import BUNDLED, PROGRAM, PYTHON, Kind
+
+        origin = BUNDLED if self.file is None else PYTHON if self.file.endswith(".py") else PROGRAM
+        kind = Kind(self.name, origin, self.file or str(sys.modules[node_class.__module__].__file__))
+        is_required, refreshes = flags.cache == REQUIRE, bool(flags.refresh)
+        version = version_of(node_class)
+        cached = CachedNode(kind, version, flags.interface, is_required=is_required, refreshes=refreshes)
+        cached.is_asked = True
+        return cached
+
     def _work(self, node_class: Any, params: dict[str, Any], flags: Flags, outcome: Outcome) -> None:
-        interface, view = flags.interface, outcome.view
+        """Run the node, put its changes into the document and write that."""
         enter_span(outcome.document)
         self._trace("start", {})
-        begun = time.monotonic()
-        visit = used = None
+        visit = self.visited = Visit()
+        visit.reads = self.entry["reads"]
+        view = outcome.view
+        node = self._make_node(node_class, params)
+        if self.cached:
+            self.cached.secrets.add(self.secrets)
         try:
-            node = self._make_node(node_class, params)
-            if self.cached:
-                self.cached.secrets.add(self.secrets)
-                visit = self.cached.begin(node, view, self._warn)
-            is_kept = visit is not None and visit.found is not None
-            action = visit.apply(view) if visit and is_kept else self._run_node(node, flags, view)
-            changes = view.changes(outcome.binding.is_watched)
-            used = None if is_kept else changes.get("usage")
+            changes, lookup = self.visit(node, view, outcome.document, visit)
         finally:
-            self.entry["ms"] = int((time.monotonic() - begun) * 1000 + 0.5)
-            self.secrets += secret_writes(interface, view)
-            undeclared = [key for key, source in view.reads.items() if source == OWN and key not in interface.reads]
-            self.entry["reads"] = {**self.entry["reads"], **{key: key for key in undeclared}}
-            self._note_usage(used, is_said=flags.verbose)
-        check_changes(interface, changes)
-        self.document, self.entry["writes"] = outcome.put(changes)
-        if visit is not None:
-            visit.keep(node, action, changes, view)
-            self.entry["cache"] = visit.about()
+            if flags.verbose and visit.spent:
+                from pflow.words.usage import usage_words
+
+                self.output.end_line()
+                say(self.program, f"used {', '.join(usage_words(visit.usage()))}")
+        self.document, visit.writes = outcome.put(changes)
+        if lookup is not None:
+            visit.more["cache"] = lookup.keep(node, visit.action, changes, view)
             if flags.verbose:
-                say(self.program, f"cache: {visit.verdict}")
+                say(self.program, f"cache: {lookup.verdict}")
         self.entry.pop("carries", None)
-        if action not in (None, "default"):
-            self.entry["action"] = str(action)
+        self.entry |= visit.entry()
         add_step(self.document, self.entry)
         self._trace("end", {"exit": 0})
         if self.untaken and "stdin" not in view.reads:
-            self._warn(f"the node did not look at the {self.untaken:,} bytes of stdin; -n leaves them to others")
-        self.output.finish(self.document, shows=interface.carried_of(self.entry["writes"]) is not None)
+            self.warn(f"the node did not look at the {self.untaken:,} bytes of stdin; -n leaves them to others")
+        self.output.finish(self.document, shows=flags.interface.carried_of(visit.writes) is not None)
 
-    def _warn(self, text: str) -> None:
+    def learn(self, secrets: list[Any]) -> None:
+        self.secrets += secrets
+
+    def warn(self, text: str) -> None:
         say(self.program, f"warning: {text}")
+
+    def places_read(self, view: NodeStore, store: Any) -> Places:
+        """Return where each read was to come from, and what else the node read."""
+        undeclared = [key for key, source in view.reads.items() if source == OWN and key not in self.interface.reads]
+        return {**self.entry["reads"], **{key: (key,) for key in undeclared}}
+
+    def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
+        flags = self.flags
+        try:
+            return self.try_node(
+                node,
+                view,
+                visit,
+                retries=flags.retries if "retries" in flags.given else None,
+                wait=flags.wait if "wait" in flags.given else None,
+                timeout=flags.timeout,
+                sink=self.output.emit if self.output.is_streamed else None,
+            )
+        except (PflowError, ClosedPipe, Interrupted):
+            raise
+        except BaseException as error:
+            raise node_error(self.name, error) from error
 
     def _make_node(self, node_class: Any, params: dict[str, Any]) -> Any:
         try:
@@ -205,37 +242,6 @@ class Stage:
             raise
         except Exception as error:
             raise node_error(self.name, error) from error
-
-    def _run_node(self, node: Any, flags: Flags, view: NodeStore) -> Any:
-        try:
-            return run_node(
-                node,
-                view,
-                retries=flags.retries if "retries" in flags.given else None,
-                wait=flags.wait if flags.given & {"retries", "wait"} else getattr(node, "wait", 0),
-                timeout=flags.timeout,
-                sink=self.output.emit if self.output.is_streamed else None,
-                spent=self.spent.append,
-            )
-        except (PflowError, ClosedPipe, Interrupted):
-            raise
-        except BaseException as error:
-            raise node_error(self.name, error) from error
-
-    def _note_usage(self, of_answer: Any, *, is_said: bool) -> None:
-        """Note what models were asked, for nothing and for the answer."""
-        if not (self.spent or of_answer):
-            return
-        from pflow.words.usage import Usage
-
-        usage = Usage()
-        for each in self.spent:
-            usage.add(each)
-        usage.add_answer(of_answer)
-        self.entry |= usage.members()
-        if is_said and usage.calls:
-            self.output.end_line()
-            say(self.program, f"used {', '.join(usage.words())}")
 
     def _trace(self, event: str, about: dict[str, Any]) -> None:
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
@@ -251,8 +257,10 @@ class Stage:
             masked(error, *self.secrets)
         say_error(self.program, error, debug=self.debug)
         document = self.document or Document()
-        add_step(document, {**self.entry, "exit": error.exit})
-        self._trace("end", {"exit": error.exit})
+        failure = {"exit": error.exit}
+        self.entry = self.entry | (self.visited.entry(failure) if self.visited else failure)
+        add_step(document, self.entry)
+        self._trace("end", {})
         if not self.output.has_begun:
             self.output.write_error(document, self.step, self.name, error)
         return error.exit

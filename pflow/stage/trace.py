@@ -6,6 +6,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING
+from pflow.errors import reason_of
 from pflow.terminal.messages import say
 from pflow.values.jsontext import compact
 
@@ -75,4 +76,4 @@ def write_lines(program: str, line: bytes) -> None:
         finally:
             os.close(fd)
     except OSError as error:
-        say(program, f"warning: cannot write the trace to '{target}': {error.strerror}")
+        say(program, f"warning: cannot write the trace to '{target}': {reason_of(error)}")

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
-from pflow.tables.kinds import BOOL, CONVERT, FITS, FLOAT, INT, TEXT
-from pflow.tables.rows import Row, cell, columns_of, is_missing
+from pflow.tables.rows import BOOL, CONVERT, FITS, FLOAT, INT, TEXT, Row, cell, columns_of, is_missing
 from pflow.values.jsontext import compact
 
 EMPTY, DUPLICATES, VALUES = "empty", "duplicates", "values"

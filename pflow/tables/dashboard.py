@@ -5,8 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from pflow.tables.kinds import CONVERT, FLOAT, INT, kind_of_texts
-from pflow.tables.rows import Row, cell, check_rows, columns_of, is_missing
+from pflow.tables.rows import CONVERT, FLOAT, INT, Row, cell, check_rows, columns_of, is_missing, kind_of_texts
 from pflow.values.jsontext import text_of
 
 _MOST_ROWS, _MOST_BARS = 1000, 30

@@ -8,8 +8,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.tables.csv_text import write_csv
-from pflow.tables.markdown import markdown_table
-from pflow.tables.rows import check_rows
+from pflow.tables.rows import check_rows, markdown_table
 from pflow.values.jsontext import compact, plain, text_of, write_bytes
 from pflow.values.paths import kind_of, look_inside
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, NO_MEMORY, PflowError
-from pflow.tables.kinds import CONVERT, FLOAT, INT, kind_of_texts
-from pflow.tables.rows import Row, cell, columns_of
+from pflow.tables.rows import CONVERT, FLOAT, INT, Row, cell, columns_of, kind_of_texts
 
 TABLE = "rows"
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}

@@ -8,9 +8,19 @@ from itertools import accumulate
 from math import fsum
 from typing import Any
 
-from pflow.tables.kinds import BOOL, CONVERT, FLOAT, INT, TEXT, kind_of_texts
-from pflow.tables.markdown import markdown_table
-from pflow.tables.rows import Row, cell, columns_of, is_missing
+from pflow.tables.rows import (
+    BOOL,
+    CONVERT,
+    FLOAT,
+    INT,
+    TEXT,
+    Row,
+    cell,
+    columns_of,
+    is_missing,
+    kind_of_texts,
+    markdown_table,
+)
 from pflow.values.jsontext import compact
 
 _MOST = 5

@@ -7,6 +7,8 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.files.file_paths import check_encoding, checked_path, read_whole
+from pflow.values.json_input import place_of
+from pflow.values.jsontext import WHITESPACE, decode
 from pflow.values.paths import kind_of
 
 STDIN = "stdin"
@@ -46,3 +48,24 @@ def _decode(data: bytes, name: str, encoding: str | None) -> str:
         place = f"line {line}, byte {column}: it is not {encoding or 'UTF-8'}"
         likely = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252 (Windows), latin-1 or another"
         raise PflowError(f"cannot read '{name}': {place}", hint=f"--encoding={likely}", exit=BAD_DATA) from None
+
+
+def read_json(text: str, name: str) -> Any:
+    """The value of a text. Raises PflowError (65) with line and column; 66 where there is nothing."""
+    if not text.strip(WHITESPACE):
+        raise PflowError(f"cannot read '{name}': it is empty", exit=MISSING)
+    return _value(text, name, 1)
+
+
+def read_lines(text: str, name: str) -> list[Any]:
+    """The value of each line that is not blank. Raises PflowError (65) with line and column."""
+    lines = enumerate(text.split("\n"), 1)
+    return [_value(line, name, number) for number, line in lines if line.strip(WHITESPACE)]
+
+
+def _value(text: str, name: str, first_line: int) -> Any:
+    try:
+        return decode(text.encode())
+    except ValueError as error:
+        where = place_of(text, error, first_line=first_line)
+        raise PflowError(f"cannot read '{name}': {where}", exit=BAD_DATA) from None

@@ -1,1 +1,1 @@
-"""What a person sees and answers: colour, columns, questions."""
+"""The terminal: colour, columns, messages and questions."""

@@ -1,4 +1,4 @@
-"""A person at the terminal: a line, yes or no, one of several keys, or a text in an editor."""
+"""Asking the person at the terminal: for a line, yes or no, a key, or a text in an editor."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import sys
 import tempfile
 import termios
 
-from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError, reason_of
 from pflow.files.atomic import take_turn
 
 _READLINE = ("set expand-tilde on", "set convert-meta off", "set input-meta on", "set output-meta on")
-"""Its settings: `~` is expanded as a shell does, letters stay what they are in any locale."""
+"""Settings of readline: expand `~`, and pass letters unchanged in any locale."""
 
 
 class Terminal:
-    """The terminal that a person sits at: /dev/tty, whatever stdin and stdout are.
+    """The terminal of the person: /dev/tty, whatever stdin and stdout are.
 
-    An answer of None means that there is no more: the end of the file, or a terminal that is gone or not ours to read.
+    An answer of None means the end of input: end of file, or a terminal that is gone or cannot be read.
     """
 
     def __init__(self, fd: int) -> None:
@@ -27,27 +27,27 @@ class Terminal:
         self.turn: int | None = None
 
     def wait_for_turn(self) -> None:
-        """Wait until no other process of ours asks at this terminal; it is ours until it is closed."""
+        """Wait until no other pflow process asks at this terminal; hold it until it is closed."""
         try:
-            self.turn = os.open(os.ttyname(2), os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)  # /dev/tty is everybody's
+            self.turn = os.open(os.ttyname(2), os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)  # all share /dev/tty
         except OSError:
             return
         take_turn(self.turn)
 
     def ask(self, question: str) -> str | None:
-        """The line that answers, stripped."""
+        """Ask a question and return the answer, stripped."""
         line = self.read_line(question)
         return line if line is None else line.strip()
 
     def choose(self, question: str, keys: dict[str, str], *, otherwise: str = "n") -> str:
-        """The key that is typed, itself or as its word; `otherwise` without an answer, `?` for any other."""
+        """Ask for a key or its word; return `otherwise` at the end of input, `?` for an unknown answer."""
         answer = self.ask(question)
         if answer is None:
             return otherwise
         return next((key for key, word in keys.items() if answer.lower() in (key, word)), "?")
 
     def read_line(self, prompt: str) -> str | None:
-        """What is typed at a prompt, without the end of the line; bytes that are not UTF-8 as surrogates."""
+        """Read a line at a prompt, without its end; bytes that are not UTF-8 become surrogates."""
         self.say(prompt)
         try:
             line = os.read(self.fd, 1 << 16)
@@ -61,7 +61,7 @@ class Terminal:
         return os.fsdecode(line.rstrip(b"\r\n")) if line else None
 
     def read_secret(self, prompt: str) -> str | None:
-        """A line that is not shown as it is typed."""
+        """Read a line without showing it."""
         try:
             modes = termios.tcgetattr(self.fd)
             hidden = [*modes[:3], modes[3] & ~termios.ECHO, *modes[4:]]
@@ -75,7 +75,7 @@ class Terminal:
             self.say("\n")
 
     def read_path(self, prompt: str) -> str | None:
-        """A path, alike: TAB completes it, where readline can ask. That reads stdin and writes to stdout."""
+        """Read a path, which TAB completes if readline is there. Readline reads stdin and writes to stdout."""
         try:
             import readline
 
@@ -83,7 +83,7 @@ class Terminal:
         except (ImportError, OSError):
             return self.read_line(prompt)
         os.dup2(self.fd, 1)
-        readline.set_completer_delims("")  # or a blank would begin another name
+        readline.set_completer_delims("")  # or a blank would end the name
         is_libedit = "libedit" in (readline.__doc__ or "")
         for setting in (*_READLINE, "bind ^I rl_complete" if is_libedit else "tab: complete"):
             readline.parse_and_bind(setting)
@@ -101,7 +101,7 @@ class Terminal:
             os.close(before)
 
     def forget_typed(self) -> None:
-        """Take nothing for an answer that was typed before the question could be seen."""
+        """Drop what was typed before the question was shown."""
         try:
             termios.tcflush(self.fd, termios.TCIFLUSH)
         except (termios.error, OSError):
@@ -120,7 +120,7 @@ class Terminal:
 
 
 def open_terminal() -> Terminal | None:
-    """The terminal. None without one, and where stderr is not one too: nobody would see the question."""
+    """Open the terminal; None without one, or if stderr is not a terminal: nobody would see the question."""
     if not os.isatty(2):
         return None
     try:
@@ -130,7 +130,7 @@ def open_terminal() -> Terminal | None:
 
 
 def ask(question: str) -> str | None:
-    """The line that answers one question, stripped. None where nobody can be asked."""
+    """Ask one question and return the answer, stripped; None if nobody can be asked."""
     terminal = open_terminal()
     if terminal is None:
         return None
@@ -141,16 +141,16 @@ def ask(question: str) -> str | None:
 
 
 def confirm(question: str) -> bool | None:
-    """Ask one question with yes and no. None where nobody can be asked."""
+    """Ask a yes-or-no question; None if nobody can be asked."""
     answer = ask(f"{question} [y/N] ")
     return None if answer is None else answer.lower() in ("y", "yes")
 
 
 def edit(text: str, name: str, terminal: Terminal) -> str:
-    """The text as it is after $VISUAL, $EDITOR or vi had it, in a file called `name`.
+    """Edit a text, as a file called `name`, with $VISUAL, $EDITOR or vi, and return the result.
 
-    Raises PflowError: 73 where the file cannot be written or read, 127 where there is no such editor, 1 where it
-    fails, 65 where the file is no text any more.
+    Raises PflowError: 73 if the file cannot be written or read, 127 if the editor is missing, 1 if it fails, 65 if the
+    result is not text.
     """
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
@@ -163,18 +163,19 @@ def edit(text: str, name: str, terminal: Terminal) -> str:
                 raise PflowError(f"cannot find the editor '{editor}'", hint="set VISUAL or EDITOR", exit=NOT_FOUND)
             if code:
                 how = f"exit code {code}" if 0 < code <= 128 else f"signal {abs(code) % 128}"  # sh says 128+n
-                raise PflowError(f"cannot take what was edited: the editor ended with {how}", exit=FAILED)
+                raise PflowError(f"cannot use the edited text: the editor ended with {how}", exit=FAILED)
             with open(file, encoding="utf-8", newline="") as opened:
                 return opened.read()
     except UnicodeDecodeError as error:
-        raise PflowError(f"cannot read what was edited: it is not UTF-8 at byte {error.start}", exit=BAD_DATA) from None
+        what = f"cannot read the edited text: it is not UTF-8 at byte {error.start}"
+        raise PflowError(what, exit=BAD_DATA) from None
     except OSError as error:
-        why, hint = (error.strerror or str(error)).lower(), "TMPDIR names a directory for files that live shortly"
-        raise PflowError(f"cannot edit in a file: {why}", hint=hint, exit=CANNOT_WRITE) from None
+        why, hint = reason_of(error), "TMPDIR names a directory for temporary files"
+        raise PflowError(f"cannot edit a file: {why}", hint=hint, exit=CANNOT_WRITE) from None
 
 
 def _run(argv: list[str], terminal: int) -> int:
-    """Run a program on the terminal, which gets its modes back. ^C and ^\\ are the program's own while it runs."""
+    """Run a program on the terminal, then restore the terminal's modes. ^C and ^\\ go only to the program."""
     handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGQUIT)}
     modes = termios.tcgetattr(terminal) if os.isatty(terminal) else None
     for signum in handlers:

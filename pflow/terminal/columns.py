@@ -1,4 +1,4 @@
-"""Text for a terminal: colour, widths as they are seen, lines that wrap, tables."""
+"""Text for a terminal: colour, widths, wrapped lines, tables."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 
 WHEN = (AUTO, ALWAYS, NEVER)
-"""What --color may say."""
+"""The values of --color."""
 
 
 class Colour:
-    """Paints words by what they are, or leaves them plain. Paint last: what is painted has no width any more."""
+    """Paints words by their meaning, or leaves them plain. Paint last: a painted text's length is not its width."""
 
     __slots__ = ("is_on",)
 
@@ -50,12 +50,12 @@ PLAIN = Colour(is_on=False)
 
 
 def colour_of(fd: int, when: str = AUTO) -> Colour:
-    """The colour for a stream, `when` being what --color said."""
+    """Return the colour for a stream; `when` is the value of --color."""
     return Colour(is_on=is_wanted(fd, when))
 
 
 def is_wanted(fd: int, when: str = AUTO) -> bool:
-    """Whether a stream gets colour: --color decides, else NO_COLOR, else CLICOLOR_FORCE, else what it goes to."""
+    """Return True if a stream gets colour: by --color, else NO_COLOR, else CLICOLOR_FORCE, else if it is a terminal."""
     if when != AUTO:
         return when == ALWAYS
     if os.environ.get("NO_COLOR"):
@@ -66,22 +66,22 @@ def is_wanted(fd: int, when: str = AUTO) -> bool:
 
 
 _ASCII = str.maketrans("─│╭╮╰╯├┤┼○◀←→…·×", "-|++++++|o<<>~-x")
-"""Our own characters where the terminal has ASCII only, each as wide as it was."""
+"""Our own characters in ASCII, with the same width."""
 
 _GAP = 2
 
 
 def is_utf8(environment: Mapping[str, str]) -> bool:
-    """Whether the locale says that the terminal shows UTF-8."""
+    """Return True if the locale says that the terminal shows UTF-8."""
     names = ("LC_ALL", "LC_CTYPE", "LANG")
     locale = next((environment[name] for name in names if environment.get(name)), "C")
     return "utf8" in locale.lower().replace("-", "")
 
 
 def terminal_width(*, otherwise: int = 80) -> int:
-    """The columns of the terminal on stdout, within what reads well; `otherwise` where there is none.
+    """Return the width of the terminal on stdout, from 60 to 100 columns; `otherwise` without a terminal.
 
-    COLUMNS says it before the terminal does, as in shutil, which takes long to import.
+    COLUMNS comes before the terminal's own width, as in shutil, which is slow to import.
     """
     columns = os.environ.get("COLUMNS", "")
     try:
@@ -92,7 +92,7 @@ def terminal_width(*, otherwise: int = 80) -> int:
 
 
 def stderr_width() -> int:
-    """The columns of the terminal on stderr; 80 where that does not say."""
+    """Return the width of the terminal on stderr; 80 if it is unknown."""
     try:
         return os.get_terminal_size(2).columns or 80
     except OSError:
@@ -104,12 +104,12 @@ def in_ascii(text: str) -> str:
 
 
 def duration(ms: float) -> str:
-    """Milliseconds as a person reads them: `350 ms`, `1.2 s`."""
+    """Format milliseconds for a person: `350 ms`, `1.2 s`."""
     return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
 
 
 def rough_time(seconds: float) -> str:
-    """A time to wait: `45s`, `1m20s`, `2h05m`."""
+    """Format a time to wait: `45s`, `1m20s`, `2h05m`."""
     minutes, rest = divmod(int(seconds + 0.5), 60)
     if minutes < 60:
         return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
@@ -117,19 +117,19 @@ def rough_time(seconds: float) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """A text that takes no more than `width` columns, cut with a … where it would."""
+    """Cut a text to `width` columns, with a … at the cut."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def value_text(value: object) -> str:
-    """A value as JSON, cut where it is long."""
+    """Format a value as JSON, cut to 60 columns."""
     from pflow.values.jsontext import encode
 
     return shorten(clean(str(encode(value, escape=False), "utf-8")), 60)
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The lines of a text, broken at spaces, and a word only where it is longer than a line."""
+    """Break a text into lines at spaces, and a word only if it is longer than a line."""
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
@@ -144,7 +144,7 @@ def wrap(text: str, width: int) -> list[str]:
 def table(
     rows: Sequence[Sequence[str]], width: int, *, indent: int = 2, first: Callable[[str], str] | None = None
 ) -> list[str]:
-    """Rows in columns, what does not fit wrapped within its column. Columns that are empty take no room.
+    """Format rows as columns; long cells wrap within their column, and empty columns are left out.
 
     `first` paints the first column.
     """
@@ -162,7 +162,7 @@ def table(
 
 
 def _fitted(columns: list[list[int]], width: int) -> list[int]:
-    """How wide each column is: as its widest cell where all fit, else the widest columns give way."""
+    """Return the width of each column: that of its widest cell; if they do not fit, the widest columns shrink."""
     widths = [max(column) for column in columns]
     room = width - _GAP * (len(widths) - 1)
     while sum(widths) > room and max(widths, default=0) > 8:

@@ -1,4 +1,4 @@
-"""Words for people on stderr: the one place that prints errors and warnings."""
+"""Messages on stderr: the one place that prints errors and warnings."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ def say(program: str, text: str) -> None:
 
 
 def say_error(program: str, error: PflowError, *, debug: bool = False) -> None:
-    """Print an error and its hint as one line; with `debug`, after the frames that led to it."""
+    """Print an error and its hint as one line; with `debug`, the frames that led to it come first."""
     if debug:
         write_stderr(_frames(error))
     _say(_colour().fault(f"{program}:"), error_text(error))
 
 
 def error_text(error: PflowError) -> str:
-    """`cannot read 'x'; do this instead`, or after a question `is it so? yes, so`."""
+    """Join an error and its hint: `cannot read 'x'; do this instead`, or after a question `is it so? yes, so`."""
     if not error.hint:
         return error.message
     return f"{error.message}{' ' if error.message.endswith('?') else '; '}{error.hint}"
 
 
 def write_stderr(text: str) -> None:
-    """Write a text as it is. When nobody reads stderr, the exit code has to do."""
+    """Write a text unchanged; if nobody reads stderr, the exit code must do."""
     try:
         os.write(2, text.encode("utf-8", "backslashreplace"))
     except OSError:
@@ -51,7 +51,7 @@ def _say(program: str, text: str) -> None:
 
 
 def _frames(error: BaseException) -> str:
-    """The frames of an error and of its causes, without their messages: those may hold secrets."""
+    """Format the frames of an error and of its causes, without their messages, which may contain secrets."""
     import traceback
 
     text = ""

@@ -1,1 +1,1 @@
-"""JSON text, paths, templates, types, digests and masks: values, strictly."""
+"""Values: JSON text, paths, templates, types, digests and masks."""

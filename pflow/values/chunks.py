@@ -1,4 +1,4 @@
-"""A text cut into chunks of a size, where a paragraph, a line, a sentence or a word ends."""
+"""Cutting a text into chunks at the ends of paragraphs, lines, sentences or words."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ ENDS = {
     "sentence": (". ", "! ", "? ", ".\n", "!\n", "?\n", "。", "！", "？"),
     "word": (" ", "\n", "\t"),
 }
-"""What a part of each kind ends with, from the largest kind to the smallest."""
+"""The endings of each kind of part, from the largest kind to the smallest."""
 
 
 def chunks(text: str, size: int, by: str, overlap: int = 0) -> Iterator[str]:
-    """The chunks of a text, in order; without an overlap they are the text when they are joined.
+    """Yield the chunks of a text in order; joined, they are the text, unless they overlap.
 
-    None is longer than `size` characters. Each ends where a part of the kind `by` ends, else, where none ends in it,
-    one of the next smaller kind, or anywhere. Each but the first begins with the last `overlap` characters of the one
-    before, or the whole words in them. `overlap` is less than `size`.
+    A chunk has at most `size` characters. It ends where a part of the kind `by` ends; if none does, at the end of a
+    part of the next smaller kind, or anywhere. Each chunk but the first begins with the last `overlap` characters of
+    the one before, cut to whole words. `overlap` is less than `size`.
     """
     kinds = list(ENDS)[list(ENDS).index(by) :] if by in ENDS else []
     start = 0
@@ -38,7 +38,7 @@ def chunks(text: str, size: int, by: str, overlap: int = 0) -> Iterator[str]:
 
 
 def parts(text: str, by: str) -> Iterator[str]:
-    """Each paragraph, line, sentence, word or character by itself, with what ends it and the blanks behind that."""
+    """Yield each paragraph, line, sentence, word or character, with its ending and the blanks after that."""
     start = 0
     for end in _ends(text, by) if by in ENDS else range(1, len(text)):
         while by not in ("line", "character") and end < len(text) and text[end].isspace():
@@ -51,12 +51,12 @@ def parts(text: str, by: str) -> Iterator[str]:
 
 
 def _last_end(text: str, kind: str, low: int, high: int) -> int | None:
-    """The last place after `low`, up to `high`, where a part of a kind ends."""
+    """Return the last place after `low`, up to `high`, where a part of a kind ends."""
     return max((at + len(end) for end in ENDS[kind] if (at := text.rfind(end, low, high)) >= 0), default=None)
 
 
 def _ends(text: str, kind: str) -> Iterator[int]:
-    """Every place where a part of a kind ends."""
+    """Yield every place where a part of a kind ends."""
     found = {end: text.find(end) for end in ENDS[kind]}
     while found := {end: at for end, at in found.items() if at >= 0}:
         cut = min(at + len(end) for end, at in found.items())

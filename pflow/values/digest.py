@@ -1,4 +1,4 @@
-"""Digests: SHA-256 of values, in a form that no two values share, and of files."""
+"""Digests: SHA-256 of files, and of values in a form that no two values share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     def sha256(data: bytes = b"", /) -> Any: ...
 else:
     try:
-        # hashlib would load OpenSSL, which takes 3 ms: far longer than to hash a flow.
+        # hashlib would load OpenSSL, which takes 3 ms, far longer than hashing a flow.
         if sys.version_info >= (3, 12):
             from _sha2 import sha256
         else:
@@ -28,26 +28,26 @@ _BLOCK = 64
 _CHUNK = 1 << 20
 _MANY = 1 << 22
 _MOMENT = 100_000_000
-"""Nanoseconds in which a file may change twice and have the same time."""
+"""Nanoseconds within which a file may change twice and keep its time stamp."""
 
 
 def digest_of(value: Any) -> str:
-    """SHA-256, in hex, of a JSON value or bytes. Raises PflowError (65) for any other.
+    """Return the SHA-256, in hex, of a JSON value or bytes. Raises PflowError (65) for anything else.
 
-    Values that differ in a type (1, 1.0, "1", true) or in the order of members differ in their digests.
+    Values that differ in type (1, 1.0, "1", true) or in the order of members have different digests.
     """
     return bytes_digest(frame(value))
 
 
 def keyed_digest(key: bytes, value: Any) -> str:
-    """HMAC-SHA-256 of the same form, in hex: it says nothing of the value to those without the key."""
+    """Return the HMAC-SHA-256 of a value, in hex; without the key it reveals nothing about the value."""
     padded = (sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
     inner = sha256(bytes(byte ^ 0x36 for byte in padded) + frame(value)).digest()
     return str(sha256(bytes(byte ^ 0x5C for byte in padded) + inner).hexdigest())
 
 
 def frame(value: Any) -> bytes:
-    """A value as bytes: each part after its type and its length, so that no part runs into the next."""
+    """Encode a value as bytes, each part after its type and length, so that no part runs into the next."""
     kind = value.__class__
     if kind is str:
         return _framed(b"s", value.encode("utf-8", "surrogatepass"))
@@ -70,12 +70,12 @@ def _framed(letter: bytes, data: bytes) -> bytes:
 
 
 def bytes_digest(data: bytes) -> str:
-    """SHA-256, in hex, of bytes as they are."""
+    """Return the SHA-256, in hex, of raw bytes."""
     return str(_hasher(len(data))(data).hexdigest())
 
 
 def _hasher(size: int) -> Any:
-    """The faster one for so many bytes: OpenSSL's, where it is worth its start."""
+    """Return the faster hash for `size` bytes: OpenSSL's only if that outweighs loading it."""
     if size < _MANY:
         return sha256
     import hashlib
@@ -84,11 +84,11 @@ def _hasher(size: int) -> Any:
 
 
 def file_digest(path: str | bytes) -> str:
-    """SHA-256, in hex, of what a file holds. Raises OSError; EINVAL for anything but a regular file, unread."""
+    """Return the SHA-256, in hex, of a file's content. Raises OSError, EINVAL if the file is not regular."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         digest = _hasher(os.fstat(fd).st_size)()
         while chunk := os.read(fd, _CHUNK):
             digest.update(chunk)
@@ -98,7 +98,9 @@ def file_digest(path: str | bytes) -> str:
 
 
 def file_stamp(status: os.stat_result, now: int) -> str:
-    """What changes when a file does; empty where that is too fresh, `now` in nanoseconds, to be told from the next."""
+    """Return a stamp that changes with the file; empty if the last change is too close to `now` (nanoseconds) to tell
+    the next one apart.
+    """
     if status.st_ctime_ns > now - _MOMENT:
         return ""
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"

@@ -1,4 +1,4 @@
-"""A user's own JSON text, strictly: its value, or the line and column where it goes wrong."""
+"""JSON text from people and models, read strictly; errors name line and column."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FENCE = "```"
 
 
 def parse_text(text: str) -> Any:
-    """The value of a JSON text; of one that is none, the value in its Markdown fence, the first of json before others.
+    """Parse JSON; if the text is not JSON, parse its first Markdown fence, preferring one marked as json.
 
-    An object that looks like escaped bytes is an object. Raises PflowError (65).
+    An object that looks like escaped bytes stays an object. Raises PflowError (65).
     """
     try:
         return _value(text, 0, len(text))
@@ -31,12 +31,11 @@ def parse_text(text: str) -> Any:
 
 
 def parse_lines(text: str) -> list[Any]:
-    """The value of each line that is not blank. Raises PflowError (65)."""
+    """Parse each line that is not blank. Raises PflowError (65)."""
     return [_value(text, start, end) for start, end in _lines(text) if text[start:end].strip(_BLANK)]
 
 
 def _value(text: str, start: int, end: int) -> Any:
-    """The one value between two places of a text."""
     at = end - len(text[start:end].lstrip(_BLANK))
     try:
         value, after = scan_without_duplicates(text, at)
@@ -51,17 +50,17 @@ def _value(text: str, start: int, end: int) -> Any:
 
 
 def place_of(text: str, error: ValueError, start: int = 0, first_line: int = 1) -> str:
-    """Where a text goes wrong, from `start` on, and why: `line 2, column 5: no JSON value`."""
+    """Name the place and reason of an error in JSON: `line 2, column 5: no JSON value`."""
     at: int | None = getattr(error, "pos", None)
     if at is None:
         at = _refused(text, start)
     line, column = first_line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
-    said = str(getattr(error, "msg", "")).removesuffix(" at")  # json's own error has one
+    said = str(getattr(error, "msg", "")).removesuffix(" at")  # json's own message ends so
     return f"line {line}, column {column}: {clause(said) or error}"
 
 
 def _refused(text: str, start: int) -> int:
-    """Where a number or a word is that the scanner refuses: it says no place of one."""
+    """Find the number or word that the scanner refused without naming its place."""
     import re
 
     for token in re.compile(r'"(?:[^"\\]|\\.)*+"|[^\s\[\]{},:"]+', re.DOTALL).finditer(text, start):
@@ -84,7 +83,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _fences(text: str) -> Iterator[tuple[str, int, int]]:
-    """What stands behind each fence's opening, and where its inside begins and ends; one that is cut ends with all."""
+    """Yield each fence's info string, and where its content begins and ends; an open fence ends with the text."""
     opened: tuple[str, int] | None = None
     for start, end in _lines(text):
         line = text[start:end].strip()

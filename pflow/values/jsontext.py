@@ -1,12 +1,11 @@
-"""JSON text and Python values, strictly: nothing is rounded, dropped or made up on the way.
+"""JSON text to Python values and back, strictly: nothing is rounded, dropped or made up.
 
-Bytes that are not text are {"$bytes": "<base64>"} in JSON; an object of a user's whose only key is `$bytes`,
-`$$bytes`, … gains one `$` there.
+Bytes become {"$bytes": "<base64>"} in JSON; a user's object whose only key is `$bytes`, `$$bytes`, … gains one `$`.
 """
 
 from __future__ import annotations
 
-# json's C parts without its `re` and `enum`, which are half of what a stage would take to start.
+# json's C parts without its `re` and `enum`, which would take half of a stage's start.
 from _json import encode_basestring, make_encoder, make_scanner
 from _json import scanstring as _scanstring
 
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
 quote = encode_basestring
 
 LOWEST, HIGHEST = -(1 << 63), 1 << 64
-"""Integers from the one up to, and not with, the other are kept; any other is refused."""
+"""The range of integers that are kept, without its end; others are refused."""
 
 WHITESPACE = " \t\n\r"
 
 
 class ScanError(ValueError):
-    """JSON that does not parse, and where, in characters."""
+    """An error in JSON; `pos` is its place in characters."""
 
     def __init__(self, message: str, pos: int) -> None:
         super().__init__(message)
@@ -36,14 +35,14 @@ class ScanError(ValueError):
 def _parse_int(text: str) -> int:
     number = int(text) if len(text) <= 20 else HIGHEST
     if not LOWEST <= number < HIGHEST:
-        raise ValueError(f"the integer {text[:24]} is past 64 bits")
+        raise ValueError(f"the integer {text[:24]} does not fit in 64 bits")
     return number
 
 
 def _parse_float(text: str) -> float:
     number = float(text)
     if number - number != 0:
-        raise ValueError(f"the number {text[:24]} is past what a float holds")
+        raise ValueError(f"the number {text[:24]} does not fit in a float")
     return number
 
 
@@ -55,12 +54,12 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"the key '{next(key for key in keys if keys.count(key) > 1)}' stands twice")
+        raise ValueError(f"the key '{next(key for key in keys if keys.count(key) > 1)}' appears twice")
     return members
 
 
 class _Strict:
-    """What the scanner asks of its decoder."""
+    """The attributes that the C scanner reads from its decoder."""
 
     strict = True
     object_hook = None
@@ -77,7 +76,7 @@ class _WithoutDuplicates(_Strict):
 def _call(scan: Callable[..., tuple[Any, int]], *arguments: Any) -> tuple[Any, int]:
     try:
         return scan(*arguments)
-    except SystemError:  # the C parts raise json's own error, and cannot before its module is there
+    except SystemError:  # the C parts raise json's own error, which needs its module to be loaded
         import json.decoder  # noqa: F401
 
         return scan(*arguments)
@@ -87,7 +86,7 @@ def _scanner(context: type[_Strict]) -> Callable[..., tuple[Any, int]]:
     scan_once = make_scanner(context)  # type: ignore[arg-type]
 
     def scan(text: str, at: int = 0) -> tuple[Any, int]:
-        """The JSON value that begins at `text[at]`, and where it ends. Raises ValueError in words."""
+        """Return the JSON value that begins at `text[at]`, and its end. Raises ValueError in words."""
         try:
             return _call(scan_once, text, at)
         except StopIteration as stop:
@@ -103,12 +102,12 @@ scan_without_duplicates = _scanner(_WithoutDuplicates)
 
 
 def scanstring(text: str, at: int) -> tuple[str, int]:
-    """The string whose opening quote is before `text[at]`, and where it ends. Raises ValueError in words."""
+    """Return the string whose opening quote is before `text[at]`, and its end. Raises ValueError in words."""
     return _call(_scanstring, text, at, True)
 
 
 def decode(data: bytes | memoryview) -> Any:
-    """The value of one JSON text in UTF-8. Raises ValueError in words."""
+    """Decode one JSON text in UTF-8. Raises ValueError in words."""
     text = str(data, "utf-8")
     value, end = scan(text, len(text) - len(text.lstrip(WHITESPACE)))
     if text[end:].strip(WHITESPACE):
@@ -122,7 +121,7 @@ def decode(data: bytes | memoryview) -> Any:
 
 
 def _revive(value: Any) -> Any:
-    """Bytes and a user's own objects out of their escapes; lone surrogates are refused."""
+    """Undo the escapes of bytes and of users' own objects; refuse lone surrogates."""
     if isinstance(value, str):
         return check_text(value)
     if isinstance(value, list):
@@ -144,7 +143,7 @@ def _bytes(base64: Any) -> bytes:
     try:
         return binascii.a2b_base64(base64, strict_mode=True)
     except (TypeError, ValueError):
-        raise ValueError('"$bytes" holds no base64 text') from None
+        raise ValueError('"$bytes" does not hold base64') from None
 
 
 def _is_bytes_key(key: str) -> bool:
@@ -156,12 +155,12 @@ def check_text(text: str) -> str:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise ValueError("a lone surrogate in its text is no character") from None
+            raise ValueError("its text has a lone surrogate") from None
     return text
 
 
 def text_or_bytes(data: bytes | bytearray) -> str | bytes:
-    """Data as a store has it: text, or bytes where it is not UTF-8."""
+    """Decode data as UTF-8 text; data that is not UTF-8 stays bytes."""
     try:
         return str(data, "utf-8")
     except UnicodeDecodeError:
@@ -169,15 +168,15 @@ def text_or_bytes(data: bytes | bytearray) -> str | bytes:
 
 
 def encode(value: Any, *, escape: bool = True) -> bytes:
-    """The compact JSON text of a value, in UTF-8. Raises PflowError (65) for what JSON cannot hold.
+    """Encode a value as compact JSON in UTF-8. Raises PflowError (65) if JSON cannot hold it.
 
-    Without `escape` an object that looks like escaped bytes stays what it is.
+    Without `escape` an object that looks like escaped bytes stays unchanged.
     """
     return compact(plain(value, escape=escape)).encode()
 
 
 def compact(value: Any) -> str:
-    """The JSON text of what we made ourselves: nothing in it is checked."""
+    """Encode a value of our own making as JSON, without checks."""
     return "".join(_write(value, 0))
 
 
@@ -191,14 +190,14 @@ _write = make_encoder(None, write_bytes, quote, None, ":", ",", False, False, Tr
 
 
 def text_of(value: Any) -> str:
-    """A value inside text: text as it is, null as nothing, anything else as its JSON text."""
+    """Convert a value to text: text unchanged, null to nothing, anything else to JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else str(encode(value), "utf-8")
 
 
 def plain(value: Any, *, escape: bool = False) -> Any:
-    """A copy of a value as JSON holds it, its tuples as lists. Raises PflowError (65) for what JSON cannot hold."""
+    """Copy a value as JSON has it, tuples as lists. Raises PflowError (65) if JSON cannot hold it."""
     try:
         return _copy(value, escape)
     except RecursionError:
@@ -217,7 +216,7 @@ def _copy(value: Any, escape: bool) -> Any:
         return check_text(value)
     if kind is int:
         if not LOWEST <= value < HIGHEST:
-            raise ValueError("an integer in it is past 64 bits")
+            raise ValueError("it has an integer that does not fit in 64 bits")
     elif kind is float:
         if value - value != 0:
             raise ValueError(f"{value} is not JSON")
@@ -229,7 +228,7 @@ def _copy(value: Any, escape: bool) -> Any:
             if item.__class__ is str and item.isascii()
             else _copy(item, escape)
             for key, item in value.items()
-        }  # most of what there is is plain text, and rows hold millions of it: no call for that
+        }  # inlined for plain text: rows hold millions of such members
         if escape and len(members) == 1 and _is_bytes_key(key := next(iter(members))):
             return {"$" + key: members[key]}
         return members
@@ -246,14 +245,14 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
 
 
 def _kin_of(value: Any) -> Any:
-    """The JSON value that something resembles: a tuple, a str of an own class, an enum's member."""
+    """Convert a tuple, an enum member or an instance of a subclass of str to the JSON value it resembles."""
     for like, kind in _KINDS:
         if isinstance(value, like):
             return kind(value)
-    raise ValueError(f"a {type(value).__name__} is no JSON value")
+    raise ValueError(f"a {type(value).__name__} is not a JSON value")
 
 
 def _copy_key(key: Any) -> str:
     if not isinstance(key, str):
-        raise ValueError(f"the key {key!r} is no text")
+        raise ValueError(f"the key {key!r} is not text")
     return check_text(str(key))

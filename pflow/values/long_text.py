@@ -1,4 +1,4 @@
-"""The JSON of a long text, read and written in parts: whole, each step of it would hold the text once more."""
+"""JSON of a long text, read and written in parts, so that no step holds a second copy of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LONG = 1 << 24
-"""Bytes, or characters, from which it is worth it."""
+"""The size, in bytes or characters, from which that pays."""
 
 _PART = 1 << 20
 _ESCAPE = 12
@@ -22,7 +22,7 @@ def is_long(value: Any) -> bool:
 
 
 def encode_long(text: str) -> bytes | memoryview:
-    """The JSON text of a string, in UTF-8. Raises PflowError (65) for a lone surrogate."""
+    """Encode a string as JSON in UTF-8. Raises PflowError (65) for a lone surrogate."""
     written = bytearray()
     for part in json_parts(text):
         written += part
@@ -30,7 +30,7 @@ def encode_long(text: str) -> bytes | memoryview:
 
 
 def json_parts(value: Any) -> Iterator[bytes]:
-    """The JSON text of a value, a long text in it in parts. Raises PflowError (65) for what JSON cannot hold."""
+    """Yield the JSON of a value, long texts in parts. Raises PflowError (65) if JSON cannot hold it."""
     if is_long(value):
         yield b'"'
         for at in range(0, len(value), _PART):
@@ -46,12 +46,12 @@ def json_parts(value: Any) -> Iterator[bytes]:
 
 
 def holds_long(value: Any) -> bool:
-    """Whether it is a long text, or a list with one in it, or in a list of it."""
+    """Return True if a value is a long text or a list, also nested, with one."""
     return is_long(value) or (isinstance(value, list) and any(map(holds_long, value)))
 
 
 def decode_long(data: bytes | memoryview) -> str | None:
-    """The string that a JSON text is; None for what is none, or is none that may stand in a store."""
+    """Decode a long JSON string; None for any other text, or for a string that a store cannot hold."""
     if len(data) < LONG or data[0] != ord('"') or data[-1] != ord('"'):
         return None
     text = ""
@@ -67,7 +67,7 @@ def decode_long(data: bytes | memoryview) -> str | None:
 
 
 def _parts(data: bytes | memoryview) -> Iterator[str]:
-    """Texts one after the other, none of which ends within an escape."""
+    """Yield consecutive texts, cut so that no escape is split."""
     start = 0
     while start < len(data):
         end = _safe_end(data, start, start + _PART)
@@ -76,7 +76,7 @@ def _parts(data: bytes | memoryview) -> Iterator[str]:
 
 
 def _safe_end(data: bytes | memoryview, start: int, end: int) -> int:
-    """The last place up to `end` that no escape and no character goes across; the end of all where there is none."""
+    """Return the last place up to `end` that splits no escape and no character; the end of the data without one."""
     while start < end < len(data):
         escape = bytes(data[max(end - _ESCAPE, start) : end]).rfind(b"\\")
         if escape < 0 and not 0x80 <= data[end] < 0xC0:

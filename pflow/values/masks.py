@@ -1,4 +1,4 @@
-"""Secrets, and texts in which a mask stands for them, however they are written there."""
+"""Secrets, and masking them in texts however they are written there."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     Failure = TypeVar("Failure", bound=PflowError)
 
 MASK = "***"
-"""What is shown in place of a secret."""
+"""The text shown in place of a secret."""
 
 _SHORT = 4
-"""A secret of fewer characters is masked as a word by itself, and not inside of others."""
+"""A secret of fewer characters is masked only as a whole word."""
 
 
 class Secrets:
-    """The secret values that are known so far; with them, texts and errors are masked."""
+    """The secret values known so far, which mask texts and errors."""
 
     def __init__(self) -> None:
         self._texts: set[str] = set()
@@ -33,7 +33,7 @@ class Secrets:
         return bool(self._texts)
 
     def add(self, value: Any) -> bool:
-        """Take a value: its text and each line of it; of a list or an object, all that it holds. Whether it is new."""
+        """Add a value's text and each of its lines; of a list or object, all items. Return True if any is new."""
         known = len(self._texts)
         self._texts.update(_texts(value))
         is_new = len(self._texts) > known
@@ -42,7 +42,7 @@ class Secrets:
         return is_new
 
     def mask(self, text: str) -> str:
-        """The text with a mask for each secret: as it is, quoted, escaped, or encoded for a URL."""
+        """Mask each secret in a text, be it plain, quoted, escaped or URL-encoded."""
         if not self._forms:
             forms = {form for secret in self._texts for form in _forms(secret)}
             self._forms = sorted(forms, key=len, reverse=True)
@@ -51,7 +51,7 @@ class Secrets:
         return text
 
     def are_in(self, value: Any) -> bool:
-        """Whether one stands in a value, be it as a key or in bytes."""
+        """Return True if a value contains a secret, in keys and bytes too."""
         if not self._texts:
             return False
         if isinstance(value, bytes):
@@ -64,7 +64,7 @@ class Secrets:
         return self.mask(text) != text
 
     def hide(self, error: Failure) -> Failure:
-        """The error, masked: its message, its hint and its details."""
+        """Mask an error's message, hint and details."""
         if self._texts:
             error.message, error.hint = self.mask(error.message), self.mask(error.hint)
             error.args = (error.message,)
@@ -72,7 +72,7 @@ class Secrets:
         return error
 
     def masked(self, value: Any) -> Any:
-        """A value with a mask for each secret in its texts."""
+        """Return a copy of a value with the secrets in its texts masked."""
         if isinstance(value, str):
             return self.mask(value)
         if isinstance(value, dict):
@@ -81,7 +81,7 @@ class Secrets:
 
 
 def masked(error: Failure, *secrets: Any) -> Failure:
-    """The error, masked with these secrets."""
+    """Mask these secrets in an error."""
     known = Secrets()
     for each in secrets:
         known.add(each)
@@ -89,7 +89,7 @@ def masked(error: Failure, *secrets: Any) -> Failure:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The texts that would give a value away."""
+    """Yield the texts that would reveal a value."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
     if isinstance(value, str):
@@ -104,7 +104,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """A secret as Python, JSON, a URL and a shell's word write it, in one another too, and as a message cuts it."""
+    """Yield a secret as Python, JSON, a URL and a shell word write it, also nested, and as `shorten` cuts it."""
     from json import dumps
     from shlex import quote as shell_word
     from urllib.parse import quote, quote_plus
@@ -130,7 +130,7 @@ def _without_word(text: str, word: str) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable, a flag or an input of this name most likely holds a secret."""
+    """Return True if a variable, flag or input of this name most likely holds a secret."""
     import re
 
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
@@ -147,9 +147,9 @@ _FLAG = r"""(?x)
 
 
 def find_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int]]:
-    """Where the values of flags for secrets stand in a text: of those called so, of those in `names`, of near misses.
+    """Find the values of secret flags in a text, by flag name: secret by its words, in `names`, or a near miss.
 
-    A word without dashes before a = is a flag too, that somebody meant.
+    A word without dashes before a = counts as a flag too.
     """
     import re
 
@@ -164,7 +164,7 @@ def find_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int]
 
 
 def mask_flags(error: Failure, words: Sequence[str], names: Collection[str] = ()) -> Failure:
-    """The error, masked with what the words of a command give to flags for secrets."""
+    """Mask an error with the values that a command's words give to secret flags."""
     from shlex import quote
 
     parts = [word.partition("=") if word.startswith("--") else (word, "", "") for word in words]

@@ -13,7 +13,7 @@ Path = tuple["str | int", ...]
 
 
 def parse_path(text: str) -> Path:
-    """The steps of a path. Split at `/` only where it has one, else at `.`; raises ValueError when it is not a path."""
+    """Parse a path, split at `/` if it has one, else at `.`. Raises ValueError if it is not a path."""
     if "/" in text.partition("[")[0]:
         steps: list[str | int] = list(text.split("/"))
         if "" in steps:
@@ -25,7 +25,7 @@ def parse_path(text: str) -> Path:
         if text.startswith("[", at):
             step, at = _bracket(text, at + 1)
         elif steps and not text.startswith(".", at):
-            raise ValueError(f"'{text}' has no . after a ]")
+            raise ValueError(f"'{text}' needs a . after the ]")
         else:
             start = at + 1 if steps else at
             step = text[start:].partition("[")[0].partition(".")[0]
@@ -53,7 +53,7 @@ def _bracket(text: str, at: int) -> tuple[str | int, int]:
 
 
 def write_path(steps: Path) -> str:
-    """A path as text, the way a person would write it."""
+    """Write a path as text, the way a person would."""
     text = ""
     for step in steps:
         if isinstance(step, int):
@@ -66,12 +66,15 @@ def write_path(steps: Path) -> str:
 
 
 def meet(one: Path, other: Path) -> bool:
-    """Whether two paths lead to the same place, or one to a part of the other's."""
+    """Return True if two paths lead to the same place, or one leads to a part of the other's."""
     return all(a == b for a, b in zip(one, other, strict=False))
 
 
 def look_up(value: Any, steps: Path, at: int = 0) -> Any:
-    """The value at `steps[at:]` below `value`, which `steps[:at]` led to. Raises PflowError (66): what there is."""
+    """Return the value at `steps[at:]` below `value`, which `steps[:at]` led to.
+
+    Raises PflowError (66), which says what is there instead.
+    """
     for n in range(at, len(steps)):
         value = _step_into(value, steps, n)
     return value
@@ -97,7 +100,7 @@ def _step_into(value: Any, steps: Path, n: int) -> Any:
 
 
 def look_inside(text: str) -> Any:
-    """What a string that holds a JSON object or list holds; any other string itself."""
+    """Decode a string that holds a JSON object or list; return any other string unchanged."""
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:
@@ -107,16 +110,16 @@ def look_inside(text: str) -> Any:
 
 
 def missing(name: str, there: list[str], place: str) -> PflowError:
-    """The error for a name that is not in a place: what there is instead, and the nearest."""
-    from pflow.words.naming import listed, meant
+    """Return the error for a missing name: it lists what the place has and suggests the nearest."""
+    from pflow.words.naming import did_you_mean, listed, meant
 
-    near = meant(name, there)
-    has = f"it has {listed(there)}" + (f" (did you mean {near}?)" if near else "") if there else "it is empty"
+    near = did_you_mean(meant(name, there))
+    has = f"it has {listed(there)}" + (f" ({near})" if near else "") if there else "it is empty"
     return PflowError(f"no '{name}' in {place}; {has}", exit=MISSING)
 
 
 def describe(value: Any) -> dict[str, Any]:
-    """What a value is, without it: its type; how many characters, bytes, items or members where it has any."""
+    """Describe a value without showing it: its type, and its number of characters, bytes, items or members."""
     shape: dict[str, Any] = {"type": kind_of(value).removeprefix("a ").removeprefix("an ")}
     if isinstance(value, str | bytes | list | dict):
         shape["size"] = len(value)
@@ -124,7 +127,7 @@ def describe(value: Any) -> dict[str, Any]:
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in the words of the interface grammar."""
+    """Name the type of a value in the words of the interface grammar: `an int`, `a list`."""
     if value is None:
         return "null"
     names = {bool: "a bool", int: "an int", float: "a float", str: "a str", bytes: "bytes", list: "a list"}
@@ -132,5 +135,5 @@ def kind_of(value: Any) -> str:
 
 
 def is_step_name(name: str) -> bool:
-    """Whether a step may be called so: letters, digits, `_` and `-`, a letter first; `stdin` is reserved."""
+    """Return True if a step may have this name: letters, digits, `_` and `-`, a letter first; `stdin` is reserved."""
     return name.isascii() and name[:1].isalpha() and name.replace("-", "_").isidentifier() and name != "stdin"

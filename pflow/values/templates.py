@@ -1,4 +1,4 @@
-"""Templates: `$name` and `${a.path[0]}` in what a person wrote, replaced once from the store."""
+"""Templates: `$name` and `${a.path[0]}` in a person's text, replaced once from the store."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from pflow.values.paths import Path
 
     Part = str | Path
-    """Text as it is, or the path of a reference."""
+    """Literal text, or the path of a reference."""
 
 
 TEMPLATE = "template:"
-"""What a mapping begins with that is a template, and no path."""
+"""The prefix of a mapping that is a template, not a path."""
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 _WORD = _LETTERS + "0123456789"
 
 
 def parse_template(text: str) -> list[Part]:
-    """The parts of a template in order. `$$` is a dollar; so is a `$` before anything but a name or a braced path.
+    """Parse a template into its parts. `$$` is a dollar; so is a `$` before anything but a name or a braced path.
 
-    Raises ValueError for a braced path that is wrong (`${a.}`), and for a reference inside another.
+    Raises ValueError for a wrong braced path (`${a.}`), and for a reference inside another.
     """
     parts: list[Part] = []
     literal = ""
@@ -47,7 +47,7 @@ def parse_template(text: str) -> list[Part]:
 
 
 def _reference(text: str, at: int) -> tuple[Path | None, int]:
-    """The path that stands after a dollar, and where the text goes on; no path for a plain dollar."""
+    """Return the path after a dollar, and its end; no path for a plain dollar."""
     if text.startswith("$", at):
         return None, at + 1
     if text.startswith("{", at):
@@ -61,9 +61,9 @@ def _reference(text: str, at: int) -> tuple[Path | None, int]:
 
 
 def braced_path(text: str) -> Path | None:
-    """The path between two braces; None for what is not a path: nothing, `1x`, a space or a shell's `:-`.
+    """Parse the path between two braces; None for other text: nothing, `1x`, a space or a shell's `:-`.
 
-    Raises ValueError for what begins as a path and goes wrong, and where another reference stands in it.
+    Raises ValueError for a path that goes wrong, and for a reference inside it.
     """
     outer, dollar, inner = text.partition("$")
     if not text.startswith((*_LETTERS, '["')) or set(outer.partition("[")[0]) & set(" \t\n{}:?+=%#"):
@@ -73,22 +73,22 @@ def braced_path(text: str) -> Path | None:
             return parse_path(text)
     except ValueError as error:
         if not dollar:
-            raise ValueError(f"'{shorten('${' + text + '}')}' is no reference: {error}") from None
+            raise ValueError(f"'{shorten('${' + text + '}')}' is not a reference: {error}") from None
     if inner.startswith((*_LETTERS, "{")):
         raise ValueError(f"'{shorten('${' + text)}' holds another reference, and references do not nest")
     return None
 
 
 def broken_references(text: str) -> list[str]:
-    """What looks like a reference and is not one (`${a`, `${}`, `${1x}`), for a warning."""
+    """List texts that look like references and are not (`${a`, `${}`, `${1x}`), for a warning."""
     plain = "".join(part for part in parse_template(text.replace("$$", "_")) if isinstance(part, str))
     return ["${" + rest.partition("}")[0] + ("}" if "}" in rest else "") for rest in plain.split("${")[1:]]
 
 
 def braced_references(text: str) -> list[Path]:
-    """What would be references between braces, in a text that no template fills.
+    """List the braced references in a text that is not a template.
 
-    Not what a shell alone means, nor a name that the text itself sets.
+    Forms that only a shell has, and names that the text itself sets, do not count.
     """
     found = []
     for rest in text.split("${")[1:]:
@@ -103,14 +103,14 @@ def braced_references(text: str) -> list[Path]:
 
 
 def _is_set_in(command: str, name: str) -> bool:
-    """Whether a shell's command gives a variable its value: `name=…`, `for name in …`, `read … name`."""
+    """Return True if a shell command sets a variable: `name=…`, `for name in …`, `read … name`."""
     words = command.replace(";", " ").split()
     is_named = any({"for", "read"} & set(words[max(at - 3, 0) : at]) for at, word in enumerate(words) if word == name)
     return is_named or any(word.lstrip("(`\"'$&|").startswith(f"{name}=") for word in words)
 
 
 def is_reference(text: str) -> bool:
-    """Whether a text is one whole reference, which keeps its value's type."""
+    """Return True if a text is exactly one reference, which keeps its value's type."""
     try:
         parts = parse_template(text)
     except ValueError:
@@ -119,9 +119,9 @@ def is_reference(text: str) -> bool:
 
 
 def parse_place(text: str, *, or_template: bool = False) -> Path:
-    """The steps of a path where no template stands. Raises ValueError, which says what to write in a template's stead.
+    """Parse a path. Raises ValueError for a template, and says what to write instead.
 
-    With `or_template` a template may stand there, behind its prefix.
+    With `or_template` that may be the template behind its prefix.
     """
     if not (text.startswith(TEMPLATE) or "${" in text.partition('["')[0]):
         return parse_path(text)
@@ -133,14 +133,14 @@ def parse_place(text: str, *, or_template: bool = False) -> Path:
 
 
 def references(written: Any) -> list[Path]:
-    """Every path that a text, a list or an object refers to. Raises ValueError for a wrong one, or one in a key."""
+    """List every path that a text, list or object refers to. Raises ValueError for a wrong one, or one in a key."""
     found: list[Path] = []
     expand(written, found.append)
     return found
 
 
 def leading_references(written: Any) -> list[Path]:
-    """The references that a text, or a text of a list, begins with: in a path they may choose its directory."""
+    """List the references at the beginning of a text, or of a list's texts: in a path they may choose the directory."""
     if isinstance(written, list):
         return [path for item in written for path in leading_references(item)]
     first = parse_template(written)[:1] if isinstance(written, str) else []
@@ -148,11 +148,11 @@ def leading_references(written: Any) -> list[Path]:
 
 
 def expand(written: Any, look_up: Callable[[Path], Any], *, is_path: bool = False) -> Any:
-    """`written` with each reference replaced by what `look_up` finds, once: what is brought in is never expanded.
+    """Replace each reference in `written` by what `look_up` finds, once: inserted text is never expanded.
 
-    One whole reference keeps its value's type; inside text, null is empty, bytes are text, their misfits as lone
-    surrogates, and anything else is JSON. Raises ValueError for a reference in an object's key, and PflowError (77)
-    where `is_path` and a reference after literal text brings in anything but a part of one name.
+    One whole reference keeps its value's type. Inside text, null is empty, bytes are decoded, with lone surrogates for
+    invalid ones, and anything else is JSON. Raises ValueError for a reference in an object's key. With `is_path`,
+    raises PflowError (77) if a reference after literal text inserts anything but a part of one name.
     """
     if isinstance(written, list):
         return [expand(item, look_up, is_path=is_path) for item in written]
@@ -173,7 +173,7 @@ def expand(written: Any, look_up: Callable[[Path], Any], *, is_path: bool = Fals
 
 
 def _check_names(written: str, parts: list[Part], texts: list[str]) -> None:
-    """Refuse what would lead a path elsewhere than its literal text does. Raises PflowError (77)."""
+    """Refuse a value that leads a path away from its literal directory. Raises PflowError (77)."""
     path, at, is_begun = "".join(texts), 0, False
     for part, text in zip(parts, texts, strict=True):
         if isinstance(part, str):
@@ -182,8 +182,8 @@ def _check_names(written: str, parts: list[Part], texts: list[str]) -> None:
             name = path[path.rfind("/", 0, at) + 1 :].partition("/")[0]
             is_name = text and "\0" not in text and "/" not in text and name not in (".", "..")
             if not is_name and (is_begun or (not text and path.startswith("/"))):
-                why = f"{write_path(part)} is '{shorten(text)}', and a path takes one name there"
-                hint = "only what a path begins with may bring in more" if text else ""
+                why = f"{write_path(part)} is '{shorten(text)}', which is not one file name"
+                hint = "only a reference at the beginning of a path may insert directories" if text else ""
                 raise PflowError(f"cannot fill '{shorten(written)}': {why}", hint=hint, exit=DENIED)
         at += len(text)
 

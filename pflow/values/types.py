@@ -53,16 +53,16 @@ class Type:
 
     @property
     def is_path(self) -> bool:
-        """Whether a value is a path, or a list of them."""
+        """True if its values are paths or lists of paths."""
         return self.name == "path" or (self.items is not None and self.items.is_path)
 
     @property
     def holds_rows(self) -> bool:
-        """Whether it is a list of objects, as of a table."""
+        """True for a list of objects, such as the rows of a table."""
         return self.items is not None and self.items.name == "dict"
 
     def takes(self, value: Any) -> bool:
-        """Whether a value from the store is of this type, without any conversion; shapes are taken as they come."""
+        """Return True if a value has this type without conversion; the shapes of dicts are not checked."""
         if self.name == "any":
             return True
         if self.choices:
@@ -75,7 +75,7 @@ class Type:
 
 
 def parse_type(text: str, at: int = 0) -> tuple[Type, int]:
-    """The type at `text[at]`, and where it ends. Raises ValueError, in words, when there is none."""
+    """Parse the type at `text[at]`; return it and its end. Raises ValueError in words."""
     word, at = _word(text, at)
     if text.startswith("|", at):
         choices = [word]
@@ -89,8 +89,16 @@ def parse_type(text: str, at: int = 0) -> tuple[Type, int]:
     if word == "dict" and text.startswith("{", at):
         return _parse_shape(text, at)
     if word != "any" and word not in _PYTHON:
-        raise ValueError(f"'{word}' is none of {', '.join(_PYTHON)}, any or a|b|c")
+        raise _unknown(word)
     return Type(word), at
+
+
+def _unknown(word: str) -> ValueError:
+    from pflow.words.naming import meant
+
+    near = meant(word, [*_PYTHON, "any"])
+    likely = f"did you mean {near}? " if near else ""
+    return ValueError(f"unknown type '{word}'; {likely}types are {', '.join(_PYTHON)}, any and a|b|c")
 
 
 def _parse_shape(text: str, at: int) -> tuple[Type, int]:
@@ -98,7 +106,7 @@ def _parse_shape(text: str, at: int) -> tuple[Type, int]:
     while not fields or text.startswith(",", at):
         name, at = _word(text, _skip_spaces(text, at + 1))
         if name in fields:
-            raise ValueError(f"'{name}' stands twice in the shape")
+            raise ValueError(f"'{name}' appears twice in the shape")
         fields[name], at = parse_type(text, _skip_spaces(text, _expect(text, at, ":")))
     return Type("dict", fields=fields), _expect(text, at, "}")
 
@@ -123,9 +131,9 @@ def _expect(text: str, at: int, character: str) -> int:
 
 
 def from_text(type: Type, text: str) -> Any:
-    """The value that a flag's or a variable's text stands for. Raises ValueError in words when it stands for none."""
+    """Convert the text of a flag or variable to a value. Raises ValueError in words if it does not fit."""
     if type.choices and text not in type.choices:
-        raise ValueError(f"it is none of {', '.join(type.choices)}")
+        raise ValueError(f"it is not one of {', '.join(type.choices)}")
     if type.name == "path" and not text:
         raise ValueError("it is empty")
     if type.name == "bool" and text not in ("true", "false"):
@@ -146,7 +154,7 @@ def _int(text: str) -> int:
     if not (digits.isdecimal() and digits.isascii()):
         raise ValueError("it is not an int")
     if len(digits.lstrip("0")) > 20 or not LOWEST <= int(text) < HIGHEST:
-        raise ValueError("it is past 64 bits")
+        raise ValueError("it does not fit in 64 bits")
     return int(text)
 
 
@@ -188,7 +196,7 @@ _READERS: dict[str, Any] = {
 
 
 def fit(type: Type, value: Any) -> Any:
-    """A value of the store as a read of this type gets it. Raises ValueError naming both when it does not fit."""
+    """Convert a store's value for a read of this type. Raises ValueError naming both if it does not fit."""
     if type.name == "list":
         value = list_in(value)
     if type.name == "list" and type.items and isinstance(value, list):
@@ -216,24 +224,24 @@ def _fit_items(type: Type, items: list[Any]) -> list[Any]:
 
 
 def names_schema_file(text: str) -> bool:
-    """Whether a schema's text is the path of its file: neither JSON nor llm's short form, as `name, amount int` is."""
+    """Return True if a schema's text is a file's path: neither JSON nor llm's short form, such as `name, age int`."""
     return not text.lstrip().startswith("{") and "," not in text and len(text.split()) == 1
 
 
 def list_in(value: Any) -> Any:
-    """The list that a text holds as JSON; anything else as it is."""
+    """Decode a text that holds a JSON list; return anything else unchanged."""
     inside = look_inside(value) if isinstance(value, str) else value
     return inside if isinstance(inside, list) else value
 
 
 _CUT = ('["', "[{", "[[", '{"')
-"""How JSON begins whose first line is not all of it; a line of a log may begin with `[2`."""
+"""The beginnings of JSON that goes on after its first line; a line of a log may begin with `[2`."""
 
 
 def items_in(value: Any) -> Any:
-    """What a batch runs over: of a text the list that it holds as JSON, else its lines that are not blank.
+    """Return the items of a batch: of a text, the JSON list in it, or else its lines that are not blank.
 
-    A text that begins as JSON and breaks off stays one: its lines are no items.
+    Truncated JSON stays one text: its lines are not items.
     """
     value = list_in(value)
     if not isinstance(value, str):
@@ -244,7 +252,7 @@ def items_in(value: Any) -> Any:
 
 
 def _as_text(value: Any) -> Any:
-    """Bytes that are UTF-8 and everything but null and other bytes as text."""
+    """Convert to text everything but null and bytes that are not UTF-8."""
     if isinstance(value, bytes):
         try:
             return str(value, "utf-8")
@@ -254,11 +262,11 @@ def _as_text(value: Any) -> Any:
 
 
 _LEAVES = {"int": "an int", "float": "a float", "bool": "a bool", "bytes": "bytes"}
-"""Types that nothing stands below."""
+"""Types whose values have no parts."""
 
 
 def type_below(type: Type, path: Path, at: int) -> tuple[Type, str]:
-    """The type at a path, of which `path[:at]` leads to this one, and what is wrong with it; `any` where unknown."""
+    """Return the type at a path, whose `path[:at]` leads to `type`, and an error's text; `any` if unknown."""
     for n in range(at, len(path)):
         step, fault = path[n], ""
         if type.fields and str(step) in type.fields:

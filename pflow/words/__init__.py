@@ -1,1 +1,1 @@
-"""Names, text that may be shown, and the words for what models took."""
+"""Names, printable text, the usage of models and its budget."""

@@ -1,4 +1,4 @@
-"""The budget of a run, as those see it who ask models: in whatever process of the run, they ask its driver."""
+"""The budget of a run, for those who ask models, in any process of the run."""
 
 from __future__ import annotations
 
@@ -6,27 +6,45 @@ from pflow import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Protocol, TypedDict
 
-ask: Callable[[str, Any], Any] | None = None
-"""How to ask the driver; None where there is no budget."""
+    Amounts = dict[str, float]
+    """Calls, tokens and cost, each where it has a limit."""
+
+    class Question(TypedDict, total=False):
+        """A call of a model that is to begin, or the usage of one that has ended (pflow.words.usage)."""
+
+        call: str
+        spent: dict[str, Any]
+
+    class Account(Protocol):
+        """The budget as its run's driver keeps it."""
+
+        is_priced: bool
+
+        def charge(self, question: Question) -> Amounts:
+            """Count; return what is left. Raises PflowError (79) if the budget is reached."""
+
+
+charge: Callable[[Question], Amounts] | None = None
+"""Counts in the driver; None without a budget."""
 
 is_priced = False
-"""Whether it is one of money, under which no model is asked whose price is unknown."""
+"""True if money is limited: then no model without a known price is asked."""
 
 
 def begin_call(model: str) -> None:
-    """Count one more call of a model, which is to begin now. Raises PflowError (79) where the budget is reached."""
-    if ask is not None:
-        ask("budget", {"call": model})
+    """Count one more call of a model, before it begins. Raises PflowError (79) if the budget is reached."""
+    if charge is not None:
+        charge({"call": model})
 
 
 def spend(usage: dict[str, Any]) -> None:
-    """Count what was asked of models, be it for nothing (pflow.words.usage)."""
-    if ask is not None and usage:
-        ask("budget", {"spent": usage})
+    """Count what models took, failed tries too (pflow.words.usage)."""
+    if charge is not None and usage:
+        charge({"spent": usage})
 
 
-def left() -> dict[str, float]:
-    """What is left: calls, tokens and cost, each where it has a limit."""
-    return {} if ask is None else ask("budget", {})
+def left() -> Amounts:
+    """Return what is left of each amount that has a limit."""
+    return {} if charge is None else charge({})

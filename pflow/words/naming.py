@@ -1,18 +1,18 @@
-"""Names: which are near to one another, as a misspelt one is, and variables for what may be called anything."""
+"""Names: suggestions for a misspelt one, lists of them, and valid variable names."""
 
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _SHOWN = 12
-"""How many names a list of them shows."""
+"""The most names in a list."""
 
 
 def nearest(name: str, there: Iterable[str]) -> str | None:
-    """The name that this one is near to, as a slip of the fingers is: one letter off, a longer one two."""
+    """Return the name within a typing slip of this one: one letter off, in longer names two."""
     near = [(_distance(name, other), other) for other in there if other != name]
     return min([each for each in near if each[0] <= _slips(name, each[1])], default=(0, None))[1]
 
@@ -23,33 +23,53 @@ def _slips(one: str, other: str) -> int:
 
 
 def meant(name: str, there: Iterable[str]) -> str | None:
-    """The name that a misspelt one was most likely to be, if any is like it."""
+    """Return the name that a misspelt one most likely stands for, if any."""
+    return next(iter(likely(name, list(there))), None)
+
+
+def likely(name: str, there: Collection[str], most: int = 1) -> list[str]:
+    """Return the names that a misspelt one may stand for: first the one within a typing slip, then similar ones."""
+    near = nearest(name, there)
+    found = [] if near is None else [near]
+    if there and len(found) < most:
+        import difflib
+
+        found += [each for each in difflib.get_close_matches(name, there, most) if each != near]
+    return found[:most]
+
+
+def guess(name: str, there: Iterable[str], otherwise: str = "", most: int = 1) -> str:
+    """Suggest a known name for an unknown one, as a hint; else give `otherwise`, or the known names."""
     names = list(there)
-    near = nearest(name, names)
-    if near is not None or not names:
-        return near
-    import difflib
-
-    close = difflib.get_close_matches(name, names, 1)
-    return close[0] if close else None
+    return did_you_mean(*likely(name, names, most)) or otherwise or f"there is {listed(names)}"
 
 
-def guess(name: str, there: Iterable[str]) -> str:
-    """What to write instead of a name that is not there."""
-    names = list(there)
-    near = meant(name, names)
-    return f"did you mean {near}?" if near else f"there is {listed(names)}"
+_DID_YOU_MEAN = "did you mean "
+
+
+def did_you_mean(*names: str | None) -> str:
+    """Propose names, as in 'did you mean a, b or c?'; empty without any."""
+    proposed = [name for name in names if name is not None]
+    *others, last = proposed or [""]
+    either = f"{', '.join(others)} or " if others else ""
+    return f"{_DID_YOU_MEAN}{either}{last}?" if proposed else ""
+
+
+def names_meant(hint: str) -> list[str]:
+    """Return the names that a hint proposes with `did_you_mean`."""
+    names, ended, _ = f"{hint.partition(_DID_YOU_MEAN)[2]} ".partition("?")
+    return [name for name in names.replace(" or ", ", ").split(", ") if name != "…"] if ended else []
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names with commas between them, not too many; `nothing` without any."""
+    """Join names with commas, at most 12; `nothing` for an empty list."""
     all_names = list(names)
     shown = ", ".join(all_names[:_SHOWN]) + (", …" if len(all_names) > _SHOWN else "")
     return shown or "nothing"
 
 
 def joined(names: Iterable[str]) -> str:
-    """Names in quotes, the last with an `and`: 'a', 'b' and 'c'."""
+    """Join names in quotes: 'a', 'b' and 'c'."""
     quoted = [f"'{name}'" for name in names]
     if len(quoted) > _SHOWN:
         quoted = [*quoted[: _SHOWN - 1], f"{len(quoted) - _SHOWN + 1} more"]
@@ -57,7 +77,7 @@ def joined(names: Iterable[str]) -> str:
 
 
 def _distance(one: str, other: str) -> int:
-    """How many letters must be put in, left out, changed or swapped with their neighbour."""
+    """Count the letters to insert, delete, change or swap with their neighbour."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
@@ -73,7 +93,7 @@ def _distance(one: str, other: str) -> int:
 
 
 def kebab(name: str) -> str:
-    """A class's name as that of a node: `YTTranscript` as `yt-transcript`."""
+    """Convert a class's name to a node's: `YTTranscript` to `yt-transcript`."""
     made = name[:1]
     for before, each, after in zip(name, name[1:], name[2:] + "_", strict=False):
         is_start = each.isupper() and (before.islower() or before.isdigit() or (before.isupper() and after.islower()))
@@ -82,13 +102,13 @@ def kebab(name: str) -> str:
 
 
 def variable(text: str, taken: set[str]) -> str:
-    """A variable's name in Python and in sh, lower case, free as `free` says."""
+    """Make an unused lower-case variable name for Python and sh."""
     plain = "".join([each if each.isascii() and each.isalnum() else "_" for each in text]).strip("_").lower()
     return free(plain if plain[:1].isalpha() else f"step_{plain}".strip("_"), taken)
 
 
 def free(name: str, taken: set[str]) -> str:
-    """The name, with a number where it is taken or a word of Python's; then it is taken."""
+    """Take the name, with a number if it is taken already or a Python keyword."""
     from keyword import iskeyword
 
     names = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 4)))

@@ -1,10 +1,10 @@
-"""Text that may be shown: without what a terminal would obey, and what no file can hold."""
+"""Text that is safe to print: control characters and lone surrogates are escaped."""
 
 from __future__ import annotations
 
 
 def clean(text: str) -> str:
-    """A text on one line, with the escape of each character that a terminal would obey instead of show."""
+    """Put a text on one line and escape characters that would control the terminal."""
     if text.isprintable():
         return text
     return "".join(
@@ -14,7 +14,7 @@ def clean(text: str) -> str:
 
 
 def clean_json(text: str) -> str:
-    """JSON text with JSON's own escape of each such character."""
+    """Escape the same characters in JSON text, as JSON does."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char == "\n" else _in_json(char) for char in text)
@@ -26,20 +26,20 @@ def _in_json(char: str) -> str:
 
 
 def encodable(text: str) -> str:
-    """A text with the escape of each lone surrogate, which names of files may have."""
+    """Escape lone surrogates, which file names may contain."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 LONGEST = 300
-"""Characters of somebody else's own words that a message shows."""
+"""The most characters of another program's words in a message."""
 
 
 def one_line(text: str) -> str:
-    """What somebody else said, on one line, for a message."""
+    """Put another program's words on one line of a message."""
     line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return line if len(line) <= LONGEST else line[:LONGEST] + "…"
 
 
 def clause(text: str) -> str:
-    """A sentence as a part of another: it begins small and ends without a full stop."""
+    """Turn a sentence into a clause: lower-case first letter, no full stop."""
     return f"{text[:1].lower()}{text[1:].rstrip('.')}"

@@ -1,4 +1,4 @@
-"""What asking models took, the tokens and the cost of answers: the one place that adds it up."""
+"""The tokens, calls and cost of models' answers: the one place that adds them up."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ if TYPE_CHECKING:
     from typing import Any
 
 MEMBERS = ("model", "tokens", "cost", "calls", "unpriced")
-"""What an event, or an entry of a document's header, says of it."""
+"""The members of an event, or of an entry in a document's header, that hold usage."""
 
 
 class Usage:
-    """A sum over answers: `calls` counts them, `unpriced` those whose price nobody told. No price is ever guessed."""
+    """A sum over answers: `calls` counts them, `unpriced` those without a known price. No price is ever guessed."""
 
     __slots__ = ("calls", "cost", "model", "tokens", "unpriced")
 
     def __init__(self) -> None:
-        self.model = ""  # that of every call, if they have one
+        self.model = ""  # the model of all calls; empty if they differ
         self.tokens: dict[str, float] = {}
         self.cost: float | None = None
         self.calls = 0
         self.unpriced = 0
 
     def add_answer(self, usage: Any) -> None:
-        """Add a node's write `usage`: model, input, output, cost and calls, each where it is known."""
+        """Add a node's write `usage`: model, input, output, cost and calls, each if known."""
         if isinstance(usage, dict):
             self.add({**usage, "tokens": {"in": usage.get("input"), "out": usage.get("output")}})
 
     def add_event(self, event: dict[str, Any]) -> None:
-        """Add an event of a run; the end of a batch says once more what its items said."""
+        """Add an event of a run, except the end of a batch, which repeats what its items said."""
         if "items" not in event:
             self.add(event)
 
     def add(self, about: dict[str, Any]) -> None:
-        """Add what `members` made, or another program like it; nothing where that asked no model."""
+        """Add usage in the form that `members` returns; without a call of a model it adds nothing."""
         model, said, cost = about.get("model"), about.get("tokens"), _number(about.get("cost"))
         counts = {side: _number(said.get(side)) for side in ("in", "out")} if isinstance(said, dict) else {}
         tokens = {side: count for side, count in counts.items() if count is not None}
@@ -52,23 +52,23 @@ class Usage:
             self.cost = round((self.cost or 0) + cost, 12)
 
     def members(self) -> dict[str, Any]:
-        """What is known, for an event; of one call neither that it is one nor that it has no price."""
+        """Return the known members, for an event; `calls` and `unpriced` only for several calls."""
         known: dict[str, Any] = {"model": self.model} if self.model else {}
         known |= {"tokens": self.tokens} if self.tokens else {}
         known |= {"cost": self.cost} if self.cost is not None else {}
         return known | ({"calls": self.calls, "unpriced": self.unpriced} if self.calls > 1 else {})
 
     def total(self) -> dict[str, Any]:
-        """The sum as other programs get it; empty where no model was asked."""
+        """Return the sum for other programs; empty if no model was called."""
         return {**self.members(), "calls": self.calls, "unpriced": self.unpriced} if self.calls else {}
 
     def price(self) -> str:
-        """`$0.04`, `$0.04 + unknown`, `cost unknown`; empty where no model was asked."""
+        """Return `$0.04`, `$0.04 + unknown` or `cost unknown`; empty if no model was called."""
         known = "" if self.cost is None else dollars(self.cost)
         return " + ".join([known, "unknown"] if known else ["cost unknown"]) if self.unpriced else known
 
     def words(self) -> list[str]:
-        """`200 calls`, `tokens in 3 out 4`, `model NAME`, `$0.04`: what is known of them."""
+        """List the known parts: `200 calls`, `tokens in 3 out 4`, `model NAME`, `$0.04`."""
         said = [f"{self.calls:,} calls"] if self.calls > 1 else []
         tokens = " ".join(f"{side} {count:,}" for side, count in self.tokens.items())
         said += [f"tokens {tokens}"] if tokens else []
@@ -77,7 +77,7 @@ class Usage:
 
 
 def dollars(cost: float) -> str:
-    """A price in dollars with its cents, and where it is small with its first two digits: `$1.25`, `$0.0012`."""
+    """Format a price with cents, a small one with its first two digits: `$1.25`, `$0.0012`."""
     if not cost:
         return "$0"
     digits = max(2, 1 - int(f"{cost:.1e}".partition("e")[2]))
@@ -86,18 +86,18 @@ def dollars(cost: float) -> str:
 
 
 def usage_words(about: dict[str, Any]) -> list[str]:
-    """In words what `members` or `total` made."""
+    """Format what `members` or `total` returned, as `Usage.words` does."""
     usage = Usage()
     usage.add(about)
     return usage.words()
 
 
 def usage_of(error: BaseException) -> dict[str, Any]:
-    """What a failure says that it asked of models."""
+    """Return the usage that a failure carries."""
     return getattr(error, "usage", None) or {}
 
 
 def _number(value: Any) -> Any:
-    """A count or a price; None for anything else."""
+    """Return a count or a price; None for anything else."""
     is_one = isinstance(value, int | float) and not isinstance(value, bool)
     return value if is_one and 0 <= value < 1e15 else None

@@ -19,7 +19,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.kit.agents.claude import words
-from pflow.kit.agents.task import Task
+from pflow.kit.agents.task import AgentTask
 from pflow.nodes.claude_code import ClaudeCode
 from tests.agents.messages_server import STALLS, MessagesServer, fails, says, uses
 
@@ -76,7 +76,7 @@ def refuse(**params: object) -> PflowError:
 
 def test_it_has_every_flag_that_is_set():
     shown = subprocess.run(["claude", "--help"], capture_output=True, text=True, check=True).stdout
-    task = Task("x", allowed_tools=["Edit"], model="opus", max_turns=1, max_budget=1.0)
+    task = AgentTask("x", allowed_tools=["Edit"], model="opus", max_turns=1, max_budget=1.0)
     flags = {word.partition("=")[0] for word in words(task)}
     assert "--bare" in flags
     assert flags - HIDDEN - set(re.findall(r"(?<![\w-])--?[\w-]+", shown)) == set()

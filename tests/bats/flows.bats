@@ -71,6 +71,7 @@ setup() { export PFLOW_NODES=$BATS_FILE_TMPDIR/nodes; }
 members() { jq -cS 'select(.["$pflow"].error == null) | .["$pflow"].last, (del(.["$pflow"]) | to_entries | sort_by(.key)[])'; }
 
 @test "a list that comes as JSON text is a list: for a batch, an input, and a read that the pipe fills" {
+    need jq
     node count_items 'Reads: shared["items"]: list[str] [pipe]  # texts' 'Writes: shared["size"]: int [pipe]  # how many' <<'END'
     def post(self, shared, prepared, result):
         shared["size"] = len(shared["items"])
@@ -114,6 +115,7 @@ END
 }
 
 @test "--each runs a step once for each of a list, of the lines that a pipe brings, and of a store's list" {
+    need jq
     printf 'one\n' >a.txt && printf 'two\n' >'b c.txt'
     local read='["one\n","two\n"]' flow="list-files --pattern='*.txt' => read-file --each => shell --command=cat --each --jobs=2 => write-file --path=all.json"
     run --separate-stderr pflow run -n "$flow" -r

@@ -44,6 +44,7 @@ repository() {
 }
 
 @test "fifty mails are fields, one that fails is told" {
+    need jq
     mkdir mails
     for number in $(seq 50); do echo "From: $number" >"mails/$number.eml"; done
     PFLOW_MODEL=form run_job mails-to-json mails fields.json
@@ -65,6 +66,7 @@ repository() {
 }
 
 @test "a talk about a log file goes on with what was said" {
+    need jq
     printf 'first line\n' >log
     run --separate-stderr sh -c "printf 'And \$why?\nReally?' | talk-about-log log 'What is this?'"
     expect 0 $'Oak, ash and elm.\nOak, ash and elm.\nOak, ash and elm.'
@@ -72,6 +74,7 @@ repository() {
 }
 
 @test "rows of a CSV file get a class" {
+    need jq
     printf 'id,text\n1,"It broke"\n2,"Thanks, all"\n' >tickets.csv
     PFLOW_MODEL=form run_job classify-rows <tickets.csv
     expect 0 $'oak,1,"It broke"\noak,2,"Thanks, all"'
@@ -80,6 +83,7 @@ repository() {
 }
 
 @test "an image and an invoice go along" {
+    need jq
     base64 -d <<<'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' >part.png
     printf '%%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%%%EOF\n' >invoice.pdf
     PFLOW_MODEL=form run_job compare-invoice part.png invoice.pdf
@@ -90,6 +94,7 @@ repository() {
 }
 
 @test "two hundred texts get a sentence each, four at a time" {
+    need jq
     mkdir -p texts/more
     for number in $(seq 100); do echo "$number" | tee "texts/$number.txt" >"texts/more/$number.txt"; done
     run_job sentence-each texts all.json
@@ -128,6 +133,7 @@ repository() {
 }
 
 @test "a prompt comes from a library, with templates" {
+    need jq
     mkdir prompts && echo 'Translate into ${language}:' >prompts/translate.txt
     run_job ask translate language=French <notes.txt
     expect 0 'Oak, ash and elm.'

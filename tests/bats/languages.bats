@@ -75,10 +75,10 @@ Hi you
     in_shells 'printf "%s\n" "#!/bin/sh" "# Wait." "#" "# Interface:" "# - Reads: shared[\"a\"]: str [pipe]" "# - Writes: shared[\"b\"]: str [pipe]" "" \
             "[ \"\${PFLOW_NODE-}\" = wait ] || exec pflow \"\$0\" \"\$@\"" "sleep 300 & echo \$! >pid; wait" >pflow-wait; chmod +x pflow-wait
         echo x | ./pflow-wait --timeout=0.3 -q 2>/dev/null; echo $?
-        [ ! -s pid ] || ps -o stat= -p "$(cat pid)" | grep -v Z; rm -f pid
+        [ ! -s pid ] || grep -s "^State:.[^ZX]" "/proc/$(cat pid)/status"; rm -f pid
         echo x >in; ./pflow-wait <in >out 2>/dev/null & until [ -s pid ]; do sleep 0.02; done
         kill $!; wait $!; echo $?; grep -c "\"exit\":143" out
-        ps -o stat= -p "$(cat pid)" | grep -v Z || true'
+        grep -s "^State:.[^ZX]" "/proc/$(cat pid)/status" || true'
     expect 0 $'124\n143\n1'
 }
 

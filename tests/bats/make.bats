@@ -64,6 +64,7 @@ built() {
 }
 
 @test "a note that is changed while its summary is made is asked about again, once" {
+    need pgrep
     rm -f "$PEER/go"
     PFLOW_MODEL=slow-stream make "${words[@]}" -j4 >out 2>err 3>&- &
     until_asked 3

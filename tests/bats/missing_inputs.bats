@@ -34,7 +34,7 @@ END
     type_line 12
     shows 'needs --tone (how to say it): warm|cold?'
     type_line hot
-    shows "cannot take --tone='hot': it is none of warm, cold"
+    shows "cannot take --tone='hot': it is not one of warm, cold"
     type_line warm
     shows 'needs --labels (labels to set): an item, or a JSON list?'
     type_line '["a b","c"]'

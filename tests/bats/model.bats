@@ -33,6 +33,7 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
 }
 
 @test "a budget holds for a run with its resumes, after kill -9 too; with more of it the run goes on" {
+    need jq
     mkdir held && touch held/{1,2,3,4}
     in_shells 'export XDG_STATE_HOME=$PWD
         flow="list-files --pattern=../held/* => llm:each --each=files --as=prompt --keep-going => llm:last Hi"
@@ -183,6 +184,7 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
 }
 
 @test "the model that a flow's step chose is in the snapshot of its run" {
+    need jq
     in_shells 'pflow run "llm --prompt=hi" -n -q; cat "$HOME"/.local/state/pflow/runs/*/snapshot.json | tail -n 1 | jq -c .config_overrides'
     expect 0 '{"llm":{"model":"echo"}}'
 }

@@ -40,6 +40,7 @@ teardown() { [ -z "${napping-}" ] || kill "$napping" 2>/dev/null || true; }
 }
 
 @test "a killed run leaves no lock, one that started a daemon neither, an orphan holds it" {
+    need setsid
     begin_nap
     kill -KILL "$napping"
     wait "$napping" || true

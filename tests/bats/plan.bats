@@ -72,6 +72,7 @@ END
 }
 
 @test "without a terminal and without --yes it is shown, and nothing runs, nor with --dry-run" {
+    need setsid
     run --separate-stderr setsid -w pflow 'copy a.txt to b.txt' --allow=anything -r </dev/null
     expect 77 '' 'write-file:write --path=b.txt'
     expect 77 '' '--yes runs it, pflow plan prints it'
@@ -123,6 +124,7 @@ END
 }
 
 @test "raw bytes that no try of the model takes are 65, and a failed plan hands the store on" {
+    need jq
     in_shells '
         echo x | pflow "copy a.txt to b.txt" --yes >doc; echo $?; ls
         pflow-set a=1 | pflow "copy a.txt to b.txt" --yes --model=plan-never | jq -r ".a, .[\"\$pflow\"].error.exit"'
@@ -147,6 +149,7 @@ END
 }
 
 @test "pflow plan prints IR of a sentence; --pipe prints pipe syntax, which pasted back runs" {
+    need jq
     run --separate-stderr pflow plan copy a.txt to b.txt
     expect 0
     [ "$(jq -r '.description, .inputs.read_path.default' <<<"$output")" = $'copy a.txt to b.txt\na.txt' ]

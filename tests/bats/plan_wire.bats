@@ -29,6 +29,7 @@ unchanged() {
 }
 
 @test "a hand-made flow is wired where there is one answer, and no model is asked" {
+    need jq
     run --separate-stderr pflow plan --model=no-such-model --wire hand.pflow.json
     expect 0 - 'llm.text ← read-file.content: it is what the pipe carries there'
     [ "$(jq -r '.mappings["write-file"].input_mappings.content' <<<"$output")" = llm.response ]
@@ -50,6 +51,7 @@ unchanged() {
 }
 
 @test "what is left goes to a model, which chooses among the candidates only" {
+    need jq
     run --separate-stderr pflow plan --model=wire-path --wire paths.pflow.json
     expect 0 - 'write.path ← target: the model says so'
     [ "$(jq -r .mappings.write.input_mappings.path <<<"$output")" = target ]
@@ -78,6 +80,7 @@ unchanged() {
 }
 
 @test "a change in words is shown as a diff, and is written with --yes, refused without a terminal" {
+    need jq
     run --separate-stderr pflow plan --write --edit hand.pflow.json "$CHANGE"
     expect 77 '' '--yes writes it'
     expect 77 '' '+        "path": "b.md"'
@@ -95,6 +98,7 @@ unchanged() {
 }
 
 @test "on a terminal a person says yes or no, while stdin is elsewhere" {
+    need jq
     in_terminal sh
     type_line "pflow plan --write --edit hand.pflow.json '$CHANGE' </dev/null; echo \"code\" \$?"
     shows 'Keep it? [y]es, [n]o:'

@@ -77,14 +77,14 @@ load helper
 
 @test "what a tool cannot take is 2, and names it" {
     in_shells 'pflow-set -n a=1 | pflow-set --from=stor b=2; pflow-set -n a=1 | pflow-get --from=stor a'
-    expect 2 - "cannot take --from='stor': it is none of auto, store, text, json"
+    expect 2 - "cannot take --from='stor': it is not one of auto, store, text, json"
     in_shells 'pflow-set -n "$(printf "\377")=1"'
     expect 2 - 'its bytes are not UTF-8'
 }
 
 @test "a command of the driver says what it cannot print, and ends silently where nobody reads" {
     in_shells 'pflow trace --help >/dev/full; echo $?; pflow-set -n a=1 | pflow trace >&-; echo $?; pflow trace --help >&-; echo $?'
-    expect 0 $'73\n73\n73' 'No space left'
+    expect 0 $'73\n73\n73' 'no space left'
     in_shells 'pflow >&- 2>&-; echo $?; pflow 2>&1 >&- | head -n 1'
     expect 0 $'2\npflow: cannot run nothing: no word was given; pflow --help lists what there is'
     in_shells 'mkfifo f; exec 3<>f 4>f 3>&-; pflow trace --help >&4; echo $?'

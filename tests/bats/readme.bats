@@ -14,7 +14,7 @@ setup() {
 is_shown() {
     screen | PYTHONPATH=$root "$PYTHON" -c '
 import re, sys
-from tests.manual.source import fits
+from tests.help.source import fits
 times = lambda text: re.sub(r"[\d.]+ (ms|s)\b", "0 s", text)
 block = open(sys.argv[1]).read().replace("<TAB>", "")
 sys.exit(not fits(times(block) + "...", times(sys.stdin.read())))' "$1"

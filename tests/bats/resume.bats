@@ -52,7 +52,7 @@ E
 
 @test "what could not be printed is printed by resume, and a reader that had enough ends no run" {
     in_shells "$here: >ok; $three"' -r >/dev/full; echo $?; pflow resume last -r; echo $?; pflow run "shell \"yes | head -c 1000000\"" -r | head -n 1; pflow runs -n 1 | grep -c " done "'"$ran"
-    expect 0 $'73\nA\nB\nT\n0\ny\n1\na b c ' 'No space left on device'
+    expect 0 $'73\nA\nB\nT\n0\ny\n1\na b c ' 'no space left on device'
 }
 
 @test "names of no step, and of steps that were not interrupted, are wrong words" {
@@ -198,6 +198,7 @@ E
 }
 
 @test "the model that was chosen is that of the whole run" {
+    need jq
     node asks 'Writes: shared["usage"]: dict [pipe]  # the bill' 'Params: model: str = null  # which' <<'E'
     def post(self, shared, prepared, done):
         shared["usage"] = {"model": self.params["model"] or open("default").read()}
@@ -215,7 +216,7 @@ E
 
 @test "a journal that a full disk cuts short is gone on with once there is room, and the message says so" {
     in_shells "$here: >ok; $killed"'journal.end:2:enospc '"$three"' -q; echo $?; '"$killed"'journal.end:1:enospc pflow resume last -q --redo=b; echo $?; pflow resume last -q --redo=b; echo $?'"$ran"
-    expect 0 $'73\n73\n0\na b b b c ' 'No space left on device; make room, then pflow resume 01'
+    expect 0 $'73\n73\n0\na b b b c ' 'no space left on device; make room, then pflow resume 01'
     [[ $stderr != *no-journal* ]]
     in_shells "$here$killed"'journal.begin:enospc '"$three"' -q; echo $?'
     expect 0 73 '--no-journal runs without one'

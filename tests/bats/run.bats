@@ -108,7 +108,7 @@ store() { sed '1d;$d'; } # the members of a document, without its header
         jq -c ".[\"\$pflow\"] | .last, (.steps[] | [.id, .node, .reads, .writes, (.run | length)])" o'
     expect 0 $'{"text":"hi","k":1,"said":"hi","command":"tr a-z A-Z","stdout":"HI","stderr":"","exit_code":0}
 "stdout"
-["flow","flow:flow",{"text":"text"},{"said":"said","command":"command","stdout":"stdout","stderr":"stderr","exit_code":"exit_code"},26]'
+["flow","flow:flow",{"text":["text"]},{"said":["said"],"command":["command"],"stdout":["stdout"],"stderr":["stderr"],"exit_code":["exit_code"]},26]'
 }
 
 @test "a flow stands in a pipe between nodes, and flows pipe into flows" {

@@ -178,7 +178,7 @@ END
         pflow run -n "shell --command=\"echo a >>ran\"" -q >&-; echo $?; pflow shell -n --command=: :: shell --command=: -q >&-; echo $?; cat ran'
     expect 0 $'73\n73\n0\n0\na' 'pflow run: cannot write to stdout: it is closed; -q if nothing is wanted'
     in_shells 'pflow run -n "shell --command=\"echo a\"" -r >/dev/full'
-    expect 73 '' 'cannot write to stdout: No space left on device'
+    expect 73 '' 'cannot write to stdout: no space left on device'
     in_shells 'pflow run -n "shell --command=\"echo a\"" -r 2>&-; pflow run -n "shell --command=\"exit 3\"" -r 2>&-; echo $?
         pflow run -n "shell --command=\"echo b\"" -r <&-'
     expect 0 $'a\n3\nb'
@@ -195,7 +195,7 @@ END
         pflow run -n "shell --command=\"echo c\"" -r; echo $?; find disk -name "*.tmp"'
     umount disk
     expect 0 $'a\nb\n73' 'pflow run: warning: cannot'
-    [ "$(grep -vc '^pflow run: warning: cannot .*: No space left on device' <<<"$stderr")" -eq 1 ]
+    [ "$(grep -vc '^pflow run: warning: cannot .*: no space left on device' <<<"$stderr")" -eq 1 ]
 }
 
 @test "a limit on the size of files breaks no run but its log, and one with a journal with 73, until there is room" {

@@ -131,6 +131,7 @@ otlp'
 }
 
 @test "a run that is killed has no end, and is running while something that got away from it is" {
+    need setsid
     in_shells "$here"'mkfifo f
         pflow run "shell --command='"': >begun; setsid cat f'"'" -n -q & run=$!
         until [ -e begun ] && [ "$(pflow trace last 2>/dev/null | grep -c " running for ")" = 2 ]; do sleep 0.02; done

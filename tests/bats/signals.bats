@@ -156,6 +156,7 @@ calls_of_writing() {
 }
 
 @test "kill -9 of a stage or a run ends what they had started, and what it cannot end holds the run's lock" {
+    need setsid
     printf '%s\n' '#!/bin/sh' '# Interface:' '# - Reads: shared["text"]: str = ""' 'read -r _; echo $$ >>pids; sleep 60; :' >pflow-nap
     chmod +x pflow-nap
     export PATH=$PWD:$PATH

@@ -40,6 +40,7 @@ write_store() {
 }
 
 @test "a store is known by its header, wherever that stands" {
+    need jq
     in_shells 'pflow-set -n "[\"!first\"]=1" text=hi | jq -S . | pflow-shell --command=cat --map-in input=text -r'
     expect 0 hi
 }
@@ -79,6 +80,7 @@ write_store() {
 }
 
 @test "bytes that are not UTF-8 travel in the document and come out as they were" {
+    need jq
     head -c 3000 /dev/urandom >bytes
     printf '\377\000' >>bytes
     in_shells '

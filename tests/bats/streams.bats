@@ -209,7 +209,7 @@ N
 @test "a full device as stdout is 73, said in one line, and as stderr changes no code" {
     for command in 'pflow-shell -n --command="echo hi" -r' 'pflow-set -n a=1' 'pflow --help' 'pflow-llm --version' 'pflow-llm --describe'; do
         in_shells "$command >/dev/full"
-        expect 73 '' "${command%% *}: cannot write to stdout: No space left on device" || { echo "$command" && return 1; }
+        expect 73 '' "${command%% *}: cannot write to stdout: no space left on device" || { echo "$command" && return 1; }
     done
     in_shells 'pflow-read-file --path=/nope --debug -q 2>/dev/full; echo $?
         pflow-shell -n --command="echo words >&2; echo data" -r -v 2>/dev/full'

@@ -43,7 +43,7 @@ count-words: 3 ok, 0 failed, 0 skipped
 
 @test "a line of the interface that does not parse is named with its file" {
     in_shells 'pflow test-node "$broken/pflow-interface" | grep "came "; pflow test-node "$broken/pflow-no-interface" | head -n 2 | tail -n 1'
-    [[ $output == *"broken/pflow-interface:5: "*"'string' is none of str, "*"no 'Interface:' in "*/pflow-no-interface ]]
+    [[ $output == *"broken/pflow-interface:5: "*"unknown type 'string'; did you mean str? types are str, "*"no 'Interface:' in "*/pflow-no-interface ]]
 }
 
 @test "words after -- are data and params for the runs that must succeed" {

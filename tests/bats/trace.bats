@@ -54,8 +54,8 @@ parent=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
     need jq
     in_shells '
         echo hi | pflow-shell --id=s --command=cat | pflow-llm --prompt="\$s" | jq -c ".[\"\$pflow\"].steps[] | [.id, .node, .version, .reads, .writes, (.ms | type), .tokens.out, .model]"' 
-    expect 0 '["s","shell","1.0.0",{"command":"--command","input":"stdin"},{"stdout":"s.stdout","stderr":"s.stderr","exit_code":"s.exit_code"},"number",null,null]
-["llm","llm","1.0.0",{"prompt":"--prompt (s)"},{"response":"response","usage":"usage"},"number",1,"echo"]'
+    expect 0 '["s","shell","1.0.0",{"command":["--command"],"input":["stdin"]},{"stdout":["s.stdout"],"stderr":["s.stderr"],"exit_code":["s.exit_code"]},"number",null,null]
+["llm","llm","1.0.0",{"prompt":["--prompt (s)"]},{"response":["response"],"usage":["usage"]},"number",1,"echo"]'
 }
 
 @test "every document says who wrote it and keeps the run of its first stage" {

@@ -75,13 +75,13 @@ def measure_steps(scratch: Path, rounds: int) -> dict[str, float]:
     import pocketflow
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio
-    from pflow.engine.context import Context, Recorder
+    from pflow.engine.context import Context
     from pflow.engine.engine import Engine
 
     wired = _steps(mapped=False)
     engine = Engine(wired, Context())
     log = os.open(scratch / "trace.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    traced = Engine(_steps(mapped=True), Context(recorder=Recorder(lambda lines: _write(log, lines))))
+    traced = Engine(_steps(mapped=True), Context(write=lambda lines: _write(log, lines)))
     tick: Any = wired.steps["s0"].kind
     nodes = [tick.node_class()() for _ in range(STEPS)]
     for before, after in pairwise(nodes):
@@ -101,13 +101,13 @@ def _write(fd: int, lines: bytes) -> None:
 
 
 def _steps(*, mapped: bool) -> Any:
-    from pflow.flow.flow import Edge, Flow, Step
+    from pflow.flow.flow import Edge, FlowSpec, Step
     from pflow.flow.wiring import wire
 
     mapping = {"n": "a.n"} if mapped else {}
     ids = [f"s{number}" for number in range(STEPS)]
     steps = [Step(id, "tick", input_mappings=dict(mapping), output_mappings=dict(mapping)) for id in ids]
-    return wire(Flow(steps, [Edge(*pair) for pair in pairwise(ids)]))
+    return wire(FlowSpec(steps, [Edge(*pair) for pair in pairwise(ids)]))
 
 
 def _timed(flow: Any, store: dict[str, Any]) -> float:
@@ -120,13 +120,13 @@ def measure_branches() -> float:
     """Seconds on the clock for ten branches that each wait half a second."""
     from pflow.engine.context import Context
     from pflow.engine.engine import Engine
-    from pflow.flow.flow import Edge, Flow, Step
+    from pflow.flow.flow import Edge, FlowSpec, Step
     from pflow.flow.wiring import wire
 
     ids = [f"b{number}" for number in range(BRANCHES)]
     steps = [Step(id, "wait", params={"seconds": WAIT}, output_mappings={"waited": f"{id}.waited"}) for id in ids]
     steps.insert(0, Step("start", "wait", output_mappings={"waited": "start.waited"}))
-    engine = Engine(wire(Flow(steps, [Edge("start", id) for id in ids])), Context())
+    engine = Engine(wire(FlowSpec(steps, [Edge("start", id) for id in ids])), Context())
     began = time.perf_counter()
     engine.run({})
     return time.perf_counter() - began

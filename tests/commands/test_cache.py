@@ -7,14 +7,14 @@ import os
 import pytest
 
 from pflow.cache.entries import find, keep, paths
-from pflow.cache.key import Key, Part
+from pflow.cache.key import Key, KeyPart
 from pflow.commands._click import run_click
 from pflow.commands.cache import command
 from pflow.errors import PflowError
 
 
 def key(node, number):
-    return Key(node, [Part("read", "a", number)], {})
+    return Key(node, [KeyPart("read", "a", number)], {})
 
 
 @pytest.fixture

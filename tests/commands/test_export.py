@@ -1,7 +1,11 @@
-"""pflow export: what it says beside what it writes, and where it puts that."""
+"""pflow export: a target is one file, what is said beside what is written, and where that is put."""
+
+import importlib
 
 import pytest
 
+import pflow.export
+from pflow.commands import export as export_command
 from pflow.commands._click import run_click
 from pflow.commands.export import command
 from pflow.errors import PflowError
@@ -26,3 +30,28 @@ def test_an_output_is_made_with_the_folders_above_it_or_it_is_73(tmp_path, monke
         with pytest.raises(PflowError, match=f"cannot write '{output}': ") as caught:
             export("-o", output)
         assert caught.value.exit == 73
+
+
+COUNT = '''"""How many steps there are."""
+
+
+def export(wired):
+    return f"{len(wired.steps)}\\n"
+'''
+
+
+@pytest.fixture
+def one_more(monkeypatch, tmp_path):
+    """The command, with one exporter more."""
+    (tmp_path / "count.py").write_text(COUNT)
+    with monkeypatch.context() as patch:
+        patch.setattr(pflow.export, "__path__", [*pflow.export.__path__, str(tmp_path)])
+        yield importlib.reload(export_command).command
+    importlib.reload(export_command)
+
+
+def test_a_file_beside_the_others_is_an_exporter(one_more, capfd):
+    assert run_click(one_more, "export", ["--to=count", "shell --command=true => shell --command=true"]) == 0
+    assert capfd.readouterr().out == "2\n"
+    assert run_click(one_more, "export", ["--help"]) == 0
+    assert "count    How many steps there are." in capfd.readouterr().out

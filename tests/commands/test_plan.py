@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from pflow.commands._dispatch import run
-from pflow.commands._sentence import is_sentence
-from pflow.plan.change import Options
+from pflow.commands._dispatch import is_sentence, run
+from pflow.plan.change import ChangeOptions
 
 
 @pytest.mark.parametrize(
@@ -126,6 +125,6 @@ def test_wire_and_edit_get_their_words_and_options(planned, monkeypatch):
     assert planned("--wire", "f.json", "--timeout=2", "--color=never")[0] == 3
     assert planned("f.json", "use b, not a", "--edit", "--write", "--yes", "--json")[0] == 3
     assert calls == [
-        (["f.json"], Options(timeout=2.0, color="never")),
-        (["f.json", "use b, not a"], Options(write=True, yes=True, as_json=True)),
+        (["f.json"], ChangeOptions(timeout=2.0, color="never")),
+        (["f.json", "use b, not a"], ChangeOptions(write=True, yes=True, as_json=True)),
     ]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pflow.catalog.registry import load_bundled
 from pflow.conformance import sandbox
-from pflow.conformance.node import TestedNode
-from pflow.conformance.sandbox import EARLY, GONE, Run
+from pflow.conformance.sandbox import EARLY, GONE, NodeRun
+from pflow.conformance.trial import TestedNode
 from pflow.process import signals
 from pflow.stage.main import main
 
@@ -43,9 +43,9 @@ class Forked:
 def fork_runs(monkeypatch, node: TestedNode) -> None:
     """Let the runs of a bundled node be forks, but those under another program and in another environment."""
     getattr(load_bundled(node.name), "warm", lambda: None)()
-    popen = Run._popen
+    popen = NodeRun._popen
 
-    def fork(run: Run, place: Path) -> object:
+    def fork(run: NodeRun, place: Path) -> object:
         if run.argv[0] != node.argv[0] or "TZ" in run.environment:
             return popen(run, place)
         (place / "stdin").write_bytes(run.stdin or b"")
@@ -60,10 +60,10 @@ def fork_runs(monkeypatch, node: TestedNode) -> None:
             os.close(ours)
         return Forked(pid)
 
-    monkeypatch.setattr(Run, "_popen", fork)
+    monkeypatch.setattr(NodeRun, "_popen", fork)
 
 
-def _be_the_node(name: str, run: Run, place: Path, pipe: int) -> None:
+def _be_the_node(name: str, run: NodeRun, place: Path, pipe: int) -> None:
     """In the fork, where nothing of the test's may be open, held, or done at the end."""
     try:
         os.setsid()

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pflow.driver.budget import limit_calls, read_budget
-from pflow.engine.context import Asks
+from pflow.driver.budget import budget_of, read_budget
 from pflow.words import budget
 from tests.engine.flows import run, write_flow
 from tests.peers.openai_server import REPLY
@@ -23,17 +22,16 @@ def limited(server, tmp_path, monkeypatch):
     from pflow.models import choose
 
     choose.warm()  # or each process would do it
-    monkeypatch.setattr(budget, "ask", None)
+    monkeypatch.setattr(budget, "charge", None)
     monkeypatch.setattr(budget, "is_priced", False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     (tmp_path / "config" / "pflow").mkdir(parents=True)
     (tmp_path / "config" / "pflow" / "prices.toml").write_text(PRICES)
 
     def start(ir, limits, store=None, events=(), **options):
-        asks, lines = Asks(), []
+        lines = []
         log = SimpleNamespace(line=lines.append, directory="/r/01JD", journal=True)
-        limit_calls(SimpleNamespace(ask=asks), limits, log, events)
-        ran = run(ir, store, str(tmp_path), ask=asks, **options)
+        ran = run(ir, store, str(tmp_path), account=budget_of(limits, log, events), **options)
         ran.noted = [*map(json.loads, lines)]
         ran.used, _ = read_budget(ran.noted)
         return ran

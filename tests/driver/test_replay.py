@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from pflow.driver.replay import Replay
-from pflow.driver.snapshot import MOST_PIPED
 from pflow.errors import PflowError
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.wiring import wire
 from pflow.record.runs import find_run
+from pflow.record.snapshot import MOST_PIPED
 from pflow.stage.document import NOTHING, Document, Intake
 from tests.engine.flows import write_flow
 

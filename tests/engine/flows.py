@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pflow.engine.context import Context, Recorder
+from pflow.engine.context import Context
 from pflow.engine.engine import Engine
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.record.journal.lines import JOURNAL, read_lines
-from pflow.record.journal.records import Records
+from pflow.record.lines import JOURNAL, read_lines
+from pflow.record.records import Records
 
 
 def plan_of(ir: dict[str, Any], directory: str = ".") -> WiredFlow:
@@ -37,8 +37,7 @@ class Ran:
     def __init__(self, plan: WiredFlow, store: dict[str, Any] | None = None, **options: Any) -> None:
         lines: list[bytes] = []
         self.warnings: list[str] = []
-        recorder = Recorder(lines.append)
-        self.context = Context(recorder=recorder, warn=self.warnings.append, **options)
+        self.context = Context(write=lines.append, warn=self.warnings.append, **options)
         self.store = {} if store is None else store
         self.action = None
         self.error: Exception | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from pflow.explain.origins import Origins
 from pflow.explain.pipe_form import with_literals
-from pflow.flow.flow import Flow
+from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_document
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
@@ -29,7 +29,7 @@ class Facts:
     Steps are called after their types: `llm`, `llm-2`.
     """
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: FlowSpec) -> None:
         wired = wire(with_literals(wire(flow), {}))
         self.names: dict[str, str] = {}
         self.types = [wired.steps[id].step.type for id in dict.fromkeys([*wired.graph.order(), *wired.steps])]
@@ -65,7 +65,7 @@ class Facts:
         return found
 
 
-def expected_flows(entry: dict[str, Any]) -> list[Flow]:
+def expected_flows(entry: dict[str, Any]) -> list[FlowSpec]:
     """The flows of an entry of sentences.json: each pipe syntax, or IR where that has no pipe form."""
     return [
         parse_pipe([flow], FlowCatalog())
@@ -75,7 +75,7 @@ def expected_flows(entry: dict[str, Any]) -> list[Flow]:
     ]
 
 
-def score(entry: dict[str, Any], flow: Flow | None) -> Right:
+def score(entry: dict[str, Any], flow: FlowSpec | None) -> Right:
     """What is right of what came of a sentence, None for no flow, against the nearest of the flows expected."""
     if flow is None or not entry["flows"]:
         return dict.fromkeys(ASPECTS, flow is None and not entry["flows"])

@@ -13,12 +13,14 @@ from pflow.export import exporter
 from pflow.flow.subflow import load_named
 from pflow.flow.wiring import wire
 from tests.export.cases import FILES, INNER, NODES, Case
+from tests.tools import need
 
 BIN = Path(sys.executable).parent
 
 
 def lay_out(case: Case, folder: Path) -> str:
     """Put the files that cases read into a folder, and give the word that names its flow."""
+    need(*["jq"] * ('"upper"' in json.dumps(case.flow)))  # a node
     for name, text in FILES.items():
         (folder / name).write_text(text)
     (folder / "inner.pflow.json").write_text(json.dumps(INNER))

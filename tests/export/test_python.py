@@ -1,21 +1,27 @@
-"""Exported Python: what it looks like, where it runs, how it fails."""
+"""Exported Python: what it looks like, where it runs, how it fails, and that it ends with the store of `pflow run`."""
 
 from __future__ import annotations
 
+import ast
 import json
 import runpy
+import subprocess
 import sys
 import warnings
 
 import pytest
+from hypothesis import example, given
 
 from pflow.export import exporter
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.load import load_text
-from pflow.flow.unload import flow_to_ir
+from pflow.flow.subflow import load_named
+from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES, NODES, Case, chain, node
-from tests.export.running import BIN, export, lay_out, run, store_of
+from tests.export.hostile import PYTHON, every_place, exported, few, hostile
+from tests.export.running import BIN, environment, export, lay_out, run, store_of
+from tests.peers.openai_server import OpenAIServer
 
 
 def python(flow):
@@ -132,3 +138,77 @@ def imported(code):
 def test_a_value_comes_back_from_its_code(value):
     flow = chain(node("say", inputs={"value": value, "tone": "x"}))
     assert imported(python(flow))["nodes"][0]["inputs"]["value"] == value
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    return tmp_path_factory.mktemp("here")
+
+
+@every_place
+@few
+@given(hostile)
+@example(PYTHON)
+def test_python_is_the_same_flow_and_does_nothing_else(here, make, text):
+    code, wired = exported("python", make, text)
+    calls = {
+        each.func.id for each in ast.walk(ast.parse(code)) if isinstance(each, ast.Call) and hasattr(each.func, "id")
+    }
+    assert calls <= {"step", "Flow", "load_node"}
+    if code:
+        names = {"__name__": "exported"}
+        exec(compile(code, "exported", "exec"), names)
+        assert flow_to_ir(flow_from(names["flow"])) == flow_to_ir(wired.flow)
+
+
+cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+@cases
+def test_pflow_run_ends_with_the_store(tmp_path, case):
+    file = lay_out(case, tmp_path)
+    assert store_of(run([str(BIN / "pflow"), "run", "-j", file, *case.flags], case, tmp_path)) == case.store
+
+
+@cases
+def test_exported_python_ends_with_the_store(tmp_path, case):
+    file = export("python", case, tmp_path)
+    assert store_of(run([sys.executable, str(file), "-j", *case.flags], case, tmp_path)) == case.store
+
+
+@cases
+def test_exported_python_is_read_back_as_the_same_flow(tmp_path, case):
+    back = flow_from(runpy.run_path(str(export("python", case, tmp_path)))["flow"])
+    flow = load_named([case.flow if isinstance(case.flow, str) else str(tmp_path / "flow.pflow.json")]).usable()
+    assert back.warnings == []
+    assert flow_hash(wire(back)) == flow_hash(wire(flow))
+    assert said_by(back) == said_by(flow)
+
+
+def said_by(flow):
+    """The IR, its edges in no order."""
+    ir = flow_to_ir(flow)
+    return {**ir, "edges": sorted(map(sorted, map(dict.items, ir.get("edges", []))))}
+
+
+FLOW = "read-file --path=a.txt => llm --prompt='First:' => llm --prompt='Then:' => write-file --path=c.txt"
+
+
+def test_two_models_end_with_the_same_store_by_pflow_run_python_and_script(tmp_path):
+    case = Case(FLOW, {})
+    with OpenAIServer(tmp_path) as server:
+        models = {"LLM_USER_PATH": str(server.llm_user_path), "PFLOW_MODEL": "echo", "NO_PROXY": "127.0.0.1"}
+
+        def store(*command):
+            done = subprocess.run(
+                command, cwd=tmp_path, env=environment(tmp_path, **models), capture_output=True, check=False,
+                timeout=120, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+            return store_of(done)
+
+        by_pflow = store(str(BIN / "pflow"), "run", "-j", lay_out(case, tmp_path))
+        assert by_pflow["llm"]["response"] == "First:\n\none two\n"
+        assert by_pflow["llm-2"]["response"] == "Then:\n\nFirst:\n\none two\n"
+        assert store(sys.executable, str(export("python", case, tmp_path)), "-j") == by_pflow
+        assert store("sh", str(export("sh", case, tmp_path))) == by_pflow
+    assert (tmp_path / "c.txt").read_text() == "Then:\n\nFirst:\n\none two\n"

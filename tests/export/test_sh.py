@@ -1,12 +1,14 @@
-"""Exported scripts beside their store: how they look, what they take, how they fail, what they refuse."""
+"""Exported scripts: how they look, what they take, how they fail, what they refuse, and the store they end with."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 
 import pytest
+from hypothesis import example, given
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
@@ -14,10 +16,11 @@ from pflow.export import exporter
 from pflow.flow.load import load_text
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES, Case, batch, chain, node, reads
-from tests.export.running import export, run, store_of
+from tests.export.hostile import SH, every_place, exported, few, hostile
+from tests.export.running import BIN, export, lay_out, run, store_of
+from tests.tools import need
 
 LINES = {name: case for name, case in CASES.items() if not case.sh}
-needs_shellcheck = pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 
 
 def script(flow):
@@ -29,9 +32,9 @@ def pipe(flow):
     return script(flow).rstrip("\n").rpartition("\n\n")[2]
 
 
-@needs_shellcheck
 @pytest.mark.parametrize("case", LINES.values(), ids=LINES)
 def test_shellcheck_has_nothing_to_say(tmp_path, case):
+    need("shellcheck")
     file = export("sh", case, tmp_path)
     done = subprocess.run(["shellcheck", str(file)], capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("", 0)
@@ -188,3 +191,59 @@ def test_a_shell_that_may_return_error_is_no_hindrance_for_that_goes_on(check, f
         mappings=reads(say={"value": "stdout"}),
     )
     assert pipe(flow).startswith(f"pflow-shell --command=x {flag} |")
+
+
+@pytest.fixture(scope="module")
+def stubs(tmp_path_factory):
+    """A directory with programs in place of the stages: they take what they are given, and do nothing."""
+    need("sed")
+    folder = tmp_path_factory.mktemp("stubs")
+    for name in ("pflow", "pflow-set", "pflow-shell"):
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+    (folder / "pflow-get").write_text(f"#!/bin/sh\nprintf '%s\\n' {shlex.quote(json.dumps(SH))}\n")
+    (folder / "pflow-get").chmod(0o755)
+    for name in ("cat", "mktemp", "mv", "rm", "sed", "touch"):
+        (folder / name).symlink_to(shutil.which(name) or name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    return tmp_path_factory.mktemp("here")
+
+
+@every_place
+@few
+@given(hostile)
+@example(SH)
+def test_a_script_runs_nothing_but_its_stages(stubs, here, make, text):
+    code, wired = exported("sh", make, text)
+    if not code:
+        return
+    needed = [f"--{name.replace('_', '-')}=x" for name, each in wired.inputs.items() if each.required]
+    done = subprocess.run(
+        ["/bin/sh", "-s", "--", *needed], input=code.encode(), cwd=here, env={"PATH": str(stubs)},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert list(here.iterdir()) == []
+
+
+OTHERS = {name: case for name, case in CASES.items() if case.sh}
+
+
+@pytest.mark.parametrize("case", LINES.values(), ids=LINES)
+def test_an_exported_script_ends_with_the_store(tmp_path, case):
+    file = export("sh", case, tmp_path)
+    need("sed", *["bash"] * bool(case.flags))
+    for shell in ("sh", "bash") if case.flags else ("sh",):
+        assert store_of(run([shell, str(file), *case.flags], case, tmp_path)) == case.store
+
+
+@pytest.mark.parametrize("case", OTHERS.values(), ids=OTHERS)
+def test_what_no_script_can_do_is_refused_and_why_is_said(tmp_path, case):
+    done = run([str(BIN / "pflow"), "export", "--to=sh", lay_out(case, tmp_path)], case, tmp_path)
+    assert (done.returncode, done.stdout) == (65, b"")
+    assert "pflow: cannot export the flow to sh: " in done.stderr.decode()
+    assert case.sh in done.stderr.decode().splitlines()[-1]

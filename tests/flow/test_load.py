@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.flow.flow import Flow, Step
+from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.load import load_file, load_text, parse_json
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -168,11 +168,11 @@ def test_a_flow_with_findings_says_the_first():
         ('{"a": True}', 'line 1, column 7: no JSON value: {"a": ^ True}'),
         ('{"a": 1} // x', 'line 1, column 10: the JSON ends before this: {"a": 1} ^ // x'),
         ('{"a":\n "x', 'line 2, column 2: unterminated string starting at: ^ "x'),
-        ('{"a": 1,\n "b": {"a": 1, "a": 2}}', "the key 'a' stands twice"),
+        ('{"a": 1,\n "b": {"a": 1, "a": 2}}', "the key 'a' appears twice"),
         ('{"a": NaN}', "NaN is not JSON"),
-        ('{"a": 1e999}', "the number 1e999 is past what a float holds"),
-        ('{"a": 18446744073709551616}', "the integer 18446744073709551616 is past 64 bits"),
-        ('{"a": "x\\ud800y"}', "a lone surrogate in its text is no character"),
+        ('{"a": 1e999}', "the number 1e999 does not fit in a float"),
+        ('{"a": 18446744073709551616}', "the integer 18446744073709551616 does not fit in 64 bits"),
+        ('{"a": "x\\ud800y"}', "its text has a lone surrogate"),
         ('{"a": ' + "[" * 100 + "]" * 100 + "}", "it is nested more than 100 levels deep"),
     ],
 )
@@ -253,7 +253,7 @@ def pipes(monkeypatch):
 
     def parse_pipe(words, catalog):
         asked.append((words, catalog.directory))
-        return Flow([Step("a", "a")], [])
+        return FlowSpec([Step("a", "a")], [])
 
     monkeypatch.setitem(sys.modules, "pflow.flow.pipe.read", SimpleNamespace(parse_pipe=parse_pipe))
     return asked

@@ -7,7 +7,7 @@ import pytest
 from pflow.catalog.kinds import forget_kinds
 from pflow.catalog.registry import saved_flow
 from pflow.errors import PflowError
-from pflow.flow.flow import Flow, Step
+from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.flow.wiring import wire
 from pflow.interface.interface import UNDECLARED
@@ -156,7 +156,7 @@ def test_a_flow_with_an_open_step_is_open_unless_it_declares_inputs_and_outputs(
 
 def test_a_step_that_is_a_flow_is_wired_like_any_other(flows):
     file = put(flows / "inner.pflow.json", DRAFT, outputs={"answer": "draft.response"})
-    outer = Flow(
+    outer = FlowSpec(
         [Step("one", file, params={"draft.model": "big"}), Step("two", "say", input_mappings={"prompt": "one.answer"})],
         [],
     )

@@ -6,7 +6,7 @@ import pytest
 
 from pflow.binding.sources import Constant, TemplateSource
 from pflow.catalog.kinds import forget_kinds
-from pflow.flow.flow import Batch, Edge, Flow, Input, Step
+from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
 from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes, put_node
 
@@ -50,7 +50,7 @@ def plan(*steps, edges=None, **members):
     if edges is not None:
         parted = [edge.partition(":") for edge in edges]
         pairs = [(*ends.split("-"), action or "default") for ends, _, action in parted]
-    flow = Flow(list(steps), [Edge(*pair) for pair in pairs])
+    flow = FlowSpec(list(steps), [Edge(*pair) for pair in pairs])
     for name, value in members.items():
         setattr(flow, name, value)
     return wire(flow)

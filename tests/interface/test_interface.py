@@ -80,43 +80,46 @@ def test_each_mark_is_taken_where_it_means_something(kind, mark):
 )
 def test_any_other_mark_is_refused(kind, mark):
     name = "x: str" if kind == "Params" else 'shared["x"]: str'
-    with pytest.raises(PflowError, match=r"no mark \["):
+    with pytest.raises(PflowError, match=r"cannot have the mark \["):
         interface(f"- {kind}: {name} [{mark}]")
 
 
 ONE = {"version": "1.0.0", "flow_safe": False}
 REFUSED = [
     ('Reads: shared["a"]: str', "begins with '- '"),
-    ("- reads: x", "begins with none of Reads, Writes"),
+    ("- reads: x", "a line begins with one of Reads, Writes"),
     ('- Reads: shared["prompt"] - prompt to send to LLM', 'a read is written shared["key"]: TYPE'),
     ("- Reads: shared['prompt']: str", 'a read is written shared["key"]: TYPE'),
     ('- Writes: shared["a"]', 'a write is written shared["key"]: TYPE'),
     ('- Writes: shared["a"]: # text', "a type is missing"),
     ("- Params: model (default gpt-4), temperature", "a param is written name: TYPE"),
     ("- Params: a-b: str", "not a plain word"),
-    ('- Reads: shared["a"]: string', "'string' is none of"),
-    ('- Reads: shared["a"]: str [pipe] = "x"', "neither a default, a mark nor a comment"),
-    ('- Reads: shared["a"]: str  what it is', "neither a default, a mark nor a comment"),
+    ('- Reads: shared["a"]: string', "unknown type 'string'; did you mean str"),
+    ('- Reads: shared["a"]: str [pipe] = "x"', "not a default, a mark or a comment"),
+    ('- Reads: shared["a"]: str  what it is', "not a default, a mark or a comment"),
     ('- Reads: shared["a"]: str [pipe', "a mark ends with ']'"),
-    ('- Reads: shared["a"]: any = None', "a default is JSON"),
-    ('- Reads: shared["a"]: str = 1', "the default is no str"),
-    ('- Reads: shared["a"]: a|b = "c"', "the default is no a|b"),
+    ('- Reads: shared["a"]: any = None', "a default is written as JSON"),
+    ('- Reads: shared["a"]: str = 1', "the default does not have the type str"),
+    ('- Reads: shared["a"]: a|b = "c"', "the default does not have the type a|b"),
     ('- Writes: shared["a"]: str = "x"', "a write has no default"),
     ('- Writes: shared["stdin"]: str', "'stdin' is reserved"),
-    ("- Params: key: str = null [secret]", "a [secret] param has an [env NAME]"),
+    ("- Params: key: str = null [secret]", "a [secret] param needs [env NAME]"),
     *[
         (f"- Params: x: str [short{text}]", "a letter is marked [short X]")
         for text in ("", " xy", " é", " 1", " x two")
     ],
-    ("- Params: x: str [short x] [short y]", "one [short X] is enough"),
-    *[(f"- Params: x: {type} [short x pair]", "is for a list[str]") for type in ("str", "list[int]", "dict")],
-    ("- Params: x: str [short q]", "a flag that every stage has"),
-    *[(f"- Params: {name}: int", f"'{name}' has a flag that every step of a flow has") for name in ("jobs", "repeats")],
-    ('- Reads: shared["x"]: str [flag with-item]', "a flag that every step of a flow has"),
-    ("- Params: x: str [secret] [env X] [short x]", "a [secret] is never given by a flag or a word"),
-    ('- Reads: shared["a"]: str [secret] [word]', "a [secret] is never given by a flag or a word"),
+    ("- Params: x: str [short x] [short y]", "it has two marks [short X]"),
+    *[(f"- Params: x: {type} [short x pair]", "needs a list[str]") for type in ("str", "list[int]", "dict")],
+    ("- Params: x: str [short q]", "the same flag as every stage"),
+    *[
+        (f"- Params: {name}: int", f"'{name}' has the same flag as every step of a flow")
+        for name in ("jobs", "repeats")
+    ],
+    ('- Reads: shared["x"]: str [flag with-item]', "the same flag as every step of a flow"),
+    ("- Params: x: str [secret] [env X] [short x]", "a [secret] cannot have a letter or be a bare word"),
+    ('- Reads: shared["a"]: str [secret] [word]', "a [secret] cannot have a letter or be a bare word"),
     ("- Actions:", "not the name of an action"),
-    ("- Effects: reads file", "'reads file' is none of"),
+    ("- Effects: reads file", "unknown effect 'reads file'"),
     *[
         (f"- Repeats: {text}", "is yes, no, unless PARAM or unless")
         for text in ("", "maybe", "Yes", "unless", "unless a b")
@@ -139,18 +142,18 @@ def test_a_line_that_does_not_parse_is_refused_with_the_reason(line, why):
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        (['- Reads: shared["a"]: str [pipe]', '- Reads: shared["b"]: str [pipe]'], r"one \[pipe\]"),
-        (['- Writes: shared["a"]: str [pipe]', '- Writes: shared["b"]: str [pipe]'], r"one \[pipe\]"),
+        (['- Reads: shared["a"]: str [pipe]', '- Reads: shared["b"]: str [pipe]'], r"the mark \[pipe\]"),
+        (['- Writes: shared["a"]: str [pipe]', '- Writes: shared["b"]: str [pipe]'], r"the mark \[pipe\]"),
         (['- Reads: shared["a"]: str', '- Reads: shared["a"]: int'], "declared twice"),
-        (['- Reads: shared["a"]: str', "- Params: a: str"], "another read or param has"),
-        (['- Reads: shared["a"]: str [flag c]', '- Reads: shared["b"]: str [flag c]'], "another read or param has"),
-        (['- Reads: shared["a"]: str [short c]', "- Params: b: str [short c]"], "another read or param has"),
-        (['- Reads: shared["a"]: list [word]', '- Reads: shared["b"]: str [word]'], "gets no bare word"),
+        (['- Reads: shared["a"]: str', "- Params: a: str"], "another read or param"),
+        (['- Reads: shared["a"]: str [flag c]', '- Reads: shared["b"]: str [flag c]'], "another read or param"),
+        (['- Reads: shared["a"]: str [short c]', "- Params: b: str [short c]"], "another read or param"),
+        (['- Reads: shared["a"]: list [word]', '- Reads: shared["b"]: str [word]'], "never gets a bare word"),
         (["- Flow-safe: yes", "- Effects: network"], "effects"),
-        (["- Repeats: yes", "- Repeats: no"], "a line Repeats already"),
-        (["- Repeats: unless do is c", "- Params: do: a|b"], "'c' is no choice of 'do'"),
-        (["- Repeats: unless do is a,", "- Params: do: a|b"], "'' is no choice of 'do'"),
-        (["- Repeats: unless fast is true", "- Params: fast: bool"], "'true' is no choice of 'fast'"),
+        (["- Repeats: yes", "- Repeats: no"], "already a line Repeats"),
+        (["- Repeats: unless do is c", "- Params: do: a|b"], "'c' is not a choice of 'do'"),
+        (["- Repeats: unless do is a,", "- Params: do: a|b"], "'' is not a choice of 'do'"),
+        (["- Repeats: unless fast is true", "- Params: fast: bool"], "'true' is not a choice of 'fast'"),
     ],
 )
 def test_lines_that_contradict_each_other_are_refused(lines, why):
@@ -162,7 +165,7 @@ def test_lines_that_contradict_each_other_are_refused(lines, why):
 @pytest.mark.parametrize("name", [*COMMON, "no_cache"])
 def test_the_name_of_a_common_flag_is_refused(name):
     for line in (f'- Reads: shared["{name}"]: str', f"- Params: {name}: str", f"- Params: x: str [flag {name}]"):
-        with pytest.raises(PflowError, match=r"a flag that every stage has|is reserved|not a plain word"):
+        with pytest.raises(PflowError, match=r"the same flag as every stage|is reserved|not a plain word"):
             interface(line)
 
 

@@ -101,8 +101,8 @@ WRONG = [
     ("pflow_list", {"search": "x " * 10_000}, "is too long"),
     ("pflow_check", {"flow": {"nodes": ["x" * 2_000_000]}}, "it is longer than 1,048,576 bytes"),
     ("pflow_trace", {"run": "../../etc"}, "cannot find the run '../../etc'"),
-    ("shell", {"command": "x", "input": 1 << 70}, "past 64 bits"),
-    ("shell", {"command": "x", "input": {"$bytes": "?"}}, "holds no base64 text"),
+    ("shell", {"command": "x", "input": 1 << 70}, "does not fit in 64 bits"),
+    ("shell", {"command": "x", "input": {"$bytes": "?"}}, "does not hold base64"),
     ("read-file", {"path": "x" * 1_000_000}, "file name too long"),
 ]
 

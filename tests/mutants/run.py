@@ -28,15 +28,15 @@ from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
 ROOT = Path(__file__).parents[2]
 
 TARGETS = {
-    "pflow/binding": "tests/binding/test_[!o]*.py tests/stage/test_f*.py tests/engine/test_e*.py"
-    " tests/binding/test_o*.py",
-    "pflow/flow/rules": "tests/flow/rules/test_*.py",
+    "pflow/binding": "tests/binding/test_[!f]*.py tests/stage/test_f*.py tests/engine/test_e*.py"
+    " tests/binding/test_f*.py",
+    "pflow/flow/rules": "tests/flow/rules/test_*.py tests/flow/test_findings.py",
     "pflow/plan/secrets.py": "tests/plan/test_secrets.py",
     "pflow/models/errors.py": "tests/models/*.py tests/nodes/test_llm.py",
-    "pflow/driver/snapshot.py:secret": "tests/driver/test_snapshot.py",
+    "pflow/record/snapshot.py:secret": "tests/record/test_snapshot.py",
     "pflow/flow/wiring.py:secret": "tests/flow/test_wiring.py",
     "pflow/flow/subflow.py:secret": "tests/flow/test_subflow.py",
-    "pflow/explain/account.py:secret": "tests/flow/test_explain.py",
+    "pflow/explain/account.py:secret": "tests/explain/test_account.py",
     "pflow/stage/flags.py:secret": "tests/stage/test_flags.py",
 }
 """What is changed, all of it or the lines with a word in them, and the tests that must see it, quick ones first."""

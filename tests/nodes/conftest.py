@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.peers.github_nodes import github as github
+from tests.peers.github_nodes import own_environment as own_environment
 from tests.peers.repository import IDENTITY, make_repository
 from tests.peers.web_server import WebServer
 

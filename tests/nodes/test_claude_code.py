@@ -158,7 +158,7 @@ def test_anything_else_is_a_failure(directory, monkeypatch, answer, exit, words)
         ({"max_budget": -1.0}, 2, "max_budget is -1.0"),
         ({"time_limit": 0.0}, 2, "time_limit is 0.0"),
         ({"prompt": " \n"}, 66, "the prompt is empty"),
-        ({"prompt": "\udc80"}, 65, "a lone surrogate is no character"),
+        ({"prompt": "\udc80"}, 65, "the text has a lone surrogate"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_it_starts(directory, params, exit, words):
@@ -215,7 +215,7 @@ def test_what_is_expected_of_it_must_hold(directory, monkeypatch, expect, answer
 )
 def test_the_budget_of_a_run_bounds_its_own(directory, monkeypatch, own, passed, ends_run):
     asked = []
-    monkeypatch.setattr(budget, "ask", lambda what, question: asked.append(question) or {"cost": 0.25, "calls": 3})
+    monkeypatch.setattr(budget, "charge", lambda question: asked.append(question) or {"cost": 0.25, "calls": 3})
     monkeypatch.setenv("CLAUDE_PEER", "budget")
     error = refuse(max_budget=own, model="opus")
     assert f"--max-budget-usd={passed}" in seen()["words"]

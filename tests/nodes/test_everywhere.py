@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pflow.catalog.registry import bundled_names, load_bundled
-from pflow.conformance.samples import Answer, Samples, document, read_answer
+from pflow.conformance.samples import OutputDocument, Samples, document, read_answer
 from pflow.errors import PflowError
 from pflow.node import declared_interface
 from pflow.stage.flags import parse_flags
@@ -39,14 +39,14 @@ class Tried:
             assert self.interface.pipe_read, "something is in the pipe, and no read of the node is [pipe]"
             self.piped = {self.interface.pipe_read.name: filled(case.pipe, names)}
 
-    def start(self, *words: str, stdin: bytes | None) -> Answer:
+    def start(self, *words: str, stdin: bytes | None) -> OutputDocument:
         """Run a program; the document that it printed."""
         given: Any = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
         program = [str(BIN / words[0]), *words[1:], "-j"]
         done = subprocess.run(program, cwd=self.folder, capture_output=True, timeout=60, check=False, **given)
         assert done.returncode == self.case.exit, done.stderr.decode()
         answer = read_answer(done.stdout)
-        assert isinstance(answer, Answer), f"{answer}: {done.stderr.decode()}"
+        assert isinstance(answer, OutputDocument), f"{answer}: {done.stderr.decode()}"
         return answer
 
     def stdin(self) -> bytes | None:

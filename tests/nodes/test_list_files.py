@@ -142,7 +142,7 @@ def test_a_name_that_is_not_utf_8_comes_as_bytes(tmp_path, monkeypatch):
         ("", ".", 66, "the pattern is empty"),
         ("*", "", 66, "the directory is empty"),
         ("/etc/*", "docs", 2, "it begins at /"),
-        ("\0", ".", 65, "holds no NUL"),
+        ("\0", ".", 65, "cannot contain NUL"),
     ],
 )
 def test_what_cannot_be_listed_says_why(tree, pattern, directory, exit, words):

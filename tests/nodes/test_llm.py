@@ -180,8 +180,8 @@ class TestAttachments:
     @pytest.mark.parametrize(
         ("model", "place", "exit", "words"),
         [
-            ("see", "gone.png", 66, "cannot attach '{}/gone.png': No such file or directory"),
-            ("see", "", 66, "Is a directory"),
+            ("see", "gone.png", 66, "cannot attach '{}/gone.png': no such file or directory"),
+            ("see", "", 66, "is a directory"),
             ("see", "empty.png", 66, "it is empty"),
             ("see", "-", 66, "cannot attach '-': no file comes through the pipe"),
             ("see", "notes.md", 65, "it is text/markdown, and the model 'see' takes application/pdf, "),
@@ -192,7 +192,7 @@ class TestAttachments:
             ("see", "http://127.0.0.1:{}/gone", 66, "/gone': 404: "),
             ("see", "http://127.0.0.1:{}/a.wav", 65, "it is audio/x-wav, and"),
             ("see", "http://127.0.0.1:{}/untyped", 65, "/untyped': it is of an unknown type, and"),
-            ("see", "file:///etc/passwd", 66, "cannot attach 'file:///etc/passwd': No such file"),
+            ("see", "file:///etc/passwd", 66, "cannot attach 'file:///etc/passwd': no such file"),
         ],
     )
     def test_what_cannot_go_along_is_named_before_anything_is_asked(self, server, tmp_path, model, place, exit, words):
@@ -302,7 +302,7 @@ class TestSchema:
     @pytest.mark.parametrize(
         ("schema", "exit", "words"),
         [
-            ("gone.json", 66, "cannot read the schema 'gone.json': No such file or directory"),
+            ("gone.json", 66, "cannot read the schema 'gone.json': no such file or directory"),
             ('{"type":\n 7,}', 65, "at line 2, column"),
             ('{"type": "strin"}', 65, "cannot use the schema: $.type: 'strin' is not valid"),
             (

@@ -88,7 +88,7 @@ def test_an_unknown_encoding_is_refused_before_anything_is_read(encoding):
         ("file/below", 66, "not a directory"),
         ("loop", 66, "symbolic links"),
         ("", 66, "the path is empty"),
-        ("nul\0nul", 65, "holds no NUL"),
+        ("nul\0nul", 65, "cannot contain NUL"),
         ("~/file", 66, "no such file or directory"),
     ],
 )

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from pflow.errors import PflowError
-from pflow.models.context import USUAL, characters_for
+from pflow.models.summary import USUAL, characters_for
 from pflow.nodes.summarise_text import SummariseText
 from tests.peers.openai_server import REPLY
 

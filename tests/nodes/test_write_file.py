@@ -83,7 +83,7 @@ def test_any_content_is_written_exactly(content):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("lone \ud800", "a lone surrogate is no character"),
+        ("lone \ud800", "the text has a lone surrogate"),
         ([float("nan")], "JSON"),
     ],
 )
@@ -189,11 +189,11 @@ def test_a_name_may_be_as_long_as_names_get_and_need_not_be_utf_8(tmp_path):
     ("path", "exit", "words"),
     [
         ("", 66, "the path is empty"),
-        ("nul\0nul", 65, "holds no NUL"),
+        ("nul\0nul", 65, "cannot contain NUL"),
         ("folder", 73, "it is a directory"),
         ("new/", 73, "it names a directory"),
         ("folder/..", 73, "it names a directory"),
-        ("~/file", 73, "no shell expanded the ~"),
+        ("~/file", 73, "the shell did not expand the ~"),
         ("file/below", 73, "not a directory"),
         ("n" * 256, 73, "file name too long"),
         ("/dev/fd/99", 73, "bad file descriptor"),

@@ -62,7 +62,7 @@ def save(home, name, description, text=None):
 def test_an_interface_is_said_exactly(home):
     own(home, "shout")
 
-    assert interface_text("shout", find_kind("shout").interface) == "\n".join(
+    assert interface_text("shout", find_kind("shout").interface, str) == "\n".join(
         [
             "shout: Do it.",
             "  read text: str = a b  # what to do",
@@ -107,6 +107,25 @@ def test_no_secret_is_told(home, monkeypatch):
     assert "  read pin: str = *** [secret]\n" in text
     assert text.count("= ***") == 5
     assert not [each for each in ("hunter2", "swordfish9", "sk-", "glpat") if each in text]
+
+
+def test_each_plan_hides_what_the_environment_holds_at_that_time(home, monkeypatch):
+    own(home, "post", summary="Post with swordfish9 and marlin-77x.")
+
+    monkeypatch.setenv("POST_TOKEN", "swordfish9")
+    assert "post: Post with *** and marlin-77x.\n" in building_blocks("post").text
+    monkeypatch.setenv("POST_TOKEN", "marlin-77x")
+    assert "post: Post with swordfish9 and ***.\n" in building_blocks("post").text
+
+
+def test_no_beginning_of_a_secret_is_left_where_a_line_is_cut(home, monkeypatch):
+    own(home, "post", doc="a" * 190 + " swordfish9-and-more")
+    monkeypatch.setenv("POST_TOKEN", "swordfish9-and-more")
+
+    text = building_blocks("post").text
+
+    assert "a" * 190 + " ***" in text
+    assert "swordfish" not in text
 
 
 def test_a_library_that_cannot_be_read_is_said_and_left_out(home, capfd):

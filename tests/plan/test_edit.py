@@ -9,7 +9,7 @@ import pytest
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
-from pflow.plan.change import Options
+from pflow.plan.change import ChangeOptions
 from pflow.plan.edit import main
 
 READ = {"id": "read", "type": "read-file"}
@@ -48,7 +48,7 @@ def place(tmp_path, monkeypatch):
 
 def edited(capfd, sentence, file=FILE, **options):
     """The new IR, and what was said on stderr."""
-    assert main([file, sentence], Options(**options)) == 0
+    assert main([file, sentence], ChangeOptions(**options)) == 0
     out, err = capfd.readouterr()
     return json.loads(out), err
 
@@ -57,7 +57,7 @@ def refused(capfd, sentence, file=FILE, **options):
     """The error, and what was said. Nothing is on stdout, and the file is as it was."""
     before = open(file).read()
     with pytest.raises(PflowError) as caught:
-        main([file, sentence], Options(**options))
+        main([file, sentence], ChangeOptions(**options))
     out, err = capfd.readouterr()
     assert out == ""
     assert open(file).read() == before
@@ -151,7 +151,7 @@ def test_a_flow_with_a_secret_is_not_sent(capfd, server, tmp_path, monkeypatch):
 @pytest.mark.parametrize("words", [[], [FILE], [FILE, "  "]])
 def test_without_a_flow_or_a_sentence_nothing_is_done(words):
     with pytest.raises(PflowError) as caught:
-        main(words, Options())
+        main(words, ChangeOptions())
     assert caught.value.exit == 2
 
 
@@ -164,7 +164,7 @@ def test_a_flow_in_another_dialect_is_written_back_as_ir(capfd, server):
     assert prompt_in("old.pflow.json") == "Sum up in French"
 
 
-WRITTEN = Options(model="edit-right", write=True, yes=True)
+WRITTEN = ChangeOptions(model="edit-right", write=True, yes=True)
 
 
 def prompt_in(file):

@@ -1,4 +1,4 @@
-"""From a sentence to a flow, with models of every quality played by a real server."""
+"""From a sentence to a flow, with models of every quality played by a real server; a plan is kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.plan.planner import LONGEST, Unplannable, plan_sentence
+from pflow.plan.planner import LONGEST, CachedPlan, Unplannable, plan_sentence
 from pflow.values.paths import write_path
 
 SENTENCE = "read data.txt, summarize it, write summary.md"
@@ -359,3 +359,148 @@ def test_whatever_is_answered_is_a_flow_that_passes_or_unplannable(server, answe
         return
     assert not [each for each in check(wire(planned.flow)) if not each.is_warning]
     assert planned.flow.description == SENTENCE
+
+
+SHORT = "read data.txt, summarize it"
+SHOUT = '''from pflow import Node
+
+
+class Shout(Node):
+    """Say a text loudly.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # what to say
+    - Writes: shared["shouted"]: str [pipe]  # {doc}
+    """
+
+    def exec(self, text):
+        return {body}
+'''
+
+
+@pytest.fixture
+def asked(peer, home):
+    """How many requests there were since this test began."""
+    before = len(peer.requests())
+    return lambda: len(peer.requests()) - before
+
+
+def asked_for(sentence=SHORT, model="plan-right", **more):
+    planned = plan_sentence(sentence, model=model, **more)
+    return flow_to_ir(planned.flow), planned.is_remembered
+
+
+def entries(home):
+    return sorted((home / "cache" / "pflow" / "plans").glob("*.json"))
+
+
+def put(file, text):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def shout(home, doc="loud", body="text.upper()"):
+    put(home / "data" / "pflow" / "nodes" / "shout.py", SHOUT.format(doc=doc, body=body))
+
+
+def save(home, description):
+    flow = {"description": description, "nodes": [{"type": "llm", "inputs": {"prompt": "x"}}]}
+    put(home / "data" / "pflow" / "flows" / "mine.pflow.json", json.dumps(flow))
+
+
+def test_the_same_sentence_twice_sends_one_request(home, asked):
+    first, again = asked_for(), asked_for("  read data.txt,\n summarize it ")
+
+    assert (first[1], again[1]) == (False, True)
+    assert first[0] == again[0]
+    assert asked() == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda home: asked_for("read data.txt, summarize it well"),
+        lambda home: asked_for(model="plan-prose"),
+        lambda home: asked_for(fresh=True),
+        lambda home: (shout(home), asked_for()),
+        lambda home: (save(home, "a flow"), asked_for()),
+    ],
+    ids=["sentence", "model", "fresh", "node", "flow"],
+)
+def test_what_is_not_the_same_sends_another(home, asked, change):
+    asked_for()
+    change(home)
+    assert asked() == 2
+
+
+def test_a_nodes_interface_counts_and_not_its_code(home, asked):
+    shout(home)
+    asked_for()
+    shout(home, body="text.upper() + '!'")
+    asked_for()
+    assert asked() == 1
+
+    shout(home, doc="very loud")
+    asked_for()
+    assert asked() == 2
+
+
+def test_what_does_not_pass_is_not_kept(home, asked):
+    with pytest.raises(Exception, match="cannot plan"):
+        asked_for(model="plan-never")
+    assert entries(home) == []
+
+
+def test_nobody_else_may_read_a_plan(home):
+    asked_for()
+    (file,) = entries(home)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+
+
+def _cut(file):
+    file.write_text(file.read_text()[:-20])
+
+
+def _smuggled(file):
+    entry = json.loads(file.read_text())
+    entry["nodes"][1] = {"id": "summarize", "type": "./evil.pflow.json"}
+    file.write_text(json.dumps(entry))
+
+
+def _writable_by_all(file):
+    file.chmod(0o666)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [_cut, _smuggled, _writable_by_all],
+    ids=lambda damage: damage.__name__,
+)
+def test_what_is_damaged_or_foreign_counts_as_not_there(home, asked, damage):
+    whole, _ = asked_for()
+    damage(entries(home)[0])
+
+    assert asked_for() == (whole, False)
+    assert asked() == 2
+
+
+def test_a_cache_that_cannot_be_written_is_none(home, asked):
+    put(home / "cache" / "pflow" / "plans", "a file")
+
+    assert [asked_for()[1], asked_for()[1]] == [False, False]
+    assert asked() == 2
+
+
+def test_the_oldest_go_where_there_are_many(home, monkeypatch):
+    monkeypatch.setattr("pflow.plan.planner._MOST", 5)
+    for number in range(8):
+        CachedPlan(f"sentence {number}", "nodes", "model", 1).write({"nodes": []})
+        os.utime(CachedPlan(f"sentence {number}", "nodes", "model", 1).file, (number, number))
+    (home / "cache" / "pflow" / "plans" / "mine.txt").write_text("not a plan")
+    CachedPlan("one more", "nodes", "model", 1).write({"nodes": []})
+
+    assert len(entries(home)) == 5
+    assert CachedPlan("sentence 0", "nodes", "model", 1).read() is None
+    assert CachedPlan("sentence 7", "nodes", "model", 1).read() == {"nodes": []}
+    assert (home / "cache" / "pflow" / "plans" / "mine.txt").exists()

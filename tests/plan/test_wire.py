@@ -11,7 +11,7 @@ from pflow.errors import PflowError
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.plan.change import Options
+from pflow.plan.change import ChangeOptions
 from pflow.plan.wire import Wiring, main
 from tests.flow.checked import FILES, edges, flow
 
@@ -56,7 +56,7 @@ def wired(capfd, document, **options):
     """The mappings of the flow that comes out, with the flow in a file; what was said on stderr."""
     with open("f.pflow.json", "w") as file:
         json.dump(document, file)
-    code = main(["f.pflow.json"], Options(**options))
+    code = main(["f.pflow.json"], ChangeOptions(**options))
     out, err = capfd.readouterr()
     assert code == 0
     return {id: each["input_mappings"] for id, each in json.loads(out).get("mappings", {}).items()}, err
@@ -67,7 +67,7 @@ def refused(capfd, document, **options):
     with open("f.pflow.json", "w") as file:
         json.dump(document, file)
     with pytest.raises(PflowError) as caught:
-        main(["f.pflow.json"], Options(**{"write": True, "yes": True, **options}))
+        main(["f.pflow.json"], ChangeOptions(**{"write": True, "yes": True, **options}))
     out, err = capfd.readouterr()
     assert out == ""
     with open("f.pflow.json") as file:

@@ -20,7 +20,7 @@ from pflow.process.signals import (
     die_of_closed_pipe,
     stop_timer,
 )
-from pflow.stage.tries import run_node
+from pflow.stage.visit import run_node
 from tests.stage.ends import end_of
 
 
@@ -91,7 +91,7 @@ def test_a_signal_ends_an_async_node_that_blocks_its_loop(monkeypatch):
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(30)
 
-    monkeypatch.setattr("pflow.stage.tries._PATIENCE", 0.01)
+    monkeypatch.setattr("pflow.stage.visit._PATIENCE", 0.01)
     with pytest.raises(Interrupted):
         run_node(Blocks(), {})
 

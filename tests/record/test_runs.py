@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from pflow.errors import MISSING, PflowError
-from pflow.record.journal.lines import JOURNAL
+from pflow.record.lines import JOURNAL
 from pflow.record.log import KEYS, PRUNED, RunLog, describe
 from pflow.record.runs import Run, find_run, list_runs, parse_event, prune, read_events
 from pflow.record.trace import trace_of_run, trace_text
@@ -32,7 +32,7 @@ def place(tmp_path, monkeypatch):
 
 
 def open_log(id: str = NEW, **about: object) -> RunLog:
-    log = RunLog.open(id, lambda: b'{"pflow": 1}', about)
+    log = RunLog.open(id, b'{"pflow": 1}', about)
     assert log is not None
     return log
 
@@ -112,7 +112,7 @@ KILLED = f"""
 import os, signal
 from pflow.record.log import RunLog
 from pflow.stage.trace import event_line
-log = RunLog.open({NEW!r}, lambda: b"{{}}", {{}})
+log = RunLog.open({NEW!r}, b"{{}}", {{}})
 for visit in range(3):
     log.line(event_line("end", {{"step": "a", "node": "x", "visit": visit}}))
 os.kill(os.getpid(), signal.SIGKILL)

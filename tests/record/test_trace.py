@@ -202,9 +202,14 @@ def piped(**header: object) -> Trace:
 
 
 STEPS = [
-    {"id": "first", "node": "shell", "version": "1.0.0", "reads": {"command": "--command", "input": "stdin"}, "ms": 5},
+    {"id": "first", "node": "shell", "version": "1", "reads": {"command": ["--command"], "input": ["stdin"]}, "ms": 5},
+    {"id": "llm", "node": "llm", "reads": {"prompt": ["--prompt (first.stdout, a.b)"]}, "writes": {"r": ["response"]}},
+]
+EARLIER = [
+    {"id": "first", "node": "shell", "version": "1", "reads": {"command": "--command", "input": "stdin"}, "ms": 5},
     {"id": "llm", "node": "llm", "reads": {"prompt": "--prompt (first.stdout, a.b)"}, "writes": {"r": "response"}},
 ]
+"""The same as earlier versions and programs of others wrote it: one place without a list around it."""
 
 
 def test_a_document_shows_its_stages_as_they_tell_them():
@@ -212,7 +217,7 @@ def test_a_document_shows_its_stages_as_they_tell_them():
         "[1] first (shell)  5 ms\n    ← reads: command from --command, input from stdin\n\n"
         "[2] llm (llm)\n    ← reads: prompt from --prompt (first.stdout, a.b)\n    → writes: response\n"
     )
-    assert shown(piped(steps=STEPS)) == told
+    assert shown(piped(steps=STEPS)) == shown(piped(steps=EARLIER)) == told
     trace = piped(steps=STEPS, error={"step": "llm", "node": "llm", "exit": 69, "message": "no"})
     assert (shown(trace), trace["exit"]) == (f"{told}\nfailed: llm (exit 69): no\n", 69)
     assert shown(piped()) == "no step has run\n"

@@ -125,7 +125,7 @@ def test_what_nobody_decodes_passes_byte_for_byte_and_in_its_place():
     [
         ("NaN", "NaN"),
         ("18446744073709551616", "64 bits"),
-        ("1e999", "past what a float"),
+        ("1e999", "does not fit in a float"),
         ('"\\ud800"', "surrogate"),
         ('{"\\ud800":1}', "surrogate"),
         ('{"$bytes":"%"}', "base64"),
@@ -191,7 +191,7 @@ BROKEN = [
     ('{"$pflow":{"v":1},"a" 1}', "no : here, at byte 22"),
     ('{"$pflow":{"v":1},"a":tru}', "no json value, at byte 22"),
     ('{"$pflow":{"v":1},"a":NaN}', "nan is not json"),
-    ('{"$pflow":{"v":1,"steps":[{"id":1,"id":2}]}}', "stands twice"),
+    ('{"$pflow":{"v":1,"steps":[{"id":1,"id":2}]}}', "appears twice"),
     ('{"$pflow":{"v":1,"x":18446744073709551616}}', "64 bits"),
     ('{"$pflow":{"v":1,"by":"\\ud800"}}', "surrogate"),
     ('{"$pflow":{"v":1,"x":' + "[" * 5000 + "]" * 5000 + "}}", "deep"),

@@ -13,7 +13,7 @@ from pflow.errors import PflowError
 from pflow.interface.interface import Interface
 from pflow.stage.document import Document
 from pflow.stage.program import program_class
-from tests.tools import need
+from tests.tools import has_ended, need, need_for
 
 INTERFACE = """#!/bin/sh
 # Do something.
@@ -45,6 +45,7 @@ def here(tmp_path, monkeypatch):
 
 def program(body, head=INTERFACE, name="it"):
     """A node on PATH."""
+    need_for(body)
     file = Path(f"bin/pflow-{name}")
     file.write_text(head + body + "\n")
     file.chmod(0o755)
@@ -79,7 +80,7 @@ def test_raw_input_is_its_pipe_read_and_its_pipe_write_is_carried_on():
     assert ran.header["last"] == "out"
     (step,) = ran.header["steps"]
     assert (step["node"], step["version"]) == ("it", "2.1.0")
-    assert (step["reads"], step["writes"]) == ({"text": "stdin"}, {"out": "out"})
+    assert (step["reads"], step["writes"]) == ({"text": ["stdin"]}, {"out": ["out"]})
 
 
 def test_it_is_given_its_reads_alone_and_other_keys_pass():
@@ -182,7 +183,7 @@ def test_a_time_limit_ends_it_and_what_it_has_started():
     ran = it("--timeout=0.5")
     assert (ran.exit, ran.header["error"]["exit"]) == (124, 124)
     for pid in Path("pids").read_text().split():
-        assert subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True).stdout.strip()[:1] in (b"", b"Z")
+        assert has_ended(pid)
 
 
 @pytest.mark.parametrize(
@@ -247,10 +248,10 @@ def foreign(file):
 @pytest.mark.parametrize(
     ("head", "change", "exit", "message"),
     [
-        ("#!/no/such/shell", None, 78, "its interpreter '/no/such/shell' is not there; install it"),
+        ("#!/no/such/shell", None, 78, "its interpreter '/no/such/shell' is missing; install it"),
         ("#!/usr/bin/env no-such-shell", None, 127, "it ended with 127"),
         ("#!/bin/sh", not_executable, 77, "permission denied; chmod +x"),
-        ("#!/bin/sh", foreign, 78, "it is no program for this machine"),
+        ("#!/bin/sh", foreign, 78, "it is not a program for this machine"),
     ],
 )
 def test_one_that_does_not_start_says_why(head, change, exit, message):
@@ -293,7 +294,7 @@ def test_a_guard_in_one_without_an_interface_ends_in_its_body():
 def test_a_guard_with_another_name_does_not_run_for_ever(head):
     program(GUARD.replace("= it", "= that"), head)
     ran = Ran("pflow-it")
-    assert (ran.exit, "cannot run it inside itself; its guard asks whether PFLOW_NODE is 'it'" in ran.stderr) == (
+    assert (ran.exit, "cannot run it inside itself; its guard must compare PFLOW_NODE with 'it'" in ran.stderr) == (
         78,
         True,
     )

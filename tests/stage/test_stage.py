@@ -98,7 +98,7 @@ def test_raw_input_is_carried_as_stdin_and_what_the_node_writes_after_it(node):
     assert ended.header["last"] == "out"
     (step,) = ended.header["steps"]
     assert (step["id"], step["node"]) == ("echo", "echo")
-    assert (step["reads"], step["writes"]) == ({"text": "stdin"}, {"out": "out"})
+    assert (step["reads"], step["writes"]) == ({"text": ["stdin"]}, {"out": ["out"]})
 
 
 @pytest.mark.parametrize("words", [["-r"], ["--raw=true"]])
@@ -197,7 +197,7 @@ def test_a_named_step_keeps_its_flags_and_writes_under_its_name(node):
         (["--how=explain"], 75, "cannot echo"),
         (["--how=exit"], 1, "cannot run echo: it called exit(0)"),
         (["--how=nan"], 65, "cannot store 'out': cannot write a float as JSON: nan is not JSON"),
-        (["--how=object"], 65, "cannot store 'out': cannot write a object as JSON: a object is no JSON value"),
+        (["--how=object"], 65, "cannot store 'out': cannot write a object as JSON: a object is not a JSON value"),
         (["--how=stray"], 1, "the node wrote 'stray', which its interface does not name"),
         (["--map-in=text=nope"], 66, "cannot find 'nope': no 'nope' in the store; it has a"),
         (["--map-in=number=text"], 65, "cannot read 'number' from text: it is a str, not int"),

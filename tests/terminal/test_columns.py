@@ -1,9 +1,12 @@
-"""Text in columns for a terminal: its width, its wrapping, its tables, what a terminal must not obey."""
+"""Text in columns for a terminal: its width, its wrapping, its tables, its colour."""
+
+import re
 
 import pytest
 
 from pflow.explain.text import pipe_lines
-from pflow.terminal.columns import is_utf8, shorten, table, wrap
+from pflow.terminal import columns
+from pflow.terminal.columns import Colour, colour_of, is_utf8, is_wanted, shorten, table, wrap
 from pflow.words.printable import clean
 
 
@@ -51,3 +54,59 @@ def test_a_text_is_cleaned_to_one_line():
 
 def test_a_line_of_pipe_syntax_does_not_end_inside_quotes():
     assert pipe_lines("a\n  => b --z='\n' => c") == ["a", "  => b --z='\n' => c"]
+
+
+XTERM = {"TERM": "xterm-256color"}
+FORCED = {"CLICOLOR_FORCE": "1"}
+NO = {"NO_COLOR": "1"}
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """Sets exactly these variables, and whether every stream is a terminal."""
+
+    def put(variables, *, is_terminal):
+        for name in ("TERM", "NO_COLOR", "CLICOLOR_FORCE"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(columns.os, "isatty", lambda fd: is_terminal)
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("when", "variables", "is_terminal", "wanted"),
+    [
+        ("auto", XTERM, True, True),
+        ("auto", XTERM, False, False),
+        ("auto", {}, True, False),
+        ("auto", {"TERM": "dumb"}, True, False),
+        ("auto", XTERM | NO, True, False),
+        ("auto", XTERM | {"NO_COLOR": ""}, True, True),
+        ("auto", FORCED, False, True),
+        ("auto", FORCED | {"TERM": "dumb"}, True, True),
+        ("auto", XTERM | NO | FORCED, True, False),
+        ("always", NO, False, True),
+        ("always", {"TERM": "dumb"}, False, True),
+        ("never", XTERM | FORCED, True, False),
+    ],
+)
+def test_the_flag_is_over_no_color_over_clicolor_force_over_the_terminal(
+    environment, when, variables, is_terminal, wanted
+):
+    environment(variables, is_terminal=is_terminal)
+    assert is_wanted(1, when) is wanted
+    assert colour_of(1, when).is_on is wanted
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_the_columns_of_a_painted_table_stand_where_they_did():
+    rows = [("name", "a long text that has to be wrapped within its column"), ("b", "short"), ("", "c")]
+    painted = table(rows, 40, first=Colour(is_on=True).name)
+    assert [plain(line) for line in painted] == table(rows, 40)
+    assert painted[0].startswith("  \x1b[36mname\x1b[0m  a long")
+    assert painted[-1] == table(rows, 40)[-1]

@@ -61,5 +61,5 @@ def test_a_file_counts_by_its_bytes(tmp_path):
 def test_what_is_no_regular_file_is_refused_unread(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path, tmp_path / "fifo", "/dev/zero"):
-        with pytest.raises(OSError, match="it is no regular file"):
+        with pytest.raises(OSError, match="it is not a regular file"):
             file_digest(str(path))

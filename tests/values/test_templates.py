@@ -98,9 +98,9 @@ def test_any_other_dollar_is_a_dollar(written, text):
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("${a.}", "'${a.}' is no reference: 'a.' has an empty step"),
-        ("x ${a[0} y", "is no reference"),
-        ("${a[i]}", "is no reference"),
+        ("${a.}", "'${a.}' is not a reference: 'a.' has an empty step"),
+        ("x ${a[0} y", "is not a reference"),
+        ("${a[i]}", "is not a reference"),
         ("${l[${n}].x}", "'${l[${n' holds another reference, and references do not nest"),
         ("${l[$n]}", "references do not nest"),
         ("${a${b}}", "references do not nest"),

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from shlex import quote
 
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import read_text
 from pflow.binding.sources import has
-from pflow.driver.begin import restore_environment, restore_inputs, restore_intake
-from pflow.driver.resume.choices import Choices, Decision
-from pflow.driver.resume.drift import cannot_resume, facts_of, refuse_drift
-from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, USAGE, PflowError
-from pflow.files.state_key import state_key
+from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
+from pflow.driver.resume.choices import Choices, Decision, cannot_resume
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
+from pflow.files.atomic import open_private, take_turn
+from pflow.files.xdg import make_private, state_key
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh
-from pflow.record.journal.journal import Journal
-from pflow.record.journal.lines import JOURNAL
-from pflow.record.journal.seal import unseal
-from pflow.record.kept import enter, load_kept
-from pflow.record.log import RunLog
-from pflow.record.runs import RUNNING, Run
+from pflow.record.journal import Journal
+from pflow.record.lines import JOURNAL, read_lines
+from pflow.record.log import FLOW, RunLog, runs_directory
+from pflow.record.runs import RUNNING, Run, run_directories
+from pflow.record.seal import seal, unseal
 from pflow.terminal.ask import open_terminal
 from pflow.values.digest import keyed_digest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
+    from pflow.driver.arguments import RunFlags
+    from pflow.driver.begin import Beginning, Facts
     from pflow.driver.inputs import RunInputs
     from pflow.flow.wired import WiredFlow
-    from pflow.record.journal.lines import Record
+    from pflow.record.lines import Record
     from pflow.stage.document import Intake
     from pflow.values.masks import Secrets
 
@@ -80,7 +83,7 @@ class Reopened:
         place = self.begin["place"]
         enter(place["directory"], "resume the run")
         restore_environment(self.begin)
-        return wire(load_kept(self.run.directory, place))
+        return wire(restore_flow(self.run.directory, place))
 
     def hand_to_script(self) -> PflowError:
         """Note what is decided for a run of a script; the error (2) that says how that goes on."""
@@ -122,17 +125,17 @@ class Reopened:
         self.journal.secrets.add(text)
         return text
 
-    def settle(self, flow: WiredFlow, store: Any) -> None:
-        """Compare the flow with what the run began with, and decide what runs again; `store` is what it began with.
+    def settle(self, beginning: Beginning) -> None:
+        """Compare what the run begins with now and then, and decide what runs again.
 
-        Raises PflowError: 78 for what has changed, and what `Decision` raises.
+        Raises PflowError: 78 if something has changed, and what `Decision` raises.
         """
-        facts = {**facts_of(flow), "secrets": self._secrets()}
+        facts = {**beginning.facts(), "secrets": self._secrets()}
         if not self.choices.accepts_changes:
             refuse_drift(self.run.id, self.begin, facts)
         elif facts != {name: self.begin[name] for name in facts}:
             self.decided.append({**self.begin, **facts})
-        self._decide(flow, store)
+        self._decide(beginning.wired, beginning.store)
 
     def _decide(self, flow: WiredFlow, store: Any) -> None:
         decision = Decision(self.run.id, flow, self.records, self.choices)
@@ -169,3 +172,84 @@ def _refuse_finished(run: Run, choices: Choices) -> None:
     elif not has_journal:
         hint = f"pflow replay {run.id} runs it anew; pflow run --keep-store keeps what --from and --only need"
     raise cannot_resume(run.id, why, hint, FAILED)
+
+
+def refuse_drift(run: str, before: Facts, now: Facts) -> None:
+    """Raise PflowError (78) where something has changed since a run began; all of it is named."""
+    changes = list(_changes(before["nodes"], now["nodes"]))
+    if before["flow"] != now["flow"]:
+        changes.insert(0, "the flow that it kept is another one")
+    others = [name for name, digest in before["secrets"].items() if digest != now["secrets"][name]]
+    changes += [f"the secret in {name} is another one" for name in others]
+    if changes:
+        hint = f"pflow resume {run} --accept-changes goes on all the same"
+        raise cannot_resume(run, "; ".join(changes), hint, BAD_CONFIG)
+
+
+def _changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """In words, what is not as it was."""
+    for id, fact in before.items():
+        there = now.get(id, {})
+        if fact["version"] != there.get("version"):
+            yield f"'{id}' is {fact['type']} {there.get('version')}, was {fact['version']}"
+        for part in sorted(fact["code"].keys() | there.get("code", {}).keys()):
+            was, is_now = fact["code"].get(part), there.get("code", {}).get(part)
+            if was != is_now:
+                yield f"'{id}': {part} {_how(was, is_now)}"
+
+
+def _how(was: str | None, is_now: str | None) -> str:
+    if was is None or is_now is None:
+        return "is new" if was is None else "is gone"
+    return "has changed" if len(was) == 64 else f"is {is_now}, was {was}"
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keep others from looking while this process looks, and begins a run where it finds none."""
+    place = runs_directory()
+    if place is None:
+        yield
+        return
+    try:
+        make_private(place)
+        fd = open_private(os.path.join(place, ".resuming"))
+    except OSError as error:
+        what = f"cannot look for an unfinished run in '{place}': {reason_of(error)}"
+        raise PflowError(what, exit=CANNOT_WRITE) from None
+    try:
+        take_turn(fd)
+        yield
+    finally:
+        os.close(fd)
+
+
+def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
+    """Reopen the run; None if there is no unfinished one. Raises PflowError as `Reopened` does."""
+    wanted, record = beginning.flow_text(), beginning.record(flags)
+    seal(record, beginning.secrets, state_key())
+    for directory in run_directories():
+        if _first_line(directory, FLOW) != wanted:
+            continue
+        before = _begin_of(directory)
+        if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
+            run = Run(directory)
+            if run.exit != 0:
+                return Reopened(run, Choices(), beginning.secrets)
+    return None
+
+
+def _begin_of(directory: str) -> Record | None:
+    """What a run began with; None where it has no journal, or was ended before that began. Raises PflowError (65)."""
+    try:
+        return next(iter(read_lines(_first_line(directory, JOURNAL))[0]), None)
+    except PflowError as error:
+        raise error.within(f"cannot resume the run {os.path.basename(directory)}") from None
+
+
+def _first_line(directory: str, name: str) -> bytes:
+    try:
+        with open(os.path.join(directory, name), "rb") as file:
+            return file.readline()
+    except OSError:
+        return b""

@@ -14,18 +14,19 @@ from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
 from pflow.values.paths import parse_path
 from pflow.values.templates import TEMPLATE, is_reference, references
+from pflow.words.naming import names_meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from pflow.flow.flow import Flow, Step
+    from pflow.flow.flow import FlowSpec, Step
     from pflow.flow.wired import Reference, WiredFlow, WiredStep, Write
     from pflow.interface.interface import Item
     from pflow.values.paths import Path
 
 
-def compile_flow(flow: Flow, apart: set[str]) -> Flow:
+def compile_flow(flow: FlowSpec, apart: set[str]) -> FlowSpec:
     """Return a flow with the mappings that pipe syntax implies. Keys of steps in `apart` (--id) move under the id."""
     compiler = _Compiler(with_items(wire(flow)), apart)
     compiler.refuse_slips()
@@ -135,7 +136,7 @@ class _Compiler:
     def refuse_slips(self) -> None:
         """Raise PflowError (2) for a name in a template that nothing writes, but that is near to a known one."""
         for reference in [each for templates in self.templates.values() for each in templates]:
-            is_slip = bool(reference.trouble) and reference.remedy.startswith("did you mean")
+            is_slip = bool(reference.trouble) and bool(names_meant(reference.remedy))
             if is_slip and reference.path[0] not in self.flow.steps:
                 what = f"cannot find {_shown(reference)}: nothing writes it"
                 raise PflowError(what, hint=reference.remedy, exit=USAGE)

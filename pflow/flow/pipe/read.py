@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import Catalog, find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.flow.flow import Edge, Flow
+from pflow.flow.flow import Edge, FlowSpec
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, split_name, taken_for_redirection
 from pflow.flow.pipe.scan import (
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pflow.flow.pipe.steps import Draft
 
 
-def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> Flow:
+def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> FlowSpec:
     """Read and compile a flow in pipe syntax; doubts about it are in its `warnings`.
 
     One word is a text, with quotes and comments; several words were split by a shell. Without a `catalog` its steps are
@@ -54,7 +54,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> Flow:
         raise mask_flags(error, words, secret_flags(" ".join(words))) from None
 
 
-def _check_batches(flow: Flow) -> None:
+def _check_batches(flow: FlowSpec) -> None:
     for step in flow.steps:
         if step.takes_pipe_apart:
             what = f"cannot run '{step.id}' once for each: nothing is carried into it, or more than one thing"
@@ -168,14 +168,14 @@ def _check_word(text: str, word: Token) -> None:
         raise fault(text, word.at, f"'{bare}' works only in a shell", "a => b leads on; a =error=> b if a fails")
 
 
-def _read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[Flow, set[str]]:
+def _read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[FlowSpec, set[str]]:
     """Read the flow as it is written, without implied mappings, and the steps with --id.
 
     Raises PflowError (2) with the place in the text.
     """
     chains = read_chains(text, tokens)
     reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])
-    flow = Flow([draft.step for draft in reader.drafts], reader.edges(chains))
+    flow = FlowSpec([draft.step for draft in reader.drafts], reader.edges(chains))
     flow.dialect = "pipe"
     flow.catalog = catalog
     flow.warnings = [*reader.warnings, *(each for draft in reader.drafts for each in draft.all_warnings())]

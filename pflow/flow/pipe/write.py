@@ -22,7 +22,7 @@ from pflow.words.printable import clean
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.flow import Edge, Flow, Step
+    from pflow.flow.flow import Edge, FlowSpec, Step
     from pflow.flow.wired import Reference, WiredFlow, WiredStep
     from pflow.interface.interface import Item
     from pflow.values.paths import Path
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     """Steps in a row, each with the action that leads to it; "" for the first."""
 
 
-def write_pipe(flow: Flow) -> str:
+def write_pipe(flow: FlowSpec) -> str:
     """Write a flow as pipe syntax, one step a line. Raises PflowError (65) if it cannot express the flow.
 
     Mappings that compiling makes by itself are left out. Required versions are in a comment.
@@ -53,7 +53,7 @@ def write_pipe(flow: Flow) -> str:
     return text
 
 
-def _refuse_unsayable(flow: Flow) -> None:
+def _refuse_unsayable(flow: FlowSpec) -> None:
     """Raise PflowError for a flow with parts that pipe syntax does not have."""
     ids = {step.id for step in flow.steps}
     whole = {
@@ -159,7 +159,7 @@ def _value(value: Any, item: Item | None, leads: dict[Path, Any]) -> Any:
     return parts[0] if len(parts) == 1 else ("template", *parts)
 
 
-def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[Flow, set[str]]:
+def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec, set[str]]:
     """Return the flow with only those mappings that compiling does not make, and the steps to write with --id."""
     draft, old_steps = copy(wanted.flow), wanted.flow.steps
     draft.steps = [_without_mappings(step) for step in old_steps]
@@ -187,7 +187,7 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[Flow, se
     return draft, apart
 
 
-def _keep_places(wanted: WiredFlow, draft: Flow) -> set[str]:
+def _keep_places(wanted: WiredFlow, draft: FlowSpec) -> set[str]:
     """Map the writes of a draft that compiling would put elsewhere; return the steps for which --id does it."""
     moved = {step.id for step in compile_flow(draft, set()).steps if _own(step)}
     is_too_much = any(step.id in moved and not _own(step) for step in wanted.flow.steps)
@@ -236,7 +236,7 @@ def _has_flag(item: Item | None) -> bool:
     return item.is_textual and is_liftable(item, "$name")
 
 
-def _text(flow: Flow, apart: set[str]) -> str:
+def _text(flow: FlowSpec, apart: set[str]) -> str:
     steps = {step.id: step for step in flow.steps}
     chains = _chains(flow)
     mentioned = [id for chain in chains for id, _ in chain]
@@ -260,7 +260,7 @@ def _text(flow: Flow, apart: set[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _chains(flow: Flow) -> list[Chain]:
+def _chains(flow: FlowSpec) -> list[Chain]:
     """Return a flow's edges as chains in which each step first appears in the order of the steps."""
     chains: list[Chain] = []
     left: list[Edge] = list(flow.edges)

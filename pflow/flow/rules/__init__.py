@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.findings import Finding, Rule
-    from pflow.flow.flow import Flow
+    from pflow.flow.flow import FlowSpec
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.values.paths import Path
 
@@ -50,7 +50,7 @@ def _check(flow: WiredFlow, findings: Sequence[Finding], seen: set[str]) -> list
     return in_order(each if each.rule == SHAPE else _in_file(flow.flow, each) for each in found)
 
 
-def _in_file(flow: Flow, finding: Finding) -> Finding:
+def _in_file(flow: FlowSpec, finding: Finding) -> Finding:
     """Move a finding to a place that the flow's file has: its place in an older form, else the nearest above it."""
     document: Any = flow.document
     if document is None:
@@ -62,7 +62,7 @@ def _in_file(flow: Flow, finding: Finding) -> Finding:
     return finding.at(place, finding.message, finding.remedy)
 
 
-def _in_older_forms(flow: Flow, place: Path) -> Iterator[Path]:
+def _in_older_forms(flow: FlowSpec, place: Path) -> Iterator[Path]:
     """Yield the places in the forms of seeds 002 and 000 that correspond to this place of the IR."""
     if place[:1] == ("mappings",) and len(place) > 2:
         for step in [each for each in flow.steps if each.id == place[1]]:

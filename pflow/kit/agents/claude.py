@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
-from pflow.kit.agents.task import Answer, Task
+from pflow.kit.agents.task import Agent, AgentReply, AgentTask
 from pflow.words.printable import one_line
 
 LOG_IN = "set ANTHROPIC_API_KEY, or log in: claude, /login; --load-settings where your settings have the key"
@@ -34,7 +34,7 @@ _BY_SUBTYPE = {
 _BY_STATUS = {401: "authentication_failed", 403: "authentication_failed", 429: "rate_limit"}
 
 
-def words(task: Task) -> list[str]:
+def words(task: AgentTask) -> list[str]:
     """The words after its name. What a person gave follows a =, so that nothing of it is a flag of its own."""
     # Permissions in settings count in safe mode too.
     isolation = ["--safe-mode", "--setting-sources=", "--no-session-persistence"]
@@ -109,13 +109,13 @@ def _events(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
             yield event
 
 
-def read(lines: Iterable[bytes]) -> Answer | None:
+def read(lines: Iterable[bytes]) -> AgentReply | None:
     story = _Story(lines)
     result = story.result
     if result is None:
         return None
     report = result.get("result")
-    return Answer(
+    return AgentReply(
         report=(report if isinstance(report, str) else "") or story.text,
         session=str(result.get("session_id") or ""),
         usage=_usage(result, story.model),
@@ -181,3 +181,15 @@ def _words(result: dict[str, Any], story: _Story) -> str:
     errors = result.get("errors")
     said = "; ".join(map(str, errors)) if isinstance(errors, list) else result.get("result") or story.text
     return one_line(str(said or result.get("subtype") or "it failed"))
+
+
+CLAUDE = Agent(
+    program="claude",
+    how_to_get="npm install -g @anthropic-ai/claude-code, then set ANTHROPIC_API_KEY, or claude and /login",
+    secrets=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    # An @FILE in a prompt would be read, wherever it is and whatever is allowed; a prompt may come from strangers.
+    variables={"CLAUDE_CODE_DISABLE_ATTACHMENTS": "1"},
+    words=words,
+    prompt=as_text,
+    read=read,
+)

@@ -10,7 +10,7 @@ from pflow.errors import PflowError
 
 
 @dataclass(frozen=True)
-class Task:
+class AgentTask:
     """What is to be done, where, with what rights and within which limits: seconds, turns, dollars."""
 
     prompt: str
@@ -25,7 +25,7 @@ class Task:
 
 
 @dataclass
-class Answer:
+class AgentReply:
     """What an agent said: its report, and why the work is not done where it is not; its session; `usage` as a node
     writes it.
     """
@@ -37,7 +37,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Work:
+class AgentResult:
     """What an agent did."""
 
     report: str
@@ -57,7 +57,7 @@ class Agent:
     how_to_get: str
     secrets: Sequence[str]
     variables: Mapping[str, str]
-    words: Callable[[Task], list[str]]
+    words: Callable[[AgentTask], list[str]]
     prompt: Callable[[str], str]
-    read: Callable[[Iterable[bytes]], Answer | None]
+    read: Callable[[Iterable[bytes]], AgentReply | None]
     """What it answered, None for no whole answer. A `failure` that `ends_run` is of the budget that it was given."""

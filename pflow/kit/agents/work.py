@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from pflow.errors import BAD_CONFIG, FAILED, MISSING, PflowError, lone_surrogate, shorten
-from pflow.kit.agents.changes import Snapshot, state_of
-from pflow.kit.agents.task import Agent, Answer, Task, Work
+from pflow.kit.agents.task import Agent, AgentReply, AgentResult, AgentTask
+from pflow.kit.git.program import Git
 from pflow.process.children import environment, run
 from pflow.process.signals import Deadline, TimedOut
 from pflow.terminal.messages import write_stderr
+from pflow.values.jsontext import text_or_bytes
 from pflow.values.masks import Secrets
 from pflow.words import budget
 from pflow.words.usage import Usage
@@ -21,7 +22,7 @@ _TAIL = 2000
 """Bytes of what a program says on stderr that are shown."""
 
 
-def work(agent: Agent, task: Task) -> Work:
+def work(agent: Agent, task: AgentTask) -> AgentResult:
     """Have an agent do a task. Raises PflowError where it is not done; what it did then, stays done."""
     _check(agent, task)
     budget.begin_call(task.model or agent.program)
@@ -32,9 +33,9 @@ def work(agent: Agent, task: Task) -> Work:
     secrets = Secrets()
     for name in agent.secrets:
         secrets.add(os.environ.get(name))
-    before = Snapshot(task.directory)
+    before = DirectoryState(task.directory)
     expected = {name: state_of(task.directory, name) for name in map(str, task.expect)}
-    answer = Answer(usage={"model": task.model or agent.program})
+    answer = AgentReply(usage={"model": task.model or agent.program})
     try:
         with _time_limit(agent, task):
             answer = _answer(agent, task, secrets)
@@ -51,17 +52,17 @@ def work(agent: Agent, task: Task) -> Work:
             error.hint = "--max-cost allows more"
         secrets.hide(error)
         raise
-    return Work(secrets.mask(answer.report), answer.session, answer.usage, before.changed_files())
+    return AgentResult(secrets.mask(answer.report), answer.session, answer.usage, before.changed_files())
 
 
-def _check(agent: Agent, task: Task) -> None:
+def _check(agent: Agent, task: AgentTask) -> None:
     if not os.path.isdir(task.directory):
         raise PflowError(f"cannot work in '{task.directory}': there is no such directory", exit=MISSING)
     if shutil.which(agent.program) is None:
         raise PflowError(f"cannot run '{agent.program}': it is not installed", hint=agent.how_to_get, exit=BAD_CONFIG)
 
 
-def _answer(agent: Agent, task: Task, secrets: Secrets) -> Answer:
+def _answer(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
     """What it answers. Its stdout is a file: through a pipe it was cut at 65,536 bytes."""
     program, said = os.path.abspath(shutil.which(agent.program) or agent.program), bytearray()
     with tempfile.TemporaryFile() as output:
@@ -84,7 +85,7 @@ def _answer(agent: Agent, task: Task, secrets: Secrets) -> Answer:
     return answer
 
 
-def _command(task: Task, *words: str) -> list[str | bytes]:
+def _command(task: AgentTask, *words: str) -> list[str | bytes]:
     """A program started in the directory of the task."""
     return ["/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh", os.path.abspath(task.directory), *words]
 
@@ -95,7 +96,7 @@ def _keep_end(said: bytearray, part: bytes) -> None:
 
 
 @contextmanager
-def _time_limit(agent: Agent, task: Task) -> Iterator[None]:
+def _time_limit(agent: Agent, task: AgentTask) -> Iterator[None]:
     limit = Deadline(task.time_limit, "--time-limit")
     try:
         with limit:
@@ -113,7 +114,7 @@ def _encoded(prompt: str) -> bytes:
         raise lone_surrogate("cannot hand on the prompt") from None
 
 
-def _check_expected(task: Task, name: str, state: object, secrets: Secrets) -> None:
+def _check_expected(task: AgentTask, name: str, state: object, secrets: Secrets) -> None:
     """Hold its work to a file that was in this state before, or to a command."""
     if not name.startswith("!"):
         now = state_of(task.directory, name)
@@ -127,3 +128,45 @@ def _check_expected(task: Task, name: str, state: object, secrets: Secrets) -> N
     if code:
         write_stderr(secrets.mask(said.decode(errors="replace")))
         raise PflowError(f"cannot find it done: '{shorten(name[1:])}' ended with {code}", exit=FAILED)
+
+
+_State = tuple[int, int, int]
+
+
+class DirectoryState:
+    """The files below a directory, and when and how each was last written.
+
+    In a git repository those that it ignores do not count, nor anywhere what is in a directory .git.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.states = {name: state for name in _names(directory) if (state := state_of(directory, name))}
+
+    def changed_files(self) -> list[str | bytes]:
+        """Those that are new, written or gone by now, as they are reached from our working directory."""
+        now = DirectoryState(self.directory).states
+        names = sorted(name for name in {*self.states, *now} if self.states.get(name) != now.get(name))
+        paths = (os.path.normpath(os.path.join(self.directory, name)) for name in names)
+        return [text_or_bytes(os.fsencode(path)) for path in paths]
+
+
+def state_of(directory: str, name: str) -> _State | None:
+    """What changes when a file does; None where there is none."""
+    try:
+        found = os.lstat(os.path.join(directory, name))
+    except (OSError, ValueError):
+        return None
+    return found.st_mode, found.st_size, found.st_mtime_ns
+
+
+def _names(directory: str) -> Iterator[str]:
+    try:
+        git = Git(directory, "list files", reads=True)
+        listed = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    except PflowError:  # it is no repository, or there is no git
+        for folder, folders, files in os.walk(directory):
+            folders[:] = [name for name in folders if name != ".git"]
+            yield from (os.path.relpath(os.path.join(folder, name), directory) for name in files)
+        return
+    yield from map(os.fsdecode, filter(None, listed.split(b"\0")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, DENIED, FAILED, MISSING, PflowError
-from pflow.kit.git.faults import fault
+from pflow.kit.git.program import fault
 
 if TYPE_CHECKING:
     from pflow.kit.git.program import Git

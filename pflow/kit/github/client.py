@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from pflow.errors import BAD_DATA, DENIED, TRY_AGAIN, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, PflowError, retry_after
 from pflow.kit.github.access import NO_KEY, api_url, find_key
-from pflow.kit.github.failures import failure_of
-from pflow.kit.web.client import Answer, request
+from pflow.kit.web.answer import Response, check
+from pflow.kit.web.client import request
+from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
 from pflow.values.masks import masked
+from pflow.words.printable import one_line
 
 JSON = "application/json"
 DIFF = "application/vnd.github.diff"
@@ -63,7 +66,7 @@ class Client:
                 error.is_permanent, error.hint = True, "it may be done all the same: look before you try again"
             raise
 
-    def _ask(self, method: str, path: str, query: Query, *, body: Any = None, accept: str = JSON) -> Answer:
+    def _ask(self, method: str, path: str, query: Query, *, body: Any = None, accept: str = JSON) -> Response:
         headers = {"Accept": accept, "X-GitHub-Api-Version": _VERSION}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
@@ -74,7 +77,7 @@ class Client:
             raise masked(failure, self.key)
         return answer
 
-    def _value(self, answer: Answer) -> Any:
+    def _value(self, answer: Response) -> Any:
         try:
             return decode(answer.body)
         except ValueError:
@@ -89,3 +92,121 @@ def _next(link: str) -> Query:
         if 'rel="next"' in relation:
             return dict(parse_qsl(urlsplit(url.strip().strip("<>")).query))
     return {}
+
+
+Row = dict[str, Any]
+
+_DAYS = 30
+"""How far back to look: as long as a run is kept that can be resumed."""
+
+
+def make_once(github: Client, path: str, content: Row, step_key: str, there: Iterable[Row]) -> Row:
+    """What a POST of the content makes, or what it made before in the same visit of a step; `there` is looked through.
+
+    The mark stands at the end of the body, in a comment of HTML, which GitHub does not show. A stage outside of a run
+    has no key, and what it makes no mark.
+    """
+    body = content["body"].rstrip()
+    made: Row | None = None
+    if step_key:
+        # All that a step starts has its key: what is made counts too.
+        mark = f"<!-- pflow:{digest_of([step_key, path, content])[:32]} -->"
+        body = f"{body}\n\n{mark}".lstrip()
+        made = next((row for row in there if (row.get("body") or "").rstrip().endswith(mark)), None)
+    return made or dict(github.post(path, {**content, "body": body}, repeats=bool(step_key)))
+
+
+def earliest() -> str:
+    """The time from which on it may have been made, as GitHub writes it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _DAYS * 86_400))
+
+
+def not_too_old(rows: Iterable[Row]) -> Iterator[Row]:
+    """Those of the rows, the newest first, that may have been made by a run that goes on."""
+    oldest = earliest()
+    for row in rows:
+        if row["created_at"] < oldest:
+            return
+        yield row
+
+
+def never_cached(what: str) -> PflowError:
+    return PflowError(f"cannot cache {what}: it is made on GitHub", exit=BAD_CONFIG)
+
+
+_PAUSE = 60.0
+"""Seconds to wait at a limit of which GitHub says no end, as its documentation has it."""
+_LONGEST = 86_400.0
+
+
+def failure_of(answer: Response, act: str, missing: str, *, has_key: bool) -> PflowError | None:
+    """What is wrong with an answer, in words; `missing` is what a 404 means."""
+    status, said = answer.status, _words(answer.body) if answer.status >= 400 else ""
+    if status in (403, 429) and (limit := _limit(answer, act, said, has_key=has_key)):
+        return limit
+    known = {
+        401: (f"GitHub does not take the key: {said}" if has_key else said, NO_KEY, DENIED),
+        403: (said, _needed(answer), DENIED),
+        404: (*_not_found(missing, has_key=has_key), MISSING),
+        406: (said, "", BAD_DATA),
+        410: (f"it is gone: {said}", "", MISSING),
+        422: (said, "", BAD_DATA),
+    }.get(status)
+    if known:
+        why, hint, exit = known
+        return PflowError(f"{act}: {why}", hint=hint, exit=exit, is_permanent=True)
+    try:
+        check(answer)
+    except PflowError as error:
+        return error
+    return None
+
+
+def _not_found(missing: str, *, has_key: bool) -> tuple[str, str]:
+    if has_key:
+        return f"{missing}, or the key may not see it", "look at --repo, and at what the key was given"
+    return f"{missing}, or it is private and there is no key", NO_KEY
+
+
+def _limit(answer: Response, act: str, said: str, *, has_key: bool) -> PflowError | None:
+    """The limit that a request met, and how long it holds; None where it met none."""
+    asked = answer.headers.get("retry-after", "")
+    is_used_up = answer.headers.get("x-ratelimit-remaining") == "0"
+    if not asked and not is_used_up and "rate limit" not in said.lower() and answer.status != 429:
+        return None
+    seconds = retry_after(asked) if asked else None
+    if seconds is None:
+        end = answer.headers.get("x-ratelimit-reset", "")
+        seconds = max(float(end) - time.time(), 0) + 1 if is_used_up and end.isdecimal() else _PAUSE
+    seconds = min(seconds, _LONGEST)
+    until = time.strftime("%H:%M", time.localtime(time.time() + seconds + 59))
+    which = answer.headers.get("x-ratelimit-resource", "core").replace("_", " ")
+    kind = "the rate limit" if which == "core" else f"the rate limit of {which}"
+    hint = "--retries waits for it" if has_key else f"with a key there is more: {NO_KEY}"
+    what = f"{act}: {kind} is reached until {until}"
+    return PflowError(what, hint=hint, exit=TRY_AGAIN, retry_after=seconds)
+
+
+def _words(body: bytes) -> str:
+    """What GitHub says of a failure, on one line."""
+    try:
+        said = decode(body)
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        return "it says no more"
+    details = said["errors"] if isinstance(said.get("errors"), list) else []
+    words = [str(said.get("message") or "it says no more"), *map(_detail, details)]
+    return one_line(": ".join(word.strip().rstrip(".") for word in words[:4] if word.strip()))
+
+
+def _detail(error: Any) -> str:
+    if not isinstance(error, dict):
+        return str(error)
+    return str(error.get("message") or f"{error.get('field', '')} {error.get('code', '')}".replace("_", " "))
+
+
+def _needed(answer: Response) -> str:
+    """What a key needs to be given, where GitHub says it."""
+    needed = answer.headers.get("x-accepted-github-permissions", "")
+    return f"the key needs {needed}" if needed else ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
@@ -13,10 +14,9 @@ from urllib.request import getproxies
 import httpx2
 
 from pflow import __version__
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, PflowError, reason_of
 from pflow.kit.web.address import parse_url, show
-from pflow.kit.web.failures import cut, explain
-from pflow.kit.web.gunzip import gunzip
+from pflow.kit.web.answer import Response, cut, explain
 from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets, masked
 
@@ -25,24 +25,14 @@ MAX_SIZE = 100_000_000
 MAX_SILENCE = 60.0
 """Seconds in which the other side may send nothing."""
 
+_PART = 1 << 18
+_GZIP = zlib.MAX_WBITS | 16
 _CONNECT = 30.0
 _LONG = 8
 _REDIRECTS = 20
 _OF_AN_ORIGIN = {"authorization", "cookie", "proxy-authorization", "host"}
 _OURS = {"content-length", "transfer-encoding"}
 _OF_A_BODY = {"content-type", "content-length", "content-encoding", "transfer-encoding"}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came: the status, the headers by their lower-case names, the body unpacked, the URL that answered."""
-
-    status: int
-    reason: str
-    headers: dict[str, str]
-    body: bytes
-    method: str
-    url: str
 
 
 @dataclass(frozen=True)
@@ -73,7 +63,7 @@ def request(
     follow: bool = True,
     max_size: int = MAX_SIZE,
     max_silence: float | None = MAX_SILENCE,
-) -> Answer:
+) -> Response:
     """The answer to a request, whatever its status; `status.check` raises for one that is a failure.
 
     A body of text or bytes is sent as it is, any other but None as JSON, and a `form` as one, with their Content-Type
@@ -126,18 +116,18 @@ def _with_query(url: httpx2.URL, query: Sequence[tuple[str, str]]) -> httpx2.URL
     return url.copy_with(query=b"&".join(filter(None, parts))) if query else url
 
 
-def _follow(first: _Request, most: int) -> Answer:
+def _follow(first: _Request, most: int) -> Response:
     """The answer at the end of so many redirects at most; with 0 the first one."""
     asked = _ask(first, follow=most > 0)
     for _ in range(most):
-        asked = asked if isinstance(asked, Answer) else _ask(asked, follow=True)
-    if isinstance(asked, Answer):
+        asked = asked if isinstance(asked, Response) else _ask(asked, follow=True)
+    if isinstance(asked, Response):
         return asked
     what = f"{first.act}: it redirects more than {_REDIRECTS} times"
     raise PflowError(what, hint="is it a loop?", exit=BAD_DATA, is_permanent=True)
 
 
-def _ask(request: _Request, *, follow: bool) -> Answer | _Request:
+def _ask(request: _Request, *, follow: bool) -> Response | _Request:
     """The answer, or the request that it asks for."""
     timeout = httpx2.Timeout(request.max_silence, connect=_CONNECT)
     headers = {"user-agent": f"pflow/{__version__}", "accept-encoding": "gzip", **request.headers}
@@ -167,7 +157,7 @@ def _trusted() -> SSLContext:
     try:
         return httpx2.create_ssl_context()
     except OSError as error:
-        what = f"cannot read what certificates to trust: {(error.strerror or str(error)).lower()}"
+        what = f"cannot read what certificates to trust: {reason_of(error)}"
         raise PflowError(what, hint="SSL_CERT_FILE, or SSL_CERT_DIR", exit=BAD_CONFIG) from error
 
 
@@ -192,7 +182,7 @@ def _is_bound(name: str, value: str, secrets: Collection[str]) -> bool:
     return name in _OF_AN_ORIGIN or any(secret in value for secret in secrets)
 
 
-def _answer(request: _Request, response: httpx2.Response) -> Answer:
+def _answer(request: _Request, response: httpx2.Response) -> Response:
     body = b"" if request.method == "HEAD" else _read(request, response)
     headers = {name.lower(): value for name, value in response.headers.items()}
     known = Secrets()
@@ -201,7 +191,7 @@ def _answer(request: _Request, response: httpx2.Response) -> Answer:
             known.add(secret)
     if known:
         headers, body = known.masked(headers), known.mask(body.decode("latin-1")).encode("latin-1")
-    return Answer(response.status_code, response.reason_phrase, headers, body, request.method, str(request.url))
+    return Response(response.status_code, response.reason_phrase, headers, body, request.method, str(request.url))
 
 
 def _read(request: _Request, response: httpx2.Response) -> bytes:
@@ -222,3 +212,25 @@ def _unpacked(request: _Request, response: httpx2.Response) -> Iterator[bytes]:
         return gunzip(response.iter_raw(), lambda why: cut(request.act, why))
     what = f"{request.act}: its answer is packed as '{coding}', which was not asked for"
     raise PflowError(what, exit=BAD_DATA, is_permanent=True)
+
+
+def gunzip(packed: Iterable[bytes], failure: Callable[[str], Exception]) -> Iterator[bytes]:
+    """The unpacked parts. Raises `failure`, told why, where the data is broken or has no end.
+
+    httpx2's own decoder takes a cut stream for a whole one, and reads only the first of several.
+    """
+    inflater = None
+    try:
+        for data in packed:
+            part = b""
+            while data or part:  # with no data left, there may be more to come out of it
+                inflater = inflater or zlib.decompressobj(_GZIP)
+                part = inflater.decompress(data, _PART)
+                yield part
+                data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
+                if inflater.eof:
+                    inflater, part = None, b""
+    except zlib.error as error:
+        raise failure(f"its gzip data is broken: {error}") from error
+    if inflater is not None:
+        raise failure("its gzip data has no end")

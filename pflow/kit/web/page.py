@@ -5,9 +5,8 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError, no_extra
 from pflow.kit.web.address import show
-from pflow.kit.web.charset import content_of
+from pflow.kit.web.answer import check, content_of
 from pflow.kit.web.client import request
-from pflow.kit.web.status import check
 
 Page = tuple[str, str]
 """Its text and its title."""

@@ -9,15 +9,14 @@ from typing import Any
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding
-from pflow.flow.flow import Flow, Input
+from pflow.flow.flow import FlowSpec, Input
 from pflow.flow.load import load_text
 from pflow.flow.rules import check
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.library.save import AlreadySaved, save_flow
 from pflow.library.saved import check_name
-from pflow.plan.approval.proposal import Proposal
-from pflow.plan.approval.view import explained, findings_text, proposal_text, show
+from pflow.plan.approval.proposal import Proposal, explained, findings_text, proposal_text, show
 from pflow.terminal.ask import Terminal, edit
 from pflow.terminal.messages import say_error
 from pflow.words.printable import clean
@@ -142,7 +141,7 @@ def editable_text(proposal: Proposal) -> tuple[str, str]:
     return canonical_json(flow_to_ir(flow)), "plan.pflow.json"
 
 
-def read_edited(text: str, proposal: Proposal) -> tuple[Flow, list[Finding]]:
+def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]:
     """The flow that the text is now, and its errors.
 
     Raises PflowError: 66 where it is empty, 65 and 2 where it does not parse.
@@ -158,7 +157,7 @@ def read_edited(text: str, proposal: Proposal) -> tuple[Flow, list[Finding]]:
     return flow, [each for each in check(wire(flow), loaded.findings) if not each.is_warning]
 
 
-def with_inputs(flow: Flow, before: Flow) -> Flow:
+def with_inputs(flow: FlowSpec, before: FlowSpec) -> FlowSpec:
     """The flow with the inputs that it had before and still has: read by name, or with one literal in all readers."""
     changed = copy(flow)
     changed.steps, changed.inputs = [copy(step) for step in flow.steps], {}

@@ -1,20 +1,42 @@
-"""A flow with the words of its command: which flags are the flow's, which the run's, what each input is then."""
+"""A flow with the words of its command, and the text that shows it on a terminal before it runs."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
 from pflow.driver.arguments import RunFlags, own_items
 from pflow.driver.driver import parse
 from pflow.driver.inputs import RunInputs
+from pflow.errors import PflowError
+from pflow.explain.account import explain
+from pflow.explain.pipe_form import pipe_of
+from pflow.explain.text import account_text, origins_text, pipe_lines, step_lines, touches
 from pflow.flow.findings import Finding
-from pflow.flow.flow import Flow, Step
+from pflow.flow.flow import FlowSpec, Step
+from pflow.flow.load import write_json
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped
 from pflow.interface.common import COMMON
+from pflow.plan.secrets import masked
+from pflow.terminal.columns import (
+    Colour,
+    colour_of,
+    in_ascii,
+    is_utf8,
+    shorten,
+    table,
+    terminal_width,
+    value_text,
+    wrap,
+)
+from pflow.terminal.messages import write_stderr
+from pflow.values.jsontext import encode
+from pflow.words.printable import clean
 
 
 class Proposal:
@@ -24,7 +46,7 @@ class Proposal:
     the flow with its flags.
     """
 
-    def __init__(self, flow: Flow, words: list[str]) -> None:
+    def __init__(self, flow: FlowSpec, words: list[str]) -> None:
         """Raises PflowError (2) for a flag that is neither the run's nor the flow's."""
         self.flow = flow
         self.words = words
@@ -39,12 +61,12 @@ class Proposal:
             if name in inputs.values or (each.has_default and not each.pipe)
         }
 
-    def edited(self, flow: Flow) -> Proposal:
+    def edited(self, flow: FlowSpec) -> Proposal:
         """The same run of another flow, in which the values of the flags stand already."""
         return Proposal(flow, _words_of_run(self.flags))
 
 
-def with_flags(flow: Flow, wired: WiredFlow, inputs: RunInputs) -> Flow:
+def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
     """The flow with the flags' values as if they stood in it: inputs' as their defaults, others in their steps."""
     changed = copy(flow)
     changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
@@ -88,3 +110,114 @@ def _words_of_run(flags: RunFlags) -> list[str]:
         elif value is not None and not (name in COMMON and value == COMMON[name].default):
             words.append(f"{flag}={value}")
     return words
+
+
+Account = dict[str, Any]
+
+_NAME, _DRAFT = 40, 20_000
+_QUIET = ("default", "nothing")
+"""Origins of reads that nothing gives: what is unset tells nothing of what a step does."""
+
+
+def show(text: str) -> None:
+    write_stderr(text if is_utf8(os.environ) else in_ascii(text))
+
+
+def proposal_text(proposal: Proposal) -> str:
+    """All that a person has to see before it runs."""
+    width, colour = terminal_width(), colour_of(2)
+    account = explain(proposal.wired, proposal.findings)
+    title = ": ".join(filter(None, (shorten(clean(account["name"]), _NAME), clean(account["description"]))))
+    inputs: list[tuple[str, ...]] = [
+        (clean(need["flag"]), need["type"], _input_value(proposal.values, need), clean(need["doc"]))
+        for need in account["needs"]
+    ]
+
+    def section(heading: str, rows: list[tuple[str, ...]], first: Callable[[str], str] = colour.warning) -> list[str]:
+        head = colour.warning if heading == "Mind" else colour.heading
+        return [head(heading), *table(rows, width, first=first)] if rows else []
+
+    parts = [
+        [colour.heading(line) for line in wrap(title, width)] if title else [],
+        _pipe(proposal, width, colour),
+        [line for step in account["steps"] for line in step_lines(_brief(step), width, colour)],
+        section("Inputs", inputs, colour.name),
+        section("It will touch", touches(account, lambda origins: _origins(origins, proposal.values))),
+        section("Mind", [("", clean(each)) for each in account["warnings"]], str),
+    ]
+    return "\n" + "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
+
+
+def touched_text(wired: WiredFlow, inputs: RunInputs) -> str:
+    """What a run with these inputs will touch; empty for nothing."""
+    account = explain(wire(with_flags(wired.flow, wired, inputs)), [])
+    rows = touches(account, lambda origins: _origins(origins, inputs.values))
+    head = colour_of(2).heading("It will touch")
+    return "\n".join([head, *table(rows, terminal_width(), first=colour_of(2).warning), ""]) if rows else ""
+
+
+def explained(proposal: Proposal) -> str:
+    """What `pflow explain` prints of it."""
+    return "\n" + account_text(explain(proposal.wired, proposal.findings), terminal_width(), colour_of(2))
+
+
+def findings_text(findings: Iterable[Finding]) -> str:
+    """A line a finding."""
+    return "".join(f"  {clean(str(each))}\n" for each in findings)
+
+
+def draft_text(ir: dict[str, Any] | None, findings: Iterable[Finding]) -> str:
+    """A flow that does not pass, as its model wrote it, and what is wrong with it."""
+    lines: list[str] = []
+    if ir is not None:
+        text = write_json(ir).rstrip("\n")
+        lines = [colour_of(2).heading("The best try"), *_indented(text[:_DRAFT].split("\n"))]
+        lines += [f"  … {len(text) - _DRAFT:,} letters more"] * (len(text) > _DRAFT)
+    return "".join(f"{line}\n" for line in lines) + findings_text(findings)
+
+
+def _pipe(proposal: Proposal, width: int, colour: Colour) -> list[str]:
+    """The flow in pipe syntax; where it has none, its JSON: what runs is shown whole."""
+    try:
+        lines = pipe_lines(pipe_of(proposal.wired, proposal.values).rstrip("\n"))
+    except PflowError as error:
+        ir = write_json(masked(proposal.wired)).rstrip("\n").split("\n")
+        why = wrap(f"Not as a pipe: {clean(error.message)}", width)
+        return [*why, "", colour.heading("As JSON"), *_indented(ir)]
+    return [colour.heading("As a pipe"), *_indented(lines)]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["  " + clean(part) for line in lines for part in line.split("\n")]
+
+
+def _brief(step: Account) -> Account:
+    """What a step does, without what the rest of the text says."""
+    reads = [read for read in step["reads"] if read["from"] and read["from"][0]["from"] not in _QUIET]
+    follows = [edge for edge in step["next"] if edge["action"] != "default" or len(edge["to"]) > 1]
+    names = {name: shorten(clean(step[name]), _NAME) for name in ("id", "type")}
+    unsaid = {"summary": "", "effects": [], "repeats": True, "has_model": False}
+    return {**step, **names, "reads": reads, "next": follows, **unsaid}
+
+
+def _input_value(values: dict[str, Any], need: Account) -> str:
+    if need["name"] in values:
+        return _in_json(values[need["name"]])
+    if need["pipe"]:
+        return "what comes through the pipe"
+    return "(asked for when it runs)" if need["required"] else "unset"
+
+
+def _origins(origins: list[Account], values: dict[str, Any]) -> str:
+    """Where a value comes from, after the value itself where the words would cut it."""
+    first, words = origins[0], origins_text(origins)
+    if first["from"] == "constant" and isinstance(first["value"], str):
+        return clean(first["value"])
+    is_input = first["from"] == "input" and first["path"] in values
+    value = values[first["path"]] if is_input else first.get("text", first.get("value"))
+    text = _in_json(value)
+    return f"{text} ({words})" if is_input or not text.startswith(value_text(value)) else words
+
+
+def _in_json(value: Any) -> str:
+    return clean(str(encode(value, escape=False), "utf-8"))

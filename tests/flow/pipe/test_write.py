@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.flow.flow import Batch, Edge, Flow, Step
+from pflow.flow.flow import Batch, Edge, FlowSpec, Step
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.write import write_pipe
@@ -54,7 +54,7 @@ def nodes(tmp_path_factory):
 def written(*steps, edges=None, **members):
     """The text of a flow of these steps: a chain, or with these edges."""
     chain = [(one.id, other.id) for one, other in pairwise(steps)]
-    flow = Flow(list(steps), [Edge(*edge) for edge in (chain if edges is None else edges)])
+    flow = FlowSpec(list(steps), [Edge(*edge) for edge in (chain if edges is None else edges)])
     for name, value in members.items():
         setattr(flow, name, value)
     return write_pipe(flow)

@@ -1,0 +1,152 @@
+"""What `git status` finds, as data and as text: a line a file."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.values.jsontext import text_or_bytes
+from pflow.words.printable import clean
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pflow.kit.git.program import Git, Word
+
+_CHANGES = {
+    "M": "modified",
+    "T": "type changed",
+    "A": "added",
+    "D": "deleted",
+    "R": "renamed",
+    "C": "copied",
+    "U": "conflicted",
+}
+_SHORT = 10
+
+
+def change_of(letter: str) -> str:
+    """What one of git's letters says of a file."""
+    return _CHANGES.get(letter, letter)
+
+
+def find_status(git: Git) -> dict[str, Any]:
+    """The branch, where it stands, and each file that is not as in the last commit."""
+    words = ("status", "--porcelain=v2", "--branch", "--untracked-files=all", "-z")
+    entries = iter(git.run(*words).split(b"\0"))
+    found: dict[str, Any] = dict.fromkeys(("branch", "commit", "upstream", "ahead", "behind"))
+    files: list[dict[str, Any]] = []
+    for entry in entries:
+        kind, _, rest = entry.partition(b" ")
+        if kind == b"#":
+            _take_header(found, rest.decode("utf-8", "replace"))
+        elif kind == b"?":
+            files.append(_file(rest, untracked=True))
+        elif kind == b"u":
+            files.append(_file(rest.split(b" ", 9)[9], conflicted=True))
+        elif kind in (b"1", b"2"):
+            fields = rest.split(b" ", 7 if kind == b"1" else 8)
+            files.append(_file(fields[-1], next(entries) if kind == b"2" else None, fields[0].decode()))
+    return {**found, "files": files}
+
+
+def _take_header(found: dict[str, Any], line: str) -> None:
+    name, _, value = line.partition(" ")
+    if name == "branch.oid" and value != "(initial)":
+        found["commit"] = value
+    elif name == "branch.head" and value != "(detached)":
+        found["branch"] = value
+    elif name == "branch.upstream":
+        found["upstream"] = value
+    elif name == "branch.ab":
+        ahead, behind = value.split(" ")
+        found["ahead"], found["behind"] = int(ahead), -int(behind)
+
+
+def _file(
+    path: bytes, origin: bytes | None = None, letters: str = "..", *, untracked: bool = False, conflicted: bool = False
+) -> dict[str, Any]:
+    staged, unstaged = (None if letter == "." else change_of(letter) for letter in letters)
+    return {
+        "path": text_or_bytes(path),
+        "from": None if origin is None else text_or_bytes(origin),
+        "staged": staged,
+        "unstaged": unstaged,
+        "untracked": untracked,
+        "conflicted": conflicted,
+    }
+
+
+def status_text(found: dict[str, Any]) -> str:
+    """The same for people and models."""
+    at = f"at {found['commit'][:_SHORT]}" if found["commit"] else "without a commit"
+    lines = [f"branch {found['branch']}, {at}" if found["branch"] else f"no branch, {at}"]
+    if found["upstream"]:
+        counts = f"{found['ahead']} ahead, {found['behind']} behind" if found["ahead"] is not None else "gone"
+        lines[0] += f"; upstream {found['upstream']}: {counts}"
+    for file in found["files"]:
+        name = shown(file["path"]) if file["from"] is None else f"{shown(file['from'])} -> {shown(file['path'])}"
+        for what in ("staged", "unstaged"):
+            lines += [f"{what}: {file[what]} {name}"] if file[what] else []
+        lines += [f"{what}: {name}" for what in ("untracked", "conflicted") if file[what]]
+    return "\n".join(lines if found["files"] else [*lines, "clean"]) + "\n"
+
+
+def shown(path: str | bytes) -> str:
+    """A path for a line of text."""
+    return clean(path if isinstance(path, str) else path.decode("utf-8", "backslashreplace"))
+
+
+_OPTIONS = ("diff", "--no-color", "--no-ext-diff", "--no-textconv")
+
+
+def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
+    """Each file that differs: how, from which path, and how many lines; null where it is binary, or in conflict."""
+    git.run("rev-parse", "--git-dir")  # without a repository git diff would compare any two files
+    fields = iter(git.run(*_OPTIONS, "--raw", "--numstat", "-z", *selected).split(b"\0"))
+    found: dict[bytes, dict[str, Any]] = {}
+    for field in fields:
+        if field.startswith(b":"):
+            letters = field.rsplit(b" ", 1)[1].decode()
+            is_merged = field.startswith(b"::")  # letters for each side of a conflict
+            path = next(fields)
+            origin = path if letters[0] in "RC" and not is_merged else None
+            path = path if origin is None else next(fields)
+            letter = "U" if is_merged else letters[0]
+            found.setdefault(path, _change(path, origin, letter))  # a conflict comes first, then one side of it
+        elif field:
+            added, deleted, path = field.split(b"\t", 2)
+            if not path:
+                next(fields)
+                path = next(fields)
+            found[path] |= {} if found[path]["change"] == "conflicted" else _lines(added, deleted)
+    return list(found.values())
+
+
+def _change(path: bytes, origin: bytes | None, letter: str) -> dict[str, Any]:
+    paths = {"path": text_or_bytes(path), "from": None if origin is None else text_or_bytes(origin)}
+    return {**paths, "change": change_of(letter), "added": None, "deleted": None}
+
+
+def _lines(added: bytes, deleted: bytes) -> dict[str, Any]:
+    return {} if added == b"-" else {"added": int(added), "deleted": int(deleted)}
+
+
+def find_patch(git: Git, selected: list[Word]) -> str:
+    """The patch; a byte that is not UTF-8 is shown as U+FFFD."""
+    words = ("-c", "core.quotePath=false", *_OPTIONS, "--patch")
+    return git.run(*words, *selected).decode("utf-8", "replace")
+
+
+def stat_text(changes: list[dict[str, Any]]) -> str:
+    """A line a file."""
+    return "".join(f"{_name(each)} | {_size(each)}\n" for each in changes)
+
+
+def _name(change: dict[str, Any]) -> str:
+    path = shown(change["path"])
+    return path if change["from"] is None else f"{shown(change['from'])} -> {path}"
+
+
+def _size(change: dict[str, Any]) -> str:
+    if change["added"] is not None:
+        return f"{change['change']}, +{change['added']} -{change['deleted']}"
+    return "conflicted" if change["change"] == "conflicted" else f"{change['change']}, binary"

@@ -1,0 +1,135 @@
+"""An answer of a web server: its text, what its status means, and in words why none came."""
+
+import re
+import ssl
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, retry_after
+from pflow.kit.web.address import show
+from pflow.values.jsontext import decode
+from pflow.values.masks import masked
+from pflow.words.printable import clause, one_line
+
+HINTS = {
+    UNAVAILABLE: "is the server up, its address right, and a proxy that the environment names?",
+    TRY_AGAIN: "try again, or let --retries do it",
+}
+
+_BY_STATUS = {
+    **dict.fromkeys((401, 403, 407, 451), DENIED),
+    **dict.fromkeys((404, 410), MISSING),
+    **dict.fromkeys((408, 423, 425, 429), TRY_AGAIN),
+}
+_BY_CLASS = {4: BAD_DATA, 5: TRY_AGAIN}
+_MEMBERS = ("message", "error_description", "detail", "error", "title")
+"""What a JSON answer calls its message; the first that is there counts, and may hold another."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """What came: the status, the headers by their lower-case names, the body unpacked, the URL that answered."""
+
+    status: int
+    reason: str
+    headers: dict[str, str]
+    body: bytes
+    method: str
+    url: str
+
+
+def content_of(answer: Response) -> str | bytes:
+    """The body as text, in the charset that the answer names, in UTF-8, or in what HTML names; else as bytes."""
+    kind = answer.headers.get("content-type", "")
+    head = answer.body[:2048].decode("latin-1") if "html" in kind else ""
+    for charset in (_charset_in(kind), "utf-8", _charset_in(head)):
+        try:
+            text = answer.body.decode(charset)
+            text.encode()  # some codecs make lone surrogates
+        except (LookupError, ValueError):
+            continue
+        return text
+    return answer.body
+
+
+def _charset_in(text: str) -> str:
+    named = re.search(r"""charset\s*=\s*["']?([\w.:-]+)""", text, re.IGNORECASE)
+    return named[1] if named else "utf-8"
+
+
+def check(answer: Response, secrets: Collection[str] = ()) -> Response:
+    """The answer, where its status is no failure. Raises PflowError with the server's own words."""
+    status = answer.status
+    if status < 400:
+        return answer
+    exit = _BY_STATUS.get(status, _BY_CLASS.get(status // 100, FAILED))
+    said = ": ".join(filter(None, (f"{status} {answer.reason}".strip(), _words_of(answer))))
+    error = PflowError(
+        f"cannot {answer.method} '{show(answer.url)}': {said}",
+        hint=HINTS.get(exit, ""),
+        exit=exit,
+        retry_after=retry_after(answer.headers.get("retry-after", "")) if exit == TRY_AGAIN else None,
+        is_permanent=exit != TRY_AGAIN,
+    )
+    raise masked(error, *secrets)
+
+
+def _words_of(answer: Response) -> str:
+    """What the body says of the failure, on one line: its message where it is JSON, else a plain text."""
+    text = answer.body[:100_000].decode(errors="replace")
+    if "json" in answer.headers.get("content-type", ""):
+        try:
+            return one_line(_message(decode(answer.body)))
+        except ValueError:
+            return ""
+    return one_line(text) if answer.headers.get("content-type", "").startswith("text/plain") else ""
+
+
+def _message(said: Any) -> str:
+    while isinstance(said, dict):
+        said = next((said[name] for name in _MEMBERS if said.get(name)), "")
+    return said if isinstance(said, str) else ""
+
+
+def explain(error: Exception, act: str, silence: float | None) -> PflowError:
+    """The PflowError for what httpx2 raised."""
+    if isinstance(error, httpx2.ConnectTimeout):
+        return _failure(f"{act}: no connection in time", TRY_AGAIN)
+    if isinstance(error, httpx2.TimeoutException):
+        return _failure(f"{act}: nothing came for {silence:g} s", TRY_AGAIN)
+    if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
+        return _failure(f"{act}: {_cause(error)}", UNAVAILABLE)
+    if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
+        return cut(act, one_line(str(error) or type(error).__name__))
+    what = "its host is no name" if isinstance(error, UnicodeError) else one_line(str(error))
+    return PflowError(f"{act}: {what}", exit=BAD_DATA, is_permanent=True)
+
+
+def cut(act: str, why: str) -> PflowError:
+    """An answer that did not come whole."""
+    return _failure(f"{act}: the answer was cut: {clause(why)}", TRY_AGAIN)
+
+
+def _failure(message: str, exit: int) -> PflowError:
+    return PflowError(message, hint=HINTS[exit], exit=exit)
+
+
+def _cause(error: BaseException) -> str:
+    """What the system said of a connection."""
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {cause.verify_message}"
+        if isinstance(cause, ssl.SSLError):
+            return f"no TLS: {(cause.reason or str(cause)).lower().replace('_', ' ')}"
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror.lower()
+    return one_line(str(error))
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,259 @@
+"""The snapshot of a run: the params it sets in its flow, the values it puts into the store, and its place."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import TYPE_CHECKING
+from pflow.binding.resolve import from_environment
+from pflow.binding.sources import Constant, find
+from pflow.errors import BAD_DATA, PflowError
+from pflow.flow.reaching import is_stored
+from pflow.stage.document import NOTHING, RAW, STORE
+from pflow.values.jsontext import encode, text_or_bytes
+from pflow.values.masks import MASK
+from pflow.values.paths import parse_path, write_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from pflow.flow.flow import FlowSpec
+    from pflow.flow.wired import WiredFlow, WiredStep
+    from pflow.interface.interface import Item
+    from pflow.stage.document import Intake
+    from pflow.values.masks import Secrets
+    from pflow.values.paths import Path
+
+    Values = Mapping[str, Mapping[str, Any]]
+
+MOST_PIPED = 10_000_000
+"""Bytes of piped input that are kept."""
+
+PLACE = ("directory", "flow_directory", "file", "script")
+"""Where a run began, where the relative paths of flows in its flow begin, and the flow's file or script."""
+
+
+class Snapshot:
+    """All that a replay needs beside the flow. It holds no secret: `secrets` are masked in what the pipe brings."""
+
+    def __init__(self, secrets: Secrets | None = None) -> None:
+        self.flow_hash = ""
+        self.config_overrides: dict[str, dict[str, Any]] = {}
+        self.cli_injections: dict[str, Any] = {}
+        self.place: dict[str, Any] = {}
+        self.piped: dict[str, Any] = {"as": NOTHING, "last": None, "paths": [], "again": []}
+        """The form of the pipe's data (`as`: raw, store or json), the place that it carried (`last`), the `paths` where
+        it is injected, and those to be piped `again`, since they are secret or too large to be kept.
+        """
+        self._size = 0
+        self._secrets = secrets
+
+    @classmethod
+    def read(cls, members: Any) -> Snapshot:
+        """Return the snapshot in a file's JSON. Raises KeyError, TypeError, ValueError or AttributeError if damaged."""
+        snapshot = cls()
+        snapshot.flow_hash = str(members["flow_hash"])
+        snapshot.config_overrides = {id: dict(params) for id, params in members["config_overrides"].items()}
+        snapshot.cli_injections = dict(members["cli_injections"])
+        snapshot.piped |= members.get("piped", {})
+        snapshot.place = {name: os.fsdecode(members[name]) for name in PLACE}
+        snapshot._check_paths()
+        return snapshot
+
+    def _check_paths(self) -> None:
+        piped = self.piped
+        for path in (*self.cli_injections, *filter(None, [piped["last"]])):
+            parse_path(path)
+        for path in [*piped["paths"], *piped["again"]]:
+            self.cli_injections[path]
+        if piped["as"] not in (NOTHING, RAW, STORE, "json"):
+            raise ValueError(piped["as"])
+
+    def note_inputs(self, wired: WiredFlow, params: Values, data: Values, stored: Mapping[Path, Any]) -> None:
+        """Note the values that flags and answers give, and those of variables, which may be others in a replay.
+
+        `params` and `data` are by step and name, `stored` go into the store.
+        """
+        if wired.flow.dialect == "pipe":
+            self._note_flags_of_steps(wired, data)
+        for id, values in params.items():
+            for name, value in values.items():
+                if name != "config":  # which holds the others once more
+                    self.override(id, name, value)
+        for id, values in data.items():
+            for key, value in values.items():
+                self.inject((id, key), value)
+        for path, value in stored.items():
+            self.inject(path, value)
+        for id, key, item in environment_params(wired, params):
+            if os.environ.get(item.env):
+                self.override(id, key, MASK if "secret" in item.marks else from_environment(item))
+
+    def _note_flags_of_steps(self, wired: WiredFlow, data: Values) -> None:
+        """Note the flags inside pipe syntax that no other replaces; those with a template are wiring."""
+        for step in wired.steps.values():
+            for key, source in step.params.items():
+                if isinstance(source, Constant):
+                    self.override(step.id, key, source.value)
+            for key in step.step.inputs.keys() - data.get(step.id, {}).keys():
+                source = step.sources[key]
+                if isinstance(source, Constant):
+                    self.inject(self._place_of_flag(step, key), source.value)
+
+    def _place_of_flag(self, step: WiredStep, key: str) -> Path:
+        """Return the place of a flag's value in the store: below the step's id if it is for this step alone."""
+        item, place = step.interface.reads.get(key), step.data_place(key)
+        is_own = not is_stored(step, key) or (item is not None and "explicit" in item.marks)
+        return (step.id, key) if is_own or write_path(place) in self.cli_injections else place
+
+    def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
+        """Note raw input; of a store, the keys that the flow may look at (`store`), and the first step's read."""
+        document = intake.document
+        secret = {str(path[0]) for step in wired.steps.values() for path in step.secret_paths()}
+        secret |= {str(each.path[0]) for each in wired.inputs.values() if each.secret}
+        last = "stdin" if intake.kind == RAW else document.header.get("last")
+        if last is not None and _is_pipe_secret(wired):
+            secret.add(str(parse_path(last)[0]))
+        self.piped |= {"as": "json" if intake.kind == STORE and document.own else intake.kind, "last": last}
+        if intake.kind == RAW:
+            self._inject_unless(secret, ("stdin",), document["stdin"], "stdin")
+            return
+        for key, value in store.items():
+            self._inject_unless(secret, (key,), value, key)
+        if last is not None and wired.first_read is not None:
+            id, key = wired.first_read
+            source = wired.steps[id].sources.get(key)
+            if source is not None and source.paths == (parse_path(last),):
+                self._inject_unless(secret, (id, key), find(document, parse_path(last)), str(parse_path(last)[0]))
+
+    def follow(self, other: Snapshot) -> None:
+        """Add the values of the run that this one replays. Raises PflowError (65) if the pipe brings other data."""
+        for path in other.piped["paths"] if other.piped["again"] else ():
+            if self.cli_injections.get(path) != other.cli_injections[path]:
+                what = f"cannot replay the run: what comes through the pipe as '{path}' is not what came"
+                raise PflowError(what, hint="pflow run begins another run", exit=BAD_DATA)
+        self.cli_injections = {**other.cli_injections, **self.cli_injections}
+        for id, params in other.config_overrides.items():
+            self.config_overrides[id] = {**params, **self.config_overrides.get(id, {})}
+
+    def override(self, step: str, param: str, value: Any) -> None:
+        """Note the value of a param, which goes over that of the flow."""
+        self.config_overrides.setdefault(step, {})[param] = kept(value)
+
+    def inject(self, path: Path, value: Any) -> None:
+        """Note a value that is put at a path of the store, in place of the pipe's."""
+        text = write_path(path)
+        self.cli_injections[text] = kept(value)
+        for name in ("paths", "again"):
+            if text in self.piped[name]:
+                self.piped[name].remove(text)
+
+    def _inject_unless(self, secret: set[str], path: Path, value: Any, key: str) -> None:
+        """Note what came through the pipe under a key, with its secrets masked."""
+        shown = MASK if key in secret else _masked(value, secret) if key == "stdin" else value
+        if self._secrets:
+            shown = self._secrets.masked(shown)
+            shown = MASK if self._secrets.are_in(shown) else shown  # in a key, bytes or a number
+        self.inject_piped(path, shown, is_whole=shown == value)
+
+    def inject_piped(self, path: Path, value: Any, *, is_whole: bool = True) -> None:
+        """Note what came through the pipe; only its digest if all of it together exceeds 10 MB.
+
+        Bytes that are UTF-8 are text, as in the store. A value that is not whole has to be piped again.
+        """
+        text = write_path(path)
+        data = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else encode(value)
+        is_kept = self._size + len(data) <= MOST_PIPED
+        self._size += len(data) if is_kept else 0
+        self.inject(path, _as_text(value) if is_kept else _digest(data))
+        self.piped["paths"].append(text)
+        self.piped["again"] += [] if is_kept and is_whole else [text]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the members of its file, in which bytes become {"$bytes": …}."""
+        return {
+            "flow_hash": self.flow_hash,
+            "config_overrides": self.config_overrides,
+            "cli_injections": self.cli_injections,
+            **({"piped": self.piped} if self.piped["paths"] else {}),
+            **self.place,
+        }
+
+
+def place_of(flow: FlowSpec) -> dict[str, Any]:
+    """Return where this process is, and whose flow it runs."""
+    file = os.path.abspath(os.path.join(here(), flow.file)) if flow.file else ""
+    place = zip(PLACE, (here(), directory_of(flow), file, flow.script), strict=True)
+    return {name: kept(path) for name, path in place}
+
+
+def directory_of(flow: FlowSpec) -> str:
+    """Return the absolute path where the relative paths of flows in a flow begin."""
+    return here() if flow.directory == "." else os.path.normpath(os.path.join(here(), flow.directory))
+
+
+def here() -> str:
+    """Return the working directory; empty if it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def environment_params(wired: WiredFlow, given: Values) -> Iterator[tuple[str, str, Item]]:
+    """Yield each param that only a variable sets: its step, its name (`inner.param` in a flow within), and itself.
+
+    `given` are the params that are set otherwise, by step and name.
+    """
+    for step in wired.steps.values():
+        there = {**step.params, **given.get(step.id, {})}
+        yield from ((step.id, name, item) for name, item in own_params(step) if item.env and name not in there)
+
+
+def own_params(step: WiredStep) -> Iterator[tuple[str, Item]]:
+    """Yield the params of a step; of a flow those that its steps do not set."""
+    if step.subflow is None:
+        yield from step.interface.params.items()
+        return
+    for inner in step.subflow.steps.values():
+        yield from ((f"{inner.id}.{name}", item) for name, item in own_params(inner) if name not in inner.params)
+
+
+def _digest(data: bytes) -> dict[str, Any]:
+    import hashlib
+
+    return {"$digest": f"sha256:{hashlib.sha256(data).hexdigest()}", "size": len(data)}
+
+
+def _as_text(value: Any) -> Any:
+    return text_or_bytes(value) if isinstance(value, bytes) else value
+
+
+def _is_pipe_secret(wired: WiredFlow) -> bool:
+    """Return True if what the pipe carries is taken as a secret."""
+    if wired.first_read is not None and wired.steps[wired.first_read[0]].is_secret(wired.first_read[1]):
+        return True
+    return any(each.secret and each.pipe for each in wired.inputs.values())
+
+
+def _masked(value: Any, secret: set[str]) -> Any:
+    """Mask the secret members of a user's own object, which are keys of the store too."""
+    if not isinstance(value, dict):
+        return value
+    return {key: MASK if key in secret else member for key, member in value.items()}
+
+
+def kept(value: Any) -> Any:
+    """Return a copy, which no step can change; a path that is not UTF-8 as its bytes."""
+    if isinstance(value, list):
+        return [kept(item) for item in value]
+    if isinstance(value, dict):
+        return {key: kept(item) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(value)
+    return value

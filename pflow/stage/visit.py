@@ -1,0 +1,262 @@
+"""One visit of a node, in a stage and in a step alike: the cache, tries, checked changes, and the trace entry."""
+
+from __future__ import annotations
+
+import time
+
+from pflow import TYPE_CHECKING
+from pflow.binding.secrets import secret_values, secret_writes
+from pflow.binding.store import check_changes
+from pflow.errors import PflowError, is_permanent
+from pflow.process.signals import Deadline, HeldSignals, call_after
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from typing import Any
+
+    from pflow.binding.resolve import Binding
+    from pflow.binding.resolve import Origins as Places
+    from pflow.binding.store import NodeStore
+    from pflow.cache.use import CachedNode, Lookup
+    from pflow.interface.interface import Interface
+
+    Spent = Callable[[dict[str, Any]], None]
+
+
+class Visit:
+    """The account of one visit of a node, or of one item of a batch, for the trace.
+
+    `reads` and `writes` give the places of each key, `spent` the usage of each try and answer (pflow.words.usage),
+    `more` other members of the entry.
+    """
+
+    __slots__ = ("action", "begun", "more", "reads", "spent", "writes")
+
+    def __init__(self) -> None:
+        self.begun = time.monotonic()
+        self.action: Any = None
+        self.reads: Places = {}
+        self.writes: Places = {}
+        self.spent: list[dict[str, Any]] = []
+        self.more: dict[str, Any] = {}
+
+    def usage(self) -> dict[str, Any]:
+        """Return the sum of what it took of models; empty if it asked none."""
+        if not self.spent:
+            return {}
+        from pflow.words.usage import Usage
+
+        usage = Usage()
+        for each in self.spent:
+            usage.add(each)
+        return usage.members()
+
+    def entry(self, failure: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return its members of a trace entry, of a stage or of a run's step; `failure` is how it failed, if it did."""
+        ms = round((time.monotonic() - self.begun) * 1000, 3)
+        entry = {"reads": self.reads, "writes": self.writes, "ms": ms, **self.usage(), **self.more}
+        if failure:
+            entry |= failure
+        elif self.action is not None and self.action != "default":
+            entry["action"] = str(self.action)
+        return entry
+
+
+class Visitor:
+    """Visits a node: a stage once, a step as often as its flow comes by. Subclasses run the node, warn and learn."""
+
+    if TYPE_CHECKING:
+        interface: Interface
+        binding: Binding
+        cached: CachedNode | None
+        has_secrets: bool
+
+    def learn(self, secrets: list[Any]) -> None:
+        """Take these values for secrets from now on."""
+        raise NotImplementedError
+
+    def warn(self, text: str) -> None:
+        raise NotImplementedError
+
+    def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
+        """Run the node on its view of the store and return its action."""
+        raise NotImplementedError
+
+    def places_read(self, view: NodeStore, store: Any) -> Places:
+        """Return the places that the values of each read came from."""
+        return self.binding.origins(view, store)
+
+    def spend(self, node: Any, usage: dict[str, Any], visit: Visit) -> None:
+        """Count what a try or an answer took of models."""
+        visit.spent.append(usage)
+
+    def open(self, store: Any) -> NodeStore:
+        """Return the node's view of a store. Raises PflowError: 66 if a value is missing, 65."""
+        if self.has_secrets:
+            self.learn([*secret_values(self.binding, store)])
+        return self.binding.open(store)
+
+    def visit(
+        self, node: Any, view: NodeStore, store: Any, visit: Visit
+    ) -> tuple[dict[str, Any], Lookup | None]:  # fmt: skip
+        """Take the node's changes from the cache, or run it. Return them, checked, with the cache's lookup, if any."""
+        lookup, is_kept = None, False
+        try:
+            if self.cached is not None:
+                lookup = self.cached.look_up(node, view, self.warn)
+                is_kept = lookup.found is not None
+            visit.action = lookup.apply(view) if lookup and is_kept else self.act(node, view, visit)
+            changes = view.changes(self.binding.is_watched)
+            if "usage" in changes and not is_kept:
+                from pflow.words.usage import Usage
+
+                answered = Usage()
+                answered.add_answer(changes["usage"])
+                self.spend(node, answered.members(), visit)
+        finally:
+            visit.reads = self.places_read(view, store)
+            if self.has_secrets:
+                self.learn([*secret_writes(self.interface, view)])
+        check_changes(self.interface, changes)
+        return changes, lookup
+
+    def try_node(
+        self, node: Any, view: NodeStore, visit: Visit, *, retries: int | None, wait: float | None,
+        timeout: float | None = None, sink: Callable[[Any], None] | None = None,
+    ) -> Any:  # fmt: skip
+        """Run a node with tries and return its action. Without `retries` and `wait` the node's own count."""
+        own_wait = getattr(node, "wait", 0) if retries is None else 1.0
+        action = run_node(
+            node,
+            view,
+            retries=retries,
+            wait=own_wait if wait is None else wait,
+            timeout=timeout,
+            sink=sink,
+            spent=lambda usage: self.spend(node, usage, visit),
+        )
+        tries = getattr(node, "cur_retry", 0) + 1
+        if tries > 1:
+            visit.more["tries"] = tries
+        return action
+
+
+_LONGEST_WAIT = 3600
+"""Seconds: a server that asks for more than this is one to come back to, not to wait for."""
+_PATIENCE = 1.0
+"""Seconds that an async node has to end once it is cancelled."""
+
+
+class Tries:
+    """Calls of `exec` that are repeated when they fail: so many more, so many seconds apart.
+
+    A failure ends them early when a part of the answer was emitted, or when another try could not go better. `spent` is
+    told what failed ones asked of models.
+    """
+
+    def __init__(self, node: Any, retries: int, wait: float, spent: Spent | None) -> None:
+        self.node = node
+        self.retries = retries
+        self.wait = wait
+        self.spent = spent
+        self.emitted = False
+
+    def call(self, exec: Callable[[Any], Any], prepared: Any) -> Any:
+        for attempt in range(self.retries + 1):
+            self.node.cur_retry = attempt
+            try:
+                return exec(prepared)
+            except Exception as error:
+                time.sleep(self._pause(attempt, error))
+        raise AssertionError
+
+    async def call_async(self, exec: Callable[[Any], Any], prepared: Any) -> Any:
+        import asyncio
+
+        for attempt in range(self.retries + 1):
+            try:
+                return await exec(prepared)
+            except Exception as error:
+                await asyncio.sleep(self._pause(attempt, error))
+        raise AssertionError
+
+    def _pause(self, attempt: int, error: Exception) -> float:
+        """The seconds until the next try. Raises the error where there is none."""
+        asked = error.retry_after if isinstance(error, PflowError) else None
+        if self.spent and (usage := getattr(error, "usage", None)):
+            self.spent(usage)
+        pause = max(self.wait, asked or 0)
+        if attempt == self.retries or self.emitted or is_permanent(error) or pause > max(self.wait, _LONGEST_WAIT):
+            self.node.cur_retry = 0  # pocketflow's own loop, of one try, goes by it
+            raise error
+        return pause
+
+    def emit_to(self, sink: Callable[[Any], None]) -> Callable[[Any], None]:
+        def emit(part: Any) -> None:
+            self.emitted = True
+            sink(part)
+
+        return emit
+
+
+def run_node(
+    node: Any,
+    shared: Any,
+    *,
+    retries: int | None = None,
+    wait: float = 0,
+    timeout: float | None = None,
+    sink: Callable[[Any], None] | None = None,
+    spent: Spent | None = None,
+) -> Any:
+    """Run a node on a store and return its action. `sink` gets what it emits; without `retries` its own count holds.
+
+    `spent` is told what failed tries asked of models. Raises what the node raises, and Interrupted after
+    `timeout` seconds.
+    """
+    import pocketflow
+
+    own_retries = max(int(getattr(node, "max_retries", 1)), 1) - 1
+    tries = Tries(node, own_retries if retries is None else retries, wait, spent)
+    if sink is not None:
+        node.sink = tries.emit_to(sink)
+    node.max_retries = 1  # the loop is ours: it honours Retry-After, and ends once a part was emitted
+    if not isinstance(node, pocketflow.AsyncNode):
+        exec = node.exec
+        node.exec = lambda prepared: tries.call(exec, prepared)
+        with Deadline(timeout, "--timeout"):
+            return node.run(shared)
+    exec_async = node.exec_async
+    node.exec_async = lambda prepared: tries.call_async(exec_async, prepared)
+    with Deadline(timeout, "--timeout"):
+        return _run_async(node.run_async(shared))
+
+
+def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run it to its end. A signal or a time limit cancels it, and is raised then.
+
+    What is raised in the middle of an event loop is dropped, or stops the loop for good. So it is raised there only
+    where the work goes on: it may block the loop.
+    """
+    import asyncio
+
+    held = HeldSignals()
+
+    async def run() -> Any:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+
+        def cancel() -> None:
+            loop.call_soon_threadsafe(task.cancel)
+            call_after(_PATIENCE, held.release)
+
+        held.notify(cancel)
+        try:
+            return await work
+        finally:
+            held.notify(None)
+
+    try:
+        return asyncio.run(run())
+    finally:
+        held.release()

@@ -1,0 +1,88 @@
+"""Every good node passes, and each defect of the broken ones is found."""
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pflow.catalog.registry import PACKAGE, bundled_names
+from pflow.conformance.conduct import CHECKS, FAILED, SKIPPED, conduct
+from pflow.conformance.trial import find_node
+from tests.conformance.forks import fork_runs
+from tests.nodes.cases.case import Case, filled, load_cases
+from tests.tools import need
+
+HERE = Path(__file__).parent
+BROKEN = sorted(file for file in (HERE / "broken").iterdir() if file.is_file())
+GOOD = sorted(file for file in (HERE / "good").iterdir() if file.is_file())
+GOOD_RUN = {"runs", "noise", "header", "writes", "types", "actions", "carries", "keys"}
+"""Checks that only look at the run with all that a node needs."""
+ONE_RUN = {"summarise-text"}
+"""Nodes that load llm for a second in each run, of which llm itself goes through all checks."""
+NODES = [name for name in bundled_names() if not Path(PACKAGE, "nodes", f"{name.replace('-', '_')}.py").is_symlink()]
+TIMEOUT = 60
+CASES = load_cases()
+
+
+def verdicts(node, given=(), checks=CHECKS):
+    return {each.check.id: each for each in conduct(find_node(str(node)), list(given), checks, TIMEOUT)}
+
+
+def failed(node, given=(), checks=CHECKS):
+    return {id: each.failed.came for id, each in verdicts(node, given, checks).items() if each.result == FAILED}
+
+
+@pytest.mark.parametrize("node", GOOD, ids=lambda file: file.name)
+def test_a_good_node_passes_in_any_language(node):
+    need(*["jq"] * (node.name == "pflow-count"))
+    found = verdicts(node)
+    assert {id: each.failed.came for id, each in found.items() if each.result == FAILED} == {}
+    assert {id for id, each in found.items() if each.result == SKIPPED} <= {"explicit", "network", "words"}
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_every_node_of_pflow_passes(name, tmp_path, monkeypatch):
+    case = CASES.get(name, Case(name))
+    with case.laid_out(tmp_path / "here") as variables:
+        for variable, value in variables.items():
+            monkeypatch.setenv(variable, value)
+        fork_runs(monkeypatch, find_node(name))
+        words = case.flags if case.words is None else case.words
+        checks = [check for check in CHECKS if name not in ONE_RUN or check.id in GOOD_RUN]
+        assert failed(name, filled(words, {**variables, "here": str(tmp_path / "here")}), checks) == {}
+
+
+def breaks(node):
+    """What a broken node's comments say of it: the check that must find it, and others that may."""
+    first, others = re.search(r"^# Breaks: (\S+)(?: \((.*)\))?$", node.read_text(), re.MULTILINE).groups()
+    return first, set((others or "").split())
+
+
+@pytest.fixture(scope="module")
+def found():
+    """What the check that is for it, those that it may disturb and the cheap ones find in each broken node."""
+
+    def look(node):
+        first, others = breaks(node)
+        return node, failed(node, checks=[check for check in CHECKS if check.id in {first, *others, *GOOD_RUN}])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(pool.map(look, BROKEN))
+
+
+@pytest.mark.parametrize("node", BROKEN, ids=lambda file: file.name.removeprefix("pflow-"))
+def test_a_defect_is_found_by_the_check_that_is_for_it(node, found):
+    first, others = breaks(node)
+    need(*["strace"] * (first == "network"))
+    assert first in found[node]
+    assert found[node].keys() <= {first, *others}
+
+
+def test_each_check_has_a_node_that_it_finds_broken():
+    assert {check.id for check in CHECKS} == {breaks(node)[0] for node in BROKEN}
+
+
+def test_the_checks_have_ids_of_their_own():
+    assert len({check.id for check in CHECKS}) == len(CHECKS)

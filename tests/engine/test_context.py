@@ -1,0 +1,83 @@
+"""A step's context: what may stand in a store, the names of visits and of a batch's items."""
+
+import enum
+
+import pytest
+
+from pflow.engine.context import Context, name_items, storable
+from pflow.errors import PflowError
+
+
+class Word(str):
+    __slots__ = ()
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        *((each, each) for each in ("é", "\x00", 2**63 - 1, -(2**63), True, None, b"\xff", [1, [None]], {"a": {}})),
+        ([(1,), {"a": (2,)}], [[1], {"a": [2]}]),
+        ({"a": Word("w")}, {"a": "w"}),
+        (Colour.RED, 1),
+        (bytearray(b"x"), b"x"),
+        (memoryview(b"x"), b"x"),
+    ],
+)
+def test_what_json_can_hold_stays_and_what_resembles_it_becomes_it(value, stored):
+    assert storable("k", value) == stored
+    assert type(storable("k", value)) is type(stored)
+
+
+def test_what_the_node_does_to_its_value_later_is_nothing_to_the_store():
+    value = [1, (2,), {"a": [3]}]
+    stored = storable("k", value)
+    value[2]["a"].append(4)
+    assert stored == [1, [2], {"a": [3]}]
+
+
+DEEP: list = []
+for _ in range(100_000):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (float("nan"), "nan"),
+        ([1, float("-inf")], ""),
+        (2**64, "64 bits"),
+        ("\ud800", "surrogate"),
+        ({"\ud800": 1}, "surrogate"),
+        ({1: 2}, ""),
+        ({1, 2}, "set"),
+        ([lambda: 1], "function"),
+        (DEEP, "nested too deeply"),
+    ],
+    ids=lambda value: "" if isinstance(value, list) else None,
+)
+def test_the_rest_is_65_and_names_the_key(value, why):
+    with pytest.raises(PflowError) as caught:
+        storable("k", value)
+    assert caught.value.exit == 65
+    assert caught.value.message.startswith("cannot store 'k'")
+    assert why in str(caught.value)
+
+
+def test_an_item_is_called_by_its_value_and_which_of_its_equals_it_is():
+    names = name_items([1, 1.0, 1, "1", True, {"a": 1}, {"a": 1}])
+    digests, numbers = zip(*(name.split(".") for name in names), strict=True)
+    assert len(set(digests)) == 5
+    assert (digests[0], numbers) == (digests[2], ("0", "0", "1", "0", "0", "0", "1"))
+    assert names[:3] == name_items([1, 1.0, 1])
+
+
+def test_a_visit_is_known_by_its_path():
+    context = Context(run_id="R")
+    context.visits["outer"], context.item = 2, "[D.0]"
+    inner = context.inside("outer")
+    inner.visits["step"] = 3
+    assert (context.visit_path("outer"), inner.visit_path("step")) == ("outer@2[D.0]", "outer@2[D.0]/step@3")

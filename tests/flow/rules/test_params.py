@@ -1,0 +1,102 @@
+"""Params, reads and defaults that are there, and values that fit them."""
+
+import pytest
+
+from tests.flow.checked import flow, only, told
+from tests.flow.rules.flows import COUNT, NUMBER, has_just, mapped, node, query, says, step
+
+PARAMS = [
+    (query(repeats=True), []),
+    (query(params={"model": "m", "temperature": 1, "prompt": "a read"}), []),
+    (query(params={"modle": "m"}), ["PF13 nodes[1].params.modle"]),
+    (query(inputs={"prompt": "p", "text": [1]}), []),
+    (query(inputs={"promt": "p"}), ["PF13 nodes[1].inputs.promt"]),
+    (query(inputs={"model": "m"}), ["PF13 nodes[1].inputs.model"]),
+    ({**query(inputs={"promt": "p"}), "inputs": NUMBER}, ["PF13 nodes[1].inputs.promt"]),
+    ({**query(params={"promt": "p"}), "inputs": NUMBER}, ["PF13 nodes[1].params.promt"]),
+    (query(config={"whatever": 1}, input_bindings={}, output_bindings={}), []),
+    (query(params={"input_key": "x", "output_key": "y"}), []),
+    (query(params={"input_key": ["x"]}), ["PF13 nodes[1].params.input_key"]),
+    (query(params={"output_key": {"y": 1}}), ["PF13 nodes[1].params.output_key"]),
+    (mapped("fetch.issue_data.body", key="promt", inputs=NUMBER), ["PF13 mappings.query.input_mappings.promt"]),
+    (mapped("fetch.issue_data.body", key="model"), ["PF13 mappings.query.input_mappings.model"]),
+    (
+        flow("query", mappings={"query": {"output_mappings": {"anser": "x.y"}}}),
+        ["PF13 mappings.query.output_mappings.anser"],
+    ),
+    *(
+        (query(params=params), [])
+        for params in (
+            {"temperature": 1},
+            {"model": None},
+            {"model": ["a"]},
+            {"style": "plain"},
+            {"text": None},
+            {"temperature": "${fetch.issue_data.votes}"},
+            {"temperature": "${fetch.issue_data.title}"},
+            {"temperature": "${unknown}"},
+            {"model": "a ${fetch.issue_data}"},
+        )
+    ),
+    *(
+        (query(params=params), [f"PF13 nodes[1].params.{name}" for name in params])
+        for params in (
+            {"temperature": True},
+            {"temperature": None},
+            {"style": "PLAIN"},
+            {"temperature": "${fetch.issue_data.labels}"},
+            {"temperature": ["${fetch.issue_data.votes}"]},
+        )
+    ),
+    *((flow({**COUNT, "inputs": {"items": value}}), []) for value in (["a"], [], [1], ["${x}", "y"])),
+    *((flow({**COUNT, "inputs": {"items": value}}), ["PF13 nodes[0].inputs.items"]) for value in ("a", [None], {})),
+    (step("fetch", params={"token": "$token"}), []),
+    (step("fetch", params={"token": None}), []),
+    (step("count", inputs={"items": []}), ["PF13? nodes[0]"]),
+    (step("count", inputs={"items": []}, params={}), ["PF13? nodes[0].params"]),
+    (
+        step("query", inputs={"prompt": "p"}, config={"modle": "m", "temperature": "hot"}),
+        ["PF13 nodes[0].config.temperature"],
+    ),
+    (step("count", inputs={"items": []}, params={"laest": 1}), ["PF13 nodes[0].params.laest"]),
+    (flow("fetch", inputs={"issue_number": {"type": "int", "default": None}}), []),
+    (flow("fetch", inputs={"issue_number": {"type": "int", "default": "3"}}), ["PF13 inputs.issue_number.default"]),
+]
+
+WORDS = [
+    (query(params={"zzz": "m"}), "query has no param or read 'zzz'; there is model, temperature, style, prompt, text"),
+    (query(inputs={"promt": "p"}), "query does not read 'promt'; did you mean prompt?"),
+    (query(inputs={"model": "m"}), 'it is a param: "params": {"model": …}'),
+    (query(params={"style": "fancey"}), "it is 'fancey', not plain|fancy; did you mean fancy?"),
+    (query(params={"temperature": "0.5"}), "it is a str, not float; write 0.5, without quotes"),
+    (query(params={"temperature": "hot"}), "'temperature' does not fit: it is a str, not float; write a float"),
+]
+
+
+@pytest.mark.parametrize(("document", "expected"), PARAMS)
+def test_a_flow_has_just_these_findings(document, expected):
+    has_just(document, expected)
+
+
+@pytest.mark.parametrize(("document", "words"), WORDS)
+def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
+    says(document, words)
+
+
+def test_a_secret_does_not_stand_in_a_flow():
+    finding = only(step("fetch", params={"token": "hush"}))
+    assert finding.startswith("nodes[0].params.token: PF13: 'token' is secret")
+    assert "FETCH_TOKEN" in finding
+    assert "hush" not in finding
+    inputs = {"mine": {"default": "hush"}, "issue_number": {"type": "int"}}
+    finding = only({**step("fetch", params={"token": "$mine"}), "inputs": inputs})
+    assert finding.startswith("inputs.mine.default: PF13: 'mine' is secret, but its value is in the flow; leave it out")
+
+
+def test_a_result_holds_no_secret_item_and_not_two_things_of_one_name():
+    kept = {"over": "users", "keep_item": True}
+    finding = only(step("fetch", batch=kept, params={"token": "$item"}, inputs={"issue_number": 1}))
+    assert finding.startswith("nodes[0].batch.keep_item: PF13: 'a' uses its items as secrets")
+    greet = node("Greet", 'Reads: shared["item"]: str  # whom', 'Writes: shared["item"]: str  # the same')
+    (finding,) = told(step("greet", batch=kept), greet)
+    assert finding.startswith("nodes[0].batch.keep_item: PF13: 'a' writes an 'item' of its own")

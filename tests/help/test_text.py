@@ -1,0 +1,56 @@
+"""`--help` and the man page say the same, for every executable and every command of the driver: all of its usage."""
+
+import re
+
+import pytest
+
+from pflow.catalog.registry import names_in, tool_names
+from pflow.commands.help import GROUPS, driver_help, usages
+from pflow.help.man import files
+from pflow.help.text import flag_row, help_text
+from pflow.help.usage import TITLES
+from tests.help.rendering import rendered, sections, tagged
+
+USAGES = usages()
+PAGES = files(USAGES)
+
+
+def squeezed(text: str) -> str:
+    """A text without spaces, the ends of folded lines and the typography of a page."""
+    return "".join(text.replace("…", "...").replace("\\", "").split())
+
+
+@pytest.mark.parametrize("usage", USAGES, ids=lambda usage: usage.name)
+def test_all_of_a_usage_stands_in_the_help_and_on_the_page(usage):
+    page = PAGES[f"{usage.name.replace(' ', '-')}.1"]
+    flags = ["".join(flag_row(flag)) for flag in usage.flags]
+    notes = [line for note in usage.notes if usage.name != "pflow" for line in note.split("\n")[1:]]
+    said = [usage.summary, *usage.description.split("\n\n"), *usage.synopsis, *usage.examples, *flags, *notes]
+    said += [key + text for key, text in usage.writes] + [usage.actions, ", ".join(usage.effects or ())]
+    for text in (help_text(usage), rendered(page, width=1000)):
+        assert [each for each in said if squeezed(each) not in squeezed(text)] == []
+
+
+def test_flags_stand_under_the_titles_of_their_groups():
+    usage = next(each for each in USAGES if each.name == "pflow-llm")
+    page = sections(rendered(PAGES["pflow-llm.1"], width=1000))
+    for group, flags in usage.groups():
+        block = help_text(usage).partition(f"\n{TITLES[group]}:\n")[2].partition("\n\n")[0]
+        names = [flag.names[0] for flag in flags]
+        assert [re.split(r"[ ,[]", line.strip())[0] for line in block.split("\n") if line[2:3] != " "] == names
+        assert [re.split(r"[ ,[]", tag)[0] for tag in tagged(page[group.upper()])][-len(names) :] == names
+
+
+def test_the_driver_s_page_has_every_command_and_tool_and_no_node():
+    page = sections(rendered(PAGES["pflow.1"], width=1000))
+    assert sorted(tagged(page["COMMANDS"])) == names_in("commands")
+    assert [name.removeprefix("pflow-") for name in tagged(page["TOOLS"])] == tool_names()
+    assert "write-file" not in PAGES["pflow.1"].partition(".Sh EXAMPLES")[0].replace("\\", "")
+
+
+def test_the_driver_s_help_has_every_command_in_one_group_with_half_a_line():
+    assert sorted(name for names in GROUPS.values() for name in names) == names_in("commands")
+    blocks = driver_help().partition("\nRun:\n")[2].partition("\nExamples:\n")[0].split("\n")
+    rows = [line.split(maxsplit=1) for line in blocks if line.startswith("  ")]
+    assert {name for name, _ in rows} >= {*names_in("commands"), *tool_names()}
+    assert [row for row in rows if len(row) != 2 or not 10 < len(row[1]) <= 64] == []

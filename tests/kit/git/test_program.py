@@ -1,0 +1,24 @@
+"""What git says when it fails, as an exit code and a reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from pflow.kit.git.program import fault
+
+SAID = [
+    ("error: sha1 file 'x' write error. Out of diskspace", 73, "sha1 file 'x' write error. Out of diskspace"),
+    ("git@host: Permission denied (publickey).\nfatal: Could not read from remote repository.\n\nPlease make sure", 77,
+     "Could not read from remote repository"),
+    ("ssh: Could not resolve hostname x\nfatal: Could not read from remote repository.", 69,
+     "Could not read from remote repository"),
+    ("fatal: unable to access 'https://ada:s3cret@x/y@z/': gone", 69, "unable to access 'https://x/y@z/': gone"),
+    ("remote: no\nhook said\nno", 1, "remote: no / hook said / no"),
+    ("", 1, "git ended with 128"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "exit", "reason"), SAID)
+def test_what_git_says_becomes_a_code_and_a_reason(said, exit, reason):
+    error = fault("cannot push", 128, said)
+    assert (error.exit, error.message) == (exit, f"cannot push: {reason}")

@@ -1,0 +1,156 @@
+"""Which repository of GitHub is meant, and the key for it: where it comes from, and that it goes nowhere else."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from pflow.catalog.registry import bundled_names, load_bundled
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, PflowError
+from pflow.kit.github.access import resolve
+from pflow.node import declared_interface
+from tests.peers.github import KEY, GitHub, refusing
+from tests.peers.github_nodes import add_issues, refuse, run
+
+pytestmark = pytest.mark.usefixtures("own_environment")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://example.org", "example.org", "ftp://127.0.0.1", "https://", "https://[", "http://127.example.org"]
+)
+def test_a_key_goes_to_no_interface_without_tls(monkeypatch, url):
+    monkeypatch.setenv("GITHUB_API_URL", url)
+    assert refuse("get-issue", issue_number=1).exit == BAD_CONFIG
+
+
+@pytest.mark.parametrize(
+    ("variables", "sent"),
+    [
+        ({"GITHUB_TOKEN": "one", "GH_TOKEN": "two"}, "Bearer one"),
+        ({"GITHUB_TOKEN": "", "GH_TOKEN": " two\n"}, "Bearer two"),
+        ({"GITHUB_TOKEN": ""}, None),
+    ],
+)
+def test_the_key_is_that_of_the_environment(github, monkeypatch, variables, sent):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    github.keys |= {"one": "ada", "two": "ada"}
+    github.repository.add_issue("A hang")
+    run("get-issue", issue_number=1, params={"comments": False})
+    assert github.requests[0]["headers"].get("authorization") == sent
+
+
+def test_what_can_be_no_key_is_told_before_it_is_sent(github, monkeypatch):
+    for key in ("one\ntwo", "ключ"):
+        monkeypatch.setenv("GITHUB_TOKEN", key)
+        error = refuse("get-issue", issue_number=1)
+        assert error.exit == BAD_CONFIG
+        assert key not in error.message
+    assert github.requests == []
+
+
+def test_without_one_gh_is_asked_for_its_key_of_that_host(tmp_path, monkeypatch):
+    from pflow.kit.github.client import Client
+
+    (tmp_path / "bin").mkdir()
+    gh = tmp_path / "bin" / "gh"
+    gh.write_text('#!/bin/sh\n[ "$*" = "auth token --hostname ghe.example.org" ] && echo key-of-gh\n')
+    gh.chmod(0o755)
+    monkeypatch.setenv("GITHUB_API_URL", "https://ghe.example.org/api/v3")
+    assert Client("").key == "key-of-gh"
+    monkeypatch.delenv("GITHUB_API_URL")
+    assert Client("").key == ""
+
+
+def test_the_key_is_sent_to_no_other_host_that_an_answer_names(github):
+    add_issues(github.repository, 101)
+    with GitHub() as other:
+        github.url = other.url  # in the Link header
+        assert len(run("list-issues", params={"limit": 101})["issues"]) == 101
+        assert other.requests == []
+
+
+def test_no_message_shows_the_key(github):
+    github.fail(refusing(403, f"the key {KEY} may not"))
+    error = refuse("get-issue", issue_number=1)
+    assert KEY not in f"{error} {error.hint} {error.details}"
+    assert "***" in error.message
+
+
+@pytest.mark.parametrize("name", ["add-comment", "create-issue", "create-pr"])
+def test_nothing_is_made_without_a_key(github, monkeypatch, name):
+    github.repository.add_issue("A hang")
+    monkeypatch.delenv("GITHUB_TOKEN")
+    error = refuse(name, issue_number=1, title="x", body="x", params={"head": "fix"} if name == "create-pr" else {})
+    assert error.exit == DENIED
+    assert "GITHUB_TOKEN" in error.hint
+    assert {each["method"] for each in github.requests} <= {"get"}
+
+
+def make_remote(url: str) -> None:
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["git", "config", "remote.origin.url", url], check=True)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "git@github.com:owner/repo.git",
+        "ssh://git@github.com/owner/repo",
+        "ssh://git@ssh.github.com:443/owner/repo.git",
+        "https://github.com/owner/repo.git",
+        "https://github.com/owner/repo/",
+        "https://x-access-token:ghp_secret@GitHub.com/owner/repo",
+        "git://github.com/owner/repo.git",
+    ],
+)
+def test_without_repo_it_is_that_of_the_remote(url):
+    make_remote(url)
+    assert resolve(None) == "owner/repo"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("git@gitlab.com:owner/repo.git", "is at gitlab.com, and https://api.github.com at another"),
+        ("https://user:ghp_secret@example.org/owner/repo", "is at example.org"),
+        ("/srv/git/repo.git", "is none of GitHub"),
+        ("file:///srv/owner/repo.git", "is none of GitHub"),
+        ("../owner/repo", "is none of GitHub"),
+        ("https://github.com/owner/..", "is none of GitHub"),
+        ("https://github.com/owner/repo/issues", "is none of GitHub"),
+    ],
+)
+def test_a_remote_elsewhere_is_never_asked_for_at_github(url, said):
+    make_remote(url)
+    with pytest.raises(PflowError) as caught:
+        resolve(None)
+    assert caught.value.exit == MISSING
+    assert said in caught.value.message
+    assert "secret" not in f"{caught.value} {caught.value.hint}"
+
+
+def test_where_nothing_names_a_repository_the_flag_is_told():
+    with pytest.raises(PflowError) as caught:
+        resolve(None)
+    assert (caught.value.exit, caught.value.hint) == (MISSING, "--repo=OWNER/NAME")
+
+
+def test_an_enterprise_s_remote_goes_with_its_interface(monkeypatch):
+    make_remote("git@ghe.example.org:owner/repo.git")
+    monkeypatch.setenv("GITHUB_API_URL", "https://ghe.example.org/api/v3/")
+    assert resolve(None) == "owner/repo"
+
+
+@pytest.mark.parametrize("repo", ["", "repo", "a/b/c", "../b", "a/..", "a/b?x", "a/b#c", "ä/b", "a b/c", "a/b\n/c"])
+def test_what_is_no_repository_reaches_no_path(github, repo):
+    error = refuse("get-issue", repo=repo, issue_number=1)
+    assert error.exit == BAD_DATA
+    assert github.requests == []
+
+
+def test_a_directory_for_git_is_no_repository_of_github():
+    """Of a flag of git-log's, `work/project`, github-add-comment would else make OWNER/NAME."""
+    reads = {name: declared_interface(load_bundled(name)).reads.get("repo") for name in bundled_names()}
+    assert [name for name, read in reads.items() if read and read.type.is_path and read.is_stored] == []

@@ -1,0 +1,55 @@
+"""clean-data: which rows it drops, counted, and what it refuses."""
+
+import json
+
+import pytest
+
+from pflow.nodes.clean_data import CleanData
+from tests.nodes.rows import refused, run
+
+DIRTY = [{" a": " x ", "b": "1"}, {" a": "", "b": None}, {" a": "y", "b": "two"}, {" a": "x", "b": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("params", "rows", "dropped"),
+    [
+        ({}, [{"a": "x", "b": "1"}, {"a": "y", "b": "two"}], (1, 1, 0)),
+        ({"types": ["b=int"]}, [{"a": "x", "b": 1}, {"a": "y", "b": None}], (1, 1, 1)),
+        ({"rename": [" a=c"], "unique": ["b"]}, [{"c": "x", "b": "1"}, {"c": "y", "b": "two"}], (1, 1, 0)),
+        ({"strip": False, "dedupe": False, "drop_empty": False}, DIRTY, (0, 0, 0)),
+        ({"strip": False}, [DIRTY[0], DIRTY[2], DIRTY[3]], (1, 0, 0)),
+    ],
+)
+def test_what_clean_data_drops_is_counted(capfd, params, rows, dropped):
+    before = json.dumps(DIRTY)
+    found = run(CleanData, {"rows": DIRTY}, **params)
+    assert found["rows"] == rows
+    assert tuple(found["dropped"].values()) == dropped
+    assert json.dumps(DIRTY) == before
+    assert capfd.readouterr().err.startswith("clean-data: 4 rows, dropped: ") == any(dropped)
+
+
+@pytest.mark.parametrize(
+    ("rows", "params", "exit", "words"),
+    [
+        ([{"a": 1}, {"a": ""}], {"strict": True}, 65, "row 2: it is empty"),
+        ([{"a": 1}, {"a": 2}, {"a": 1}], {"strict": True}, 65, "row 3: it is there before"),
+        ([{"a": "1"}, {"a": "x"}], {"strict": True, "types": ["a=int"]}, 65, "row 2: column 'a': 'x' is not int"),
+        ([{"a": 1}], {"types": ["b=int"]}, 65, "no column is called 'b'; --types takes one of a"),
+        ([{"a": 1, "b": 2}], {"rename": ["a=b"]}, 65, "two columns would be called 'b'"),
+        ([{"a": 1, " a": 2}], {}, 65, "two columns would be called 'a'"),
+        ([{"a": 1}], {"unique": ["b"]}, 65, "no column is called 'b'"),
+        ([{"a": 1}], {"types": ["a=date"]}, 2, "--types=NAME=int|float|bool|str"),
+        ([{"a": 1}], {"rename": ["a"]}, 2, "--rename=OLD=NEW"),
+        ([1], {}, 65, "row 1"),
+    ],
+)
+def test_what_clean_data_refuses_is_named_with_row_and_column(rows, params, exit, words):
+    code, said = refused(CleanData, {"rows": rows}, **params)
+    assert (code, words in said) == (exit, True), said
+
+
+def test_rows_that_only_look_alike_are_two():
+    rows = [{"a": 1}, {"a": True}, {"a": "1"}, {"a": [1]}, {"a": None, "b": 1}, {"a": "[1]"}]
+    assert run(CleanData, {"rows": rows})["rows"] == rows
+    assert run(CleanData, {"rows": [{"a": [1], "b": 2}, {"b": 2, "a": [1]}]})["dropped"]["duplicates"] == 1

@@ -1,0 +1,67 @@
+"""git-checkout: where it goes, and that it loses nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from pflow.nodes.git_checkout import GitCheckout
+from tests.nodes.git import act, refuse
+from tests.peers.repository import add_remote, git, write
+
+
+def status(repo):
+    return git(repo, "status", "--short").split("\n")
+
+
+def branch(repo):
+    return git(repo, "rev-parse", "--abbrev-ref", "HEAD")
+
+
+CHECKOUTS = [
+    ({"branch": "other"}, "other"),
+    ({"branch": "main"}, "main"),
+    ({"branch": "main", "create": True}, "main"),
+    ({"branch": "new", "create": True}, "new"),
+    ({"branch": "feature/é", "create": True}, "feature/é"),
+    ({"branch": "v1"}, "HEAD"),
+    ({"branch": "far"}, "far"),
+]
+
+
+@pytest.mark.parametrize(("given", "there"), CHECKOUTS)
+def test_checkout_goes_to_a_branch_and_may_be_asked_again(repo, given, there):
+    add_remote(repo)
+    git(repo, "branch", "other")
+    git(repo, "tag", "v1")
+    git(repo, "push", "--quiet", "origin", "main:far")
+    write(repo, a="A\n")
+    for _ in range(2):
+        assert act(GitCheckout, repo, **given) == ("default", {})
+        assert (branch(repo), status(repo)) == (there, [" M a.txt"])
+
+
+NO_CHECKOUT = [
+    ("none", {}, 66, "invalid reference: none"),
+    ("a b", {"create": True}, 65, "'a b' is not a valid branch name"),
+    ("-f", {}, 65, "no name begins with -"),
+    ("", {}, 66, "the name is empty"),
+    ("a.txt", {}, 66, "invalid reference"),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "exit", "words"), NO_CHECKOUT)
+def test_checkout_refuses_what_is_no_branch(repo, name, given, exit, words):
+    write(repo, a="A\n")
+    error = refuse(GitCheckout, repo, branch=name, **given)
+    assert (error.exit, words in str(error), branch(repo), status(repo)) == (exit, True, "main", [" M a.txt"])
+
+
+def test_checkout_never_loses_a_change(repo):
+    git(repo, "checkout", "--quiet", "-b", "other")
+    write(repo, a="other\n")
+    git(repo, "commit", "--quiet", "--all", "--message=x")
+    git(repo, "checkout", "--quiet", "main")
+    write(repo, a="mine\n")
+    error = refuse(GitCheckout, repo, branch="other")
+    assert (error.exit, "overwritten by checkout: / a.txt" in str(error)) == (1, True)
+    assert ((repo / "a.txt").read_text(), error.hint) == ("mine\n", "commit or stash them first")

@@ -1,0 +1,138 @@
+"""A plan as text: its pipe, steps, inputs with their values, effects; nothing raw, nothing cut that runs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pflow.flow.findings import Finding
+from pflow.flow.load import load_text
+from pflow.flow.subflow import FlowCatalog
+from pflow.plan.approval.proposal import Proposal, draft_text, explained, findings_text, proposal_text
+
+COPY = {
+    "name": "copier",
+    "description": "copy a.txt to b.txt",
+    "inputs": {"path": {"type": "path", "description": "what to copy", "default": "a.txt"}},
+    "nodes": [{"id": "read", "type": "read-file"}, {"id": "write", "type": "write-file", "inputs": {"path": "b.txt"}}],
+    "mappings": {
+        "read": {"input_mappings": {"path": "path"}},
+        "write": {"input_mappings": {"content": "read.content"}},
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("CLICOLOR_FORCE", raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def proposal(ir, *words):
+    return Proposal(load_text(json.dumps(ir), "plan", FlowCatalog()).usable(), list(words))
+
+
+def view(ir, *words):
+    return proposal_text(proposal(ir, *words))
+
+
+def test_it_has_the_name_the_pipe_the_steps_the_inputs_and_the_effects_worst_first():
+    lines = [line.strip() for line in view(COPY).splitlines()]
+    wanted = [
+        "copier: copy a.txt to b.txt",
+        "As a pipe",
+        "read-file:read --path=a.txt",
+        "[1] read (read-file 1.0.0)",
+        "← path: path    --path",
+        "→ content: any  read.content, to write",
+        "[2] write (write-file 1.0.0)",
+        "← content: any  read.content",
+        "Inputs",
+        '--path  path  "a.txt"  what to copy',
+        "It will touch",
+        "writes files  write  path b.txt",
+        'reads files   read   path "a.txt" (--path)',
+    ]
+    assert [line for line in lines if line in wanted] == wanted
+
+
+def test_what_the_flags_give_stands_in_it():
+    text = view(COPY, "--read.path=other.txt", "--write.path=c.txt")
+    assert "--path=other.txt" in text
+    assert '"other.txt"  what to copy' in text
+    assert "path c.txt" in text
+    assert "a.txt\n" not in text.split("As a pipe")[1]
+
+
+def test_an_input_without_a_value_says_so():
+    wanted = {**COPY, "inputs": {"path": {"type": "path", "required": True}}}
+    assert "(asked for when it runs)" in view(wanted)
+    piped = {**COPY, "inputs": {"path": {"type": "path", "pipe": True, "required": True}}}
+    assert "the pipe" in view(piped)
+
+
+def test_a_flow_without_a_pipe_form_says_why():
+    visits = {
+        "nodes": [
+            {"id": "list", "type": "list-files", "inputs": {"pattern": "*.txt"}},
+            {"id": "read", "type": "read-file", "batch": {"over": "list.files", "as": "path"}, "max_visits": 2},
+        ]
+    }
+    assert "Not as a pipe: cannot write the flow in pipe syntax: it has max_visits" in view(visits)
+    assert "once for each" in view(visits)
+
+
+HOSTILE = "\x1b]0;OWNED\x07\x1b[2J\r\nred\u202eexe.txt\u200b\x9b31m\x00"
+
+
+@pytest.mark.parametrize(
+    "ir",
+    [
+        {**COPY, "name": HOSTILE},
+        {**COPY, "description": HOSTILE},
+        {**COPY, "inputs": {"path": {"type": "path", "description": HOSTILE, "default": HOSTILE.replace("\0", "")}}},
+        {"nodes": [{"id": "s", "type": "shell", "inputs": {"command": HOSTILE}}]},
+        {"nodes": [{"id": "s", "type": "llm", "inputs": {"prompt": HOSTILE}, "params": {"system": HOSTILE}}]},
+        {"nodes": [{"id": "s", "type": "write-file", "inputs": {"path": HOSTILE, "content": HOSTILE}}]},
+    ],
+)
+def test_no_sign_that_a_terminal_would_obey_is_in_it(ir):
+    for text in (view(ir), explained(proposal(ir))):
+        assert [sign for sign in text if not sign.isprintable() and sign != "\n"] == []
+
+
+def test_all_of_a_command_is_shown():
+    command = "echo " + "x" * 500 + "; rm -rf end-of-it"
+    text = view({"nodes": [{"id": "s", "type": "shell", "inputs": {"command": command}}]})
+    assert "end-of-it" in text.split("It will touch")[1].replace("\n", "").replace(" ", "")
+    assert "end-of-it" in text.split("As a pipe")[1].split("[1]")[0]
+
+
+def test_findings_are_a_line_each_with_place_and_rule():
+    found = [Finding("PF11", ("nodes", 0, "type"), "there is no node '\x1b[31m'", "leave it out")]
+    assert findings_text(found) == "  nodes[0].type: PF11: there is no node '\\x1b[31m'; leave it out\n"
+
+
+def test_a_draft_is_shown_as_it_was_written_and_cut_where_it_has_no_end():
+    found = [Finding("PF11", ("nodes", 0, "type"), "there is no node 'x'")]
+    text = draft_text({"nodes": [{"id": "a", "type": "x\x1b"}]}, found)
+    assert text.startswith("The best try\n")
+    assert "\x1b" not in text
+    assert text.endswith("  nodes[0].type: PF11: there is no node 'x'\n")
+    long = draft_text({"nodes": [{"id": "a", "type": "x" * 50_000}]}, found)
+    assert len(long) < 25_000
+    assert "letters more" in long
+    assert draft_text(None, found) == findings_text(found)
+
+
+def test_a_schema_that_is_a_file_and_params_for_a_flow_within_are_touched(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asking = {"id": "q", "type": "llm", "inputs": {"prompt": "x"}, "params": {"schema": "own.json"}}
+    (tmp_path / "inner.pflow.json").write_text(json.dumps({"nodes": [asking]}))
+    assert "schema own.json" in view({"nodes": [asking]}).split("It will touch")[1]
+    outer = {"nodes": [{"id": "o", "type": "./inner.pflow.json", "params": {"q.schema": "/etc/x"}}]}
+    assert "schema /etc/x" in view(outer).split("It will touch")[1]
+    asking["params"] = {"schema": {"type": "object"}}
+    assert "schema" not in view({"nodes": [asking]}).split("It will touch")[1]

@@ -1,0 +1,134 @@
+"""What is said on stderr: in words, in one harmless line, painted where a terminal shows it."""
+
+import json
+
+import pytest
+
+from pflow.errors import PflowError, bug_error, node_error
+from pflow.stage.document import Document, read_document
+from pflow.stage.output import mark_failed
+from pflow.terminal import columns, messages
+from pflow.terminal.messages import say, say_error
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "exit"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "a b"), "no such file or directory 'a b'", 66),
+        (PermissionError(13, "Permission denied", b"caf\xe9"), "permission denied 'caf\udce9'", 77),
+        (OSError(28, "No space left on device"), "no space left on device", 73),
+        (ConnectionError("down"), "ConnectionError: down", 69),
+        (TimeoutError("slow"), "TimeoutError: slow", 75),
+        (ValueError("odd"), "ValueError: odd", 1),
+        (SystemExit(3), "it called exit(3)", 1),
+    ],
+    ids=repr,
+)
+def test_what_a_node_raises_is_told_in_words_with_its_code(error, message, exit):
+    told = node_error("zap", error)
+    assert (told.message, told.exit) == (f"cannot run zap: {message}", exit)
+
+
+def test_what_pflow_can_explain_is_left_as_it_is():
+    error = PflowError("cannot ask", exit=75)
+    assert node_error("zap", error) is error
+
+
+def test_a_bug_says_that_it_is_one():
+    told = bug_error(IndexError("out of range"))
+    assert (told.message, told.exit) == ("a bug in pflow: IndexError: out of range", 70)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("cannot read 'é 😀'", "cannot read 'é 😀'"),
+        ("two\nlines\r\n and\ttabs ", "two lines and tabs"),
+        ("an \x1b[31mescape\x07", "an \\x1b[31mescape\\x07"),
+        ("caf\udce9", "caf\\udce9"),
+        ("\u202egnirts", "\\u202egnirts"),
+        ("", ""),
+    ],
+)
+def test_whatever_is_in_a_text_it_is_one_harmless_line(capfd, text, line):
+    say("pflow-zap", text)
+    assert capfd.readouterr().err == f"pflow-zap: {line}\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (PflowError("cannot read 'a'"), "cannot read 'a'"),
+        (PflowError("cannot read 'a'", hint="pflow-b writes it"), "cannot read 'a'; pflow-b writes it"),
+        (PflowError("was it empty?", hint="-n if so"), "was it empty? -n if so"),
+    ],
+)
+def test_an_error_is_what_failed_and_then_what_to_do(capfd, error, line):
+    say_error("pflow-zap", error, debug=False)
+    assert capfd.readouterr().err == f"pflow-zap: {line}\n"
+
+
+def test_only_debug_shows_a_traceback(capfd):
+    try:
+        raise PflowError("cannot") from ValueError("the " + "cause")
+    except PflowError as error:
+        say_error("pflow-zap", error, debug=True)
+    err = capfd.readouterr().err
+    assert "ValueError" in err
+    assert "the cause" not in err
+    assert err.endswith("pflow-zap: cannot\n")
+
+
+def test_an_error_document_is_the_store_as_it_was_with_the_error_in_its_header():
+    document = read_document(b'{"$pflow":{"v":1,"run":"R"},\n"a":1.10,\n"b":"x"\n}\n')
+    mark_failed(document, "draft", "llm", PflowError("cannot ask 'é'", hint="not in it", exit=75))
+    data = b"".join(document.pieces())
+    header = json.loads(data)["$pflow"]
+    assert header["error"] == {"step": "draft", "node": "llm", "exit": 75, "message": "cannot ask 'é'"}
+    assert header["run"] == "R"
+    assert data.endswith(b'},\n"a":1.10,\n"b":"x"\n}\n')
+
+
+@pytest.mark.parametrize("exit", [1, 2, 66, 124, 143, 255])
+def test_an_error_document_can_be_read_by_the_next_stage(exit):
+    document = Document()
+    mark_failed(document, "s", "n", PflowError("cannot read 'caf\udce9'", exit=exit))
+    again = read_document(b"".join(document.pieces()))
+    assert again.header["error"]["exit"] == exit
+    assert again.header["run"] == document.header["run"]
+
+
+XTERM = {"TERM": "xterm-256color"}
+FORCED = {"CLICOLOR_FORCE": "1"}
+NO = {"NO_COLOR": "1"}
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """Sets exactly these variables, and whether every stream is a terminal."""
+
+    def put(variables, *, is_terminal):
+        for name in ("TERM", "NO_COLOR", "CLICOLOR_FORCE"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(columns.os, "isatty", lambda fd: is_terminal)
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_terminal", "said"),
+    [
+        (XTERM, True, "\x1b[1mpflow-llm:\x1b[0m words\n"),
+        (XTERM, False, "pflow-llm: words\n"),
+        (XTERM | NO, True, "pflow-llm: words\n"),
+        (FORCED, False, "\x1b[1mpflow-llm:\x1b[0m words\n"),
+    ],
+)
+def test_who_says_a_line_on_stderr_is_painted_by_the_same_rules(environment, monkeypatch, variables, is_terminal, said):
+    environment(variables, is_terminal=is_terminal)
+    lines = []
+    monkeypatch.setattr(messages, "write_stderr", lines.append)
+    messages.say("pflow-llm", "words")
+    assert lines == [said]

@@ -1,0 +1,66 @@
+"""What a misspelt name was meant to be."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pflow.words.naming import did_you_mean, likely, names_meant, nearest
+
+words = st.text("abc", max_size=7)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("fech", "fetch"),
+        ("fetcch", "fetch"),
+        ("fetcx", "fetch"),
+        ("ftech", "fetch"),
+        ("stdot", "stdout"),
+        ("respnose", "response"),
+        ("responce_", "response"),
+        ("abc", "abd"),
+    ],
+)
+def test_a_slip_of_the_fingers_is_near(one, other):
+    assert nearest(one, [other]) == other
+    assert nearest(other, [one]) == one
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("fetch", "fetch"), ("ab", "ac"), ("a", "ab"), ("fetch", "faith"), ("text", "test_it"), ("summary", "response")],
+)
+def test_the_same_short_and_other_names_are_not_near(one, other):
+    assert nearest(one, [other]) is None
+
+
+def test_the_nearest_of_several_is_taken():
+    assert nearest("responze", ["request", "response", "responses"]) == "response"
+    assert nearest("fetch", ["analyze", "fix"]) is None
+    assert nearest("fetch", []) is None
+
+
+def test_of_two_as_near_the_first_in_the_alphabet_is_taken():
+    assert nearest("stepx", ["stepz", "stepa"]) == "stepa"
+
+
+@given(st.text("abc", min_size=3, max_size=8), st.data())
+def test_a_letter_too_few_is_always_near(word, data):
+    at = data.draw(st.integers(0, len(word) - 1))
+    without = word[:at] + word[at + 1 :]
+    assert nearest(word, [without]) == (without if len(without) >= 3 else None)
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [([], ""), ([None], ""), (["a"], "did you mean a?"), (["a", "b", "c"], "did you mean a, b or c?")],
+)
+def test_names_are_proposed_and_read_back(names, text):
+    assert did_you_mean(*names) == text
+    assert names_meant(f"{text} there is more") == [name for name in names if name]
+
+
+def test_a_slip_comes_before_what_is_only_like_it():
+    assert likely("read-fiel", ["read-field-of", "write-file", "read-file"], 2) == ["read-file", "read-field-of"]
+    assert likely("read-fiel", []) == []
