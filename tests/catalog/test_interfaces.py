@@ -31,7 +31,7 @@ def test_a_program_that_says_nothing_is_open(tmp_path, text):
 
 def test_an_interface_that_goes_on_past_them_is_refused(tmp_path):
     items = "".join(f"# - Params: p{n}: int  # one\n" for n in range(200))
-    with pytest.raises(PflowError, match="past the first 4 KiB"):
+    with pytest.raises(PflowError, match="exceeds the first 4 KiB"):
         program_interface(put(tmp_path / "pflow-x", f"#!/bin/sh\n# Do.\n# Interface:\n{items}echo\n"))
     body = "echo\n" * 2000
     interface, _ = program_interface(put(tmp_path / "pflow-x", f"# Do.\n# Interface:\n# - Reads: {ITEM}\n{body}"))

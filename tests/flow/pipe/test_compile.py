@@ -379,7 +379,7 @@ def test_a_flow_in_quotes_has_nothing_behind_it():
     assert refusal("read-file --path=a => llm", "--topic=x") == (
         "cannot take '--topic=x' after a flow in quotes; put it inside the quotes, after its step"
     )
-    assert "it has white space in it" in refusal("read-file --path=a", "::", "llm")
+    assert "it contains white space" in refusal("read-file --path=a", "::", "llm")
 
 
 @pytest.fixture
