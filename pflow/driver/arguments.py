@@ -7,8 +7,8 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.pipe.scan import separates
 from pflow.flow.subflow import is_one_step
-from pflow.interface.common import COMMON, REFRESH
-from pflow.interface.interface import Item
+from pflow.interface.common import BOTH, COMMON, REFRESH, RUN, STEP, STREAM
+from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import check_common, common_value
 from pflow.values.types import Type
 
@@ -18,14 +18,11 @@ if TYPE_CHECKING:
 
 PROGRAM = "pflow run"
 
-TAKEN = frozenset(
-    {"from", "no_stdin", "allow_empty", "skip_empty", "raw", "exact", "stream", "json", "quiet"}
-    | {"dry_run", "timeout", "cache", "debug", "verbose"}
-)
+TAKEN = frozenset(name for name, flag in COMMON.items() if flag.of in (STREAM, RUN, BOTH))
 """The common flags that a flow takes as a stage does."""
 
 REFUSED = {
-    **dict.fromkeys(("id", "map_in", "map_out", "verbatim", "retries", "wait"), "it is for a step, in the flow"),
+    **{name: "it is for a step, in the flow" for name, flag in COMMON.items() if flag.of == STEP},
     "describe": "pflow explain describes a flow",
     "version": "pflow --version",
 }
@@ -52,9 +49,6 @@ _OWN = {
 
 BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"}
 """The flag of each amount that a budget limits."""
-
-_FIRST = ("-n", "--no-stdin", "--allow-empty", "--skip-empty", "--from")
-_LAST = ("-r", "-j", "-q", "--raw", "--exact", "--stream", "--json", "--quiet")
 
 
 def own_items() -> dict[str, Item]:
@@ -125,9 +119,13 @@ def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
 
     own, places = own_flags(), _separators(words)
     begin, end = places[0], places[-1] + 1
-    first, reading = split_step(words[:begin], {flag: own[flag] for flag in _FIRST})
-    last, printing = split_step(words[end:], {flag: own[flag] for flag in _LAST})
+    first, reading = split_step(words[:begin], {flag: own[flag] for flag in _of_stream(0)})
+    last, printing = split_step(words[end:], {flag: own[flag] for flag in _of_stream(1)})
     return [*first, *words[begin:end], *last], reading + printing
+
+
+def _of_stream(fd: int) -> list[str]:
+    return [spelling for flag in COMMON.values() if flag.fd == fd for spelling in flag.spellings]
 
 
 class RunFlags:
@@ -143,7 +141,7 @@ class RunFlags:
         self.__dict__ |= {name: False if type.name == "bool" else None for name, (type, _) in _OWN.items()}
         self.__dict__ |= {"refresh": None}
         for name in list(texts):
-            flag = "--" + name.replace("_", "-")
+            flag = spell_flag(name)
             if name in REFUSED:
                 raise PflowError(f"cannot take {flag} for a flow (PF01)", hint=REFUSED[name], exit=USAGE)
             if name in items:
@@ -151,7 +149,7 @@ class RunFlags:
         check_common(vars(self))
         for name, limit in self.limits.items():
             if limit <= 0:
-                flag = "--" + BUDGET[name].replace("_", "-")
+                flag = spell_flag(BUDGET[name])
                 raise PflowError(f"cannot take {flag}={limit}: it is not above 0", exit=USAGE)
         if self.resume and self.no_journal:
             raise PflowError("cannot take --resume with --no-journal", hint="choose one", exit=USAGE)

@@ -16,7 +16,7 @@ from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage, Flag, argument, common_flag, flag_of, flag_of_common, noted
 from pflow.interface.common import COMMON, CommonFlag
-from pflow.interface.interface import Item
+from pflow.interface.interface import Item, spell_flag
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _flow_flags(wired: WiredFlow) -> list[Flag]:
             item = copy(item)
             item.default = None if item.required else item.default  # the step has a value
             flag = flag_of(item, kinds.PARAMS)
-            flag.names = tuple(f"--{name.replace('_', '-')}" for name in names)
+            flag.names = tuple(map(spell_flag, names))
             flags.append(flag)
     return flags
 

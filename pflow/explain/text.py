@@ -5,6 +5,7 @@ from typing import Any
 
 from pflow.explain.origins import Origin
 from pflow.flow.pipe.scan import END, scan
+from pflow.interface.interface import spell_flag
 from pflow.terminal.columns import PLAIN, Colour, shorten, table, value_text, wrap
 from pflow.words.printable import clean
 
@@ -36,7 +37,7 @@ def _input(origin: Origin) -> str:
     through = "the pipe, or " if origin.get("pipe") else ""
     if not flag:
         return f"{through}the input {path}"
-    is_plain = path == origin["input"] and flag == f"--{path.replace('_', '-')}"
+    is_plain = path == origin["input"] and flag == spell_flag(path)
     return f"{through}{clean(flag)}" + ("" if is_plain else f" ({path})")
 
 

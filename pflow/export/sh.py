@@ -11,7 +11,8 @@ from pflow.flow.flow import FlowInput
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.values.jsontext import encode
+from pflow.interface.interface import spell_flag
+from pflow.values.jsontext import compact, encode
 from pflow.values.paths import write_path
 from pflow.words.naming import variable
 from pflow.words.printable import clean
@@ -68,7 +69,7 @@ class _Script:
 
     def text(self) -> str:
         flow = self.wired.flow
-        flags = [(f"--{_kebab(each.name)}={each.type.name.upper()}", each in self.required) for each in self.inputs]
+        flags = [(f"{spell_flag(each.name)}={each.type.name.upper()}", each in self.required) for each in self.inputs]
         usage = [f"{flow.name or 'flow'}.sh", *(flag if is_required else f"[{flag}]" for flag, is_required in flags)]
         about = " ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow."
         head = _HEAD.format(about=clean(about), version=__version__, usage=clean(" ".join(usage)))
@@ -123,7 +124,7 @@ class _Script:
         yield "    *) fail 2 \"cannot take '${word%%=*}': no such flag\" ;;\n    esac\ndone"
         for each in self.required:
             doc = f" ({each.doc})" if each.doc else ""
-            about = quote(clean(f"cannot find {each.name}{doc}: nothing gives it; --{_kebab(each.name)}=…"))
+            about = quote(clean(f"cannot find {each.name}{doc}: nothing gives it; {spell_flag(each.name)}=…"))
             yield f'[ "$has_{self.names[each.name]}" ] || fail 66 {about}'
         if any(each.type.name not in _TEXTS for each in self.inputs):
             yield 'pflow-set -n -- "$@" >/dev/null || exit  # invalid JSON stops the script here'
@@ -135,19 +136,15 @@ class _Script:
     def _cases(self, needed: FlowInput) -> Iterator[str]:
         """Yield the branches of `case` for one input: `--name=…`; for a switch also `--name` and `--no-name`."""
         name, path = self.names[needed.name], write_path(needed.path)
-        flags = list(dict.fromkeys(map(_kebab, (needed.name, *needed.flags))))
+        names = (needed.name, *needed.flags)
         end = f"; has_{name}=1 ;;" if self._is_noted(needed) else " ;;"
         if needed.type.name == "bool":
-            for prefix, value in (("--", "true"), ("--no-", "false")):
-                switches = " | ".join(quote(prefix + flag) for flag in flags)
-                yield f'    {switches}) set -- "$@" {quote(f"{path}:={value}")}{end}'
+            for value in (True, False):
+                switches = " | ".join(dict.fromkeys(quote(spell_flag(each, value)) for each in names))
+                yield f'    {switches}) set -- "$@" {quote(f"{path}:={compact(value)}")}{end}'
         equals = "=" if needed.type.name in _TEXTS else ":="
-        pattern = " | ".join(f"{quote(f'--{flag}=')}*" for flag in flags)
+        pattern = " | ".join(dict.fromkeys(f"{quote(f'{spell_flag(each)}=')}*" for each in names))
         yield f'    {pattern}) set -- "$@" {quote(path + equals)}"${{word#*=}}"{end}'
-
-
-def _kebab(name: str) -> str:
-    return name.replace("_", "-")
 
 
 def _one_line(wired: WiredFlow) -> list[WiredStep]:

@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue
 from pflow.errors import USAGE, PflowError
 from pflow.interface.common import OF_RUNS
-from pflow.interface.interface import Item
+from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import type_of
 from pflow.stage.words import doubts
 from pflow.values.templates import is_reference
@@ -109,7 +109,7 @@ class FlowFlags:
     @property
     def listed(self) -> str:
         """The known flags, without `--ID.KEY` forms."""
-        return listed(f"--{name.replace('_', '-')}" for name in self.targets if "." not in name)
+        return listed(spell_flag(name) for name in self.targets if "." not in name)
 
     def of_steps(self) -> list[tuple[Item, list[str]]]:
         """Return the items that flags set in steps, besides the inputs, each with its unambiguous names."""
@@ -125,7 +125,7 @@ class FlowFlags:
         flags: dict[Target, str] = {}
         found = {}
         for name, written in texts.items():
-            flag = "--" + name.replace("_", "-")
+            flag = spell_flag(name)
             target, item = self._target(name, flag)
             if target in flags:
                 raise PflowError(f"cannot take {flag}: {flags[target]} gives the same", exit=USAGE)
@@ -163,7 +163,7 @@ class FlowFlags:
 
     def _own_flag(self, target: Target) -> str:
         kind, id, key = target
-        return self.wired.inputs[key].flag if kind == INPUT else f"--{id}.{key}".replace("_", "-")
+        return self.wired.inputs[key].flag if kind == INPUT else spell_flag(f"{id}.{key}")
 
     def shown(self, wanted: FlowInput) -> str:
         """Return the shortest unambiguous flag of an input: its name or an alias, else `--ID.READ`.
@@ -178,7 +178,7 @@ class FlowFlags:
         alone = [name for name in names if _plain(name) not in OF_RUNS and len(self._meant(_plain(name))) == 1]
         dotted = [f"{id}.{key}" for id, key in wanted.readers if (id, key) in self.fed]
         alone = alone or [name for name in dotted if len(self._meant(_plain(name))) == 1][:1]
-        return "--" + min(alone or [wanted.name], key=len).replace("_", "-")
+        return spell_flag(min(alone or [wanted.name], key=len))
 
 
 def _names_its_flags(wired: WiredFlow) -> bool:

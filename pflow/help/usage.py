@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
 from pflow.interface.common import COMMON as COMMON_FLAGS
 from pflow.interface.common import OF_FLOWS
-from pflow.interface.interface import IS, UNDECLARED, UNLESS, word_reads
+from pflow.interface.interface import IS, UNDECLARED, UNLESS, spell_flag, word_reads
 from pflow.words.printable import clean_json
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def common_flag(name: str) -> Flag:
 def flag_of_common(flag: CommonFlag) -> Flag:
     """Return a common flag as help, man pages and completion show it."""
     name = flag.name
-    names = (f"-{flag.letter}",) * bool(flag.letter) + (f"--{name.replace('_', '-')}",)
+    names = (f"-{flag.letter}",) * bool(flag.letter) + (spell_flag(name),)
     text = noted(flag.doc, default_note(flag.default if isinstance(flag.default, float) else None))
     repeats = flag.type.name == "list"
     words = 0 if flag.type.name == "bool" else 1
@@ -174,7 +174,7 @@ def _word_of(item: Item) -> Flag:
 def flag_of(item: Item, group: str, *, of_stage: bool = False) -> Flag:
     """Return a read or a param as a flag; for a stage with its letter."""
     names = (f"-{item.letter}",) * (of_stage and bool(item.letter))
-    names += tuple(f"--{each.replace('_', '-')}" for each in [item.name, *item.flags])
+    names += tuple(map(spell_flag, [item.name, *item.flags]))
     if "secret" in item.marks:
         names = (item.name,)
     return Flag(

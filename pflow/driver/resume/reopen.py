@@ -15,7 +15,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, Pflo
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.xdg import make_private, state_key
 from pflow.flow.wiring import wire
-from pflow.interface.interface import fresh
+from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal
 from pflow.record.lines import JOURNAL, read_lines
 from pflow.record.log import FLOW, RunLog, runs_directory
@@ -116,7 +116,7 @@ class Reopened:
 
     def _find_secret(self, name: str) -> str:
         """The text of a secret, from its file or a person."""
-        flag = f"--{name.replace('_', '-')}"
+        flag = spell_flag(name)
         file = self.choices.files.get(name)
         text = read_text(flag, file) if file else _ask_secret(f"{name} (a secret of the run {self.run.id}): ")
         if not text:

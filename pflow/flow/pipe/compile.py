@@ -12,6 +12,7 @@ from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, fin
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
+from pflow.interface.interface import spell_flag
 from pflow.values.paths import parse_path
 from pflow.values.templates import TEMPLATE, is_reference, references
 from pflow.words.naming import names_meant
@@ -161,7 +162,7 @@ class _Compiler:
             self.fed.pop(id, None)
             self.places[id][reference.path] = (place,)
             taken.add(writer)
-            what = f"nothing writes '${name}' in --{reference.key.replace('_', '-')} of '{id}'"
+            what = f"nothing writes '${name}' in {spell_flag(reference.key)} of '{id}'"
             self.warnings.append(f"{what}; it is read as the output of '{writer}': ${{{path_text(place)}}}")
 
     def _takers(self, writer: str) -> set[str]:
@@ -245,7 +246,7 @@ class _Compiler:
         places = self.places[step.id]
         for path in references(value):
             if len(places.get(path, ())) > 1:
-                what = f"'{path_text(path)}' in --{key.replace('_', '-')} of '{step.id}'"
+                what = f"'{path_text(path)}' in {spell_flag(key)} of '{step.id}'"
                 self.warnings.append(f"{what} may mean {_either(places[path])}: name one")
         return rewritten(value, {path: there[0] for path, there in places.items() if len(there) == 1})
 
@@ -288,7 +289,7 @@ def _source(places: Iterable[Path]) -> str | list[str]:
 
 
 def _shown(reference: Reference) -> str:
-    return f"'{path_text(reference.path)}' in --{reference.key.replace('_', '-')} of '{reference.step}'"
+    return f"'{path_text(reference.path)}' in {spell_flag(reference.key)} of '{reference.step}'"
 
 
 def _either(places: Iterable[Path]) -> str:

@@ -10,6 +10,7 @@ from pflow.flow.pipe.batches import batch_words
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import interface_of_type
 from pflow.interface.common import COMMON, is_shared
+from pflow.interface.interface import spell_flag
 from pflow.values.jsontext import compact, text_of
 from pflow.values.templates import is_reference
 
@@ -48,7 +49,7 @@ def cache_words(step: Step) -> list[str]:
 
 def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
     """Write the words that give a read or a param its value, quoted for a shell. Raises PflowError if none do."""
-    type, name = item.type.name if item else "any", key.replace("_", "-")
+    type, flag = item.type.name if item else "any", spell_flag(key)
     if key.replace("-", "_") in COMMON and not is_shared(item):
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
     if item is not None and "secret" in item.marks:
@@ -56,7 +57,7 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
     if item is None and set(key) & set("-=@:"):
         raise PflowError(f"no flag gives '{id}' its '{key}': no flag has that name")
     if type == "bool" and isinstance(value, bool):
-        return [quote(f"--{name}" if value else f"--no-{name}")]
+        return [quote(spell_flag(key, value))]
     if isinstance(value, str | bytes):
         texts = [os.fsdecode(value)]
     elif type == "list" and isinstance(value, list) and _is_plain_list(value):
@@ -66,8 +67,8 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
     elif value is None and type != "any":
         raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} cannot give null")
     else:
-        return [f"{quote(f'--{name}')}:={quote(compact(value))}"]
-    return [f"{quote(f'--{name}')}={quote(text)}" for text in texts]
+        return [f"{quote(flag)}:={quote(compact(value))}"]
+    return [f"{quote(flag)}={quote(text)}" for text in texts]
 
 
 def _json(value: Any) -> str:

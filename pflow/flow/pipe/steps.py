@@ -12,8 +12,8 @@ from pflow.flow.flow import Step
 from pflow.flow.pipe.batches import check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.written import escaped
-from pflow.interface.common import BATCH, COMMON, OF_FLOWS, REPEATS
-from pflow.interface.interface import Interface
+from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, REPEATS, RUN, STEP, STREAM
+from pflow.interface.interface import Interface, spell_flag
 from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, type_of
 from pflow.stage.words import split_flag, take_words, values_after
 from pflow.values.templates import references
@@ -27,14 +27,9 @@ if TYPE_CHECKING:
     from pflow.stage.words import Items, Texts
     from pflow.values.paths import Path
 
-_OF_A_RUN = ("dry_run", "debug", "verbose", "skip_empty", "refresh", "describe", "help", "version")
-OF_STREAMS = {
-    "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "exact": "--exact",
-    "stream": "--stream",
-    "json": "-j", "quiet": "-q",
-}  # fmt: skip
+OF_STREAMS = {name: flag.spellings[0] for name, flag in COMMON.items() if flag.of == STREAM}
 """Flags that say how a stage reads and prints; a flow does that once, as a whole."""
-OF_STEPS = tuple(name for name in COMMON if name not in (*_OF_A_RUN, *OF_STREAMS))
+OF_STEPS = tuple(name for name, flag in COMMON.items() if flag.of in (STEP, BOTH))
 
 
 class Draft:
@@ -177,9 +172,9 @@ def _refuse_files(words: list[str]) -> None:
 
 
 def _refuse_flags_of_a_run(texts: Texts) -> None:
-    for name in _OF_A_RUN:
-        if name in texts:
-            flag = "-v" if name == "verbose" else "--" + name.replace("_", "-")
+    for name in texts:
+        if name in COMMON and COMMON[name].of in (RUN, NODE):
+            flag = COMMON[name].flag
             hint = f"give it to pflow run: pflow run {flag} …"
             raise PflowError(f"cannot take {flag} in a step", hint=hint, exit=USAGE)
 
@@ -191,7 +186,7 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
     check_keys(found, "--map-in", interface.reads, is_open=interface.open)
     key, _, path = text.partition("=")
     if key in step.inputs:
-        flag = "--" + key.replace("_", "-")
+        flag = spell_flag(key)
         raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)
     before = step.input_mappings.get(key, [])
     several = [*(before if isinstance(before, list) else [before]), path]

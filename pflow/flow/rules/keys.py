@@ -6,6 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.rules.reads import without_source
 from pflow.interface.common import OF_FLOWS, OF_RUNS
+from pflow.interface.interface import spell_flag
 from pflow.values.paths import write_path
 from pflow.values.templates import braced_references
 
@@ -71,7 +72,7 @@ def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
 def check_flags(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
     for name, given in flow.inputs.items():
-        flag, plain = f"--{name.replace('_', '-')}", name.replace("-", "_")
+        flag, plain = spell_flag(name), name.replace("-", "_")
         if given.declared and plain in {*OF_RUNS, *OF_FLOWS}:
             of_steps = "a step in pipe syntax, and does not give this input there"
             of_runs = "pflow run, and does not give this input"
