@@ -17,7 +17,6 @@ from pflow.errors import PflowError
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.stage.document import new_run_id
 from pflow.stage.output import touched
-from pflow.stage.trace import add_step, step_id
 from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
@@ -212,7 +211,7 @@ class Execution:
 def add_flow(document: Document, wired: WiredFlow, about: dict[str, Any]) -> None:
     """Add a whole flow to the trace of a pipe, as one entry."""
     name = wired.flow.name or "flow"
-    add_step(document, {"id": step_id(document, name, None), "node": f"flow:{name}", **about})
+    document.add_step({"id": document.step_id(name), "node": f"flow:{name}", **about})
 
 
 def pretend(inputs: RunInputs, document: Document) -> Document:

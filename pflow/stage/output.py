@@ -12,7 +12,6 @@ from pflow.interface.common import LETTERS
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import divert_prints, raw_form, secure_standard_files, write_pieces
 from pflow.stage.document import Document
-from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
 from pflow.values.paths import parse_path, write_path
@@ -99,7 +98,7 @@ class Output:
             say(program, f"nothing to do: {why}")
         document.start()
         document.header["skipped"] = True
-        add_step(document, {**entry, "skipped": True})
+        document.add_step({**entry, "skipped": True})
         self.write_document(document)
         return 0
 
@@ -148,7 +147,7 @@ def mark_failed(document: Document, step: str, node: str, error: PflowError) -> 
 def hand_on_error(words: list[str], name: str, error: PflowError, document: Document | None = None) -> None:
     """What a program that is no stage writes where it fails, as a stage would: the store that came in, marked."""
     output, document = Output(words), document or Document()
-    add_step(document, {"id": step_id(document, name, None), "node": name, "exit": error.exit})
+    document.add_step({"id": document.step_id(name), "node": name, "exit": error.exit})
     output.write_error(document, name, name, error)
 
 
