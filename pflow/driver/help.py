@@ -22,8 +22,7 @@ from pflow.words.printable import clean
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from pflow.flow.flow import FlowSpec
-    from pflow.flow.flow_input import FlowInput
+    from pflow.flow.flow import FlowInput, FlowSpec
     from pflow.flow.wired import WiredFlow
 
 DESCRIPTION = """\

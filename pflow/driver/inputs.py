@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flags import Target
-    from pflow.flow.flow_input import FlowInput
+    from pflow.flow.flow import FlowInput
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.record.snapshot import Snapshot
     from pflow.stage.document import Document, Intake

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import AlternativeSource
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
-from pflow.flow.uses import uses
+from pflow.flow.reaching import uses
 from pflow.flow.wired import END
 from pflow.record.records import is_within, outer_paths
 from pflow.terminal.ask import open_terminal
