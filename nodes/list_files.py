@@ -8,6 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code, reason_of
 from pflow.files.root import fault_of
 from pflow.node import Node, Shared
+from pflow.values.jsontext import path_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +62,7 @@ class ListFiles(Node):
         base = "" if directory == "." else os.path.join(directory, "")
         is_wanted = _KINDS[self.params["kind"]]
         found = (base + path for path in _Search(base, pattern, self.params["hidden"]).run())
-        return [_as_value(path) for path in sorted(filter(is_wanted, found), key=os.fsencode)]
+        return [path_value(path) for path in sorted(filter(is_wanted, found), key=os.fsencode)]
 
     def post(self, shared: Shared, prepared: object, files: list[str | bytes]) -> None:
         shared["files"] = files
@@ -142,14 +143,6 @@ def _is_folder(entry: os.DirEntry[str], *, follow: bool) -> bool:
         return entry.is_dir(follow_symlinks=follow)
     except OSError:
         return False
-
-
-def _as_value(path: str) -> str | bytes:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(path)
-    return path
 
 
 def _failure(directory: str, error: OSError) -> PflowError:
