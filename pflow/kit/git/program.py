@@ -28,7 +28,7 @@ MOST = 1_000_000_000
 """The most bytes of git's output."""
 
 _READING = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
-"""Settings of a git that only reads: it takes no lock, and starts no program that the repository's settings name, except
+"""Settings of a git that only reads: it takes no lock, and starts no program that the repository's settings name but
 filters, which it needs to tell if a file has changed.
 """
 

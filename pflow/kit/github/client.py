@@ -101,7 +101,7 @@ _DAYS = 30
 
 
 def make_once(github: Client, path: str, content: Row, step_key: str, there: Iterable[Row]) -> Row:
-    """POST the content, unless `there` has the result of an earlier POST by the same visit of a step; return the result.
+    """POST the content, unless `there` has the result of an earlier POST by the same visit; return the result.
 
     A mark at the end of the body, an HTML comment that GitHub does not show, identifies it. Outside a run there is no
     key and no mark.
