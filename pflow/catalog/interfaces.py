@@ -205,7 +205,7 @@ def interpreter_fault(name: str) -> str:
         folders = [""] if "/" in name else os.environ.get("PATH", "").split(os.pathsep)
         files = (os.path.join(folder, name) for folder in folders)
         if not any(os.path.isfile(file) and os.access(file, os.X_OK) for file in files):
-            return f"its interpreter {name.removeprefix('./')!r} is not there"
+            return f"its interpreter {name.removeprefix('./')!r} is missing"
         _can_run.add(name)
     return ""
 

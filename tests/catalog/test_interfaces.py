@@ -65,5 +65,5 @@ def test_an_interpreter_is_what_the_first_line_asks_for(line, asked):
 
 @pytest.mark.parametrize("name", ["/nonexistent/sh", "/etc/passwd", "nonexistent-sh", "/bin/sh\r"])
 def test_an_interpreter_that_is_not_there_is_told(name):
-    assert interpreter_fault(name) == f"its interpreter {name!r} is not there"
+    assert interpreter_fault(name) == f"its interpreter {name!r} is missing"
     assert interpreter_fault("/bin/sh") == interpreter_fault("sh") == ""

@@ -133,7 +133,7 @@ def test_the_first_language_that_there_is(tube, video, language, asked):
         ("a", {"proxy": "env:NOBODY_SET_IT"}, 78, "the variable NOBODY_SET_IT is not set", ""),
         ("a", {"proxy": "http://127.0.0.1:1"}, 69, "the proxy refuses the connection", ""),
         ("a", {"proxy": "word"}, 69, "the proxy refuses the connection", ""),
-        ("a", {"proxy": "word://127.0.0.1"}, 78, "the proxy's URL is none", "http://HOST:PORT"),
+        ("a", {"proxy": "word://127.0.0.1"}, 78, "the proxy's URL is not usable", "http://HOST:PORT"),
     ],
 )
 def test_what_it_refuses(video, params, exit, said, hint):
@@ -143,7 +143,7 @@ def test_what_it_refuses(video, params, exit, said, hint):
 
 def test_another_server_in_youtube_s_place_is_not_believed(monkeypatch):
     monkeypatch.delenv("REQUESTS_CA_BUNDLE")
-    assert (failure("a").exit, "by its certificate" in failure("a").message) == (69, True)
+    assert (failure("a").exit, "the certificate is not YouTube" in failure("a").message) == (69, True)
 
 
 def test_a_proxy_comes_before_the_environment_s_and_its_password_out_of_it(tube, monkeypatch):

@@ -143,7 +143,7 @@ def test_outside_of_a_run_nothing_is_marked_and_nobody_tries_again(github, maker
     with pytest.raises(PflowError) as caught:
         make()
     assert caught.value.is_permanent
-    assert "look before you try again" in caught.value.hint
+    assert "check before you try again" in caught.value.hint
     assert count() == 2
 
 
