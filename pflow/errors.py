@@ -122,12 +122,6 @@ def retry_after(said: str) -> float | None:
     return max(seconds, 0.0) if abs(seconds) < float("inf") else None
 
 
-def names_meant(hint: str) -> list[str]:
-    """List the names in a hint such as `did you mean a, b or c?`, the nearest first; [] for other hints."""
-    names, ended, _ = f"{hint.partition('did you mean ')[2]} ".partition("?")
-    return [name for name in names.replace(" or ", ", ").split(", ") if name != "…"] if ended else []
-
-
 def is_permanent(error: BaseException) -> bool:
     """Return True if another try would fail too."""
     return error.is_permanent if isinstance(error, PflowError) else exit_code(error) in PERMANENT

@@ -11,7 +11,7 @@ import click
 
 from pflow.driver.arguments import leading_flags
 from pflow.driver.driver import refuse_errors
-from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, names_meant, reason_of
+from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, reason_of
 from pflow.files.atomic import replace
 from pflow.flow.load import Loaded
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
@@ -28,6 +28,7 @@ from pflow.process.streams import begun, write_pieces
 from pflow.terminal.columns import AUTO, WHEN, colour_of, in_ascii, is_utf8, table, terminal_width
 from pflow.terminal.messages import say
 from pflow.values.jsontext import encode
+from pflow.words.naming import names_meant
 from pflow.words.printable import clause, clean, clean_json, encodable
 
 

@@ -145,17 +145,16 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
 
 def _not_found(words: list[str]) -> PflowError:
     """The error (127) for words that are no command, node, saved flow or sentence, with the nearest names."""
-    import difflib
-
     from pflow.catalog.kinds import fault_of, list_kinds
     from pflow.catalog.registry import saved_flows, tool_names
+    from pflow.words.naming import did_you_mean, likely
 
     word = words[0]
     if fault := fault_of(word):
         return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
     names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *tool_names()]
-    near = difflib.get_close_matches(word, names, 2)
-    hint = f"did you mean {' or '.join(near)}?" if near else "pflow --help lists what there is"
+    near = likely(word, names, 2)
+    hint = did_you_mean(*near) or "pflow --help lists what there is"
     if len(word.split()) > 1:
         hint = step_hint(word) or "a flow in one argument is 'a => b', its first word a node"
     elif len(words) > 2 and not near and not any(each.startswith("-") for each in words):
@@ -282,8 +281,7 @@ def step_hint(text: str) -> str:
     """Return a hint for a text that is nearly one step of pipe syntax."""
     from pflow.catalog.kinds import list_kinds
     from pflow.flow.pipe.recognize import split_name
-    from pflow.words.naming import nearest
+    from pflow.words.naming import did_you_mean, nearest
 
     words = _words_of(text)
-    near = nearest(split_name(words[0])[0], [kind.name for kind in list_kinds()])
-    return f"did you mean {near}?" if near else ""
+    return did_you_mean(nearest(split_name(words[0])[0], [kind.name for kind in list_kinds()]))

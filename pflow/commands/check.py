@@ -11,7 +11,7 @@ import click
 from pflow.catalog.kinds import FLOW
 from pflow.catalog.lines import inferred_in_words
 from pflow.commands._click import FlowCommand, color_option, print_json
-from pflow.errors import BAD_DATA, PflowError, names_meant
+from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import outside
 from pflow.explain.origins import Origins
 from pflow.flow.findings import SHAPE, Finding, pointer
@@ -23,6 +23,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import AUTO, NEVER, Colour, colour_of
+from pflow.words.naming import names_meant
 from pflow.words.printable import clean
 
 _FORMS = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.binding.sources import PathSource
+from pflow.binding.resolve import is_stored
+from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import REMOVED
 from pflow.cache.wishes import Wishes
 from pflow.driver.arguments import PROGRAM
@@ -18,17 +19,19 @@ from pflow.stage.document import new_run_id
 from pflow.stage.trace import add_step, step_id
 from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
+from pflow.values.jsontext import text_of
 from pflow.values.paths import write_path
+from pflow.words.printable import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from pflow.binding.store import NodeStore
     from pflow.driver.arguments import RunFlags
     from pflow.driver.inputs import RunInputs
     from pflow.driver.resume.reopen import Reopened
-    from pflow.flow.wired import WiredFlow
+    from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.stage.document import Document, Intake
     from pflow.stage.output import Output
     from pflow.values.masks import Secrets
@@ -51,8 +54,6 @@ def execute(
     if not is_dry:
         Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
         return
-    from pflow.driver.dry_run import pretend
-
     left = pretend(inputs, document)
     add_flow(left, inputs.wired, {"dry": True})
     output.write_document(left)
@@ -101,7 +102,7 @@ class Execution:
     def _listen(self) -> Listeners:
         """Begin a run, or resume one."""
         if self.flags.resume:
-            from pflow.driver.resume.find import alone, find_unfinished
+            from pflow.driver.resume.reopen import alone, find_unfinished
 
             with alone():
                 self.reopened = find_unfinished(self.beginning, self.flags)
@@ -130,7 +131,7 @@ class Execution:
             from pflow.driver.budget import budget_of
 
             account = budget_of(self.flags.limits, listeners.log, self.reopened.events if self.reopened else ())
-        # It records also where nobody listens: a step that is watched is held to its interface, and no run is laxer.
+        # It records even if nobody listens: only a recorded step is held to its interface.
         return Context(
             write=listeners.write,
             jobs=self.flags.jobs,
@@ -153,10 +154,10 @@ class Execution:
             engine.run(shared)
 
     def _hand_on(self, document: Document, shared: NodeStore, carried: Path | None) -> list[str]:
-        """Put the outputs into the document, and say what the pipe carries. The outputs that are there.
+        """Put the outputs into the document, and note what the pipe carries. Return the keys of the outputs.
 
-        They are those that the flow declares, else all that its steps changed. The pipe carries the only output, of
-        several the one that is what the steps carry.
+        Outputs are those that the flow declares, else all that its steps changed. The pipe carries the only output, or
+        of several the one that the steps carry.
         """
         declared = self.wired.flow.outputs
         found = outputs_of(self.wired, shared) if declared else shared.changes(lambda key: True)
@@ -174,7 +175,7 @@ class Execution:
         return [key for key, value in found.items() if value is not REMOVED]
 
     def _output_of(self, carried: Path | None) -> str | None:
-        """The output that a pipe carries on."""
+        """Return the output that the pipe carries."""
         if len(self.wired.flow.outputs) == 1:
             return next(iter(self.wired.flow.outputs))
         sources = self.wired.outputs.items()
@@ -182,9 +183,6 @@ class Execution:
 
     def _show(self, shared: NodeStore, document: Document) -> None:
         if self.flags.show_store:
-            from pflow.values.jsontext import text_of
-            from pflow.words.printable import clean
-
             for key, value in shared.known().items():
                 text = f"{len(value)} bytes" if isinstance(value, bytes) else self.secrets.mask(text_of(value))
                 write_stderr(f"{clean(key)} = " + "\n".join(map(clean, text.split("\n"))) + "\n")
@@ -193,12 +191,12 @@ class Execution:
         self.output.finish(document, shows=document.header.get("last") in declared if declared else makes)
 
     def _ends(self) -> list[str]:
-        """The steps that no edge leaves."""
+        """Return the steps that no edge leaves."""
         graph = self.wired.graph
         return [id for id in graph.order() if not graph.after(id)]
 
     def _streaming_step(self) -> str:
-        """The step whose `[pipe]` write is what the flow hands on, where that is plain before it runs; else ""."""
+        """Return the step whose `[pipe]` write the flow hands on, if that is known before it runs; else ""."""
         ends = self._ends()
         last = self.wired.steps[ends[0]] if len(ends) == 1 else None
         if last is None or last.step.batch or last.interface.pipe_write is None or self.wired.graph.forks():
@@ -214,3 +212,63 @@ def add_flow(document: Document, wired: WiredFlow, about: dict[str, Any]) -> Non
     """Add a whole flow to the trace of a pipe, as one entry."""
     name = wired.flow.name or "flow"
     add_step(document, {"id": step_id(document, name, None), "node": f"flow:{name}", **about})
+
+
+def pretend(inputs: RunInputs, document: Document) -> Document:
+    """Say each step on stderr; return the document for later stages, marked with the places that would be written."""
+    wired = inputs.wired
+    for id in wired.graph.order():
+        say(PROGRAM, _would(wired.steps[id], inputs, document))
+    document = document.copy()
+    if wired.carried is not None:
+        document.header["last"] = write_path(wired.carried)
+    places = list(wired.flow.outputs) or [write_path(place) for place in _places(inputs)]
+    document.header["dry"] = list(dict.fromkeys([*document.header.get("dry", []), *places]))
+    return document
+
+
+def _places(inputs: RunInputs) -> Iterator[Path]:
+    """Yield the places that the flow would write: its inputs, and the data and the writes of each step."""
+    yield from inputs.stored()
+    for wired in inputs.wired.steps.values():
+        for key in [*wired.step.inputs, *inputs.data.get(wired.id, ())]:
+            if is_stored(wired.interface, key, wired.step.params):
+                yield wired.data_place(key)
+        for key in [*wired.interface.writes, *wired.targets]:
+            yield wired.place_of(key)
+
+
+def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
+    """Say what a step would read, from where, write, and touch."""
+    values = {key: source.value for key, source in wired.sources.items() if isinstance(source, Constant)}
+    for name, value in inputs.values.items():
+        readers = inputs.wired.inputs[name].readers if name in inputs.wired.inputs else ()
+        values |= {key: value for id, key in readers if id == wired.id}
+    sources = {**wired.params, **wired.sources}.items()
+    templates = {key: source for key, source in sources if isinstance(source, TemplateSource)}
+    values |= {key: source.written for key, source in templates.items()} | inputs.data.get(wired.id, {})
+    parts = [f"would run {wired.id} ({wired.step.type})"]
+    reads = []
+    for key, item in wired.interface.reads.items():
+        source = wired.sources.get(key)
+        if source is not None and source.paths:
+            reads.append(f"{key} from {source.origin}")
+        elif key in values:
+            reads.append(f"{key} from {item.flag}")
+        elif item.required or (key in document and "explicit" not in item.marks):
+            reads.append(f"{key} from {key}")
+    writes = [write_path(wired.place_of(key)) for key in wired.interface.writes]
+    parts += ["reads " + ", ".join(reads)] if reads else []
+    parts += ["writes " + ", ".join(writes)] if writes else []
+    parts += [", ".join(wired.interface.effects)] if wired.interface.effects else []
+    items = {**wired.interface.params, **wired.interface.reads}
+    params = wired.step.params | inputs.params.get(wired.id, {})
+    defaults = {key: wired.interface.default_of(item, params) for key, item in items.items() if not item.required}
+    params = defaults | params
+    for key in [key for key, item in items.items() if item.is_telling]:
+        is_led = key not in inputs.data.get(wired.id, {}) and inputs.wired.is_led_by_data(wired.id, key)
+        known = values.get(key, params.get(key))
+        if is_led or known not in (None, []):
+            value = clean(text_of("not known yet" if known is None else known))
+            parts.append(f"{key}: {value}" + ", whose directory data chooses" * is_led)
+    return "; ".join(parts)

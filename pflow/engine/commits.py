@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import TIMED_OUT
-from pflow.record.journal.records import is_within
+from pflow.record.records import is_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
     from pflow.errors import PflowError
-    from pflow.record.journal.lines import Record
+    from pflow.record.records import Record
 
 
 class Commits:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pflow.cache.wishes import Wishes
     from pflow.engine.workers import Ask
     from pflow.flow.wired import WiredStep
-    from pflow.record.journal.journal import Journal
-    from pflow.record.journal.lines import Record
+    from pflow.record.journal import Journal
+    from pflow.record.records import Record
     from pflow.values.paths import Path
     from pflow.words.budget import Account, Amounts, Question
 

@@ -67,7 +67,12 @@ class Item:
     @property
     def flag(self) -> str:
         """The flag that a person would type, the shortest one."""
-        return "--" + min([self.name, *self.flags], key=len).replace("_", "-")
+        return spell_flag(min([self.name, *self.flags], key=len))
+
+
+def spell_flag(name: str, on: bool = True) -> str:
+    """Spell a name as a flag: `max_visits` as `--max-visits`, or as `--no-max-visits` if it is not on."""
+    return ("--" if on else "--no-") + name.replace("_", "-")
 
 
 class Interface:

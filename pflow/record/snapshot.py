@@ -131,7 +131,7 @@ class Snapshot:
         """Add the values of the run that this one replays. Raises PflowError (65) if the pipe brings other data."""
         for path in other.piped["paths"] if other.piped["again"] else ():
             if self.cli_injections.get(path) != other.cli_injections[path]:
-                what = f"cannot replay the run: what comes through the pipe as '{path}' is not what came"
+                what = f"cannot replay the run: '{path}' from the pipe differs from that of the run"
                 raise PflowError(what, hint="pflow run begins another run", exit=BAD_DATA)
         self.cli_injections = {**other.cli_injections, **self.cli_injections}
         for id, params in other.config_overrides.items():

@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import Json, Word, read_text
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, LETTERS, OF_FLOWS
-from pflow.interface.interface import word_reads
+from pflow.interface.interface import spell_flag, word_reads
 
 if TYPE_CHECKING:
     from pflow.interface.interface import Item
@@ -146,8 +146,10 @@ def _take_letters(texts: Texts, items: Items, word: str, values: list[str]) -> s
     letters = _letters(items)
     name = word[1:].partition("=")[0].replace("-", "_")
     if len(name) > 1 and (name in items or name in COMMON) and not set(name) <= set(LETTERS):
+        from pflow.words.naming import did_you_mean
+
         flag = shorten(word.partition("=")[0])
-        raise PflowError(f"cannot take {flag}: no such flag", hint=f"did you mean -{flag}?", exit=USAGE)
+        raise PflowError(f"cannot take {flag}: no such flag", hint=did_you_mean(f"-{flag}"), exit=USAGE)
     item: Item | None = None
     for at, letter in enumerate(word[1:], 2):
         item = letters.get(letter)
@@ -157,7 +159,7 @@ def _take_letters(texts: Texts, items: Items, word: str, values: list[str]) -> s
             _take_value(texts, item, [word[at:]] * bool(word[at:]) + values)
             return ""
         _add(texts, item.name, f"-{letter}", True, repeats=letter in LETTERS)
-    return "--" + item.name.replace("_", "-") if item else ""
+    return spell_flag(item.name) if item else ""
 
 
 def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
@@ -225,10 +227,10 @@ def _behind_dashes(word: str) -> str:
 
 
 def _unknown(flag: str, items: Items, hint: str) -> PflowError:
-    from pflow.words.naming import meant
+    from pflow.words.naming import did_you_mean, meant
 
     near = meant(flag[2:], _flag_names(items))
-    hint = f"did you mean --{near}?" if near else _behind_dashes(flag) if " " in flag else hint
+    hint = did_you_mean(f"--{near}") if near else _behind_dashes(flag) if " " in flag else hint
     name = flag[2:].replace("-", "_").removeprefix("no_")
     if name in OF_FLOWS:
         hint = f"a step of a flow takes it: {_IN_A_FLOW.get(name, _IN_A_BATCH)}"
@@ -242,7 +244,7 @@ def _flag_names(items: Items) -> list[str]:
 
 def doubts(flag: str, items: Items) -> list[str]:
     """What is odd about a flag that an open node takes: it is near to one that is known."""
-    from pflow.words.naming import nearest
+    from pflow.words.naming import did_you_mean, nearest
 
     near = nearest(flag[2:], _flag_names(items))
-    return [f"{shorten(flag)} is a key of its own (did you mean --{near}?)"] if near else []
+    return [f"{shorten(flag)} is a key of its own ({did_you_mean(f'--{near}')})"] if near else []

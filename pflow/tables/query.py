@@ -35,7 +35,7 @@ def query(rows: list[Row], sql: str) -> list[Row]:
         _fill(base, rows, names)
         watch = _Watch()
         _restrict(base, watch)
-        return _run(base, sql, names)
+        return _run(base, sql, names, watch)
     except _Interrupted:
         if watch.is_over:
             hint = f"it may take {_MOST_BYTES >> 20:,} MB beside the rows"
@@ -86,15 +86,25 @@ def _value(value: Any) -> Any:
 
 
 class _Watch:
-    """Called repeatedly while a query runs: it lets signals and time limits in, and stops at the memory limit."""
+    """Called repeatedly while a query runs: it lets signals and time limits in, and stops at the memory limit.
+
+    SQLite asks `authorize` first what the query may do; if a signal comes in there, SQLite takes that for a no.
+    """
 
     def __init__(self) -> None:
         self.limit = _peak_memory() + _MOST_BYTES
         self.is_over = False
+        self.is_denied = False
 
     def __call__(self) -> bool:
         self.is_over = _peak_memory() > self.limit
         return self.is_over
+
+    def authorize(self, action: int, one: str | None, two: str | None, base: str | None, within: str | None) -> int:
+        if action in _READING or (action == sqlite3.SQLITE_FUNCTION and str(two).lower() not in _DENIED):
+            return sqlite3.SQLITE_OK
+        self.is_denied = True
+        return sqlite3.SQLITE_DENY
 
 
 def _peak_memory() -> int:
@@ -105,23 +115,19 @@ def _restrict(base: sqlite3.Connection, watch: _Watch) -> None:
     """Allow only reading from here on."""
     base.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-    base.set_authorizer(_authorize)
+    base.set_authorizer(watch.authorize)
     sqlite3.enable_callback_tracebacks(True)  # reports a signal's exception in a callback, so it is sent again
     base.set_progress_handler(watch, _STEPS)
 
 
-def _authorize(action: int, one: str | None, two: str | None, base: str | None, within: str | None) -> int:
-    if action in _READING or (action == sqlite3.SQLITE_FUNCTION and str(two).lower() not in _DENIED):
-        return sqlite3.SQLITE_OK
-    return sqlite3.SQLITE_DENY
-
-
-def _run(base: sqlite3.Connection, sql: str, names: list[str]) -> list[Row]:
+def _run(base: sqlite3.Connection, sql: str, names: list[str], watch: _Watch) -> list[Row]:
     try:
         found = base.execute(sql)
         columns = [column[0] for column in found.description or ()]
         values = found.fetchmany(_MOST_ROWS + 1)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+        if "authoriz" in str(error) and not watch.is_denied:
+            raise _Interrupted from None
         raise _failure(str(error), names) from None
     if not columns:
         raise _failure("it is not a query", names)

@@ -111,10 +111,10 @@ def look_inside(text: str) -> Any:
 
 def missing(name: str, there: list[str], place: str) -> PflowError:
     """Return the error for a missing name: it lists what the place has and suggests the nearest."""
-    from pflow.words.naming import listed, meant
+    from pflow.words.naming import did_you_mean, listed, meant
 
-    near = meant(name, there)
-    has = f"it has {listed(there)}" + (f" (did you mean {near}?)" if near else "") if there else "it is empty"
+    near = did_you_mean(meant(name, there))
+    has = f"it has {listed(there)}" + (f" ({near})" if near else "") if there else "it is empty"
     return PflowError(f"no '{name}' in {place}; {has}", exit=MISSING)
 
 

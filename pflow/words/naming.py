@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _SHOWN = 12
 """The most names in a list."""
@@ -24,21 +24,41 @@ def _slips(one: str, other: str) -> int:
 
 def meant(name: str, there: Iterable[str]) -> str | None:
     """Return the name that a misspelt one most likely stands for, if any."""
+    return next(iter(likely(name, list(there))), None)
+
+
+def likely(name: str, there: Collection[str], most: int = 1) -> list[str]:
+    """Return the names that a misspelt one may stand for: first the one within a typing slip, then similar ones."""
+    near = nearest(name, there)
+    found = [] if near is None else [near]
+    if there and len(found) < most:
+        import difflib
+
+        found += [each for each in difflib.get_close_matches(name, there, most) if each != near]
+    return found[:most]
+
+
+def guess(name: str, there: Iterable[str], otherwise: str = "", most: int = 1) -> str:
+    """Suggest a known name for an unknown one, as a hint; else give `otherwise`, or the known names."""
     names = list(there)
-    near = nearest(name, names)
-    if near is not None or not names:
-        return near
-    import difflib
-
-    close = difflib.get_close_matches(name, names, 1)
-    return close[0] if close else None
+    return did_you_mean(*likely(name, names, most)) or otherwise or f"there is {listed(names)}"
 
 
-def guess(name: str, there: Iterable[str]) -> str:
-    """Suggest a known name for an unknown one, as a hint."""
-    names = list(there)
-    near = meant(name, names)
-    return f"did you mean {near}?" if near else f"there is {listed(names)}"
+_DID_YOU_MEAN = "did you mean "
+
+
+def did_you_mean(*names: str | None) -> str:
+    """Propose names, as in 'did you mean a, b or c?'; empty without any."""
+    proposed = [name for name in names if name is not None]
+    *others, last = proposed or [""]
+    either = f"{', '.join(others)} or " if others else ""
+    return f"{_DID_YOU_MEAN}{either}{last}?" if proposed else ""
+
+
+def names_meant(hint: str) -> list[str]:
+    """Return the names that a hint proposes with `did_you_mean`."""
+    names, ended, _ = f"{hint.partition(_DID_YOU_MEAN)[2]} ".partition("?")
+    return [name for name in names.replace(" or ", ", ").split(", ") if name != "…"] if ended else []
 
 
 def listed(names: Iterable[str]) -> str:

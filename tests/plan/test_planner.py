@@ -145,7 +145,7 @@ def test_the_best_try_is_the_latest_with_the_fewest_errors(server):
     ("model", "exit", "words"),
     [
         ("plan-refuses-by-protocol", 1, "it refused: I will not say."),
-        ("plan-cut", 75, "cut before its end"),
+        ("plan-cut", 75, "cut off"),
         ("plan-rate-limited", 75, "429: slow down"),
         ("plan-forbidden", 77, "403: not in your country"),
         ("refused", 69, "cannot connect"),

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.record.journal.lines import pieces_of, read_lines
+from pflow.record.journal import pieces_of, read_lines
 from pflow.values import long_text
 from pflow.values.jsontext import decode, encode
 from pflow.values.long_text import decode_long, encode_long

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.words.naming import nearest
+from pflow.words.naming import did_you_mean, likely, names_meant, nearest
 
 words = st.text("abc", max_size=7)
 
@@ -50,3 +50,17 @@ def test_a_letter_too_few_is_always_near(word, data):
     at = data.draw(st.integers(0, len(word) - 1))
     without = word[:at] + word[at + 1 :]
     assert nearest(word, [without]) == (without if len(without) >= 3 else None)
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [([], ""), ([None], ""), (["a"], "did you mean a?"), (["a", "b", "c"], "did you mean a, b or c?")],
+)
+def test_names_are_proposed_and_read_back(names, text):
+    assert did_you_mean(*names) == text
+    assert names_meant(f"{text} there is more") == [name for name in names if name]
+
+
+def test_a_slip_comes_before_what_is_only_like_it():
+    assert likely("read-fiel", ["read-field-of", "write-file", "read-file"], 2) == ["read-file", "read-field-of"]
+    assert likely("read-fiel", []) == []

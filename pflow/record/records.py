@@ -1,0 +1,136 @@
+"""The state of a run by the records of its journal, and the records that are enough for it."""
+
+from __future__ import annotations
+
+from pflow import TYPE_CHECKING
+from pflow.errors import BAD_DATA, PflowError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    Record = dict[str, Any]
+
+JOURNAL = "journal.jsonl"
+"""The journal's name in a run's directory."""
+
+
+class Records:
+    """The state of a run that has not finished, by the paths of its visits and items (Context.visit_path).
+
+    `begin` is the first record (driver/begin.py), with the `models` that were chosen since, each with its step and
+    param. `done` has the `end` of each finished visit, `interrupted` the `start` of each that may not repeat and has no
+    known end, `failed` the failures of others.
+    """
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        """Raises PflowError (65) if they do not begin as a journal does."""
+        self.begin: Record = {}
+        self.done: dict[str, Record] = {}
+        self.interrupted: dict[str, Record] = {}
+        self.failed: dict[str, Record] = {}
+        for record in records:
+            self.add(record)
+        if "begin" not in self.begin:
+            raise PflowError("cannot read the journal: it does not begin as one", exit=BAD_DATA)
+
+    def add(self, record: Record) -> None:
+        """Take one more record."""
+        if "begin" in record:
+            self.begin = record
+        elif "model" in record:
+            self.begin = {**self.begin, "models": [*self.begin.get("models", ()), record["model"]]}
+        elif "start" in record:
+            self._forget(record["start"])
+            self.interrupted[record["start"]] = record
+        elif "end" in record:
+            self._end(record["end"], record)
+        elif "failed" in record:
+            self._forget(record["failed"])
+            self.failed[record["failed"]] = record
+        elif "again" in record:
+            self.forget(record["again"])
+        elif "decided" in record:  # all of it or nothing
+            for each in record["decided"]:
+                self.add(each)
+
+    def _end(self, path: str, record: Record) -> None:
+        start = self.interrupted.get(path)
+        self._forget(path)
+        over = (f"{path}/", f"{path}[", *record.get("over", ()))
+        for index in (self.interrupted, self.failed):  # what it ended is taken care of
+            for each in [each for each in index if each.startswith(over)]:
+                del index[each]
+        if not is_withheld(record):
+            self.done[path] = record
+        elif start is not None:
+            self.interrupted[path] = record
+
+    def _forget(self, path: str) -> None:
+        for index in (self.done, self.interrupted, self.failed):
+            index.pop(path, None)
+
+    def forget(self, path: str) -> None:
+        """Forget a visit or item and all inside it: it begins anew."""
+        for index in (self.done, self.interrupted, self.failed):
+            for each in [each for each in index if is_within(each, path)]:
+                del index[each]
+
+
+def is_within(path: str, outer: str) -> bool:
+    """Return True if a visit or item is `outer`, or inside it: a step of its flow, an item of its batch."""
+    return path == outer or path.startswith((f"{outer}/", f"{outer}["))
+
+
+def outer_paths(path: str) -> Iterator[str]:
+    """Yield the visits and items that contain a visit."""
+    return (path[:at] for at, letter in enumerate(path) if letter in "/[")
+
+
+def is_withheld(record: Record) -> bool:
+    """Return True if a change in a record is not kept, since there is a secret in it."""
+    return any(len(change) > 2 for change in record.get("changes", ()))
+
+
+def compacted(every: list[Record]) -> Iterator[Record]:
+    """Yield the records that are enough for a journal with these: those inside a finished visit are not needed."""
+    known = Records(every)
+    yield known.begin
+    ends = [record for path, record in known.done.items() if known.done.keys().isdisjoint(outer_paths(path))]
+    is_whole = any(map(is_withheld, every))  # then a step that runs again for its secret may need any value
+    yield from ends if is_whole else _without_replaced(ends)
+    for path, record in (known.interrupted | known.failed).items():
+        if known.done.keys().isdisjoint(outer_paths(path)):
+            yield from [{"start": path}, record] if "end" in record else [record]
+
+
+def _without_replaced(ends: list[Record]) -> Iterator[Record]:
+    """Yield ends without the values that a later visit of the same step replaced: those are null, in their order.
+
+    Such an end is marked `dropped`. A value stays if another was put inside it.
+    """
+    last: dict[tuple[str, Any], Record] = {}
+    inner: set[tuple[str, Any]] = set()
+    for record in ends:
+        scope = record["end"].rpartition("/")[0]
+        for path, *_ in record.get("changes", ()):
+            last[_step_of(record), tuple(path)] = record
+            inner |= {(scope, tuple(path[:length])) for length in range(1, len(path))}
+    for record in ends:
+        scope = record["end"].rpartition("/")[0]
+        replaced = [
+            path
+            for path, *value in record.get("changes", ())
+            if value and last[_step_of(record), tuple(path)] is not record and (scope, tuple(path)) not in inner
+        ]
+        if replaced:
+            changes = [[path, None] if path in replaced else [path, *value] for path, *value in record["changes"]]
+            record = {**record, "changes": changes, "dropped": True}
+        yield record
+
+
+def _step_of(record: Record) -> str:
+    """Return the path of a visit's step; of an item, its own."""
+    path: str = record["end"]
+    scope, _, last = path.rpartition("/")
+    return path if path.endswith("]") else f"{scope}/{last.partition('@')[0]}"
