@@ -7,8 +7,6 @@ import sys
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
-from pflow.files.xdg import pflow_directory
-from pflow.interface.source import plain
 
 if TYPE_CHECKING:
     from typing import Any
@@ -78,8 +76,12 @@ def pick_class(module: Any, name: str) -> type:
 
     own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     nodes = [each for each in own if issubclass(each, pocketflow.Node)]
-    named = [each for each in own if plain(each.__name__) in (plain(name), plain(name) + "node")]
-    choice = named or nodes or own
+    choice = own
+    if len(own) > 1:
+        from pflow.interface.source import plain
+
+        named = [each for each in own if plain(each.__name__) in (plain(name), plain(name) + "node")]
+        choice = named or nodes or own
     if len(choice) != 1:
         what = "no class" if not choice else f"{len(choice)} classes"
         hint = f"name the class {''.join(part.title() for part in name.split('-'))}"
@@ -102,6 +104,8 @@ def own_directories() -> list[str]:
 
 def data_directory(name: str) -> str | None:
     """Return pflow's directory of this name under XDG_DATA_HOME; None if the environment names no place."""
+    from pflow.files.xdg import pflow_directory
+
     data = pflow_directory("XDG_DATA_HOME", ".local/share")
     return os.path.join(data, name) if data else None
 
@@ -147,6 +151,8 @@ def saved_flow(name: str) -> str | None:
     file = os.path.join(folder, name + SUFFIX)
     if os.path.isfile(file):
         return file
+    from pflow.interface.source import plain
+
     wanted = plain(name)
     near = next((each for each in saved_flows() if plain(each) == wanted), None) if wanted else None
     return os.path.join(folder, near + SUFFIX) if near is not None else None

@@ -14,7 +14,6 @@ from pflow.flow.flags import FlowFlags
 from pflow.process.signals import end_in_order
 from pflow.stage.document import NOTHING, Document, Intake, take_in
 from pflow.stage.output import Output
-from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, say_error
 from pflow.values.masks import Secrets, mask_flags
 from pflow.values.paths import write_path
@@ -142,7 +141,7 @@ class Driver:
         try:
             other = turn.try_now()
             if other and flags.if_running == SKIP:
-                entry = {"id": step_id(intake.document, self.name, None), **self.entry}
+                entry = {"id": intake.document.step_id(self.name), **self.entry}
                 return self.output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose, why=str(other))
             if other and flags.if_running == WAIT:
                 if flags.verbose:
@@ -165,7 +164,7 @@ class Driver:
         if not self.output.has_begun:
             document = self.document or Document()
             about = {**self.entry, **usage_of(error), "exit": error.exit}
-            add_step(document, {"id": step_id(document, self.name, None), **about})
+            document.add_step({"id": document.step_id(self.name), **about})
             self.output.write_error(document, step, node, error)
         return error.exit
 
@@ -188,7 +187,7 @@ def end_early(output: Output, intake: Intake, flags: RunFlags, name: str) -> int
     """Hand on what comes, without a run; return the exit code."""
     if intake.ended_with is not None:
         return output.pass_on(intake)
-    entry = {"id": step_id(intake.document, name, None), "node": f"flow:{name}"}
+    entry = {"id": intake.document.step_id(name), "node": f"flow:{name}"}
     return output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose or flags.dry_run)
 
 

@@ -10,8 +10,9 @@ from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import open_private
 from pflow.files.xdg import make_private, state_directory
+from pflow.process.children import holder
 from pflow.process.signals import Deadline
-from pflow.record.log import FLOW, LOCK, holder
+from pflow.record.log import FLOW, LOCK
 from pflow.record.runs import Run, is_locked, run_directories
 from pflow.record.snapshot import here
 from pflow.values.digest import digest_of

@@ -102,6 +102,8 @@ class RunLog:
             log = cls(directory)
             _cut_torn_line(os.path.join(directory, TRACE))
         except BlockingIOError:
+            from pflow.process.children import holder
+
             who = holder(os.path.join(directory, LOCK))
             what = f"cannot resume the run {run}: it is still running" + (f": {who}" if who else "")
             raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
@@ -234,22 +236,6 @@ def _take_lock(directory: str) -> int:
         except OSError:
             break  # a file system without locks
     return fd
-
-
-def holder(lock: str) -> str:
-    """Return the process that has had the file open for longest, as `4711 (sleep)`, if the system tells."""
-    about = os.stat(lock)
-    found = []
-    for pid in filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else ()):
-        try:
-            fds = [f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd") if pid != str(os.getpid())]
-            if any(os.path.samestat(os.stat(fd), about) for fd in fds):
-                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                    name, _, fields = file.read().partition(" (")[2].rpartition(") ")
-                found.append((int(fields.split()[19]), f"{pid} ({name})"))  # since when: proc_pid_stat(5)
-        except OSError:
-            pass  # it is gone, or somebody else's
-    return min(found, default=(0, ""))[1]
 
 
 def _cut_torn_line(file: str) -> None:

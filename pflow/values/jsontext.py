@@ -23,6 +23,9 @@ quote = encode_basestring
 LOWEST, HIGHEST = -(1 << 63), 1 << 64
 """The range of integers that are kept, without its end; others are refused."""
 
+LONG = 1 << 24
+"""The size of a text, in bytes or characters, from which pflow.values.long_text takes it in parts."""
+
 WHITESPACE = " \t\n\r"
 
 
