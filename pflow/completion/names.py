@@ -11,6 +11,7 @@ from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, CommandUsage, Flag, usage_of_node
 from pflow.interface.common import OF_FLOWS
+from pflow.interface.interface import spell_flag
 from pflow.values.jsontext import decode
 
 if TYPE_CHECKING:
@@ -226,5 +227,5 @@ def _interface_of(kind: Kind | None) -> Interface:
 
 def named(flags: Iterable[Flag], wanted: Iterable[str]) -> list[Flag]:
     """Return the common flags with these names."""
-    names = {f"--{name.replace('_', '-')}" for name in wanted}
+    names = set(map(spell_flag, wanted))
     return [each for each in flags if each.group == kinds.COMMON and each.names[-1] in names]

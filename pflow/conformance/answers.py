@@ -12,6 +12,7 @@ from pflow.catalog.lines import inferred_in_words
 from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
+from pflow.interface.interface import spell_flag
 from pflow.process.streams import raw_form
 from pflow.values.paths import kind_of
 from pflow.values.types import Type
@@ -67,7 +68,7 @@ def help_is_printed(trial: Trial) -> None:
     run.expect_exit(0)
     said = run.stdout.decode("utf-8", "replace")
     items = [*interface.reads.values(), *interface.params.values()]
-    flags = ["--" + item.name.replace("_", "-") for item in items if "secret" not in item.marks]
+    flags = [spell_flag(item.name) for item in items if "secret" not in item.marks]
     missing = [flag for flag in flags if flag not in said]
     if missing or not said.strip():
         run.fail(f"help on stdout without {', '.join(missing) or 'a word'}", "help with every flag")

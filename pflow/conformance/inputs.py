@@ -19,7 +19,7 @@ from pflow.conformance.samples import (
 from pflow.conformance.sandbox import NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, OK, USAGE
-from pflow.interface.interface import Item
+from pflow.interface.interface import Item, spell_flag
 from pflow.values.jsontext import decode
 
 _TEXTUAL = ("str", "any", "bytes")
@@ -208,7 +208,7 @@ def bad_value_is_2(trial: Trial) -> None:
     items = [*trial.samples.interface.reads.values(), *trial.interface.params.values()]
     strict = [item for item in items if item.type.name in _BAD_TEXTS and "secret" not in item.marks]
     for item in _some(strict, "its flags take any text"):
-        bad = f"--{item.name.replace('_', '-')}={_BAD_TEXTS[item.type.name]}"
+        bad = f"{spell_flag(item.name)}={_BAD_TEXTS[item.type.name]}"
         trial.run_without(item, bad).expect_refusal(USAGE, f"{item.name} is {item.type}")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pflow.errors import PflowError
-from pflow.interface.interface import Interface, Item, fresh
+from pflow.interface.interface import Interface, Item, fresh, spell_flag
 from pflow.stage.document import Document, read_document
 from pflow.stage.flags import parse_flags
 from pflow.stage.words import take_words
@@ -142,15 +142,12 @@ def flag_words(item: Item, value: Any, *, apart: bool = False) -> list[str]:
         return [_word(item.name, value)]
     text = value.decode(errors="surrogateescape") if isinstance(value, bytes) else text_of(value)
     text = text if "verbatim" in item.marks else text.replace("$", "$$")
-    flag = "--" + item.name.replace("_", "-")
+    flag = spell_flag(item.name)
     return [flag, text] if apart else [f"{flag}={text}"]
 
 
 def _word(name: str, value: str | bool) -> str:
-    flag = name.replace("_", "-")
-    if isinstance(value, bool):
-        return f"--{flag}" if value else f"--no-{flag}"
-    return f"--{flag}={value}"
+    return spell_flag(name, value) if isinstance(value, bool) else f"{spell_flag(name)}={value}"
 
 
 def document(members: Mapping[str, Any], last: str | None = None, **header: Any) -> bytes:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pflow.engine.workers import Ask
     from pflow.flow.wired import WiredStep
     from pflow.record.journal import Journal
-    from pflow.record.lines import Record
+    from pflow.record.records import Record
     from pflow.values.paths import Path
     from pflow.words.budget import Account, Amounts, Question
 

@@ -18,6 +18,7 @@ from pflow.binding.sources import assign
 from pflow.catalog.kinds import BUNDLED
 from pflow.errors import BAD_DATA, BUG, DENIED, FAILED, USAGE, PflowError, bug_error
 from pflow.explain.effects import FROM_ENVIRONMENT
+from pflow.interface.interface import spell_flag
 from pflow.mcp import own_tools
 from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.offered import Offered, check_arguments, ends_of, fault_in
@@ -185,7 +186,7 @@ def _flag(name: str, type: Type, value: Any) -> str:
     if "\0" in text or len(os.fsencode(text)) > _LONGEST_WORD:
         what = f"it holds a NUL, or is longer than {_LONGEST_WORD:,} bytes"
         raise PflowError(f"cannot take '{name}': {what}", exit=BAD_DATA)
-    return f"--{name.replace('_', '-')}={text}"
+    return f"{spell_flag(name)}={text}"
 
 
 def _text_of(type: Type, value: Any) -> str:

@@ -7,6 +7,7 @@ from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.secrets import secret_names
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, CommonFlag
+from pflow.interface.interface import spell_flag
 from pflow.stage.words import doubts, take_words
 from pflow.values.paths import is_step_name, meet
 from pflow.values.templates import broken_references, parse_place
@@ -89,7 +90,7 @@ def convert_texts(texts: Texts, interface: Interface) -> Flags:
 
 def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     """Convert one flag to what its declaration says, and put it where it belongs."""
-    flag = "--" + name.replace("_", "-")
+    flag = spell_flag(name)
     if name in ("map_in", "map_out"):
         for text in texts:
             add_mapping(getattr(flags, name), flag, str(text))

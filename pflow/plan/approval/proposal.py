@@ -22,6 +22,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped
 from pflow.interface.common import COMMON
+from pflow.interface.interface import spell_flag
 from pflow.plan.secrets import masked
 from pflow.terminal.columns import (
     Colour,
@@ -103,7 +104,7 @@ def _words_of_run(flags: RunFlags) -> list[str]:
     switches |= {name for name, item in own_items().items() if item.type.name == "bool"}
     words = []
     for name, value in vars(flags).items():
-        flag = "--" + name.replace("_", "-")
+        flag = spell_flag(name)
         if name in switches:
             words += [flag] * bool(value)
         elif value is not None and not (name in COMMON and value == COMMON[name].default):
