@@ -31,13 +31,11 @@ def _help() -> str:
 
 
 @click.command(cls=FlowCommand, help=_help())
-@click.option("--to", type=click.Choice(targets()), required=True, help="What to write it as.")
-@click.option(
-    "-o", "--output", metavar="FILE", help="Write it to FILE, whole or not at all; scripts become executable."
-)
+@click.option("--to", type=click.Choice(targets()), required=True, help="Choose the form to write.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all; scripts become executable.")
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
 def command(to: str, output: str | None, flow: tuple[str, ...]) -> None:
     module = exporter(to)
     text = module.export(checked(load_named(flow), "export"))
-    data = text.encode("utf-8", "surrogateescape")  # a file's name may have bytes that are no text
+    data = text.encode("utf-8", "surrogateescape")  # a file's name may have bytes that are not text
     write_output(output, data, is_program=getattr(module, "IS_PROGRAM", False))

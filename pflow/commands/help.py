@@ -121,7 +121,8 @@ def _row(row: tuple[str, str]) -> str:
 def _half_line(folder: str, name: str) -> str:
     """Return the summary in the first line of a command's, a node's or a tool's file."""
     with open(os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py"), encoding="utf-8") as file:
-        return file.readline().partition(": ")[2].rstrip('."\n')
+        said = file.readline().partition(": ")[2].rstrip('."\n')
+    return said[:1].upper() + said[1:]
 
 
 def usages(root: str = ROOT) -> list[CommandUsage]:

@@ -11,7 +11,7 @@ load helper
 
 @test "pflow-get without a path prints what the pipe carries" {
     in_shells 'echo hi | pflow-set a=1 | pflow-get; pflow-set -n a=1 | pflow-get'
-    expect 66 hi 'the pipe carries none'
+    expect 66 hi 'the pipe carries no value'
 }
 
 @test "pflow-get ends each text with a newline unless it has one, or with a NUL" {
