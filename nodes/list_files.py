@@ -6,8 +6,8 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, reason_of
+from pflow.files.directories import fault_of
 from pflow.files.file_paths import read_failure
-from pflow.files.root import fault_of
 from pflow.node import Node, Shared
 from pflow.values.jsontext import text_or_bytes
 

@@ -17,7 +17,7 @@ from pflow.errors import (
     PflowError,
     lone_surrogate,
 )
-from pflow.files.root import ROOT
+from pflow.files.directories import ROOT
 from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:
