@@ -9,7 +9,7 @@ from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, reason_of
 from pflow.files.directories import fault_of
 from pflow.files.file_paths import read_failure
 from pflow.node import Node, Shared
-from pflow.values.jsontext import text_or_bytes
+from pflow.values.jsontext import path_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,7 +63,7 @@ class ListFiles(Node):
         base = "" if directory == "." else os.path.join(directory, "")
         is_wanted = _KINDS[self.params["kind"]]
         found = (base + path for path in _Search(base, pattern, self.params["hidden"]).run())
-        return [text_or_bytes(path) for path in sorted(map(os.fsencode, filter(is_wanted, found)))]
+        return [path_value(path) for path in sorted(filter(is_wanted, found), key=os.fsencode)]
 
     def post(self, shared: Shared, prepared: object, files: list[str | bytes]) -> None:
         shared["files"] = files

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-ENTRIES, BLOBS, DIGESTS = "entries", "blobs", "digests"
+ENTRIES, BLOBS = "entries", "blobs"
 LIMIT = "PFLOW_CACHE_SIZE"
 """The variable that limits the size of the cache: 500M, 2G."""
 
