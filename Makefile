@@ -13,7 +13,7 @@ WORKERS := $(shell echo $$(($$(nproc) + 1)))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test check bench eval kills mutants agents generate clean
+.PHONY: help run test elsewhere check bench eval kills mutants agents generate clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Both slow every start of Python down, and some machines set them.
@@ -49,6 +49,9 @@ test: $(VENV)/.dev $(WHEEL_VENV)/.pflow $(MODEL) ## run every test, with the loc
 	[ ! -e $(VENV)/pytest.xml ] || $(VENV)/bin/python .ci/skipped $(VENV)/pytest.xml $(WHEEL_VENV)/bats.tap; \
 	[ -z "$$failed" ] || { echo "make test: FAILED:$$failed"; exit 1; }; \
 	echo 'make test: passed'
+
+elsewhere: ## run every test on Debian sid, with the newest Python; needs root and mmdebstrap
+	@.ci/elsewhere
 
 check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated is up to date
 	@failed=; try() { echo "== $$*"; "$$@" || failed="$$failed; $$*"; }; PATH="$(VENV)/bin:$$PATH"; \

@@ -1,4 +1,4 @@
-"""A kind of node, and what its file says of itself: the interface, read and never run."""
+"""A kind of node, and the interface that its file declares, which is read without running it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ BUNDLED, TOOL, PYTHON, PROGRAM, FLOW = "bundled", "tool", "python", "program", "
 
 _SIZE = 4096
 _MARKERS = ("#!", "#", "//!", "//", "/*", "*/", "*", "--", ";")
-"""What begins a comment, in one language or another."""
+"""The marks that begin a comment in various languages."""
 
 
 class Kind:
-    """A kind of node: its name, where it comes from, its file, and when asked for its interface, version and class.
+    """A kind of node: its name, origin and file; and, read when asked for, its interface, version and class.
 
-    `origin` is BUNDLED (a node of pflow's), TOOL, PYTHON (a user's own class), PROGRAM (any executable) or FLOW. In a
-    list `fault` says why it cannot be used, `behind` which file shadows it.
+    `origin` is BUNDLED (comes with pflow), TOOL, PYTHON (a user's own class), PROGRAM (any executable) or FLOW. In a
+    list `fault` says why it cannot be used, `behind` names the file that shadows it.
     """
 
     def __init__(self, name: str, origin: str, file: str) -> None:
@@ -35,18 +35,18 @@ class Kind:
         self.fault = ""
         self.behind = ""
         self.status: os.stat_result | None = None
-        """What the system said of its file when it was listed."""
+        """The status of its file when it was listed."""
         self.interpreter = ""
-        """What a program asks to be run by, as far as its interface has been asked for."""
+        """The interpreter that a program asks for, known once its interface has been read."""
         self.code: Any = None
-        """What its code is (pflow.cache.code), as far as that has been asked for."""
+        """Its code (pflow.cache.code), once that has been asked for."""
         self._class: Any = None
         self._interface: Interface | None = None
         self._version: str | None = None
 
     @property
     def interface(self) -> Interface:
-        """What it reads, writes and takes. Raises PflowError (65) where its file does not say it rightly."""
+        """Its reads, writes and params. Raises PflowError (65) if its file does not declare them correctly."""
         if self._interface is None:
             try:
                 self._interface = self._read_interface()
@@ -79,15 +79,15 @@ class Kind:
         return self._version
 
     def parts(self) -> list[Kind]:
-        """The kinds that it is made of, where it is a flow."""
+        """Return the kinds that a flow is made of."""
         return []
 
     def flags(self) -> dict[str, str]:
-        """The flag of each read."""
+        """Return the flag of each read."""
         return {name: item.flag for name, item in self.interface.reads.items()}
 
     def node_class(self) -> Any:
-        """The class of a node in Python, imported. Raises PflowError where it cannot be, or is no node (PF09)."""
+        """Import the class of a node in Python. Raises PflowError if that fails, or the class is not a node (PF09)."""
         if self._class is None:
             from pflow.catalog import registry
 
@@ -97,19 +97,19 @@ class Kind:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether its class is there already."""
+        """True if its class has been imported."""
         return self._class is not None
 
     @property
     def interpreter_fault(self) -> str:
-        """Why a program's interpreter cannot be had; empty where it can, and for what is no program."""
+        """The reason why a program's interpreter is missing; empty if it is there, or for other kinds."""
         return interpreter_fault(self.interpreter) if self.origin == PROGRAM and self.interface else ""
 
 
 def program_interface(file: str) -> tuple[Interface, str]:
-    """A program's interface, and the interpreter that it asks for.
+    """Return a program's interface, and the interpreter that it asks for.
 
-    Raises PflowError (65) for one that does not parse, OSError for a file that cannot be read.
+    Raises PflowError (65) for an interface that does not parse, OSError for a file that cannot be read.
     """
     beside = file + ".interface"
     if os.path.isfile(beside):
@@ -119,7 +119,7 @@ def program_interface(file: str) -> tuple[Interface, str]:
 
 
 def _interpreter_of_binary(file: str) -> str:
-    """A program that has its interface beside it may be one that can be run and not read."""
+    """Return the interpreter of a program with its interface beside it, which may be unreadable."""
     try:
         return interpreter(read_header(file)[0])
     except OSError:
@@ -133,12 +133,12 @@ def _parse(file: str, text: str, is_cut: bool) -> Interface:
     is_commented = not file.endswith(".interface") or text.lstrip().startswith(_MARKERS)
     bare = strip_comments(text) if is_commented else text
     if is_cut and bare.count("\n") == text.count("\n") and _is_unfinished(bare):
-        raise PflowError(f"cannot read the interface in '{file}': it goes past the first 4 KiB", exit=BAD_DATA)
+        raise PflowError(f"cannot read the interface in '{file}': it exceeds the first 4 KiB", exit=BAD_DATA)
     return parse_interface(bare, file=file, first_line=1)
 
 
 def strip_comments(text: str) -> str:
-    """A script's leading comments without their markers, line for line."""
+    """Return a script's leading comments without their markers, line for line."""
     lines = []
     inside = False
     for line in text.split("\n"):
@@ -152,7 +152,7 @@ def strip_comments(text: str) -> str:
 
 
 def _without_marker(line: str, marker: str) -> str:
-    """A comment's text. Its marker may be repeated, but a dash may begin the text."""
+    """Return a comment's text. The marker may be repeated, except a dash, which may begin the text."""
     if marker in ("", "/*", "*/", "*"):
         line = line.removesuffix("*/")
     text = line.removeprefix(marker)
@@ -162,17 +162,17 @@ def _without_marker(line: str, marker: str) -> str:
 
 
 def _is_unfinished(text: str) -> bool:
-    """Whether an interface begins here and does not end."""
+    """Return True if an interface begins here and does not end."""
     lines = [line.strip() for line in text.split("\n")]
     return "Interface:" in lines and "" not in lines[lines.index("Interface:") :]
 
 
 def read_header(file: str) -> tuple[str, bool]:
-    """How a file begins, and whether there is more. Raises OSError for anything but a regular file, unopened."""
+    """Read the beginning of a regular file; return it, and True if there is more. Raises OSError for other files."""
     _check_regular(os.stat(file).st_mode)
     fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     try:
-        _check_regular(os.fstat(fd).st_mode)  # what the name stands for may have changed
+        _check_regular(os.fstat(fd).st_mode)  # the file of this name may have been replaced
         data = os.read(fd, _SIZE + 1)
     finally:
         os.close(fd)
@@ -184,15 +184,15 @@ def read_header(file: str) -> tuple[str, bool]:
 
 def _check_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "it is no file")
+        raise OSError(errno.EINVAL, "it is not a file")
 
 
 def interpreter(text: str) -> str:
-    """What a script's #! asks for: a path, or with env the name of a program; empty where that is not known."""
+    """Return what a script's #! asks for: a path, or with env the name of a program; empty if unknown."""
     if not text.startswith("#!"):
         return ""
     line = text[2:].partition("\n")[0].replace("\t", " ")
-    words = [word for word in line.split(" ") if word]  # a \r is a part of the name, as the system has it
+    words = [word for word in line.split(" ") if word]  # a \r is part of the name, as for the system
     if len(words) > 1 and os.path.basename(words[0]) == "env":
         rest = words[2:] if words[1] in ("-S", "-i") else words[1:]
         return next((word for word in rest if "=" not in word), "") if not "".join(rest).startswith("-") else ""
@@ -200,15 +200,15 @@ def interpreter(text: str) -> str:
 
 
 def interpreter_fault(name: str) -> str:
-    """Why an interpreter cannot be had; empty where it can."""
+    """Say why an interpreter cannot be used; empty if it can."""
     if name and name not in _can_run:
         folders = [""] if "/" in name else os.environ.get("PATH", "").split(os.pathsep)
         files = (os.path.join(folder, name) for folder in folders)
         if not any(os.path.isfile(file) and os.access(file, os.X_OK) for file in files):
-            return f"its interpreter {name.removeprefix('./')!r} is not there"
+            return f"its interpreter {name.removeprefix('./')!r} is missing"
         _can_run.add(name)
     return ""
 
 
 _can_run: set[str] = set()
-"""Interpreters that were looked for and found."""
+"""Interpreters that were found."""

@@ -1,6 +1,6 @@
-"""Finding kinds of nodes by name, in one order for everybody. No file is opened and nothing is run.
+"""Finding kinds of nodes by name, without opening or running a file.
 
-The order: the nodes and tools that come with pflow, then a user's own directories, then PATH; the first of a name wins.
+Nodes and tools that come with pflow are first, then a user's own directories, then PATH; the first of a name wins.
 Names that differ only in case, `-` and `_` are one name.
 """
 
@@ -24,29 +24,27 @@ if TYPE_CHECKING:
 __all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "TOOL", "Catalog", "Kind", "find_kind", "list_kinds"]
 
 RUNS_FLOW = b"#!/bin/sh\n# Runs a saved flow: pflow save --command made this, "
-"""How the executable of a saved flow begins: beside the flow itself, flow:NAME, it is no node of its own."""
+"""The first bytes of the executable of a saved flow, which is not listed as a node beside flow:NAME."""
 
 
 class Catalog:
     """Finds the kind of node that a step's type names: nodes only; pflow.flow.subflow has one that finds flows too.
 
-    `directory` is where the relative paths of files begin.
+    Relative paths of files begin at `directory`.
     """
 
     opens_files = True
-    """Whether a flow's text may name files to be read: of flows, but for saved ones, and of flags' values. A stranger's
-    text may not.
-    """
+    """True if a flow's text may name files to read, as flows or as values of flags. A stranger's text may not."""
 
     def __init__(self, directory: str = ".") -> None:
         self.directory = directory
 
     def at(self, directory: str) -> Catalog:
-        """The same catalog for a flow in another directory."""
+        """Return the catalog for a flow in another directory."""
         return Catalog(directory)
 
     def find(self, type: str) -> Kind | None:
-        """The kind that a type names; None where there is none."""
+        """Return the kind that a type names, or None."""
         return find_kind(type)
 
 
@@ -54,7 +52,7 @@ _found: dict[str, Kind | None] = {}
 
 
 def find_kind(type: str) -> Kind | None:
-    """The node that a name, or its class's name, means, looked for once; None where there is none."""
+    """Find the node of a name, or of its class's name, once; None if there is none."""
     if type not in _found:
         found = find_node(type)
         _found[type] = found if found is not None and found.origin != TOOL else None
@@ -62,12 +60,12 @@ def find_kind(type: str) -> Kind | None:
 
 
 def forget_kinds() -> None:
-    """Look for every node anew: the environment, or a file, has changed."""
+    """Forget all found nodes, because the environment or a file has changed."""
     _found.clear()
 
 
 def add_class(name: str, node: Any) -> None:
-    """Let a name stand for a class of this process, whatever else has it."""
+    """Make a name mean a class of this process, whatever else has that name."""
     from pflow.node import interface_of, version_of
 
     kind = Kind(name, PYTHON, getattr(sys.modules.get(node.__module__), "__file__", None) or "")
@@ -77,12 +75,12 @@ def add_class(name: str, node: Any) -> None:
 
 
 def is_node_name(name: str) -> bool:
-    """Whether a node may be called so: letters and digits of ASCII, with - and _ after the first."""
+    """Return True for a valid node name: ASCII letters and digits, with - and _ after the first."""
     return name.isascii() and name[:1].isalnum() and name.replace("-", "").replace("_", "").isalnum()
 
 
 def find_node(name: str) -> Kind | None:
-    """The node or tool that a name, or a class's name, means; None where it means none."""
+    """Find the node or tool of a name, or of a class's name; None if there is none."""
     wanted = plain(name)
     if not is_node_name(name):
         return None
@@ -91,7 +89,7 @@ def find_node(name: str) -> Kind | None:
 
 
 def list_nodes() -> Iterator[Kind]:
-    """All nodes, including shadowed and broken ones."""
+    """Yield all nodes, including shadowed and broken ones."""
     first: dict[str, Kind] = {}
     own = set(map(os.path.realpath, _own_bin()))
     for found in _candidates():
@@ -107,25 +105,25 @@ def list_nodes() -> Iterator[Kind]:
 
 
 def list_kinds() -> list[Kind]:
-    """All nodes that their names find."""
+    """Return all nodes that can be found by name."""
     return [found for found in list_nodes() if not found.fault and not found.behind]
 
 
 def node_at(file: str) -> Kind | None:
-    """The node that a file is, wherever it lies, also a shadowed or broken one; None for any other file."""
+    """Return the node in a file, wherever that is, even if shadowed or broken; None for any other file."""
     listed = next((found for found in list_nodes() if found.file == file), None)
     found = listed or _named(*os.path.split(file))
     return found if listed or (found and _is_meant(found)) else None
 
 
 def fault_of(name: str) -> str:
-    """Why a file that looks like this node cannot be used, with the file; empty where there is no such file."""
+    """Say why a file that looks like this node cannot be used; empty if there is no such file."""
     faulty = (found for found in _candidates(plain(name)) if found.fault and plain(name))
     return next((f"'{found.file}': {found.fault}" for found in faulty), "")
 
 
 def launcher(program: str) -> str | None:
-    """An executable that comes with pflow, `pflow-llm`: where this very program is, or its Python."""
+    """Find an executable that comes with pflow, `pflow-llm`, beside this program or its Python."""
     for directory in _own_bin():
         file = os.path.join(directory, program)
         if os.path.isfile(file) and os.access(file, os.X_OK):
@@ -140,7 +138,7 @@ def _own_bin() -> list[str]:
 
 
 def _candidates(wanted: str | None = None) -> Iterator[Kind]:
-    """The files of one plain name, or of all, in the order in which they are preferred."""
+    """Yield the files of one plain name, or of all, in order of preference."""
     for folder, origin, names in (("nodes", BUNDLED, bundled_names()), ("plumbing", TOOL, tool_names())):
         for name in names:
             if wanted is None or plain(name) == wanted:
@@ -153,17 +151,17 @@ def _candidates(wanted: str | None = None) -> Iterator[Kind]:
 
 
 def own_places() -> list[str]:
-    """A user's own directories, as the files in them are found."""
+    """Return a user's own directories that exist, as absolute paths."""
     return list(_there(own_directories()))
 
 
 def _there(directories: list[str]) -> Iterator[str]:
-    """The directories that exist, each once, also where /bin is a link to /usr/bin."""
+    """Yield the directories that exist, each once, even if /bin is a link to /usr/bin."""
     seen = set()
     for directory in directories:
         try:
             status, absolute = os.stat(directory), os.path.abspath(directory)
-        except (OSError, ValueError):  # it is not there, or relative to what is not
+        except (OSError, ValueError):  # missing, or relative to a missing working directory
             continue
         if (status.st_dev, status.st_ino) not in seen:
             seen.add((status.st_dev, status.st_ino))
@@ -171,7 +169,7 @@ def _there(directories: list[str]) -> Iterator[str]:
 
 
 def _in_own(directory: str, wanted: str | None) -> Iterator[Kind]:
-    """The nodes of a user's own directory: classes in Python, then programs."""
+    """Yield the nodes of a user's own directory: classes in Python, then programs."""
     for file in sorted(_listed(directory), key=lambda file: (not file.endswith(".py"), file)):
         found = _named(directory, file)
         if found is not None and wanted in (None, plain(found.name)) and _is_meant(found):
@@ -179,7 +177,7 @@ def _in_own(directory: str, wanted: str | None) -> Iterator[Kind]:
 
 
 def _named(directory: str, file: str) -> Kind | None:
-    """What a file would be by its name."""
+    """Return the kind that a file is by its name, or None."""
     if file.endswith(".py") and not file.startswith(("_", ".", "pflow-")):
         return Kind(file[:-3].replace("_", "-"), PYTHON, f"{directory}/{file}")
     if file.startswith("pflow-") and not file.endswith(".interface"):
@@ -188,20 +186,20 @@ def _named(directory: str, file: str) -> Kind | None:
 
 
 def _is_meant(found: Kind) -> bool:
-    """Whether a file in a user's own directory looks like a node; `fault` says why it cannot be used."""
+    """Return True if a file in a user's own directory looks like a node, and set its `fault` if it cannot be used."""
     if not _is_file(found):
         return False
     may_run = bool(found.fault) or found.origin == PYTHON or os.access(found.file, os.X_OK)
     if not is_node_name(found.name):
         found.fault = "a node's name has letters, digits, - and _ only"
-        return may_run  # else it is pflow-x.c, of which pflow-x is made
+        return may_run  # otherwise it may be pflow-x.c, the source of pflow-x
     if not may_run:
-        found.fault = "it may not be executed (chmod +x)"
+        found.fault = "it is not executable (chmod +x)"
     return True
 
 
 def _on_path(directory: str, wanted: str | None) -> Iterator[Kind]:
-    """The nodes of a directory on PATH: as a shell would find them, and links to nowhere."""
+    """Yield the nodes of a directory on PATH: those that a shell would find, and broken links."""
     flows = saved_flows()
     for file in sorted(file for file in _listed(directory) if file.startswith("pflow-")):
         if is_node_name(file[6:]) and (wanted is None or plain(file[6:]) == wanted):
@@ -212,7 +210,7 @@ def _on_path(directory: str, wanted: str | None) -> Iterator[Kind]:
 
 
 def _runs_saved_flow(found: Kind) -> bool:
-    """Whether it is the executable of the saved flow of its name."""
+    """Return True for the executable of the saved flow of its name."""
     try:
         with open(found.file, "rb") as program:
             return program.read(len(RUNS_FLOW)) == RUNS_FLOW
@@ -228,22 +226,23 @@ def _listed(directory: str) -> list[str]:
 
 
 def _is_file(found: Kind) -> bool:
-    """Whether it is a regular file, or a broken one: then `fault` says why."""
+    """Return True for a regular file, and for one that cannot be used: then set its `fault`."""
     try:
         found.status = os.stat(found.file)
         return stat.S_ISREG(found.status.st_mode)
     except FileNotFoundError:
         found.fault = "it is a link to nowhere"
-        return os.path.islink(found.file)  # else it is gone since it was listed
+        return os.path.islink(found.file)  # otherwise it was removed since it was listed
     except OSError as error:
         found.fault = f"it cannot be looked at: {reason_of(error)}"
         return True
 
 
 def no_such_kind(type: str) -> PflowError:
-    """The error (65) for a type that nothing has, with the nearest names, or those there are."""
+    """Return the error (65) for an unknown type, with the nearest names, or all."""
     if is_flow_type(type) and not type.startswith("flow:"):
-        return PflowError(f"cannot find the flow '{type}'", hint="its path begins where this file is", exit=BAD_DATA)
+        hint = "paths begin at this file's directory"
+        return PflowError(f"cannot find the flow '{type}'", hint=hint, exit=BAD_DATA)
     if fault := fault_of(type):
         return PflowError(f"cannot use the node '{type}': {fault}", hint="pflow nodes lists them", exit=BAD_DATA)
     names = [*(kind.name for kind in list_kinds()), *(f"flow:{name}" for name in saved_flows())]

@@ -1,7 +1,7 @@
-"""Every node and saved flow in a line each, as its file has it: read, remembered, never run.
+"""One line for every node and saved flow, read from its file, which is never run, and remembered.
 
-What was read is kept in `$XDG_CACHE_HOME/pflow/nodes.json`, a JSON object with a file's stamp and facts a member: a
-file that has not changed is not read again. What cannot be understood there is ignored.
+The facts are kept in `$XDG_CACHE_HOME/pflow/nodes.json`, a JSON object with a file's stamp and facts in each member: a
+file that has not changed is not read again. An unreadable member is ignored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pflow.catalog.interfaces import PROGRAM, PYTHON, interpreter_fault, program
 from pflow.catalog.kinds import BUNDLED, FLOW, Kind, find_node, list_nodes, no_such_kind, node_at
 from pflow.catalog.registry import saved_flows
 from pflow.errors import NOT_FOUND, PflowError, reason_of
-from pflow.files.xdg import cache_directory, read_cached
+from pflow.files.directories import cache_directory, read_cached
 from pflow.interface.source import in_words, read_interface, read_python, source_version
 from pflow.values.digest import file_stamp
 from pflow.values.jsontext import quote, scan
@@ -32,13 +32,13 @@ _MOST = 10_000
 class Listing:
     """As much of a node or flow as a list needs.
 
-    `touched` is what it has effects on, or `open`, and whether its marks are `inferred`; `words` all that is said of
-    it, to be searched. `fault` is what is wrong with it, `behind` the file that has its name.
+    `touched` has its effects, or `open`, and `inferred` if its marks are; `words` is its description, to be searched.
+    `fault` says what is wrong with it, `behind` names the file that shadows it.
     """
 
     __slots__ = ("behind", "fault", "file", "interpreter", "name", "origin", "summary", "touched", "version", "words")
     FACTS = ("version", "summary", "touched", "words", "interpreter", "fault")
-    """What its file says, as texts."""
+    """The facts from its file, as texts."""
 
     def __init__(self, kind: Kind) -> None:
         self.name, self.origin, self.file = kind.name, kind.origin, kind.file
@@ -47,7 +47,7 @@ class Listing:
 
     @property
     def is_there(self) -> bool:
-        """Whether its name finds it."""
+        """True if its name finds it."""
         return not self.fault and not self.behind
 
     @property
@@ -55,12 +55,12 @@ class Listing:
         return [getattr(self, name) for name in self.FACTS]
 
     def read(self, kind: Kind | None = None) -> None:
-        """Read its file, or take what its kind says: what is wrong becomes its fault."""
+        """Read its file, or take its kind's interface; an error becomes its fault."""
         try:
             self._take(kind.interface if kind else self._read_interface())
         except PflowError as error:
             self.fault = error.message
-        except (OSError, ValueError, RecursionError, MemoryError) as error:  # what a hostile file makes of a parser
+        except (OSError, ValueError, RecursionError, MemoryError) as error:  # a hostile file may break the parser
             self.fault = cannot_read(self.file, error)
 
     def _read_interface(self) -> Interface:
@@ -80,7 +80,7 @@ class Listing:
 
 
 def lines(catalog: Catalog) -> list[Listing]:
-    """All nodes, including shadowed and broken ones; then all saved flows."""
+    """Return all nodes, including shadowed and broken ones; then all saved flows."""
     listed = node_lines()
     for kind in filter(None, [catalog.find(f"flow:{name}") for name in saved_flows()]):
         line = Listing(kind)
@@ -90,7 +90,7 @@ def lines(catalog: Catalog) -> list[Listing]:
 
 
 def node_lines() -> list[Listing]:
-    """All nodes, including shadowed and broken ones, from what is remembered of their files where that is enough."""
+    """Return all nodes, including shadowed and broken ones; files that have not changed are not read again."""
     listed = [(kind, Listing(kind)) for kind in list_nodes()]
     cache = cache_directory()
     path = os.path.join(cache, "nodes.json") if cache else ""
@@ -125,7 +125,7 @@ def _is_row(row: Any) -> bool:
 
 
 def _save(path: str, rows: dict[str, list[str]]) -> None:
-    """Keep it for the next run, where that can be done."""
+    """Keep the rows for the next run, if possible."""
     try:
         texts = [f"{quote(file)}:[{','.join(map(quote, row))}]" for file, row in rows.items()]
         data = (",\n".join([_HEADER, *texts]) + "}\n").encode()
@@ -138,7 +138,7 @@ def _save(path: str, rows: dict[str, list[str]]) -> None:
 
 
 def stamp_of(kind: Kind) -> str:
-    """What changes when its file does, or the one beside it; empty where that is too fresh to be told from the next."""
+    """Return the stamp of a kind's file and of the interface beside it; empty if one changed just now."""
     try:
         both = [kind.status or os.stat(kind.file)]
     except OSError:
@@ -155,7 +155,7 @@ def cannot_read(file: str, error: BaseException) -> str:
 
 
 def about(listed: list[Listing], words: list[str]) -> list[Listing]:
-    """Those of which all the words are said, wherever: first those that have them in their names."""
+    """Return the lines that contain all the words anywhere, those with the words in their names first."""
     ranked = [(_rank(line, [word.casefold() for word in words]), line) for line in listed]
     return [line for rank, line in sorted(ranked, key=lambda each: each[0]) if rank < _FAR]
 
@@ -164,13 +164,13 @@ _FAR = 1 << 30
 
 
 def _rank(line: Listing, words: list[str]) -> int:
-    """How far from the name the words stand; _FAR where one does not."""
+    """Return how far from the name the words are found; at least _FAR if one is missing."""
     places = [text.casefold() for text in (line.name, line.summary, f"{line.words}\n{line.fault}")]
     return sum(next((n for n, place in enumerate(places) if word in place), _FAR) for word in words)
 
 
 def describe(name: str, interface: Interface, *, version: str, flow_safe: bool) -> dict[str, Any]:
-    """What --describe prints of a node: its interface, for other programs."""
+    """Return what --describe prints: a node's interface, for other programs."""
     return {
         "name": name,
         "version": version,
@@ -189,7 +189,7 @@ def describe(name: str, interface: Interface, *, version: str, flow_safe: bool) 
 
 
 def inferred_in_words(interface: Interface) -> str:
-    """What was inferred of an interface: its [pipe] marks, or all of it; empty where nothing was."""
+    """Return the inferred parts of an interface: its [pipe] marks, or all of it; empty if nothing was inferred."""
     kinds = (("reads", interface.reads), ("writes", interface.writes), ("params", interface.params))
     shown = [
         (verb, [item for item in items.values() if interface.open or "pipe" in item.marks]) for verb, items in kinds
@@ -215,7 +215,7 @@ def _described(item: Item) -> dict[str, Any]:
 
 
 def find(name: str, catalog: Catalog) -> Kind:
-    """The node whose file a path is, else the node of this name, else the saved flow.
+    """Find the node whose file a path is, else the node of this name, else the saved flow.
 
     Raises PflowError (127) for an unknown name.
     """
@@ -231,14 +231,14 @@ def find(name: str, catalog: Catalog) -> Kind:
 
 
 def entry(kind: Kind) -> dict[str, Any]:
-    """A kind's interface as `describe` gives it, with its `origin` and `file`; with `fault`, what is wrong with it.
+    """Return a kind's interface as `describe` gives it, with its `origin`, `file` and `fault`, if it has one.
 
-    Where the file cannot be read, the fault stands in place of the interface.
+    If the file cannot be read, the fault replaces the interface.
     """
     where = {"origin": kind.origin, "file": kind.file}
     try:
         if not os.path.isfile(kind.file):
-            raise ValueError("it is no file")
+            raise ValueError("it is not a file")
         interface = kind.interface
         flow_safe = getattr(kind.node_class(), "flow_safe", False) if kind.origin == BUNDLED else interface.flow_safe
         about = {**describe(kind.name, interface, version=kind.version, flow_safe=bool(flow_safe)), **where}
@@ -254,12 +254,12 @@ def entry(kind: Kind) -> dict[str, Any]:
 
 
 def is_known(entry: dict[str, Any]) -> bool:
-    """Whether an entry has the node's interface."""
+    """Return True if an entry has the node's interface."""
     return "reads" in entry
 
 
 def line_entry(line: Listing, catalog: Catalog) -> dict[str, Any]:
-    """The entry of a line: a shadowed one has `shadowed_by`."""
+    """Return the entry of a line; that of a shadowed one has `shadowed_by`."""
     where = {"name": line.name, "origin": line.origin, "file": line.file}
     if line.behind:
         return {**where, "shadowed_by": line.behind}

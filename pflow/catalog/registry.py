@@ -1,4 +1,4 @@
-"""Where nodes and saved flows are, and the classes of the nodes in Python."""
+"""The places of nodes and saved flows, and the loading of node classes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import sys
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
-from pflow.files.xdg import pflow_directory
-from pflow.interface.source import plain
 
 if TYPE_CHECKING:
     from typing import Any
@@ -17,19 +15,19 @@ PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
 def load_bundled(name: str) -> type:
-    """The class of a node that comes with pflow, by the name that its executable has."""
+    """Load the class of a node that comes with pflow, by its executable's name."""
     module = "pflow.nodes." + name.replace("-", "_")
     __import__(module)
     return pick_class(sys.modules[module], name)
 
 
 def load_file(file: str, name: str) -> type:
-    """The class in a user's own file. Raises PflowError: 78 where something it imports is missing, 65 for the rest."""
+    """Load the class in a user's own file. Raises PflowError: 78 if an import is missing, 65 for other faults."""
     return pick_class(load_module(file, "pflow_node_" + name.replace("-", "_"), "load the node"), name)
 
 
 def load_module(file: str, name: str, act: str) -> Any:
-    """A file of Python as a module of this name. `act` says for an error what could not be done to it."""
+    """Load a Python file as a module of this name. `act` begins error messages."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
@@ -37,7 +35,7 @@ def load_module(file: str, name: str, act: str) -> Any:
 
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise PflowError(f"cannot {act} '{file}': it is no Python file", exit=BAD_DATA)
+        raise PflowError(f"cannot {act} '{file}': it is not a Python file", exit=BAD_DATA)
     module = sys.modules[name] = module_from_spec(spec)
     writes_no_bytecode = sys.dont_write_bytecode
     sys.dont_write_bytecode = writes_no_bytecode or _has_fresh_files(os.path.dirname(file) or ".")
@@ -54,11 +52,11 @@ def load_module(file: str, name: str, act: str) -> Any:
 
 
 _FRESH = 2
-"""Seconds in which a file may change and keep the time and size by which Python knows its bytecode."""
+"""Seconds in which a file may change without changing the time and size by which Python knows its bytecode."""
 
 
 def _has_fresh_files(folder: str) -> bool:
-    """Whether a folder has a file of Python that was just written: bytecode of it would stand for its next version."""
+    """Return True if a folder has a just written Python file, whose bytecode might be used for its next version."""
     import time
 
     since = time.time() - _FRESH
@@ -70,23 +68,27 @@ def _has_fresh_files(folder: str) -> bool:
 
 
 def pick_class(module: Any, name: str) -> type:
-    """The node class of a module: the one with the node's name, else the only one.
+    """Return the node class of a module: the one with the node's name, else the only one.
 
-    Raises PflowError (65) for a module without one, and for one that is no pocketflow.Node (PF09).
+    Raises PflowError (65) for a module without one, and for a class that is not a pocketflow.Node (PF09).
     """
     import pocketflow
 
     own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     nodes = [each for each in own if issubclass(each, pocketflow.Node)]
-    named = [each for each in own if plain(each.__name__) in (plain(name), plain(name) + "node")]
-    choice = named or nodes or own
+    choice = own
+    if len(own) > 1:
+        from pflow.interface.source import plain
+
+        named = [each for each in own if plain(each.__name__) in (plain(name), plain(name) + "node")]
+        choice = named or nodes or own
     if len(choice) != 1:
         what = "no class" if not choice else f"{len(choice)} classes"
-        hint = f"call it {''.join(part.title() for part in name.split('-'))}"
+        hint = f"name the class {''.join(part.title() for part in name.split('-'))}"
         raise PflowError(f"cannot find the node in '{module.__file__}': it has {what}", hint=hint, exit=BAD_DATA)
     if choice[0] not in nodes:
         raise PflowError(
-            f"cannot use '{choice[0].__name__}' in '{module.__file__}' as a node: PF09: it is no pocketflow.Node",
+            f"cannot use '{choice[0].__name__}' in '{module.__file__}' as a node: PF09: it is not a pocketflow.Node",
             hint=f"class {choice[0].__name__}(pocketflow.Node)",
             exit=BAD_DATA,
         )
@@ -94,66 +96,70 @@ def pick_class(module: Any, name: str) -> type:
 
 
 def own_directories() -> list[str]:
-    """Where a user's own nodes are: the directories of PFLOW_NODES, then pflow/nodes under XDG_DATA_HOME."""
+    """Return the directories of a user's own nodes: those of PFLOW_NODES, then pflow/nodes under XDG_DATA_HOME."""
     listed = [each for each in os.environ.get("PFLOW_NODES", "").split(os.pathsep) if each]
     own = data_directory("nodes")
     return [*listed, own] if own else listed
 
 
 def data_directory(name: str) -> str | None:
-    """A directory of pflow's under XDG_DATA_HOME; None where the environment names no place."""
+    """Return pflow's directory of this name under XDG_DATA_HOME; None if the environment names no place."""
+    from pflow.files.directories import pflow_directory
+
     data = pflow_directory("XDG_DATA_HOME", ".local/share")
     return os.path.join(data, name) if data else None
 
 
 def bundled_names() -> list[str]:
-    """The names of the nodes that come with pflow."""
+    """Return the names of the nodes that come with pflow."""
     return names_in("nodes")
 
 
 def tool_names() -> list[str]:
-    """The names of the tools: programs that work on a store, and are no nodes."""
+    """Return the names of the tools: programs that work on a store, but are not nodes."""
     return names_in("plumbing")
 
 
 def names_in(folder: str) -> list[str]:
-    """The names of what a folder of pflow's has, one file each: its commands, tools or nodes."""
+    """Return the names of the commands, tools or nodes in one of pflow's folders, one for each file."""
     files = sorted(os.listdir(os.path.join(PACKAGE, folder)))
     names = [file[:-3].replace("_", "-") for file in files if file.endswith(".py") and not file.startswith("_")]
     return [name for name in names if name != "main"]
 
 
 SUFFIX = ".pflow.json"
-"""What the name of a saved flow's file ends in."""
+"""The ending of a saved flow's file name."""
 
 
 def is_flow_type(type: str) -> bool:
-    """Whether a step's type names a flow: `flow:NAME`, or a path to a file."""
+    """Return True if a step's type names a flow: `flow:NAME`, or a path to a file."""
     return type.startswith("flow:") or "/" in type or type.endswith(SUFFIX)
 
 
 def flow_file(type: str, directory: str = ".") -> str | None:
-    """The file of the flow that a type names, a relative path from `directory`; None where there is none."""
+    """Return the file of the flow that a type names, relative to `directory`; None if there is none."""
     saved = type.startswith("flow:")
     file = saved_flow(type.removeprefix("flow:")) if saved else os.path.normpath(os.path.join(directory, type))
     return os.path.abspath(file) if file and os.path.isfile(file) else None
 
 
 def saved_flow(name: str) -> str | None:
-    """The file of a saved flow; None where there is none of that name. Case, `-` and `_` make no other name."""
+    """Return the file of a saved flow, or None. Names that differ only in case, `-` and `_` are one name."""
     folder = data_directory("flows")
     if folder is None or "/" in name or not name or name.startswith("."):
         return None
     file = os.path.join(folder, name + SUFFIX)
     if os.path.isfile(file):
         return file
+    from pflow.interface.source import plain
+
     wanted = plain(name)
     near = next((each for each in saved_flows() if plain(each) == wanted), None) if wanted else None
     return os.path.join(folder, near + SUFFIX) if near is not None else None
 
 
 def saved_flows() -> list[str]:
-    """The names of all saved flows."""
+    """Return the names of all saved flows."""
     try:
         with os.scandir(data_directory("flows") or "/dev/null") as files:
             return sorted(flow_name(file.name) for file in files if flow_name(file.name) and _is_file(file))
@@ -162,7 +168,7 @@ def saved_flows() -> list[str]:
 
 
 def flow_name(file: str) -> str:
-    """The name of the saved flow whose file is called so; empty where no flow's file is."""
+    """Return the name of the saved flow with this file name; empty for other files."""
     return file.removesuffix(SUFFIX) if file.endswith(SUFFIX) and not file.startswith(".") else ""
 
 

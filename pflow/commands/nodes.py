@@ -12,6 +12,7 @@ from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.text import help_text
 from pflow.help.usage import HELP, NODE, CommandUsage, Flag, argument, split_flags
+from pflow.interface.interface import spell_flag
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import (  # fmt: skip
     AUTO,
@@ -187,7 +188,7 @@ def _item(name: str, item: dict[str, Any]) -> tuple[str, str, str, str]:
     if item.get("default") is not None:
         notes.append(f"default {value_text(item['default'])}")
     notes += item.get("marks", [])
-    notes += [f"--{flag.replace('_', '-')}" for flag in item.get("flags", [])]
+    notes += map(spell_flag, item.get("flags", []))
     notes += [f"-{item['short']}"] if "short" in item else []
     notes += [item["env"]] if "env" in item else []
     return clean(name), item["type"], ", ".join(notes), clean(item["doc"])

@@ -14,7 +14,8 @@ from pflow.errors import PflowError
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage, argument
-from pflow.interface.interface import Item
+from pflow.interface.common import COMMON
+from pflow.interface.interface import Item, spell_flag
 from pflow.plan.approval.proposal import show, touched_text
 from pflow.process.streams import write_pieces
 from pflow.record.runs import find_run
@@ -23,7 +24,7 @@ from pflow.stage.words import take_words
 from pflow.values.types import Type
 
 _REFUSED = {
-    **dict.fromkeys(("from", "no_stdin", "allow_empty", "skip_empty"), "what came through the pipe is known"),
+    **{name: "what came through the pipe is known" for name, flag in COMMON.items() if flag.fd == 0},
     "resume": "pflow resume goes on with a run",
 }
 """The flags of `pflow run` that a replay does not take, and why."""
@@ -79,7 +80,7 @@ def _parse(words: list[str]) -> tuple[RunFlags, str]:
     texts = take_words(words, {**own_items(), "run": run}, is_open=False)
     for name, why in _REFUSED.items():
         if name in texts:
-            what = f"cannot take --{name.replace('_', '-')}: {why}"
+            what = f"cannot take {spell_flag(name)}: {why}"
             raise PflowError(what, hint="pflow replay --help", exit=errors.USAGE)
     if "run" not in texts:
         raise PflowError("cannot replay: there is no RUN", hint="pflow runs lists them", exit=errors.USAGE)

@@ -1,4 +1,4 @@
-"""What may stand at the cursor: the flags and values of a command, a node or a step, or the name of one."""
+"""The candidates at the cursor: the flags and values of a command, a node or a step, or the name of one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Candidates:
-    """The candidates for what `typed` begins, which follows the first `kept` characters of the word at the cursor.
+    """The candidates that begin with `typed`, which follows the first `kept` characters of the word at the cursor.
 
     Inside pipe syntax, `flow` is that text taken apart, and the word is its last one.
     """
@@ -36,7 +36,7 @@ class Candidates:
 
 
 def answer(line: Typed) -> Candidates:
-    """What may stand at the cursor of a command line."""
+    """Return the candidates at the cursor of a command line."""
     programs = [word.rpartition("/")[2] for word in line.words]
     start = next(n for n, name in enumerate(programs) if name == "pflow" or name.startswith("pflow-"))
     words = line.words[start + 1 :]
@@ -46,7 +46,7 @@ def answer(line: Typed) -> Candidates:
 
 
 def _of_driver(words: list[str], line: Typed) -> Candidates:
-    """What may follow `pflow`: a command, a node, a tool, a saved flow, steps or a sentence."""
+    """Complete the words after `pflow`: a command, a node, a tool, a saved flow, steps or a sentence."""
     table = names.read_table()
     command = table.get(f"pflow {words[0]}") if words else None
     if any(map(separates, words)):
@@ -71,7 +71,7 @@ def _of_driver(words: list[str], line: Typed) -> Candidates:
 
 
 def _of_command(command: CommandUsage, words: list[str], line: Typed) -> Candidates:
-    """A command, whose words may be a flow: a file, a saved one, a quoted text, or a step and its flags."""
+    """Complete a command, whose words may be a flow: a file, a saved one, a quoted text, or a step and its flags."""
     wanted = [argument.values for argument in command.arguments]
     if kinds.FLOW not in wanted:
         return _of_usage(command, words, line.word)
@@ -91,7 +91,7 @@ def _of_command(command: CommandUsage, words: list[str], line: Typed) -> Candida
 
 
 def _in_flow(text: str) -> Candidates:
-    """Pipe syntax in one word: the last word of its last step."""
+    """Complete pipe syntax in one word: the last word of its last step."""
     flow = split(text, is_flow=True)
     found = _of_steps(flow.words, flow.word)
     found.flow = flow
@@ -99,7 +99,7 @@ def _in_flow(text: str) -> Candidates:
 
 
 def _of_steps(words: list[str], word: str, beside: Sequence[Flag] = ()) -> Candidates:
-    """The last of several steps: the name of its type, or what it takes, and the flags that may stand `beside` it."""
+    """Complete the last of several steps: the name of its type, or its flags and those that may stand `beside` it."""
     start = max([n + 1 for n, each in enumerate(words) if separates(each)], default=0)
     if start == len(words):
         prefix = "flow:" if word and word[:5] in "flow:" else ""
@@ -111,7 +111,7 @@ def _of_steps(words: list[str], word: str, beside: Sequence[Flag] = ()) -> Candi
 
 
 class _Words:
-    """The words before the cursor: the flags that they use, where the other words are, the flag that wants a value."""
+    """The words before the cursor: their flags, the places of other words, the flag that waits for a value."""
 
     def __init__(self, words: list[str], flags: list[Flag]) -> None:
         self.by_name = {name: flag for flag in reversed(flags) for name in flag.names}
@@ -132,7 +132,7 @@ class _Words:
             self.waiting = self.waiting if wanted else None
 
     def _take(self, word: str) -> int:
-        """Take a flag, or letters behind one dash; how many of the words that follow are its values."""
+        """Take a flag, or letters after one dash; return how many of the following words are its values."""
         flag, sign, kept = self.find(word)
         letters = "" if word.startswith("--") else word[1:kept]
         for each in (flag, *(self.by_name.get(f"-{letter}") for letter in letters)):
@@ -143,9 +143,9 @@ class _Words:
         return (flag.words if letters else min(flag.words, 1)) - (kept < len(word))
 
     def find(self, word: str) -> tuple[Flag | None, str, int]:
-        """The flag of a word, the sign behind it (`=`, `:=`, `@`), and where a value in the same word begins.
+        """Return a word's flag, the sign after it (`=`, `:=`, `@`), and where a value in the same word begins.
 
-        Of letters behind one dash it is the first that may have a value, else the last.
+        Of letters after one dash it is the first that may have a value, else the last.
         """
         if not word.startswith("--"):
             flag = None
@@ -161,7 +161,7 @@ class _Words:
 
 
 def _of_usage(usage: CommandUsage, words: list[str], word: str) -> Candidates:
-    """A flag's value, a flag, or the argument that comes next."""
+    """Complete a flag's value, a flag, or the next argument."""
     before = _Words(words, usage.flags)
     free = [each for each in usage.arguments if before.used.isdisjoint(each.names)]
     before.used.update(name for each in free[: len(before.others)] for name in each.names)
@@ -187,7 +187,7 @@ _NODES_OWN = (kinds.DATA, kinds.INPUTS, kinds.PARAMS)
 
 
 def _flags(usage: CommandUsage, used: set[str], word: str) -> Iterator[Candidate]:
-    """The flags that may still be given, group by group; a secret has none. Those with a step's name wait for a dot."""
+    """Yield the flags that may still be given, group by group. Those with a step's name wait for a dot."""
     done: set[str] = set()
     for group, flags in usage.groups():
         for flag in flags:
@@ -203,10 +203,16 @@ def _flags(usage: CommandUsage, used: set[str], word: str) -> Iterator[Candidate
                 if is_long and flag.values:
                     yield Candidate(group, f"{name}=", flag.text)
                 if is_long and flag.is_bool:
-                    yield Candidate(group, f"--no-{name[2:]}", f"not: {flag.text}")
+                    yield Candidate(group, f"--no-{name[2:]}", _turned_off(flag, name))
 
 
-# How the names of files end that a value may be.
+def _turned_off(flag: Flag, name: str) -> str:
+    """Describe --no-NAME: by the clause `; --no-NAME: …` in the flag's text, if it has one."""
+    own = flag.text.partition("; --no-")[2].partition(": ")[2].partition(" [")[0]
+    return own or f"turn off {name}"
+
+
+# The endings of the files that a value may name.
 _FILES = {kinds.FILE: "", kinds.DIRECTORY: "/", kinds.FLOW: ".json", kinds.NODE_OR_FILE: ""}
 _NAMES = {
     kinds.MODEL: (names.models,),
@@ -220,7 +226,7 @@ _NAMES = {
 
 
 def _values(flag: Flag, word: str, kept: int, run: str = "last") -> Candidates:
-    """The values of a flag or an argument: they follow the first `kept` characters of the word. `run` has the steps."""
+    """Complete the value of a flag or argument after the first `kept` characters of the word; `run` has the steps."""
     typed = word[kept:]
     choices = ("true", "false") if flag.is_bool else flag.choices
     shown = (each for each in choices if "=" not in each or each.endswith("=") != ("=" in typed))  # KEY=, then PATH

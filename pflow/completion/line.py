@@ -49,14 +49,14 @@ class Typed:
         self.begin(at)
 
     def place(self, count: int) -> int:
-        """Where in `raw` the word goes on after so many of its characters."""
+        """Return where in `raw` the word goes on after so many of its characters."""
         return self.places[count] if count < len(self.places) else len(self.raw)
 
 
 def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow: bool = False) -> Typed:
     """Take a command line apart, or pipe syntax, whose separators become words.
 
-    `breaks` are readline's; `escapable` is what a backslash escapes in single quotes, which is nothing but in fish.
+    `breaks` are readline's; `escapable` are the characters that a backslash escapes in single quotes (only in fish).
     """
     typed = Typed()
     ends = _FLOW_BLANKS + _SEPARATORS if is_flow else _BLANKS
@@ -89,7 +89,7 @@ def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow
 
 
 def quoted(text: str, quote: str) -> str:
-    """A text as it is typed after this open quote, or without one."""
+    """Quote a text for typing after this open quote, or without one."""
     if quote == "'":
         return text.replace("'", "'\\''")
     if quote == '"':

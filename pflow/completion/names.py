@@ -11,6 +11,7 @@ from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, CommandUsage, Flag, usage_of_node
 from pflow.interface.common import OF_FLOWS
+from pflow.interface.interface import spell_flag
 from pflow.values.jsontext import decode
 
 if TYPE_CHECKING:
@@ -24,18 +25,18 @@ VALUES, FILES, RUNS, MODELS, STEPS = "values", "files", "runs", "models", "steps
 """The groups of candidates that are not flags."""
 
 TABLE = "commands.json"
-"""The file beside this module that `make generate` writes: what the driver, its commands and the tools take, so that
-TAB imports none of them. By name, a list: the summary, the flags, the other words, each as `Flag` takes them."""
+"""The file beside this module that `make generate` writes: the usage of the driver, its commands and the tools, so that
+TAB need not import them. By name, a list: the summary, the flags, the other words, each as `Flag` takes them."""
 
 # bash-completion looks for completions by the name of a command, so each has a file.
 LOADER = '. "${{BASH_SOURCE[0]%/*}}/pflow" && complete -F _pflow {name}\n'
 
 _MOST_RUNS = 99
-"""As many as readline lists without a question."""
+"""The number that readline lists without a question."""
 
 
 class Candidate:
-    """One thing that may stand at the cursor: the group in which it is shown, its value, what is said of it."""
+    """A text that may stand at the cursor: the group in which it is shown, its value, its description."""
 
     __slots__ = ("about", "group", "value")
 
@@ -46,12 +47,12 @@ class Candidate:
 
     @property
     def is_open(self) -> bool:
-        """Whether more is to be typed after it without a blank."""
+        """True if more is to be typed after it without a blank."""
         return self.value.endswith(("=", "/"))
 
 
 def read_table() -> dict[str, CommandUsage]:
-    """The usage of each by what is typed: `pflow`, `pflow runs`, `pflow-get`."""
+    """Read each usage by its command: `pflow`, `pflow runs`, `pflow-get`."""
     with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
         rows = decode(file.read())
     table = {name: CommandUsage(name, summary) for name, (summary, _, _) in rows.items()}
@@ -79,7 +80,7 @@ def nodes() -> list[Candidate]:
 
 
 def flows(prefix: str = "") -> list[Candidate]:
-    """The saved flows; steps name them with the prefix `flow:`."""
+    """Return the saved flows; steps name them with the prefix `flow:`."""
     return [Candidate(FLOWS, prefix + name, _description(saved_flow(name) or "")) for name in saved_flows()]
 
 
@@ -92,7 +93,7 @@ def _description(file: str) -> str:
 
 
 def runs() -> list[Candidate]:
-    """The newest runs, the newest first, which is `last` too."""
+    """Return the newest runs, newest first, and `last` for the newest."""
     import time
 
     from pflow.record.runs import list_runs
@@ -103,7 +104,7 @@ def runs() -> list[Candidate]:
 
 
 def steps_of(run: str) -> list[Candidate]:
-    """The steps of a run's flow, each with its type."""
+    """Return the steps of a run's flow, each with its type."""
     from pflow.errors import PflowError
     from pflow.record.log import FLOW
     from pflow.record.runs import find_run
@@ -116,16 +117,16 @@ def steps_of(run: str) -> list[Candidate]:
 
 
 def models() -> list[Candidate]:
-    """The models of the list that runs of the `llm` library keep."""
+    """Return the models of the list that pflow.models.list keeps."""
     from pflow.models.list import read_models
 
     return [Candidate(MODELS, model, about) for model, about in read_models()]
 
 
 def files(typed: str, wanted: str) -> list[Candidate]:
-    """The names of the files in the directory that is typed, those of directories with a / at the end.
+    """Return the files in the typed directory, with a / after directories.
 
-    `wanted` is how the names of files end, or `/` for directories alone.
+    `wanted` is the ending of files, or `/` for directories alone.
     """
     folder, _, begun = typed.rpartition("/")
     folder = os.path.expanduser(folder) or ("/" if typed.startswith("/") else ".")
@@ -139,7 +140,7 @@ def files(typed: str, wanted: str) -> list[Candidate]:
 
 
 def usage_of_type(name: str) -> CommandUsage:
-    """How a node, a tool or a saved flow is used; what cannot be read of it is left out."""
+    """Return the usage of a node, a tool or a saved flow, without what cannot be read."""
     from pflow.catalog.kinds import TOOL, find_node
 
     found = find_node(name)
@@ -152,7 +153,7 @@ def usage_of_type(name: str) -> CommandUsage:
 
 
 def usage_of_flow(word: str) -> CommandUsage:
-    """How the flow that a word says is run: a file, a saved flow or pipe syntax; one that is faulty, as any other."""
+    """Return the usage of running a flow: a file, a saved flow or pipe syntax. A faulty one has the run's own flags."""
     from pflow.driver.help import usage_of_run
     from pflow.flow.subflow import load_named
     from pflow.flow.wiring import wire
@@ -166,7 +167,7 @@ def usage_of_flow(word: str) -> CommandUsage:
 
 
 def usage_of_step(name: str, before: list[str]) -> CommandUsage:
-    """What a step takes: the flags of its type's interface, and the common ones that are not for a whole run.
+    """Return the usage of a step: the flags of its type's interface, and the common ones that are not for a whole run.
 
     `before` are the words of the steps before it.
     """
@@ -185,7 +186,7 @@ def usage_of_step(name: str, before: list[str]) -> CommandUsage:
 
 
 def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
-    """The type of each step, and its id where it has one by which it may be referred back to."""
+    """Return the type of each step, and its id if it has one."""
     from pflow.flow.pipe.recognize import full_type, split_name
 
     firsts = [word for at, word in enumerate(words) if at == 0 or separates(words[at - 1])]
@@ -194,7 +195,7 @@ def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
 
 
 def _with_places(usage: CommandUsage, interface: Interface, before: list[str]) -> CommandUsage:
-    """The usage whose flags know the keys of the step, and the places where the steps before it write."""
+    """Give the flags of a usage their choices: the keys of the step, and the places that the steps before it write."""
     from pflow.flow.pipe.recognize import free_id
     from pflow.flow.subflow import FlowCatalog
 
@@ -215,7 +216,7 @@ def _with_places(usage: CommandUsage, interface: Interface, before: list[str]) -
 
 
 def _interface_of(kind: Kind | None) -> Interface:
-    """The interface of a node or a flow; one that is being written is completed with the flags that every stage has."""
+    """Return the interface of a node or a flow; an empty one if it is still being written."""
     from pflow.interface.interface import Interface
 
     try:
@@ -225,6 +226,6 @@ def _interface_of(kind: Kind | None) -> Interface:
 
 
 def named(flags: Iterable[Flag], wanted: Iterable[str]) -> list[Flag]:
-    """The common flags among them of these names."""
-    names = {f"--{name.replace('_', '-')}" for name in wanted}
+    """Return the common flags with these names."""
+    names = set(map(spell_flag, wanted))
     return [each for each in flags if each.group == kinds.COMMON and each.names[-1] in names]

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 _OF_WORDS = (groups.COMMANDS, groups.NODES, groups.TOOLS, groups.FLOWS)
 _LISTING = "63"
-"""readline's COMP_TYPE, the character `?`, where TAB lists what there is and inserts nothing."""
+"""readline's COMP_TYPE, the character `?`, for a TAB that lists and inserts nothing."""
 _MOST = 99
-"""Readline asks before it lists more; descriptions would make such a list longer."""
+"""The candidates that readline lists without a question; longer lists get no descriptions."""
 
 
 def main(words: list[str]) -> int:
-    """Print the answer to `SHELL ARGUMENT…`: nothing where nothing may stand there."""
+    """Print the answer to `SHELL ARGUMENT…`; nothing if there are no candidates."""
     from pflow.process.streams import write_pieces
 
     shell, *arguments = words
@@ -32,7 +32,7 @@ def main(words: list[str]) -> int:
 
 
 def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
-    """What compopt gets, `-` where no blank follows and else `+`, then COMPREPLY."""
+    """Return a line for compopt, `-` if no blank follows, else `+`, and the lines of COMPREPLY."""
     line = split(text, breaks=breaks)
     found = answer(line)
     if not found.candidates:
@@ -51,23 +51,23 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
 
 
 def _left_open(word: str) -> list[str]:
-    """Two candidates, of which readline and fish insert what both share: the quote around them stays open."""
+    """Return two candidates, of which readline and fish insert the common part: the quote around them stays open."""
     return [word, word + " "]
 
 
 def _rest(found: Candidates, candidate: Candidate) -> str:
-    """What a candidate adds to what is typed, quoted for the pipe syntax that it stands in."""
+    """Return what a candidate adds to the typed text, quoted for the pipe syntax around it."""
     rest = candidate.value[len(found.typed) :]
     return rest if found.flow is None else quoted(rest, found.flow.quote)
 
 
 def _end_in_flow(candidate: Candidate, flow: Typed | None) -> str:
-    """What ends a word inside pipe syntax: its quote, and a blank."""
+    """Return the end of a word inside pipe syntax: its quote, and a blank."""
     return "" if flow is None or candidate.is_open else f"{flow.quote} "
 
 
 def _zsh(columns: str, quotes: str, text: str) -> list[str]:
-    """How many characters of the word stay; then groups: tag, title, two options of compadd's, values and lines."""
+    """Return the number of characters that stay; then groups: tag, title, two options of compadd, values and lines."""
     line = split(text)
     found = answer(line)
     kept = found.kept if found.flow is None else found.flow.start + found.flow.place(found.kept)
@@ -88,7 +88,7 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
 
 
 def _fish(text: str) -> list[str]:
-    """The whole word, as it is without quotes, and what is said of it."""
+    """Return whole words without quotes, each with its description."""
     line = split(text, escapable=("\\", "'"))
     found = answer(line)
     words = [line.word + _rest(found, each) for each in found.candidates]
@@ -103,14 +103,14 @@ def _title(group: str) -> str:
 
 
 def _labelled(found: Candidates, label: str) -> list[str]:
-    """What is said of each candidate, for bash and fish, which have no headings, after its group or what it is."""
+    """Return descriptions for bash and fish, which have no headings: each begins with its group or kind."""
     kinds = {**{group: group for group in TITLES}, **{group: group.removesuffix("s") for group in _OF_WORDS}}
     labels = {group: label.format(kind) for group, kind in kinds.items()}
     return [labels.get(each.group, "") + _shown(each.about) for each in found.candidates]
 
 
 def _described(names: list[str], texts: list[str], columns: int, between: str) -> list[str]:
-    """A line for each name, with its text in a second column, cut to the terminal."""
+    """Return a line for each name, with its text in a second column, cut to the terminal."""
     width = max([len(name) for name in names if len(name) <= columns // 3], default=0)
     lines = [
         f"{name:{width}}{between}{_shown(text)}" if text else name for name, text in zip(names, texts, strict=True)
@@ -119,7 +119,7 @@ def _described(names: list[str], texts: list[str], columns: int, between: str) -
 
 
 def _shown(text: str) -> str:
-    """A text without what would move a terminal's cursor."""
+    """Replace characters that would move a terminal's cursor."""
     return text if text.isprintable() else "".join([each if each.isprintable() else " " for each in text])
 
 

@@ -1,4 +1,4 @@
-"""Checks of what a node declares, what it answers when it has all that it needs, and whether it does no more."""
+"""Checks of what a node declares and answers when it has all that it needs, and that it does nothing else."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pflow.catalog.lines import inferred_in_words
 from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
+from pflow.interface.interface import spell_flag
 from pflow.process.streams import raw_form
 from pflow.values.paths import kind_of
 from pflow.values.types import Type
@@ -67,7 +68,7 @@ def help_is_printed(trial: Trial) -> None:
     run.expect_exit(0)
     said = run.stdout.decode("utf-8", "replace")
     items = [*interface.reads.values(), *interface.params.values()]
-    flags = ["--" + item.name.replace("_", "-") for item in items if "secret" not in item.marks]
+    flags = [spell_flag(item.name) for item in items if "secret" not in item.marks]
     missing = [flag for flag in flags if flag not in said]
     if missing or not said.strip():
         run.fail(f"help on stdout without {', '.join(missing) or 'a word'}", "help with every flag")
@@ -92,13 +93,13 @@ def it_touches_no_files(trial: Trial) -> None:
 def it_stays_off_the_network(trial: Trial) -> None:
     _skip_declared(trial, "network", "runs commands")
     if shutil.which("strace") is None:
-        raise Skipped("strace is not installed, which would show it")
+        raise Skipped("strace, which would show it, is not installed")
     run = trial.run_good(under=("strace", "-f", "-qq", "-e", "trace=connect,sendto,bind"))
     if "ptrace" in run.stderr:
-        raise Skipped("strace may not look into processes here")
+        raise Skipped("strace may not trace processes here")
     calls = [line for line in run.stderr.splitlines() if "AF_INET" in line]
     if calls:
-        run.fail(f"it called {calls[0]:.100}", "no word to the network", "declare it: - Effects: network")
+        run.fail(f"it called {calls[0]:.100}", "no use of the network", "declare it: - Effects: network")
 
 
 def _skip_declared(trial: Trial, *effects: str) -> None:
@@ -124,11 +125,11 @@ def it_looks_at_its_own_keys_only(trial: Trial) -> None:
         run.fail(f"it read {', '.join(map(repr, others))}", "only the keys that it declares", change)
     if not trial.is_steady:
         raise Skipped("it answers differently each time")
-    trial.expect_agreement(run, change, "as without other keys that its file names")
+    trial.expect_agreement(run, change, "the same as without other keys that its file names")
 
 
 def _words_of(file: str) -> list[str]:
-    """The words in a node's file, among them any key that it looks at under a name."""
+    """Return the words in a node's file, which include the names of keys it looks at."""
     with open(file, "rb") as program:
         words = re.findall(rb"[A-Za-z_]\w{0,63}", program.read(_MOST_BYTES))
     return [str(word, "ascii") for word in dict.fromkeys(words) if word != b"stdin"][:_MOST_DECOYS]
@@ -141,18 +142,18 @@ def it_answers_the_same(trial: Trial) -> None:
     other = {"TZ": "Pacific/Kiritimati", "LANG": "C", "USER": "other", "LOGNAME": "other", "COLUMNS": "33"}
     elsewhere = trial.run_good(environment=other, files={"another-file": "of somebody", ".hidden": ""})
     for run in (trial.again, elsewhere):
-        change = "make what it looks at a read or a param, or leave Flow-safe out"
+        change = "declare all that it looks at as reads or params, or leave out Flow-safe"
         trial.expect_agreement(run, change, "for the same inputs")
 
 
-@check("repeats", "Repeats: yes: a second run leaves no more behind than the first")
+@check("repeats", "Repeats: yes: a second run changes nothing more")
 def it_may_run_again(trial: Trial) -> None:
     if trial.interface.repeats != "yes":
         raise Skipped(f"its interface says: {trial.interface.repeats}")
     twice = trial.run_good(times=2)
     if twice.changed:
-        change = "write the whole anew, or declare it: - Repeats: no"
-        twice.fail(f"the second run changed {', '.join(twice.changed)}", "what the first one left", change)
+        change = "write the whole file each time, or declare it: - Repeats: no"
+        twice.fail(f"the second run changed {', '.join(twice.changed)}", "the files of the first run", change)
 
 
 @check("header", "the header is kept: version, run, the steps before")
@@ -184,7 +185,7 @@ def types_fit(trial: Trial) -> None:
 
 
 def _misfit(type: Type, value: Any, place: str) -> str:
-    """Where a value, or a part of it, is not of its type, and what is there; empty where it fits."""
+    """Describe where a value or a part of it does not fit its type; empty if it fits."""
     if not type.takes(value):
         return f"{place} is {kind_of(value)}"
     parts = [(type.items, item, f"{place}[{n}]") for n, item in enumerate(value)] if type.items else []
@@ -238,14 +239,14 @@ def dry_run_does_nothing(trial: Trial) -> None:
     run.expect_exit(0, "--dry-run does nothing, or is refused with 2")
     done = [*run.changed, *(key for key in trial.interface.writes if key in run.members.keys() - trial.members_among())]
     if done:
-        run.fail(f"it did its work all the same: {', '.join(done)}", "nothing is done, nothing written", "refuse it")
+        run.fail(f"it did its work: {', '.join(done)}", "nothing is done, nothing written", "refuse --dry-run")
 
 
-@check("leftovers", "nothing that it started runs on when it has ended")
+@check("leftovers", "nothing that it started outlives it")
 def nothing_keeps_running(trial: Trial) -> None:
     if trial.good.left_running:
-        what = "something that it started still ran when it had ended"
-        trial.good.fail(what, "nothing", "wait for what you start")
+        what = "a process that it started outlived it"
+        trial.good.fail(what, "nothing", "wait for the processes you start")
 
 
 @check("closed-stdout", "a closed stdout ends it silently")
@@ -263,4 +264,4 @@ def _expect_silence(run: NodeRun) -> None:
     if run.code not in (-13, 141):
         run.fail(f"{run.ending}, though nobody read its stdout", "141, or killed by SIGPIPE", change)
     if run.stderr:
-        run.fail(f"on stderr: {run.stderr[-120:]!r}", "not a word: head has all that it wanted", change)
+        run.fail(f"on stderr: {run.stderr[-120:]!r}", "nothing: head has all that it wanted", change)

@@ -1,4 +1,4 @@
-"""Going through the checks, and the report: a line a check, what was sent where one failed, and the numbers."""
+"""The conduct of all checks, and the report: a line a check, the account of each failure, and the numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST_INPUT = 4000
 
 @dataclass
 class Verdict:
-    """What came of a check: OK, FAILED (how) or SKIPPED (why), and the runs that were made for it."""
+    """The result of a check: OK, FAILED (how) or SKIPPED (why), and the runs that were made for it."""
 
     check: Check
     result: str
@@ -37,7 +37,7 @@ class Verdict:
 
     @property
     def account(self) -> dict[str, str]:
-        """How it failed: what was sent, what came, what was expected, what to change."""
+        """The account of a failure: what was sent, what came, what was expected, what to change."""
         if self.failed is None:
             return {}
         sent = command_of(self.failed.run) if self.failed.run else ""
@@ -46,7 +46,10 @@ class Verdict:
 
 
 def choose_checks(wanted: Sequence[str]) -> list[Check]:
-    """The checks with one of these ids, or with an id that contains one; all without any. Raises PflowError (2)."""
+    """Return the checks with one of these ids, or an id that contains one; all if none is wanted.
+
+    Raises PflowError (2).
+    """
     chosen: list[Check] = []
     for text in wanted:
         found = [check for check in CHECKS if check.id == text] or [check for check in CHECKS if text in check.id]
@@ -57,10 +60,10 @@ def choose_checks(wanted: Sequence[str]) -> list[Check]:
 
 
 def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout: float) -> Generator[Verdict]:
-    """Hold a node to the checks, one after the other. `given` are the user's words for runs that must succeed.
+    """Yield the verdict of each check on a node. `given` are the user's words for runs that must succeed.
 
-    Everything happens in a new directory, which is removed at the end. Raises PflowError: 2 where the words do not fit
-    the node, 73 where the directory cannot be made.
+    Everything happens in a new directory, which is removed at the end. Raises PflowError: 2 if the words do not fit the
+    node, 73 if the directory cannot be made.
     """
     try:
         directory = TemporaryDirectory(prefix="pflow-test-node-", ignore_cleanup_errors=True)
@@ -73,7 +76,7 @@ def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout
 
 
 def _secrets_of(node: TestedNode) -> Secrets:
-    """What the node finds in the environment, and may say when it fails."""
+    """Return the secrets that the node finds in the environment, and may print when it fails."""
     secrets = Secrets()
     for item in node.interface.params.values():
         secrets.add(os.environ.get(item.env) if "secret" in item.marks else None)
@@ -97,7 +100,7 @@ def list_lines(checks: Sequence[Check]) -> str:
 
 
 def verdict_lines(verdict: Verdict, colour: Colour, *, verbose: bool) -> str:
-    """What came of a check, and below it what went wrong; with `verbose` also what was skipped, and what was run."""
+    """Return a check's line, and below it the account of a failure; `verbose` adds skipped checks, and the runs."""
     if verdict.result == SKIPPED and not verbose:
         return ""
     words = {OK: ("ok", colour.good), FAILED: ("FAILED", colour.fault), SKIPPED: ("skipped", colour.dim)}
@@ -114,7 +117,7 @@ def summary(node: TestedNode, verdicts: Sequence[Verdict]) -> str:
 
 
 def as_json(node: TestedNode, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """The report for other programs."""
+    """Return the report for other programs."""
     return {
         "node": encodable(node.name),
         "file": encodable(node.file),
@@ -135,7 +138,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
 
 
 def command_of(run: NodeRun) -> str:
-    """A line that a person can type to repeat a run; of a long input it has the beginning."""
+    """Return a command that repeats a run; of a long input it has only the beginning."""
     settings = [f"{name}={shlex.quote(value)}" for name, value in run.environment.items()]
     words = " ".join([*settings, *map(shlex.quote, run.argv)]) + run.reader
     if run.stdin is None:
@@ -146,7 +149,7 @@ def command_of(run: NodeRun) -> str:
 
 
 def _format(data: bytes) -> str:
-    """Bytes as a word for printf(1), on one line."""
+    """Quote bytes as a word for printf(1), on one line."""
     return shlex.quote("".join(map(_escaped, data.decode("utf-8", "surrogateescape"))))
 
 

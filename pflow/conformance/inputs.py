@@ -1,4 +1,4 @@
-"""Checks of what may come in, on stdin and as flags: what a node takes, passes on, and refuses with which code."""
+"""Checks of a node's input, on stdin and as flags: what it takes, passes on, and refuses with which code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pflow.conformance.samples import (
 from pflow.conformance.sandbox import NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, OK, USAGE
-from pflow.interface.interface import Item
+from pflow.interface.interface import Item, spell_flag
 from pflow.values.jsontext import decode
 
 _TEXTUAL = ("str", "any", "bytes")
@@ -29,7 +29,7 @@ _BAD_TEXTS = {"int": "seven", "float": "much", "bool": "maybe", "dict": "{", "ch
 T = TypeVar("T")
 
 
-@check("no-input", "/dev/null is no input: flags are enough")
+@check("no-input", "flags are enough if stdin is /dev/null")
 def no_input_is_read(trial: Trial) -> None:
     trial.expect_agreement(trial.run_by_flags(None), "begin with an empty store")
 
@@ -39,7 +39,7 @@ def empty_pipe_is_66(trial: Trial) -> None:
     pipe = trial.interface.pipe_read
     if pipe is None or pipe.name in trial.samples.words:
         trial.answer  # noqa: B018 - raises Skipped
-        trial.run_by_flags(b"").expect_exit(0, "it reads nothing from the pipe: an empty one is no input")
+        trial.run_by_flags(b"").expect_exit(0, "it reads nothing from the pipe, so an empty one is no fault")
     else:
         trial.run_by_flags(b"", without=pipe.name).expect_refusal(MISSING, "the command before has failed")
 
@@ -51,11 +51,11 @@ def raw_text_is_carried(trial: Trial) -> None:
         trial.run_by_flags(b"raw text\n").expect_refusal(BAD_STDIN, change)
     elif trial.pipe.type.name not in _TEXTUAL:
         run = trial.run_by_flags(b"raw text\n", without=trial.pipe.name)
-        run.expect_refusal(BAD_DATA, f"text is no {trial.pipe.type}")
+        run.expect_refusal(BAD_DATA, f"text is not of type {trial.pipe.type}")
     else:
         text = trial.samples.members[trial.pipe.name]
         run = _run_raw(trial, text if isinstance(text, bytes) else str(text).encode())
-        trial.expect_agreement(run, "what is no document is raw: it is the [pipe] read")
+        trial.expect_agreement(run, "raw text on stdin is the [pipe] read")
 
 
 @check("raw-bytes", "raw bytes are taken or refused, never changed")
@@ -68,18 +68,18 @@ def own_json_is_raw(trial: Trial) -> None:
     text = '{"%s": "not this", "alien": 1, "deep": {"$pflow": {"v": 1}}}' % (trial.samples.pipe or "text")
     run = _run_raw(trial, text.encode())
     if "alien" in run.members:
-        change = "only a top level with $pflow makes a store: all other JSON is text"
+        change = "only a top level with $pflow makes a store; any other JSON is text"
         run.fail("the object's members are keys of the store", "one key stdin with its text", change)
 
 
 def _run_raw(trial: Trial, data: bytes, *, may_refuse: bool = False) -> NodeRun:
-    """A run with this as its [pipe] read: it is the key stdin too."""
+    """Run the node with this as its [pipe] read, and check that it is the key stdin too."""
     if trial.pipe is None or trial.pipe.type.name not in _TEXTUAL:
         raise Skipped("no read takes raw input")
     run = trial.run_by_flags(data, without=trial.pipe.name)
     if may_refuse and run.refuses_in_order:
         return run
-    run.expect_answer("what is no document is raw: it is the [pipe] read")
+    run.expect_answer("raw data on stdin is the [pipe] read")
     came = run.members.get("stdin")
     if (came if isinstance(came, bytes) else str(came).encode()) != data:
         run.fail(
@@ -98,7 +98,7 @@ def any_layout_is_read(trial: Trial) -> None:
 def cut_document_is_65(trial: Trial) -> None:
     whole = trial.document()
     for end in (len(whole) // 2, len(whole) - 3):
-        trial.run_good(stdin=whole[:end]).expect_refusal(BAD_DATA, "never work on it, nor take it for text")
+        trial.run_good(stdin=whole[:end]).expect_refusal(BAD_DATA, "refuse it: it is neither a document nor text")
 
 
 @check("newer", "a newer version of the document is 65, with both versions", of_good_run=False)
@@ -113,7 +113,7 @@ _NUMBERS = b"[1.0, 0.1, 1e300, 5e-324, 9007199254740993, -9223372036854775808, 1
 _TEXTS = {"nul": "a\0b", "😀": "😀 𝒳 👩‍👩‍👧", "signs": '"\\/\b\f\n\r\t\x7f\u2028\ufeff', 'ke"y\n': "مرحبا e\u0301"}
 _PASSING: dict[str, tuple[str, dict[str, Any]]] = {
     "keys": ("keys that it does not know pass unchanged, in their place", ALIENS),
-    "numbers": ("numbers pass as they are, integers of 64 bits too", {"numbers": decode(_NUMBERS)}),
+    "numbers": ("numbers pass unchanged, integers of 64 bits too", {"numbers": decode(_NUMBERS)}),
     "text": ("NUL, emoji and every other character pass", _TEXTS),
     "large": ("a value of 10 MB passes", {"large": "é" * 5_000_000}),
     "binary": ("bytes pass", {"binary": bytes(range(256)), "object": {"$bytes": "not base64"}}),
@@ -121,14 +121,14 @@ _PASSING: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 _TOGETHER = ("numbers", "text", "binary")
-"""These come in one document: a run less each."""
+"""These are sent in one document, which saves runs."""
 
 
 def _check_passing(id: str, demand: str, members: dict[str, Any]) -> None:
     @check(id, demand)
     def members_pass(trial: Trial) -> None:
-        """Keys that it does not write are there as they were, in the order in which they came."""
-        change = "answer with the document that came in, whatever is in it, your keys added"
+        """Check that keys it does not write are unchanged and in their order."""
+        change = "answer with the whole document that came in, your keys added"
         around = {key: value for name in _TOGETHER for key, value in _PASSING[name][1].items()}
         around = around if id in _TOGETHER else members
         run = trial.run_good(stdin=trial.document(around))
@@ -138,10 +138,10 @@ def _check_passing(id: str, demand: str, members: dict[str, Any]) -> None:
         for key, value in sent.items():
             if key not in came or not same(value, came[key]):
                 what = f"{key!r} is {came[key]!r:.60}" if key in came else f"no {key!r} in its answer"
-                run.fail(what, f"{value!r:.60}, as it was", change)
+                run.fail(what, f"{value!r:.60}, unchanged", change)
         order = [key for key in came if key in sent]
         if order != list(sent):
-            run.fail(f"the keys in the order {', '.join(order)}", f"{', '.join(sent)}, as they came", change)
+            run.fail(f"the keys in the order {', '.join(order)}", f"{', '.join(sent)}, their order on stdin", change)
 
 
 for _id, (_demand, _members) in _PASSING.items():
@@ -186,29 +186,29 @@ def flags_are_taken(trial: Trial) -> None:
                 run.fail(f"no {name!r} in the store", f"{name!r} from its flag: it is data", change)
 
 
-@check("params", "each param has its flag, and its default holds without")
+@check("params", "each param has its flag, and without it its default")
 def params_are_taken(trial: Trial) -> None:
     items = [item for item in trial.interface.params.values() if item.name not in trial.samples.words]
     items = [item for item in items if not item.required and item.default is not None and "secret" not in item.marks]
     words = [word for item in items for word in flag_words(item, item.default)]
     run = trial.run_good(*_some(words, "no param has a default that can be given"))
-    trial.expect_agreement(run, "a flag for each param that you declare", "as without the flags")
+    trial.expect_agreement(run, "take a flag for each param that you declare", "the same as without the flags")
 
 
 @check("words", "bare words and letters give what their flags give")
 def words_are_taken(trial: Trial) -> None:
     words = trial.samples.short_words()
-    run = trial.run(_some(words, "none of its values has a short form"), trial.document())
-    change = "a bare word is the next [word] read's, and what follows -x is for the item marked [short x]"
-    trial.expect_agreement(run, change, "as by its flags")
+    run = trial.run(_some(words, "its values have no short form"), trial.document())
+    change = "give a bare word to the next [word] read, and the value after -x to the item marked [short x]"
+    trial.expect_agreement(run, change, "the same as by its flags")
 
 
 @check("bad-value", "a flag's value that does not fit is 2", of_good_run=False)
 def bad_value_is_2(trial: Trial) -> None:
     items = [*trial.samples.interface.reads.values(), *trial.interface.params.values()]
     strict = [item for item in items if item.type.name in _BAD_TEXTS and "secret" not in item.marks]
-    for item in _some(strict, "every text is a value of its flags"):
-        bad = f"--{item.name.replace('_', '-')}={_BAD_TEXTS[item.type.name]}"
+    for item in _some(strict, "its flags take any text"):
+        bad = f"{spell_flag(item.name)}={_BAD_TEXTS[item.type.name]}"
         trial.run_without(item, bad).expect_refusal(USAGE, f"{item.name} is {item.type}")
 
 
@@ -258,11 +258,11 @@ def _expect_passing(trial: Trial, words: Sequence[str], code: int, change: str, 
     run = trial.run_good(*words, stdin=sent)
     run.expect_refusal(code, change)
     if run.stdout != (expected := b"" if words else sent):
-        run.fail(f"on stdout: {shown(run.stdout)}", f"{shown(expected)}, as it came; nothing with --raw", change)
+        run.fail(f"on stdout: {shown(run.stdout)}", f"{shown(expected)}, unchanged; nothing with --raw", change)
 
 
 def _some(items: list[T], otherwise: str) -> list[T]:
-    """The items. Raises Skipped where there are none."""
+    """Return the items. Raises Skipped if there are none."""
     if not items:
         raise Skipped(otherwise)
     return items

@@ -1,4 +1,4 @@
-"""What a node is sent: values of its types, flags, store documents; and the document that it answers, taken apart."""
+"""The samples that a node is sent: values of its types, flags, store documents; and its answer, taken apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pflow.errors import PflowError
-from pflow.interface.interface import Interface, Item, fresh
+from pflow.interface.interface import Interface, Item, fresh, spell_flag
 from pflow.stage.document import Document, read_document
 from pflow.stage.flags import parse_flags
 from pflow.stage.words import take_words
@@ -47,7 +47,7 @@ _MISFITS: dict[str, Any] = {
 
 
 def value_of(type: Type) -> Any:
-    """A value of a type."""
+    """Return a value of a type."""
     if type.choices:
         return type.choices[0]
     if type.items:
@@ -58,7 +58,7 @@ def value_of(type: Type) -> Any:
 
 
 def misfit_of(type: Type) -> Any:
-    """A value that is not of a type; null for str, and for any, which every value fits."""
+    """Return a value that is not of a type; null for str, and for any, which every value fits."""
     return _MISFITS.get(type.name)
 
 
@@ -67,10 +67,9 @@ class Skipped(Exception):
 
 
 class Samples:
-    """What a node needs to succeed: members of the document, and words after its name.
+    """The input that a node needs to succeed: members of the document, and words after its name.
 
-    What the pipe fills is a member, and so is what is required; an [explicit] read has a flag. `given` are the user's
-    words for the node.
+    The [pipe] read and required reads are members; an [explicit] read has a flag. `given` are the user's words.
     """
 
     def __init__(self, interface: Interface, given: list[str]) -> None:
@@ -101,7 +100,7 @@ class Samples:
 
     @property
     def pipe(self) -> str | None:
-        """The read that the pipe fills, where it is a member."""
+        """The read that the pipe fills, if it is a member."""
         read = self.interface.pipe_read
         return read.name if read is not None and read.name in self.members else None
 
@@ -109,7 +108,7 @@ class Samples:
         return [word for name, words in self.words.items() if name not in names for word in words]
 
     def short_words(self) -> list[str]:
-        """What the node needs, and the defaults of params: bare, or behind a letter, where that is marked."""
+        """Return the input and the defaults of params as words, bare or after a letter if the interface marks that."""
         lettered = {name: item for name, item in self.interface.params.items() if item.letter}
         given = {name: item.default for name, item in lettered.items() if not item.required and item.default}
         wanted = {name: flag_words(lettered[name], default) for name, default in given.items()}
@@ -127,7 +126,7 @@ class Samples:
         return [*letters, "--", *bare] if bare or lettered else []
 
     def all_words(self, *, without: str | None = None, apart: bool = False) -> list[str]:
-        """Every value as a flag, but one. Raises Skipped where one has no flag."""
+        """Return every value as a flag, `without` one read. Raises Skipped if a value has no flag."""
         words = self.words_without()
         for name, value in self.members.items():
             item = self.interface.reads[name]
@@ -138,24 +137,21 @@ class Samples:
 
 
 def flag_words(item: Item, value: Any, *, apart: bool = False) -> list[str]:
-    """A value as the words of a flag; `apart` makes the value a word of its own."""
+    """Return a value as the words of a flag; `apart` makes the value a word of its own."""
     if isinstance(value, bool):
         return [_word(item.name, value)]
     text = value.decode(errors="surrogateescape") if isinstance(value, bytes) else text_of(value)
     text = text if "verbatim" in item.marks else text.replace("$", "$$")
-    flag = "--" + item.name.replace("_", "-")
+    flag = spell_flag(item.name)
     return [flag, text] if apart else [f"{flag}={text}"]
 
 
 def _word(name: str, value: str | bool) -> str:
-    flag = name.replace("_", "-")
-    if isinstance(value, bool):
-        return f"--{flag}" if value else f"--no-{flag}"
-    return f"--{flag}={value}"
+    return spell_flag(name, value) if isinstance(value, bool) else f"{spell_flag(name)}={value}"
 
 
 def document(members: Mapping[str, Any], last: str | None = None, **header: Any) -> bytes:
-    """A store document in pflow's own layout; `last` is what the pipe carries."""
+    """Make a store document in pflow's own layout; `last` is the key that the pipe carries."""
     about: dict[str, Any] = {"v": 1, "run": RUN, **({} if last is None else {"last": last}), "steps": STEPS, **header}
     made = Document(about)
     for key, value in members.items():
@@ -164,7 +160,7 @@ def document(members: Mapping[str, Any], last: str | None = None, **header: Any)
 
 
 def laid_out_otherwise(data: bytes) -> bytes:
-    """The same document as another JSON tool might write it: indented, its header last."""
+    """Rewrite a document as another JSON tool might: indented, its header last."""
     members = json.loads(data)
     header = members.pop("$pflow")
     del header["members"]  # it counts the lines of our own layout
@@ -185,34 +181,34 @@ class OutputDocument:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """What it says of itself in the header's steps."""
+        """Its own entry in the header's steps."""
         steps = self.header.get("steps", [])
         last = steps[-1] if steps and isinstance(steps[-1], dict) else {}
         return last if last.get("id") != STEPS[-1]["id"] else {}
 
     @property
     def action(self) -> str:
-        """The action that it returned, as the driver would read it."""
+        """The action that it returned."""
         return str(self.entry.get("action") or self.header.get("action") or "default")
 
     @property
     def reads(self) -> list[str]:
-        """The keys that it says it has read."""
+        """The keys that it has read, by its own entry."""
         reads = self.entry.get("reads")
         return [*reads] if isinstance(reads, dict) else []
 
 
 def read_answer(stdout: bytes) -> OutputDocument | str:
-    """The document that stdout is, or why it is not one."""
+    """Read stdout as a document, or return why it is not one."""
     try:
         found = read_document(stdout.strip())
-        return OutputDocument(found) if found else f"{shown(stdout)} is no document" if stdout.strip() else "nothing"
+        return OutputDocument(found) if found else f"{shown(stdout)} is not a document" if stdout.strip() else "nothing"
     except PflowError as error:
         return error.message.removeprefix("cannot read the document on stdin: ")
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal: 1 and 1.0 are, as jq writes them; 1 and true are not."""
+    """Return True for equal JSON values: 1 and 1.0 are equal, as jq writes them; 1 and true are not."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
@@ -221,6 +217,6 @@ def same(one: Any, other: Any) -> bool:
 
 
 def shown(data: bytes) -> str:
-    """The beginning of what came, in quotes."""
+    """Return the beginning of an output in quotes."""
     text = repr(data[:120].decode("utf-8", "backslashreplace"))
     return text if len(data) <= 120 else f"{text}…"

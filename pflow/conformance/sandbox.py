@@ -1,4 +1,4 @@
-"""One run of a node, in a new directory with a home of its own: what was sent, what came, what is expected."""
+"""One run of a node in a new directory with a home of its own: its input, its output, and what is expected."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from pflow.process.children import running_groups, signal_session
 from pflow.process.signals import HeldSignals
 
 ALL, GONE, EARLY = "", " | true", " | head -c 1"
-"""Who reads stdout, as a shell has it: somebody to its end, nobody, or somebody who goes away after the first byte."""
+"""The reader of stdout, in a shell's words: one that reads to the end, none, or one that leaves after a byte."""
 
 _LATE = "it did not end in time (--timeout gives it longer)"
 _ENDLESS = "it did not end, and wrote more than 256 MB"
 _CANNOT_START = 126
 _LARGEST_FILE = 256 << 20
 _GRACE = 1.0
-"""Seconds that what a node started may run on."""
+"""Seconds that a node's own children may outlive it."""
 
 _WATCHED = {"work": "", "home": "$HOME/", "tmp": "$TMPDIR/"}
-"""The directories that a program may write into, and how a report calls them."""
+"""The directories that a program may write into, with their names in a report."""
 _DROPPED = ("PFLOW_NODE", "PFLOW_NODES", "PFLOW_TRACE", "TRACEPARENT", "LC_ALL")
 
 
 class Failed(Exception):
-    """A demand that was not met: by which run (None: by the file), what came, what was expected, what to change."""
+    """A demand that was not met: by a run (None: by the file), with what came, what was expected, what to change."""
 
     def __init__(self, run: NodeRun | None, came: str, expected: str, change: str = "") -> None:
         super().__init__(came)
@@ -49,10 +49,10 @@ class Failed(Exception):
 
 @dataclass
 class NodeRun:
-    """What a node is sent (`stdin` None is /dev/null), and after `start` how it ended.
+    """The input of a node (`stdin` None is /dev/null), and after `start` its end.
 
-    `code` is -n for signal n, and None where it did not end, which `unended` explains. `changed` are the files that it
-    touched, the last of several `times` those whose size it changed; `left_running` says whether something that it
+    `code` is -n for signal n, and None if it did not end, which `unended` explains. `changed` are the files that it
+    touched; the last of several `times` counts only files of another size. `left_running` is true if a process that it
     started outlived it.
     """
 
@@ -70,7 +70,7 @@ class NodeRun:
     left_running: bool = False
 
     def start(self, parent: Path, timeout: float) -> None:
-        """Run it in a new directory in `parent`. Raises OSError where that cannot be made."""
+        """Run the node in a new directory in `parent`. Raises OSError if that cannot be made."""
         with TemporaryDirectory(dir=parent, ignore_cleanup_errors=True) as folder:
             place = Path(folder)
             for name in (*_WATCHED, "xdg", "work/folder"):
@@ -133,21 +133,21 @@ class NodeRun:
 
     @cached_property
     def answer(self) -> OutputDocument | str:
-        """The document that it wrote, or why there is none."""
+        """The document that it wrote, or why there is no document."""
         return read_answer(self.stdout)
 
     @property
     def members(self) -> dict[str, Any]:
-        """The members of its answer, none without one."""
+        """The members of its answer; empty without an answer."""
         return self.answer.members if isinstance(self.answer, OutputDocument) else {}
 
     @property
     def reads(self) -> list[str]:
-        """The keys and params that it says in its trace it has read."""
+        """The keys and params that it has read, by its own trace."""
         return self.answer.reads if isinstance(self.answer, OutputDocument) else []
 
     def writes(self, names: Iterable[str]) -> dict[str, Any]:
-        """What it wrote of these keys, and the action that it returned."""
+        """Return the values that it wrote of these keys, and the action that it returned."""
         found = {name: self.members[name] for name in names if name in self.members}
         return {**found, "$action": self.answer.action} if isinstance(self.answer, OutputDocument) else {}
 
@@ -171,13 +171,13 @@ class NodeRun:
             self.fail(self.ending, f"exit code {code} ({EXIT_CODES.get(code, 'as the document says')})", change)
 
     def expect_refusal(self, code: int, change: str = "") -> None:
-        """That it ended with this code, and touched nothing."""
+        """Raise Failed unless it ended with this code and touched nothing."""
         self.expect_exit(code, change)
         if self.changed:
             self.fail(f"it changed {', '.join(self.changed)}", "nothing is done", "look at the input before you act")
 
     def expect_answer(self, change: str = "") -> OutputDocument:
-        """The document that it wrote, with exit code 0 and without an error."""
+        """Return the document that it wrote. Raises Failed unless it ended with 0 and without an error."""
         self.expect_exit(0, change)
         if isinstance(self.answer, str):
             self.fail(f"on stdout: {self.answer}", "one store document", change)
@@ -187,13 +187,13 @@ class NodeRun:
 
     @property
     def refuses_in_order(self) -> bool:
-        """Whether it refused with a code that means something, and words on stderr."""
+        """True if it refused with one of pflow's exit codes, and without a traceback."""
         is_known = self.code in {*EXIT_CODES} - {OK, BUG}
         return is_known and "Traceback (most recent call last)" not in self.stderr
 
 
 def limit_files() -> None:
-    """Limit the size of files, ours and our children's: a program that never stops would fill the disk."""
+    """Limit the size of our files and our children's: a program that never stops would fill the disk."""
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     soft = _LARGEST_FILE if most == resource.RLIM_INFINITY else min(most, _LARGEST_FILE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, most))
@@ -205,7 +205,7 @@ def _read_one_byte(fd: int) -> None:
 
 
 def _environment(place: Path) -> dict[str, str]:
-    """Our environment with home and temporary directory in `place`, and with the settings of models as they are."""
+    """Return our environment with home and temporary directory in `place`, and with our settings of models."""
     kept = {name: value for name, value in os.environ.items() if name not in _DROPPED}
     models = settings_directory()
     if os.path.isdir(models):
@@ -222,11 +222,11 @@ def _environment(place: Path) -> dict[str, str]:
 
 
 def _snapshot(place: Path, *, is_again: bool) -> dict[str, tuple[int, ...]]:
-    """Every file that a program could have touched, and what shows that it did; or that it did once more."""
+    """Return every file that a program could have touched, with its size, and with its time unless `is_again`."""
     found = {}
     for top, shown in _WATCHED.items():
         for path in (place / top).rglob("*"):
-            with suppress(OSError):  # it is gone again
+            with suppress(OSError):  # it has gone
                 status = path.lstat()
                 touched = () if path.is_dir() else (status.st_size, 0 if is_again else status.st_mtime_ns)
                 found[shown + str(path.relative_to(place / top))] = (status.st_mode, *touched)

@@ -39,7 +39,7 @@ class TestedNode:
 
 
 def find_node(path: str) -> TestedNode:
-    """The node that a path or a bare name stands for.
+    """Find the node that a path or a bare name stands for.
 
     Raises PflowError: 66 for a missing file, 77 for one that is not executable, 65 for one that cannot be a node, 127
     for an unknown name.
@@ -91,7 +91,7 @@ def _of_file(path: str) -> TestedNode:
 
 
 def _executable(program: str) -> str:
-    """One of pflow's own: beside the one that runs, else on PATH."""
+    """Find one of pflow's executables: beside the running one, else on PATH."""
     found = launcher(program) or shutil.which(program)
     if found is None:
         raise PflowError(f"cannot find the executable '{program}'", hint="install pflow", exit=NOT_FOUND)
@@ -99,7 +99,7 @@ def _executable(program: str) -> str:
 
 
 PATIENCE = 2
-"""After so many runs that did not end, nothing more is tried."""
+"""Runs that did not end after which no other is tried."""
 
 ALIENS: dict[str, Any] = {
     "zebra": {"b": [1, None, {"a": True}], "a": ""},
@@ -111,7 +111,7 @@ ALIENS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Check:
-    """One demand: its id, what it wants in words, and the function that raises Failed or Skipped."""
+    """One demand: its id, its words, and the function that raises Failed or Skipped."""
 
     id: str
     demand: str
@@ -137,10 +137,10 @@ def check(id: str, demand: str, *, of_good_run: bool = True) -> Callable[[Callab
 
 
 class Trial:
-    """A node under test. `begun` are its runs so far. `given` are the user's words for runs that must succeed."""
+    """The trial of a node. `begun` are its runs so far. `given` are the user's words for runs that must succeed."""
 
     def __init__(self, node: TestedNode, given: list[str], place: Path, timeout: float) -> None:
-        """Raises PflowError (2) where the words do not fit the interface."""
+        """Raises PflowError (2) if the words do not fit the interface."""
         self.node, self.interface = node, node.interface
         self.begun: list[NodeRun] = []
         self._place, self._timeout = place, timeout
@@ -149,20 +149,20 @@ class Trial:
 
     @property
     def samples(self) -> Samples:
-        """Raises Skipped where the node has no interface."""
+        """The node's samples. Raises Skipped if it has no interface."""
         if self._samples is None:
             raise Skipped("there is no interface to go by (see interface)")
         return self._samples
 
     @property
     def pipe(self) -> Item | None:
-        """The read that the pipe fills, where it is required or filled at all."""
+        """The read that the pipe fills, if the node has one."""
         return self.interface.reads[self.samples.pipe] if self.samples.pipe else None
 
     def run(self, words: list[str], stdin: bytes | None, *, under: tuple[str, ...] = (), **more: Any) -> NodeRun:
-        """Run the node, `under` another program; `more` as Run has it. The same again is the run that was made.
+        """Run the node, `under` another program, with `more` for Run; the same run is made once.
 
-        Raises Skipped when too many did not end.
+        Raises Skipped if too many runs did not end.
         """
         key = (tuple(words), stdin, under, repr(more))
         if key not in self._runs:
@@ -174,25 +174,25 @@ class Trial:
         return self._runs[key]
 
     def run_good(self, *words: str, stdin: bytes | None = None, **more: Any) -> NodeRun:
-        """A run with all that the node needs, and more words."""
+        """Run the node with all that it needs, and more words."""
         return self.run([*self.samples.words_without(), *words], stdin or self.document(), **more)
 
     def run_without(self, item: Item, *words: str) -> NodeRun:
-        """A run with all that the node needs but one read or param; more words may give it."""
+        """Run the node with all that it needs but one read or param; more words may give it."""
         return self.run([*self.samples.words_without(item.name), *words], self.document(without=item.name))
 
     def document(self, around: Mapping[str, Any] = ALIENS, *, without: str | None = None, **header: Any) -> bytes:
-        """The document that lets the node succeed, with other keys around its own; `without` leaves one read out."""
+        """Return a document that lets the node succeed, with other keys around its own; `without` omits one read."""
         last = None if self.samples.pipe == without else self.samples.pipe
         sent = {key: value for key, value in self.members_among(around).items() if key != without}
         return document(sent, last, **header)
 
     def members_among(self, around: Mapping[str, Any] = ALIENS) -> dict[str, Any]:
-        """The members of the node's document, after the first of these keys and before the rest."""
+        """Return the members of the node's document, after the first of these keys and before the rest."""
         return {**dict(list(around.items())[:1]), **self.samples.members, **around}
 
     def run_by_flags(self, stdin: bytes | None, *, without: str | None = None, apart: bool = False) -> NodeRun:
-        """A run with every value as a flag, but one. Raises Skipped where one has no flag."""
+        """Run the node with every value as a flag, `without` one read. Raises Skipped if a value has no flag."""
         return self.run(self.samples.all_words(without=without, apart=apart), stdin)
 
     @property
@@ -206,7 +206,7 @@ class Trial:
 
     @property
     def answer(self) -> OutputDocument:
-        """What it answers when it has all that it needs. Raises Skipped where it does not."""
+        """Its answer when it has all that it needs. Raises Skipped if it does not run."""
         good = self.good
         if good.code != 0 or not isinstance(good.answer, OutputDocument) or good.answer.error:
             raise Skipped("it does not run (see runs)")
@@ -214,11 +214,11 @@ class Trial:
 
     @property
     def is_steady(self) -> bool:
-        """Whether it answers the same twice; a model need not."""
+        """True if it answers the same twice; a model need not."""
         return same(self.again.writes(self.interface.writes), self.good.writes(self.interface.writes))
 
-    def expect_agreement(self, run: NodeRun, change: str, expected: str = "as for the same from the store") -> None:
-        """That a run wrote what the good one did: the same keys, and where the node is steady the same values."""
+    def expect_agreement(self, run: NodeRun, change: str, expected: str = "the same as from the store") -> None:
+        """Raise Failed unless a run wrote the same keys as the good one, and if the node is steady the same values."""
         run.expect_answer(change)
         good, other = self.good.writes(self.interface.writes), run.writes(self.interface.writes)
         if good.keys() == other.keys() and (run is not self.again and not self.is_steady):

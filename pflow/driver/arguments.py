@@ -1,4 +1,4 @@
-"""The words of `pflow run`: which flow, which of its own flags, and which flags of the flow."""
+"""The words of `pflow run`, split into the flow, its flags, and the flags of the run itself."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.pipe.scan import separates
 from pflow.flow.subflow import is_one_step
-from pflow.interface.common import COMMON, REFRESH
-from pflow.interface.interface import Item
+from pflow.interface.common import BOTH, COMMON, REFRESH, RUN, STEP, STREAM
+from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import check_common, common_value
 from pflow.values.types import Type
 
@@ -18,47 +18,41 @@ if TYPE_CHECKING:
 
 PROGRAM = "pflow run"
 
-TAKEN = frozenset(
-    {"from", "no_stdin", "allow_empty", "skip_empty", "raw", "exact", "stream", "json", "quiet"}
-    | {"dry_run", "timeout", "cache", "debug", "verbose"}
-)
+TAKEN = frozenset(name for name, flag in COMMON.items() if flag.of in (STREAM, RUN, BOTH))
 """The common flags that a flow takes as a stage does."""
 
 REFUSED = {
-    **dict.fromkeys(("id", "map_in", "map_out", "verbatim", "retries", "wait"), "it is for a step, in the flow"),
+    **{name: "it is for a step, in the flow" for name, flag in COMMON.items() if flag.of == STEP},
     "describe": "pflow explain describes a flow",
     "version": "pflow --version",
 }
 
 OF_NO_STEP = ("describe", "version")
-"""Those of them that no step in a flow takes either."""
+"""The refused flags that no step in a flow takes either."""
 
 _OWN = {
-    "jobs": (Type("int"), "how many branches of a fork run at once; without it, all"),
+    "jobs": (Type("int"), "run at most this many branches of a fork at once (default: all)"),
     "isolate": (Type("bool"), "run each step in a process of its own"),
     "show_store": (Type("bool"), "print the final store on stderr"),
-    "no_journal": (Type("bool"), "keep nothing that pflow resume could go on with"),
-    "keep_store": (Type("bool"), "keep the journal, and with it the store, of a run that went well"),
-    "resume": (Type("bool"), "go on with the newest unfinished run of this flow, inputs and params, or begin one"),
-    "locked": (Type("bool"), "refuse what is not as the lock file says (pflow lock)"),
+    "no_journal": (Type("bool"), "keep no journal: pflow resume cannot resume the run"),
+    "keep_store": (Type("bool"), "keep the journal, and with it the store, of a successful run"),
+    "resume": (Type("bool"), "resume the newest unfinished run of this flow, inputs and params, or begin one"),
+    "locked": (Type("bool"), "fail if a node or flow differs from the lock file (pflow lock)"),
     "if_running": (
         Type("choice", choices=("skip", "wait", "fail")),
-        "while another run of this flow is going: do nothing, wait for its end, or fail (75)",
+        "if another run of this flow is going: skip this one, wait for its end, or fail (75)",
     ),
-    "max_cost": (Type("float"), "end the run, with 79, before a call of a model once that many dollars are spent"),
-    "max_tokens_total": (Type("int"), "the same once models took that many tokens"),
-    "max_calls": (Type("int"), "the same before the call that would be one too many"),
+    "max_cost": (Type("float"), "end the run (79) before a call of a model once it has spent this many dollars"),
+    "max_tokens_total": (Type("int"), "end the run (79) before a call of a model once it has used this many tokens"),
+    "max_calls": (Type("int"), "end the run (79) before a call of a model after this many calls"),
 }
 
 BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"}
 """The flag of each amount that a budget limits."""
 
-_FIRST = ("-n", "--no-stdin", "--allow-empty", "--skip-empty", "--from")
-_LAST = ("-r", "-j", "-q", "--raw", "--exact", "--stream", "--json", "--quiet")
-
 
 def own_items() -> dict[str, Item]:
-    """The flags that only `pflow run` has."""
+    """Return the flags that only `pflow run` has."""
     items = dict[str, Item]()
     for name, (type, doc) in _OWN.items():
         items[name] = Item("run", name, type)
@@ -67,18 +61,17 @@ def own_items() -> dict[str, Item]:
 
 
 def own_flags() -> dict[str, bool]:
-    """The flags of `pflow run` itself, as they are typed, and whether a value may follow each."""
+    """Return the flags of `pflow run` itself, as they are typed; True if a value may follow."""
     ours = {name: flag for name, flag in COMMON.items() if name in (*TAKEN, "help", *OF_NO_STEP)}
     flags = {flag.flag: flag.type.name != "bool" for flag in [*ours.values(), *own_items().values()]}
     return flags | {f"-{flag.letter}": False for flag in ours.values() if flag.letter}
 
 
 def split(words: list[str]) -> tuple[list[str], list[str]]:
-    """The words of the flow, and the flags beside it.
+    """Return the words of the flow, and the flags beside it.
 
-    A flow is one word, and flags may stand on both sides of it; or it is a step and its flags, among which ours may
-    stand; or it is words with separators among them, as `a :: b`: then the flags before the first word are ours, and
-    those of a stream in the first and the last step.
+    A flow is one word with flags on both sides; or a step and its flags, with ours among them; or words with separators
+    (`a :: b`): then the flags before the first word are ours, and so are stream flags in the first and the last step.
     """
     own = own_flags()
     flags, rest = leading_flags(words, own)
@@ -94,12 +87,12 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def has_separator(words: list[str]) -> bool:
-    """Whether a separator stands between steps."""
+    """Return True if a separator stands between steps."""
     return bool(_separators(words))
 
 
 def _separators(words: list[str]) -> list[int]:
-    """Where separators stand: one after a flag, and before a flag or the end, is that flag's value."""
+    """Return where separators stand. One between a flag and another flag, or the end, is that flag's value."""
     return [at for at, word in enumerate(words) if separates(word) and not _is_value(words, at)]
 
 
@@ -110,7 +103,7 @@ def _is_value(words: list[str], at: int) -> bool:
 
 
 def leading_flags(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
-    """The flags before the first word, and the rest; `own` says of a flag whether a value may follow it."""
+    """Return the flags before the first word, and the rest. `own` is True for a flag that a value may follow."""
     at = 0
     while at < len(words) and words[at].startswith("-") and len(words[at]) > 1:
         if words[at] == "--":
@@ -120,18 +113,22 @@ def leading_flags(words: list[str], own: Mapping[str, bool]) -> tuple[list[str],
 
 
 def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
-    """Take the flags that say what becomes of stdin and stdout out of the first and the last step."""
+    """Take the flags for stdin and stdout out of the first and the last step."""
     from pflow.flow.pipe.steps import split_step
 
     own, places = own_flags(), _separators(words)
     begin, end = places[0], places[-1] + 1
-    first, reading = split_step(words[:begin], {flag: own[flag] for flag in _FIRST})
-    last, printing = split_step(words[end:], {flag: own[flag] for flag in _LAST})
+    first, reading = split_step(words[:begin], {flag: own[flag] for flag in _of_stream(0)})
+    last, printing = split_step(words[end:], {flag: own[flag] for flag in _of_stream(1)})
     return [*first, *words[begin:end], *last], reading + printing
 
 
+def _of_stream(fd: int) -> list[str]:
+    return [spelling for flag in COMMON.values() if flag.fd == fd for spelling in flag.spellings]
+
+
 class RunFlags:
-    """The common flags of one run and those of its own, each as an attribute. It takes its texts out of `texts`."""
+    """The flags of one run, each as an attribute. They are removed from `texts`."""
 
     if TYPE_CHECKING:
 
@@ -143,7 +140,7 @@ class RunFlags:
         self.__dict__ |= {name: False if type.name == "bool" else None for name, (type, _) in _OWN.items()}
         self.__dict__ |= {"refresh": None}
         for name in list(texts):
-            flag = "--" + name.replace("_", "-")
+            flag = spell_flag(name)
             if name in REFUSED:
                 raise PflowError(f"cannot take {flag} for a flow (PF01)", hint=REFUSED[name], exit=USAGE)
             if name in items:
@@ -151,7 +148,7 @@ class RunFlags:
         check_common(vars(self))
         for name, limit in self.limits.items():
             if limit <= 0:
-                flag = "--" + BUDGET[name].replace("_", "-")
+                flag = spell_flag(BUDGET[name])
                 raise PflowError(f"cannot take {flag}={limit}: it is not above 0", exit=USAGE)
         if self.resume and self.no_journal:
             raise PflowError("cannot take --resume with --no-journal", hint="choose one", exit=USAGE)
@@ -160,5 +157,5 @@ class RunFlags:
 
     @property
     def limits(self) -> dict[str, float]:
-        """Those of the budget, by what they limit."""
+        """The limits of the budget, by amount."""
         return {name: limit for name, flag in BUDGET.items() if (limit := getattr(self, flag)) is not None}

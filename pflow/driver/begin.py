@@ -1,4 +1,4 @@
-"""What a run begins with, settled once, and read back from the journal that keeps it."""
+"""The beginning of a run: settled once, kept, and read back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pflow.errors import MISSING, PflowError, reason_of
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
-from pflow.record.lines import raw
+from pflow.record.journal import raw
 from pflow.record.log import FLOW
 from pflow.record.snapshot import Snapshot, kept, place_of
 from pflow.stage.document import Document, Intake
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pflow.values.masks import Secrets
 
     Facts = dict[str, Any]
-    """What a resumed run is compared by: `flow` (a digest), and `nodes`, by step type, version and code (digests by
-    file, versions by distribution).
+    """The facts that a resumed run is compared by: `flow` (a digest), and `nodes`, by step type, version and code
+    (digests by file, versions by distribution).
     """
 
     Record = dict[str, Any]
@@ -75,7 +75,7 @@ class Beginning:
         snapshot = Snapshot(self.secrets)
         snapshot.place = self.place
         snapshot.note_piped(self.wired, self.intake, self._piped())
-        snapshot.note_inputs(self.wired, self.inputs.params, self.inputs.data, self.inputs.given())
+        snapshot.note_inputs(self.wired, self.inputs.params, self.inputs.data, self.inputs.stored_by_flags())
         if self.inputs.replayed is not None:
             snapshot.follow(self.inputs.replayed)
         return snapshot
@@ -184,11 +184,14 @@ def restore_intake(record: Record) -> Intake:
     return Intake(document, store["kind"])
 
 
-def restore_inputs(record: Record, wired: WiredFlow) -> RunInputs:
-    """Return the inputs, for the flow wired anew."""
+def restore_inputs(record: Record, wired: WiredFlow, intake: Intake) -> RunInputs:
+    """Return the inputs, for the flow wired anew, without the value that the pipe gives: it will be taken again."""
     inputs = RunInputs(wired)
     for name in _INPUTS:
         getattr(inputs, name).update(record["inputs"][name])
+    for name, value in RunInputs(wired).with_pipe(intake, allow_empty=True).values.items():
+        if inputs.values.get(name) == value:
+            del inputs.values[name]
     inputs.origins = {name: wired.inputs[name].flag for name in inputs.values if name in wired.inputs}
     return inputs
 

@@ -7,6 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.driver.arguments import BUDGET
 from pflow.errors import OVER_BUDGET, PflowError
+from pflow.interface.interface import spell_flag
 from pflow.stage.trace import event_line
 from pflow.words.usage import Usage, dollars
 
@@ -54,7 +55,7 @@ class Budget:
             self.log.line(event_line("budget", {"used": self.used, "limits": self.limits}))
 
     def _reached(self, name: str, limit: float, model: str) -> PflowError:
-        used, flag = self.used[name], "--" + BUDGET[name].replace("_", "-")
+        used, flag = self.used[name], spell_flag(BUDGET[name])
         what = f"spent {dollars(used)} of {dollars(limit)}" if name == "cost" else f"used {used:,} of {limit:,} {name}"
         hint = f"{flag} allows more"
         if self.log is not None and self.log.journal is not None:

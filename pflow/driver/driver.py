@@ -14,7 +14,6 @@ from pflow.flow.flags import FlowFlags
 from pflow.process.signals import end_in_order
 from pflow.stage.document import NOTHING, Document, Intake, take_in
 from pflow.stage.output import Output
-from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, say_error
 from pflow.values.masks import Secrets, mask_flags
 from pflow.values.paths import write_path
@@ -32,7 +31,7 @@ MOST_WARNINGS = 5
 
 
 class Driver:
-    """One run of a flow, and what the process has to do around it."""
+    """One run of a flow, and the process around it."""
 
     def __init__(self, program: str = PROGRAM) -> None:
         self.program = program
@@ -43,22 +42,22 @@ class Driver:
         self.entry: dict[str, Any] = {"node": "flow:flow"}
 
     def run(self, words: list[str]) -> int:
-        """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
+        """Run the words; return the exit code. It raises nothing; a signal may end the process."""
         return self._in_order(words, lambda: self._run_words(words))
 
     def run_flow(
         self, make: Callable[[], FlowSpec], words: list[str], pinned: Mapping[str, Any] | None = None,
         intake: Intake | None = None,
     ) -> int:  # fmt: skip
-        """As `run`, of the flow that `make` gives: its words are all flags.
+        """Run the flow that `make` returns; the words are all flags.
 
-        `pinned` are values for its inputs that count before what comes in on stdin, though not before a flag; `intake`
-        is that, where it was read already.
+        `pinned` are values for its inputs: a flag goes over them, and they go over stdin. `intake` is what was read
+        from stdin already.
         """
         return self._in_order(words, lambda: self._run_made(make(), words, pinned, intake))
 
     def run_prepared(self, words: list[str], prepare: Callable[[], tuple[RunFlags, RunInputs, Intake]]) -> int:
-        """As `run`, with what `prepare` makes of the words: flags, values for the flow, and what came in."""
+        """Run what `prepare` returns: flags, values for the flow, and what came in."""
         return self._in_order(words, lambda: self._execute(*prepare()))
 
     def _in_order(self, words: list[str], work: Callable[[], int]) -> int:
@@ -101,7 +100,7 @@ class Driver:
         return self._execute(*parse(wired, words, pinned), intake)
 
     def _note(self, wired: WiredFlow) -> None:
-        """Note what the document says of the flow, be it that it fails."""
+        """Note the entry of the flow in the document, for a failure too."""
         self.name = wired.flow.name or "flow"
         self.entry = {"node": f"flow:{self.name}"}
         if wired.carried is not None:
@@ -134,7 +133,7 @@ class Driver:
         return self._run_in_turn(inputs, flags, intake)
 
     def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
-        """Run it while no other run of the flow is going."""
+        """Run while no other run of the flow is going."""
         from pflow.driver.execution import execute
         from pflow.driver.overlap import SKIP, WAIT, Turn
 
@@ -142,7 +141,7 @@ class Driver:
         try:
             other = turn.try_now()
             if other and flags.if_running == SKIP:
-                entry = {"id": step_id(intake.document, self.name, None), **self.entry}
+                entry = {"id": intake.document.step_id(self.name), **self.entry}
                 return self.output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose, why=str(other))
             if other and flags.if_running == WAIT:
                 if flags.verbose:
@@ -157,7 +156,7 @@ class Driver:
             turn.release()
 
     def _fail(self, error: PflowError) -> int:
-        """Say it on stderr, hand an error document on, and give the exit code."""
+        """Say the error on stderr, hand an error document on, and return the exit code."""
         self.secrets.hide(error)
         step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
         where = f"{self.program}: {step} ({node})" if isinstance(error, StepFailed) else self.program
@@ -165,13 +164,13 @@ class Driver:
         if not self.output.has_begun:
             document = self.document or Document()
             about = {**self.entry, **usage_of(error), "exit": error.exit}
-            add_step(document, {"id": step_id(document, self.name, None), **about})
+            document.add_step({"id": document.step_id(self.name), **about})
             self.output.write_error(document, step, node, error)
         return error.exit
 
 
 def refuse_unknown(wired: WiredFlow, name: str) -> None:
-    """Raise PflowError (2) where --refresh names no step."""
+    """Raise PflowError (2) if --refresh names no step."""
     from pflow.driver.resume.choices import steps_by_name
 
     known = steps_by_name(wired)
@@ -180,20 +179,20 @@ def refuse_unknown(wired: WiredFlow, name: str) -> None:
 
 
 def ends_early(intake: Intake, flags: RunFlags) -> bool:
-    """Whether nothing is to be run: a stage before has ended the pipe, or --skip-empty ends it here."""
+    """Return True if an earlier stage has ended the pipe, or --skip-empty ends it here."""
     return intake.ended_with is not None or (flags.skip_empty and intake.is_empty())
 
 
 def end_early(output: Output, intake: Intake, flags: RunFlags, name: str) -> int:
-    """Hand on what comes, without a run. The exit code."""
+    """Hand on what comes, without a run; return the exit code."""
     if intake.ended_with is not None:
         return output.pass_on(intake)
-    entry = {"id": step_id(intake.document, name, None), "node": f"flow:{name}"}
+    entry = {"id": intake.document.step_id(name), "node": f"flow:{name}"}
     return output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose or flags.dry_run)
 
 
 def take_in_for(flags: RunFlags) -> Intake:
-    """What comes through stdin, as the flags of the run say."""
+    """Read stdin as the flags of the run say."""
     return take_in(no_stdin=flags.no_stdin, source=getattr(flags, "from"), allow_empty=flags.allow_empty)
 
 
@@ -206,7 +205,7 @@ def asks_for_help(words: list[str]) -> bool:
 
 
 def load(words: list[str]) -> FlowSpec:
-    """The flow that the words name. Raises PflowError (65) where its shape is wrong, with every finding on stderr."""
+    """Load the flow that the words name. Raises PflowError (65) if its shape is wrong, after saying all findings."""
     from pflow.flow.subflow import load_named
 
     if not words:
@@ -219,13 +218,13 @@ def load(words: list[str]) -> FlowSpec:
 
 
 def name_of(words: list[str]) -> str:
-    """What to call a flow that has no name of its own: its file, without what is in every file's name."""
+    """Return the name of a flow that has none of its own: that of its file."""
     file = os.path.basename(words[0]) if len(words) == 1 and os.path.isfile(words[0]) else ""
     return file.removesuffix(".json").removesuffix(".pflow")
 
 
 def checked(flow: FlowSpec) -> WiredFlow:
-    """The flow wired, where it breaks no rule, after saying its warnings. Raises PflowError (65) after its errors."""
+    """Wire a flow and say its warnings. Raises PflowError (65) for findings, after saying them."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
 
@@ -242,7 +241,7 @@ def checked(flow: FlowSpec) -> WiredFlow:
 
 
 def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow check lists them") -> None:
-    """Raise PflowError (65) where some are errors, after saying each; its own line is the last."""
+    """Say each finding that is an error, and raise PflowError (65) for them."""
     errors = [finding for finding in findings if not finding.is_warning]
     if not errors:
         return
@@ -258,7 +257,7 @@ def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow 
 def parse(
     wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None
 ) -> tuple[RunFlags, RunInputs]:  # fmt: skip
-    """The flags of the run, and what those of the flow set: `pinned` values as if by flags, where no flag does."""
+    """Return the flags of the run, and the inputs that flags of the flow set; without a flag, `pinned` values count."""
     from pflow.stage.words import take_words
 
     flow_flags = FlowFlags(wired)

@@ -16,7 +16,7 @@ from pflow.engine.engine import Engine, outputs_of
 from pflow.errors import PflowError
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.stage.document import new_run_id
-from pflow.stage.trace import add_step, step_id
+from pflow.stage.output import touched
 from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
@@ -131,7 +131,7 @@ class Execution:
             from pflow.driver.budget import budget_of
 
             account = budget_of(self.flags.limits, listeners.log, self.reopened.events if self.reopened else ())
-        # It records also where nobody listens: a step that is watched is held to its interface, and no run is laxer.
+        # It records even if nobody listens: only a recorded step is held to its interface.
         return Context(
             write=listeners.write,
             jobs=self.flags.jobs,
@@ -154,10 +154,10 @@ class Execution:
             engine.run(shared)
 
     def _hand_on(self, document: Document, shared: NodeStore, carried: Path | None) -> list[str]:
-        """Put the outputs into the document, and say what the pipe carries. The outputs that are there.
+        """Put the outputs into the document, and note what the pipe carries. Return the keys of the outputs.
 
-        They are those that the flow declares, else all that its steps changed. The pipe carries the only output, of
-        several the one that is what the steps carry.
+        Outputs are those that the flow declares, else all that its steps changed. The pipe carries the only output, or
+        of several the one that the steps carry.
         """
         declared = self.wired.flow.outputs
         found = outputs_of(self.wired, shared) if declared else shared.changes(lambda key: True)
@@ -175,7 +175,7 @@ class Execution:
         return [key for key, value in found.items() if value is not REMOVED]
 
     def _output_of(self, carried: Path | None) -> str | None:
-        """The output that a pipe carries on."""
+        """Return the output that the pipe carries."""
         if len(self.wired.flow.outputs) == 1:
             return next(iter(self.wired.flow.outputs))
         sources = self.wired.outputs.items()
@@ -191,12 +191,12 @@ class Execution:
         self.output.finish(document, shows=document.header.get("last") in declared if declared else makes)
 
     def _ends(self) -> list[str]:
-        """The steps that no edge leaves."""
+        """Return the steps that no edge leaves."""
         graph = self.wired.graph
         return [id for id in graph.order() if not graph.after(id)]
 
     def _streaming_step(self) -> str:
-        """The step whose `[pipe]` write is what the flow hands on, where that is plain before it runs; else ""."""
+        """Return the step whose `[pipe]` write the flow hands on, if that is known before it runs; else ""."""
         ends = self._ends()
         last = self.wired.steps[ends[0]] if len(ends) == 1 else None
         if last is None or last.step.batch or last.interface.pipe_write is None or self.wired.graph.forks():
@@ -211,11 +211,11 @@ class Execution:
 def add_flow(document: Document, wired: WiredFlow, about: dict[str, Any]) -> None:
     """Add a whole flow to the trace of a pipe, as one entry."""
     name = wired.flow.name or "flow"
-    add_step(document, {"id": step_id(document, name, None), "node": f"flow:{name}", **about})
+    document.add_step({"id": document.step_id(name), "node": f"flow:{name}", **about})
 
 
 def pretend(inputs: RunInputs, document: Document) -> Document:
-    """Say each step on stderr; the document for the stages after it, marked with what would be written."""
+    """Say each step on stderr; return the document for later stages, marked with the places that would be written."""
     wired = inputs.wired
     for id in wired.graph.order():
         say(PROGRAM, _would(wired.steps[id], inputs, document))
@@ -228,7 +228,7 @@ def pretend(inputs: RunInputs, document: Document) -> Document:
 
 
 def _places(inputs: RunInputs) -> Iterator[Path]:
-    """Where the flow would put something: what it is given, and the data and the writes of each step."""
+    """Yield the places that the flow would write: its inputs, and the data and the writes of each step."""
     yield from inputs.stored()
     for wired in inputs.wired.steps.values():
         for key in [*wired.step.inputs, *inputs.data.get(wired.id, ())]:
@@ -239,7 +239,7 @@ def _places(inputs: RunInputs) -> Iterator[Path]:
 
 
 def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
-    """What a step would read, from where, write, and touch."""
+    """Say what a step would read, from where, write, and touch."""
     values = {key: source.value for key, source in wired.sources.items() if isinstance(source, Constant)}
     for name, value in inputs.values.items():
         readers = inputs.wired.inputs[name].readers if name in inputs.wired.inputs else ()
@@ -260,15 +260,11 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     writes = [write_path(wired.place_of(key)) for key in wired.interface.writes]
     parts += ["reads " + ", ".join(reads)] if reads else []
     parts += ["writes " + ", ".join(writes)] if writes else []
-    parts += [", ".join(wired.interface.effects)] if wired.interface.effects else []
-    items = {**wired.interface.params, **wired.interface.reads}
+    parts += [", ".join(wired.interface.touches)] if wired.interface.touches else []
     params = wired.step.params | inputs.params.get(wired.id, {})
-    defaults = {key: wired.interface.default_of(item, params) for key, item in items.items() if not item.required}
-    params = defaults | params
-    for key in [key for key, item in items.items() if item.is_telling]:
-        is_led = key not in inputs.data.get(wired.id, {}) and inputs.wired.is_led_by_data(wired.id, key)
-        known = values.get(key, params.get(key))
-        if is_led or known not in (None, []):
-            value = clean(text_of("not known yet" if known is None else known))
-            parts.append(f"{key}: {value}" + ", whose directory data chooses" * is_led)
-    return "; ".join(parts)
+    data, telling = inputs.data.get(wired.id, {}), wired.interface.telling
+    defaults = {key: wired.interface.default_of(item, params) for key, item in telling.items() if not item.required}
+    led = {key for key in telling if key not in data and inputs.wired.is_led_by_data(wired.id, key)}
+    known = {key: value for key, value in (defaults | params | values).items() if value is not None}
+    shown = touched({key: known.get(key, ... if key in led else None) for key in telling}, led)
+    return "; ".join([*parts, *(f"{key}: {text}" for key, text in shown.items())])

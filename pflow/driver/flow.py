@@ -48,7 +48,7 @@ def step(
 
 
 class FlowStep(WrittenStep):
-    """What `step` makes: a node of pocketflow's, for any Flow."""
+    """A step of a flow as a node of pocketflow, for any Flow."""
 
     def _run(self, shared: Any) -> Any:
         alone = copied(self)
@@ -64,7 +64,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     """
 
     declares_error = False
-    """Whether the node that it ended with declares the action `error`."""
+    """True if the last node of a run declares the action `error`."""
 
     def __init__(
         self, start: Any = None, *, name: str | None = None, description: str | None = None,
@@ -88,7 +88,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         leave(Driver().run_flow(self._written, list(words)))
 
     def _written(self) -> FlowSpec:
-        """It as a flow's file says it, called after the script where it has no name."""
+        """Return the flow as its file would say it, named after the script unless it has a name."""
         written = flow_from(self, is_run_here=True)
         written.script = os.path.abspath(sys.argv[0])
         script = os.path.basename(sys.argv[0])
@@ -98,7 +98,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
     @Default
     def nodes(self) -> list[Any]:
-        """Its nodes, in the order in which they are reached. One that nobody named has an `id` from now on."""
+        """The nodes, in the order in which they are reached. Those without a name get an `id`."""
         found = nodes_from(self.start_node)
         taken = {str(node.id) for node in found if "id" in vars(node)}
         for node in found:
@@ -114,7 +114,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         node = last = self.start_node
         action = None
         params_of: dict[int, Any] = {}
-        """What each node that was reached has in this run, on every visit."""
+        """The params of each node that was reached, for all its visits."""
         while node is not None:
             last = copied(node)
             if id(node) in params_of:
@@ -128,7 +128,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return action
 
     def get_next_node(self, curr: Any, action: Any) -> Any:
-        """As pocketflow's; an `error` that a node declares goes on by the default edge where it has none of its own."""
+        """As pocketflow's; a declared `error` without an edge takes the default edge."""
         default = curr.successors.get("default")
         if action == ERROR and ERROR not in curr.successors and default is not None and _declares_error(curr):
             _warn(goes_on(type(curr).__name__))
@@ -136,7 +136,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return super().get_next_node(curr, action)
 
     def _run_steps(self, shared: dict[str, Any]) -> Any:
-        """Run it on a dict, which ends with all writes and the outputs. Raises PflowError."""
+        """Run on a dict, which has all writes and the outputs in the end. Raises PflowError."""
         wired = checked(flow_from(self, is_run_here=True))
         data: dict[str, dict[str, Any]] = {}
         for name, needed in wired.inputs.items():
@@ -150,7 +150,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
 
 def _seen(node: Any, shared: Any) -> Any:
-    """The dict of a flow as a node of it sees it."""
+    """Return the flow's dict as a node sees it."""
     is_bound = isinstance(node, Node | pocketflow.Flow)
     return shared if is_bound else without_flow(shared, declared_interface(type(node)), node.params)
 
@@ -164,7 +164,7 @@ def _warn(text: str) -> None:
 
 
 def load_node(file: str) -> type:
-    """The node's class in a file of Python. Raises PflowError: 66 without the file, 78 where it lacks a package, 65."""
+    """Return the class of a node in a Python file. Raises PflowError: 66 without the file, 78 without a package, 65."""
     if not os.path.isfile(file):
         raise PflowError(f"cannot load the node '{file}': no such file", exit=MISSING)
     return load_file(file, os.path.basename(file).removesuffix(".py").replace("_", "-"))

@@ -1,4 +1,4 @@
-"""How `pflow run` is used: its flags, and with a flow those of the flow."""
+"""The usage of `pflow run`: its flags, and with a flow those of the flow."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage, Flag, argument, common_flag, flag_of, flag_of_common, noted
 from pflow.interface.common import COMMON, CommonFlag
-from pflow.interface.interface import Item
+from pflow.interface.interface import Item, spell_flag
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from pflow.flow.flow import FlowSpec
-    from pflow.flow.flow_input import FlowInput
+    from pflow.flow.flow import FlowInput, FlowSpec
     from pflow.flow.wired import WiredFlow
 
 DESCRIPTION = """\
-Flags of the flow are those of its inputs, and of the params of its steps; --ID.FLAG where several steps have one.
-Those behind the name of a node are the step's, as in pipe syntax: a template in them takes a value from the store.
-A step takes the bare words and letters that its program takes, a flow takes flags alone; --KEY@FILE takes a value from
-a file, in a step when its text is read.
-It is checked before anything runs (pflow check), asks on a terminal for what is missing, and keeps a log of the run
-(pflow runs, pflow trace). Until it has gone well it keeps a journal beside the log, with which pflow resume goes on:
-the store it began with, and what each step changed; of a secret only a digest. It is written before the next step
-begins and outlasts kill -9 and a full disk, though not a power cut. For a line of cron, --resume goes on with the
-newest unfinished run of this flow with these inputs and params in this directory, or begins one. On a terminal a batch
-says how far it is and what it cost; in a log it does so once a minute, after its first. A budget (--max-calls,
---max-tokens-total, --max-cost) holds for a run with its batches, subflows and resumes; each try counts, a failed one
-too. Once it is reached, no call of a model begins, what runs ends, and the code is 79. No more than --max-calls are
-made; tokens and dollars may go over it by what was being asked just then. What commands spend is not seen. Where a file
-here is called as a saved flow or a node is, ./NAME is the file.
+A flow has a flag for each of its inputs and for each param of its steps, --ID.FLAG if several steps have one. Flags
+after the name of a node are the step's, as in pipe syntax: a template in them takes a value from the store. A step
+takes the bare words and letters that its program takes; a flow takes only flags. --KEY@FILE takes a value from a file.
 
-Pure steps (@flow_safe) are cached: what one gave for the same values, with the same code, is handed on. --cache has
-every other step cached that can be, --no-cache none; a flow says it of a step by itself. What a step reads and cannot
-name is not cached: list-files, a conversation, a node that writes files. A file counts by what is in it, a model by
-what would be asked. Failures are never kept, nor is an answer that was cut. --refresh runs and replaces,
---cache=require fails with 66 instead of running, and PFLOW_CACHE=off beats them all. pflow why says what changed.
+The flow is checked before anything runs (pflow check). Missing inputs are asked for on a terminal. Each run has a log
+(pflow runs, pflow trace) and, until it succeeds, a journal, from which pflow resume goes on: the store that it began
+with and the changes of each step, with a digest in place of a secret. The journal is written before the next step
+begins and survives kill -9 and a full disk, but not a power cut. For cron, --resume resumes the newest unfinished run
+of this flow with these inputs and params in this directory, or begins one. A batch shows its progress and its cost: on
+a terminal at once, in a log after a minute and then each minute.
 
-For --if-running a flow is its file or script, whatever its flags; without one it is its text in this directory. What a
-killed run had started counts as that run while it goes on. With wait, --timeout limits the waiting, then the run."""
+A budget (--max-calls, --max-tokens-total, --max-cost) holds for a run with its batches, subflows and resumes; each try
+counts, failed ones too. Once it is reached, no call of a model begins, running steps end, and the code is 79. There are
+never more than --max-calls calls; tokens and dollars may exceed the limit by the calls that were running. The spending
+of commands is not counted. If a file here has the name of a saved flow or a node, ./NAME is the file.
+
+Pure steps (@flow_safe) are cached: for the same values and the same code, the earlier result is used. --cache caches
+every other step that can be, --no-cache none; a flow can set it for each step. A step is not cached if it reads what it
+cannot name, or writes files: list-files, a conversation. A file counts by its content, a model by its name. Failures
+and answers that were cut off are never cached. --refresh runs the steps and replaces what is cached, --cache=require
+fails with 66 instead of running, and PFLOW_CACHE=off overrides them all. pflow why says what changed.
+
+For --if-running, a flow is its file or script, whatever its flags; without a file it is its text in this directory. The
+programs of a killed run count as that run while they run. With wait, --timeout limits the waiting, then the run."""
 
 EXAMPLES = (
     "pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'",
@@ -59,7 +59,7 @@ EXAMPLES = (
 
 
 def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:
-    """How a flow is run: this one, or any."""
+    """Return the usage of this flow, or of any."""
     usage = CommandUsage(
         "pflow run",
         "Run a flow as a stage of a pipe: a .pflow.json file, a saved flow, or pipe syntax.",
@@ -73,7 +73,7 @@ def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:
 
 
 def flags_of_runs(without: Container[str] = ()) -> list[Flag]:
-    """The flags of `pflow run` itself, but for those of some names."""
+    """Return the flags of `pflow run` itself, without some."""
     common = [common_flag(name) for name in COMMON if name in (*TAKEN, "help") and name not in without]
     for flag in common:
         flag.text = flag.text.replace("the node", "the run")
@@ -84,7 +84,7 @@ def flags_of_runs(without: Container[str] = ()) -> list[Flag]:
 
 
 def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
-    """The help, for a flow if there is one. `words` name it: one that is saved is run by its name alone."""
+    """Return the help, for a flow if there is one. `words` name it: a saved flow is run by its name alone."""
     if flow is None:
         return help_text(usage_of_run(), is_whole=is_whole)
     wired = wire(flow)
@@ -103,14 +103,14 @@ def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str
 
 
 def _flow_flags(wired: WiredFlow) -> list[Flag]:
-    """Those of its inputs, then what a step takes otherwise, by each name that means it alone."""
+    """Return the flags of its inputs, then of its steps, by each name that means one alone."""
     flags = [_input_flag(wired, each) for each in wired.inputs.values()]
     for item, names in FlowFlags(wired).of_steps():
         if "secret" not in item.marks:
             item = copy(item)
             item.default = None if item.required else item.default  # the step has a value
             flag = flag_of(item, kinds.PARAMS)
-            flag.names = tuple(f"--{name.replace('_', '-')}" for name in names)
+            flag.names = tuple(map(spell_flag, names))
             flags.append(flag)
     return flags
 

@@ -1,4 +1,4 @@
-"""What comes into a run: the values of flags, what the pipe carries, and what a person is asked for."""
+"""The inputs of a run: values of flags, of the pipe, and of a person who is asked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.flags import Target
-    from pflow.flow.flow_input import FlowInput
+    from pflow.flow.flow import FlowInput
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.record.snapshot import Snapshot
     from pflow.stage.document import Document, Intake
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _EXPECTED = {"str": "", "any": "", "bytes": "", "bool": "y|n", "dict": "JSON object", "list": "an item, or a JSON list"}
-"""What an answer looks like, by the type's name, where that is not the type as it is written."""
+"""The form of an answer, by the type's name; else the type as it is written."""
 
 _ANSWERS = {"y": "true", "yes": "true", "n": "false", "no": "false"}
 
@@ -39,13 +39,13 @@ _ANSWERS = {"y": "true", "yes": "true", "n": "false", "no": "false"}
 class RunInputs:
     """Values for the flow's inputs by name, and for params and own data of its steps by step and name.
 
-    `origins` says of each input that is given where it came from: a flag, or a place of the store.
+    `origins` has the flag, or the place of the store, that each input came from.
     """
 
     def __init__(
         self, wired: WiredFlow, flags: Mapping[Target, Any] | None = None, pinned: Mapping[str, Any] | None = None
     ) -> None:
-        """`pinned` are values of inputs that count where no flag gives them."""
+        """`pinned` are values of inputs that count without a flag."""
         self.wired = wired
         self.values: dict[str, Any] = {}
         self.params: dict[str, dict[str, Any]] = {}
@@ -79,7 +79,7 @@ class RunInputs:
                 self.set_param(step, key, value)
 
     def set_input(self, name: str, value: Any) -> None:
-        """An input for one step alone is that step's data."""
+        """Set an input; one for a single step is that step's data."""
         self.values[name] = value
         known = self.wired.inputs[name]
         self.origins[name] = known.flag
@@ -100,12 +100,12 @@ class RunInputs:
         common = {name: value for name, value in self.values.items() if name not in known or known[name].step is None}
         return {known[name].path if name in known else (name,): value for name, value in common.items()}
 
-    def given(self) -> dict[Path, Any]:
-        """Return the values that go into the store, without the one that the pipe gives."""
+    def stored_by_flags(self) -> dict[Path, Any]:
+        """Return the values that go into the store, without the one from the pipe."""
         return {path: value for path, value in self.stored().items() if path != self.piped_path}
 
     def missing(self, document: Document) -> list[FlowInput]:
-        """The required inputs that nothing gives: no flag, not the store, and no dry stage before this one."""
+        """Return the required inputs that no flag, no key of the store, and no earlier dry stage gives."""
         pretended = [parse_path(each) for each in document.header.get("dry", [])]
         needed = missing_inputs(self.wired, self.values)
         return [
@@ -206,20 +206,20 @@ def _without_reader(inputs: dict[str, FlowInput], id: str, key: str) -> dict[str
 
 
 def missing_inputs(wired: WiredFlow, values: Mapping[str, Any]) -> list[FlowInput]:
-    """The required inputs that none of the values is for."""
+    """Return the required inputs that have no value."""
     needed = [each for each in wired.inputs.values() if each.required and not each.has_default]
     return [each for each in needed if each.name not in values]
 
 
 def _as_whole(step: WiredStep, key: str, value: Any) -> Any:
-    """An int where the flow has one, as long as the number is whole."""
+    """Return an int if the flow has one there and the number is whole."""
     written = step.step.inputs.get(key, step.step.params.get(key))
     is_whole = isinstance(written, int) and isinstance(value, float) and value.is_integer()
     return int(value) if is_whole else value
 
 
 def names_stdin(wired: WiredFlow) -> bool:
-    """Whether a step may look at what comes through the pipe by the name of its key."""
+    """Return True if a step may read the key `stdin`."""
     for step in wired.steps.values():
         if step.interface.may_take_stdin or ("stdin" in step.interface.reads and "stdin" not in step.sources):
             return True
@@ -227,10 +227,10 @@ def names_stdin(wired: WiredFlow) -> bool:
 
 
 def ask_for(wired: WiredFlow, missing: list[FlowInput], *, is_dry: bool = False) -> dict[str, Any]:
-    """What a person at the terminal answers.
+    """Ask a person at the terminal for missing inputs; return the answers.
 
-    Raises PflowError (66) where nobody is to be asked: stdin or stderr is no terminal, or it is a dry run; where nobody
-    answers any more; and for a secret, which the terminal would show.
+    Raises PflowError (66) if stdin or stderr is not a terminal, in a dry run, when nobody answers any more, and for a
+    secret, which the terminal would show.
     """
     if not missing:
         return {}
@@ -250,7 +250,7 @@ def _open_terminal() -> Terminal | None:
 
 
 def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
-    """Ask until an answer fits the type, as a flag's text does."""
+    """Ask until an answer fits the type."""
     type = wanted.type
     is_path = type.name == "path" or wired.is_path(wanted.name)
     about = f" ({wanted.doc})" if wanted.doc else ""
@@ -269,7 +269,7 @@ def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
 
 
 def nothing_gives(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
-    """One error for all missing inputs (PF03)."""
+    """Return one error for all missing inputs (PF03)."""
     parts = [
         f"'{each.name}'" + (f" ({each.doc})" if each.doc else "") + f" for {_reader_of(wired, each)}"
         for each in missing
@@ -278,7 +278,7 @@ def nothing_gives(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
     typed = [each for each in shown if each.flag[2:].replace("-", "_") not in OF_RUNS]
     hints = [" ".join(map(_flag, typed))] if typed else []
     if len(typed) < len(shown):
-        hints.append("an input called like a flag of pflow run comes from the store, or is called something else")
+        hints.append("an input with the name of a flag of pflow run comes from the store, or needs another name")
     if len(shown) < len(missing):
         hints.append("a secret is never a flag; it comes from the store")
     message = f"cannot find {', '.join(parts)}: nothing gives it (PF03)"
@@ -287,13 +287,13 @@ def nothing_gives(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
 
 
 def _reader_of(wired: WiredFlow, wanted: FlowInput) -> str:
-    """The node that reads it, where one alone does; else the flow."""
+    """Return the only node that reads an input, else the flow."""
     nodes = {wired.steps[id].step.type for id, _ in wanted.readers}
     return nodes.pop() if len(nodes) == 1 else wired.flow.name or "the flow"
 
 
 def _flag(wanted: FlowInput) -> str:
-    """`--issue=INT`, quoted so that a shell takes it as one word."""
+    """Return `--issue=INT`, quoted as one word of a shell."""
     from shlex import quote
 
     type = wanted.type

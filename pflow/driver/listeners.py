@@ -1,4 +1,4 @@
-"""What listens to a run's events: its log, a person at a terminal, -v, and PFLOW_TRACE."""
+"""The listeners to a run's events: its log, a person at a terminal, -v, and PFLOW_TRACE."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from pflow.driver.resume.reopen import Reopened
 
 _KEY = b'{"v":1,"event":"key"'
-"""How an event begins that is for pflow why alone, and lies in a file of its own."""
+"""The beginning of an event that only pflow why reads, and that has a file of its own."""
 
 
 class Listeners:
-    """Begins the log of a run and whatever else listens; `write` takes the events, each a line."""
+    """The log of a run and whatever else listens; `write` takes the events, each a line."""
 
     def __init__(
         self, beginning: Beginning, run_id: str, flags: RunFlags, end_line: Callable[[], None],
@@ -80,7 +80,7 @@ class Listeners:
         return log
 
     def _resume_log(self, reopened: Reopened) -> RunLog:
-        """Go on with the log of a run, and with what its events count."""
+        """Reopen the log of a run, and count its events so far."""
         self.snapshot.flow_hash = flow_hash(self.wired)
         for chosen in reopened.models:
             self.snapshot.override(*chosen)
@@ -126,7 +126,7 @@ class Listeners:
             self.progress.show(event)
 
     def _note_model(self, path: str, model: str) -> None:
-        """The model that was chosen for a step is an override, noted at once: another day it could be another."""
+        """Note the model that was chosen for a step, as an override: a replay might choose another one."""
         id, *inner = path.split("/")
         step, name = self.wired.steps.get(id), ".".join([*inner, "model"])
         if step is None or name in {**step.params, **self.snapshot.config_overrides.get(id, {})}:
@@ -140,12 +140,12 @@ class Listeners:
                 self.log.journal.write({"model": [id, name, model]})
 
     def clear(self) -> None:
-        """Make room on the terminal for something else."""
+        """Clear the line of the progress on the terminal."""
         if self.progress is not None:
             self.progress.clear()
 
     def finish(self, error: BaseException | None, store: dict[str, Any]) -> None:
-        """The end of the run: `store` is its final one, `error` what ended it early."""
+        """End the run: `store` is its final one, `error` ended it early."""
         self.clear()
         if self.is_verbose and self.usage.calls:
             self.end_line()
@@ -169,7 +169,7 @@ class Listeners:
 
 
 def say_places(event: dict[str, Any]) -> None:
-    """For -v: where each value of a step came from, where its writes went, and whether the cache had them."""
+    """Say, for -v, where the values of a step came from, where its writes went, and if they were cached."""
     if event.get("cache", {}).get("verdict") == "hit":
         say(PROGRAM, f"{event['step']} is taken from the cache")
     for key, places in event.get("reads", {}).items():

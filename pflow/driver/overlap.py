@@ -1,4 +1,4 @@
-"""One run of a flow at a time: what `--if-running` does while another one is going."""
+"""One run of a flow at a time, for `--if-running`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import time
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import open_private
-from pflow.files.xdg import make_private, state_directory
+from pflow.files.directories import make_private, state_directory
+from pflow.process.children import holder
 from pflow.process.signals import Deadline
-from pflow.record.log import FLOW, LOCK, holder
+from pflow.record.log import FLOW, LOCK
 from pflow.record.runs import Run, is_locked, run_directories
 from pflow.record.snapshot import here
 from pflow.values.digest import digest_of
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 SKIP, WAIT = "skip", "wait"
 
 _PATIENCE = 1.0
-"""Seconds in which what a killed run had started is ended."""
+"""Seconds until the programs of a killed run have been ended."""
 
 
 def name_of_lock(flow: FlowSpec) -> str:
-    """The same for two runs that must not overlap: of one file, whatever their flags; of a flow without a file, where
-    they say the same in the same directory.
+    """Return a name that is the same for two runs that must not overlap: runs of one file, whatever their flags, or of
+    the same text in the same directory.
     """
     from pflow.flow.unload import flow_to_ir
 
@@ -44,13 +45,13 @@ def _name(file: str, directory: str, ir: Any) -> str:
 
 
 class Other:
-    """A run that is going, its process (0 where nothing is known of it), and the file that it has locked."""
+    """A run that is going, its process (0 if unknown), and the file that it has locked."""
 
     def __init__(self, run: str, pid: int, lock: str) -> None:
         self.run, self.pid, self.lock = run, pid, lock
 
     def is_alive(self) -> bool:
-        """Whether its own process is there; else what it had started has the lock."""
+        """Return True if its own process is alive; else a program that it started has the lock."""
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
@@ -72,7 +73,7 @@ class Turn:
     """
 
     def __init__(self, flow: FlowSpec) -> None:
-        """Raises PflowError: 78 where there is no place for a lock, 73 where none can be made."""
+        """Raises PflowError: 78 if there is no place for a lock, 73 if it cannot be made."""
         state = state_directory()
         if state is None:
             hint = "HOME or XDG_STATE_HOME names the place"
@@ -87,9 +88,9 @@ class Turn:
         os.set_inheritable(self.fd, True)
 
     def try_now(self) -> Other | None:
-        """Take the turn where no run is going; else which is.
+        """Take the turn, or return the run that has it.
 
-        Where that was killed, a moment is waited in which what it had started is ended.
+        If that run was killed, wait a moment until its programs have been ended.
         """
         limit = time.monotonic() + _PATIENCE
         while (other := self._other()) and not other.is_alive() and time.monotonic() < limit:
@@ -97,7 +98,7 @@ class Turn:
         return other
 
     def wait(self, seconds: float | None) -> None:
-        """Take the turn once no run is going any more."""
+        """Wait until no run is going, and take the turn."""
         with Deadline(seconds):
             self._lock()
             while other := self._other():
@@ -105,13 +106,13 @@ class Turn:
                     fcntl.flock(lock, fcntl.LOCK_SH)
 
     def _other(self) -> Other | None:
-        """Lock it; whoever is going, with the turn or without one."""
+        """Lock the turn; return the run that is going, with the turn or without one."""
         if not self._lock(fcntl.LOCK_NB):
             return self._noted()
         return next((_going(place) for place in run_directories() if is_locked(place) and self._is_of(place)), None)
 
     def _is_of(self, directory: str) -> bool:
-        """Whether the run is one of this flow."""
+        """Return True if the run is one of this flow."""
         kept = Run(directory).snapshot()
         try:
             with open(os.path.join(directory, FLOW), "rb") as file:
@@ -133,7 +134,7 @@ class Turn:
         return True
 
     def note(self, run_id: str) -> None:
-        """Let others know which run has the turn, and its process."""
+        """Note which run has the turn, and its process, for others."""
         try:
             os.ftruncate(self.fd, 0)
             os.pwrite(self.fd, f"{run_id} {os.getpid()}\n".encode(), 0)
@@ -146,7 +147,7 @@ class Turn:
         return Other(run, int(pid) if pid.strip().isdecimal() else 0, self.path)
 
     def release(self) -> None:
-        """Give it back, for what went on in the background too."""
+        """Release the lock, for programs in the background too."""
         fcntl.flock(self.fd, fcntl.LOCK_UN)
         os.close(self.fd)
 

@@ -1,4 +1,4 @@
-"""How far a run is, for a person at a terminal and for a log: its steps, and how far each batch is."""
+"""The progress of a run and of its batches, for a person at a terminal and for a log."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PERIOD = 60.0
 
 
 class BatchProgress:
-    """How far the batch of a step is; `before` are the items of an earlier part of the run.
+    """The progress of one batch; `before` counts the items of an earlier part of the run.
 
-    `said` is when that was last told, `label` the step's number and name.
+    `said` is the time of the last line about it, `label` the step's number and name.
     """
 
     def __init__(self, step: str, count: int, now: float, before: int) -> None:
@@ -36,7 +36,7 @@ class BatchProgress:
         self.label = ("", "")
 
     def words(self, now: float | None = None) -> list[str]:
-        """`142/200`, `3 failed`, `$0.04`, and while it runs `1m20s left`."""
+        """Return `142/200`, `3 failed`, `$0.04`, and while it runs `1m20s left`."""
         parts = [f"{self.done:,}/{self.count:,}", f"{self.failed:,} failed" if self.failed else "", self.usage.price()]
         if now is not None and self.before < self.done < self.count:
             each = (now - self.begun) / (self.done - self.before)
@@ -45,7 +45,7 @@ class BatchProgress:
 
 
 class LogProgress:
-    """Tells a log how far a batch is: nothing in its first minute, then a line a minute."""
+    """Progress of batches in a log: nothing in the first minute, then a line a minute."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self.clock = clock
@@ -59,7 +59,7 @@ class LogProgress:
             say(PROGRAM, f"{batch.step}: {', '.join(batch.words(now))}")
 
     def batch_of(self, event: dict[str, Any], now: float) -> BatchProgress | None:
-        """The batch that an event belongs to, and how far it is now; of one inside another, the outermost."""
+        """Count an event in its batch, and return that; for a batch in a batch, the outer one."""
         step, kind = str(event["step"]), event["event"]
         outer = next((each for each in self.batches if step.startswith(each + "/")), step)
         if kind == "batch" and outer == step:
@@ -75,11 +75,11 @@ class LogProgress:
         return batch
 
     def clear(self) -> None:
-        """There is nothing to make room for."""
+        """A log has no line to clear."""
 
 
 class Progress(LogProgress):
-    """Tells a person at a terminal which step runs, how far a batch is, and how long each took.
+    """Progress on a terminal: the step that runs, its batch, and the time that each step took.
 
     `end_line` is called before each line.
     """
@@ -113,7 +113,7 @@ class Progress(LogProgress):
             write_stderr(f"{self.colour.dim(number)} {name}  {'  '.join(told)}\n")
 
     def _draw(self, label: tuple[str, str], words: str) -> None:
-        """Draw the line anew that is not over yet; one that wrapped could not be taken away."""
+        """Redraw the last line, shortened so that it never wraps: a wrapped line could not be cleared."""
         self.clear()
         self.end_line()
         number, name = label
@@ -123,7 +123,7 @@ class Progress(LogProgress):
         self.is_mid_line = True
 
     def clear(self) -> None:
-        """Take away the line about the step that runs: something else is shown."""
+        """Clear the line about the step that runs, before something else is shown."""
         if self.is_mid_line:
             self.end_line()
             write_stderr("\r\x1b[K")
@@ -131,7 +131,7 @@ class Progress(LogProgress):
 
 
 def _name(event: dict[str, Any]) -> str:
-    """`ask (llm)`, `ask (llm) #2`, or `llm` where the step is called as its node."""
+    """Return `ask (llm)`, `ask (llm) #2`, or `llm` if the step has its node's name."""
     step, node = str(event["step"]), event["node"]
     visit = f" #{event['visit']}" if event["visit"] > 1 else ""
     return (step if step.rpartition("/")[2] == node else f"{step} ({node})") + visit

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Replay:
-    """A run that is to be done again. Raises PflowError: 65 where its snapshot does not say how, 2 for a script's."""
+    """A run to be done again. Raises PflowError: 65 if its snapshot is damaged, 2 for the run of a script."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -39,7 +39,7 @@ class Replay:
             raise PflowError(what, hint=f"{'… | ' if self.kept.piped['paths'] else ''}{hint}", exit=USAGE)
 
     def _flags(self) -> list[str]:
-        """What it was given, as flags; secrets have none."""
+        """Return the values of the run as flags, without secrets."""
         params = {f"{id}.{name}": each for id, all in self.kept.config_overrides.items() for name, each in all.items()}
         piped = self.kept.piped["paths"]
         data = {path: each for path, each in self.kept.cli_injections.items() if path not in piped}
@@ -48,17 +48,17 @@ class Replay:
         return [f"--{name}={text}" for name, text in texts.items() if text != MASK]
 
     def flow(self) -> FlowSpec:
-        """Go to where the run was, and load its flow. Raises PflowError: 66 where either is gone, 65."""
+        """Go to where the run was, and load its flow. Raises PflowError: 66 if either is gone, 65."""
         enter(self.kept.place["directory"], "replay the run")
         return restore_flow(self.run.directory, self.kept.place)
 
     def inputs(self, wired: WiredFlow) -> RunInputs:
-        """What flags, answers and the environment gave. A variable that was not set then is not set any more.
+        """Return the values of flags, answers and variables; unset each variable that was not set then.
 
-        Raises PflowError (78) where nothing gives a secret again.
+        Raises PflowError (78) if nothing gives a secret again.
         """
         if flow_hash(wired) != self.kept.flow_hash:
-            say("pflow replay", "warning: the version of a node, or a flow within the flow, is not the run's")
+            say("pflow replay", "warning: the version of a node, or a subflow, has changed since the run")
         inputs = RunInputs(wired)
         inputs.replayed = self.kept
         for id, params in self.kept.config_overrides.items():
@@ -78,13 +78,13 @@ class Replay:
             is_path = item is not None and item.type.is_path and isinstance(value, bytes)
             inputs.set_param(step, name, os.fsdecode(value) if is_path else value)
         elif not os.environ.get(item.env):
-            what = f"cannot replay the run '{self.run.id}': nothing gives '{step.id}' its secret '{name}'"
+            what = f"cannot replay the run '{self.run.id}': the secret '{name}' of '{step.id}' is missing"
             raise PflowError(what, hint=f"{item.env} in the environment gives it", exit=BAD_CONFIG)
 
     def intake(self) -> Intake:
-        """What came through the pipe; of what is not kept, what comes now (Snapshot.follow compares them).
+        """Return what came through the pipe; if that was not kept, what comes now (Snapshot.follow compares them).
 
-        Raises PflowError where nothing comes: 78 for a secret, else 66.
+        Raises PflowError if nothing comes: 78 for a secret, else 66.
         """
         piped = self.kept.piped
         if piped["again"]:
@@ -92,7 +92,7 @@ class Replay:
             if taken.kind in (EMPTY, NOTHING):
                 is_secret = not all("$digest" in self.kept.cli_injections[path] for path in piped["again"])
                 why = "it is a secret" if is_secret else "it is larger than 10 MB"
-                what = f"cannot replay the run '{self.run.id}': what came through its pipe is not kept, {why}"
+                what = f"cannot replay the run '{self.run.id}': its piped input was not kept, since {why}"
                 hint = f"pipe it again: … | pflow replay {self.run.id}"
                 raise PflowError(what, hint=hint, exit=BAD_CONFIG if is_secret else MISSING)
             return taken
@@ -115,13 +115,13 @@ def _snapshot_of(run: Run) -> Snapshot:
 
 
 def _raw(document: Document, how: str) -> bytes:
-    """The bytes of what came raw."""
+    """Return the bytes that came raw."""
     value = document["stdin"] if how == RAW else b""
     return value if isinstance(value, bytes) else str(value).encode()
 
 
 def _inject(inputs: RunInputs, path: Path, value: Any) -> None:
-    """Give a value as a flag would have."""
+    """Set a value as its flag did."""
     wired = inputs.wired
     for name, known in wired.inputs.items():
         if path == (known.path if known.step is None else (known.step, known.readers[0][1])):
@@ -137,7 +137,7 @@ def _inject(inputs: RunInputs, path: Path, value: Any) -> None:
 
 
 def _is_in_flow(wired: WiredFlow, path: Path, value: Any) -> bool:
-    """Whether a step says so itself: it puts the value into the store when it runs, not before."""
+    """Return True if a step of the flow has the value: it stores it when it runs, not before."""
     for step in wired.steps.values():
         for key in step.step.inputs:
             source = step.sources.get(key)

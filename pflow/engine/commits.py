@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.errors import PflowError
-    from pflow.record.lines import Record
+    from pflow.record.records import Record
 
 
 class Commits:

@@ -1,15 +1,15 @@
-"""The account of a flow before it runs, as JSON: its steps, its store, what it needs, gives and touches."""
+"""The account of a flow before it runs, as JSON: its steps, store, inputs, outputs and effects."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pflow.catalog.kinds import FLOW
 from pflow.errors import PflowError
-from pflow.explain.effects import effects_of_flow, effects_of_step
+from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding
-from pflow.flow.flow_input import FlowInput
+from pflow.flow.flow import FlowInput
 from pflow.flow.graph import ERROR
 from pflow.flow.reaching import data_of, is_stored, writes_of
 from pflow.flow.subflow import repeats
@@ -23,8 +23,9 @@ _ERROR, _ERRORS = "dict{exit: int, message: str}", "list[dict{index: int, item: 
 
 
 def explain(flow: WiredFlow, findings: Iterable[Finding] = ()) -> Account:
-    """The account of a flow: its `pipe` (or `pipe_fault`: why it has none), `steps`, what it `touches`, `needs` and
-    `gives`, the layout of its `store`, and every finding of it."""
+    """Return the account of a flow: its `pipe` (or `pipe_fault`: why it has none), `steps`, what it `touches`, `needs`
+    and `gives`, the layout of its `store`, and every finding.
+    """
     origins = Origins(flow)
     try:
         pipe, fault = pipe_of(flow).rstrip("\n"), ""
@@ -47,7 +48,7 @@ def explain(flow: WiredFlow, findings: Iterable[Finding] = ()) -> Account:
 
 
 def outside(flow: WiredFlow, origins: Origins) -> Account:
-    """What a flow is from outside: the effects that it has, its inputs, what takes the pipe, its outputs."""
+    """Return what a flow is from outside: its effects, its inputs, the reader of the pipe, its outputs."""
     outputs = {
         name: {"type": str(flow.output_type(name)), "from": origins.of_output(name)} for name in flow.flow.outputs
     }
@@ -60,7 +61,7 @@ def outside(flow: WiredFlow, origins: Origins) -> Account:
 
 
 def needs(flow: WiredFlow) -> list[Account]:
-    """The flow's inputs, what is required first."""
+    """Return the flow's inputs, required ones first."""
     return sorted((_need(flow, input) for input in flow.inputs.values()), key=lambda need: not need["required"])
 
 
@@ -87,7 +88,7 @@ def _default_of(step: WiredStep, key: str) -> Any:
 
 
 def _piped(flow: WiredFlow) -> dict[str, str] | None:
-    """What takes what comes through the pipe: a `step` and its `key`, or the `input` of the flow that does."""
+    """Return the reader of the pipe: a `step` and its `key`, or an `input` of the flow."""
     for input in flow.inputs.values():
         if input.pipe:
             return {"input": input.name}
@@ -97,7 +98,7 @@ def _piped(flow: WiredFlow) -> dict[str, str] | None:
 
 
 def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
-    """An account of each step, in the order of the file."""
+    """Return the account of each step, in the order of the file."""
     order = {id: at for at, id in enumerate(flow.graph.order())}
     meets = {(fork.source, fork.action): fork.meet for fork in flow.graph.forks()}
     return [
@@ -107,7 +108,7 @@ def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
             "reads": _reads(step, origins),
             "writes": _writes(flow, step, origins),
             "params": {key: origins.of_param(step, key) for key in step.step.params if key not in step.interface.reads},
-            "effects": list(effects_of_step(step)),
+            "effects": list(step.interface.touches),
             "repeats": repeats(step),
             **_manner(step, origins),
             "next": list(_edges(flow, step.id, order, meets)),
@@ -117,7 +118,7 @@ def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
 
 
 def _identity(step: WiredStep) -> Account:
-    """What the step is: its node, and what is not known of it."""
+    """Return what identifies a step: its names, its node, and the fault of that."""
     kind, interface = step.kind, step.interface
     return {
         "number": step.number,
@@ -156,7 +157,7 @@ def _writes(flow: WiredFlow, step: WiredStep, origins: Origins) -> list[Account]
 
 
 def _manner(wired: WiredStep, origins: Origins) -> Account:
-    """How the step runs, as far as the flow says it."""
+    """Return how the step runs, as far as the flow says it."""
     step, batch = wired.step, wired.step.batch
     values = {name: getattr(step, name) for name in ("retries", "wait", "timeout", "max_visits", "cache")}
     manner: Account = {"has_model": "model" in wired.interface.params, **values, "asks_version": step.version}
@@ -172,11 +173,11 @@ def _manner(wired: WiredStep, origins: Origins) -> Account:
 def _edges(
     flow: WiredFlow, id: str, order: dict[str, int], meets: dict[tuple[str, str], str | None]
 ) -> Iterator[Account]:  # fmt: skip
-    """The actions that have an edge, then those that the node may return and have none."""
+    """Yield the actions that have an edge, then the node's actions without one."""
     edges = flow.graph.next[id]
     at = order.get(id, 0)
     for action in dict.fromkeys([*edges, *flow.steps[id].interface.actions]) if edges else ():
-        is_implied = action == ERROR and action not in edges  # it goes on by the default edge
+        is_implied = action == ERROR and action not in edges  # it takes the default edge
         targets = edges.get("default" if is_implied else action, [])
         back = any(order.get(each, at + 1) <= at for each in targets)
         meet = {"meet": meets[id, action]} if (id, action) in meets else {}
@@ -184,9 +185,9 @@ def _edges(
 
 
 def _store(flow: WiredFlow, origins: Origins) -> list[Account]:
-    """A row a place: its `path`, `type`, who it is `written_by`, and the steps (or outputs) that it is `read_by`.
+    """Return a row for each place: its `path`, `type`, writers (`written_by`), and readers (`read_by`).
 
-    A flag writes too; an optional one is in brackets.
+    Flags write too; an optional one is in brackets.
     """
     places: dict[Path, list[tuple[str, str]]] = {}
     for path, type, writer in [*_at_start(flow), *_while_it_runs(flow)]:
@@ -203,7 +204,7 @@ def _store(flow: WiredFlow, origins: Origins) -> list[Account]:
 
 
 def _at_start(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
-    """What is in the store before the first step: the flow's inputs, and what comes through the pipe."""
+    """Yield the places in the store before the first step: the flow's inputs, and the data from the pipe."""
     for input in flow.inputs.values():
         if input.step is not None and not is_stored(flow.steps[input.step], input.readers[0][1]):
             continue

@@ -1,4 +1,4 @@
-"""The effects of a flow's steps, worst first, each with the values that say what it touches: facts for the gate."""
+"""The effects of a flow's steps, worst first, each with the values that name what it touches, for the gate."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -6,36 +6,33 @@ from typing import Any
 
 from pflow.explain.origins import Origin, Origins
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.interface.interface import COMMANDS, LIMITS, Item
+from pflow.interface.interface import ANYTHING, COMMANDS, LIMITS, Item
 from pflow.values.types import names_schema_file
 
-ANYTHING = "anything"
-"""The effect of a node whose interface says nothing."""
-
 SCHEMA = "schema"
-"""A param whose value may be a file's path, though its type is another (pflow.values.types.names_schema_file)."""
+"""A param that may be the path of a file, though its type is not (pflow.values.types.names_schema_file)."""
 
 FILES_OF_LLM = ("attachment", SCHEMA)
-"""What names the files that the llm node sends: its effect is the network."""
+"""Params of the llm node that name files to send: its effect is the network."""
 
 HISTORY_OF_LLM = ("continue", "conversation")
-"""What has the llm node send what was said before, out of llm's own log."""
+"""Params of the llm node that send an earlier conversation, out of llm's own log."""
 
 FROM_ENVIRONMENT = ("header", "proxy")
-"""What may name variables of the environment, whose values a node sends: env:NAME."""
+"""Params that may name variables of the environment (env:NAME), whose values a node sends."""
 
 SEVERITY = (ANYTHING, "runs commands", "writes files", "network", "reads files")
 
 Outside = dict[str, list[Origin]]
-"""For each input of a subflow, and each `step.param` of it that is set from outside, where that is from."""
+"""The origins of each input of a subflow, and of each `step.param` of it that is set from outside."""
 
 
 @dataclass(frozen=True)
 class Effect:
     """One effect of one step.
 
-    `name` is one of SEVERITY; `ids` leads to the step, through the flows around it; `values` gives for each key that
-    says what is touched (a path, a command, a model) where its value comes from.
+    `name` is one of SEVERITY; `ids` leads to the step, through the flows around it; `values` has the origins of each
+    key that names what is touched: a path, a command, a model.
     """
 
     name: str
@@ -62,7 +59,7 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
         (item.type.is_path and item.name != "destination") or item.name in ("pattern", "hidden")
     ),
 }
-"""Which reads and params say what an effect touches."""
+"""The reads and params that name what an effect touches."""
 
 
 def _is_destination(item: Item) -> bool:
@@ -70,12 +67,8 @@ def _is_destination(item: Item) -> bool:
 
 
 def effects_of_flow(flow: WiredFlow, origins: Origins) -> list[Effect]:
-    """Every effect of every step, those of flows within too, worst first."""
+    """Return every effect of every step, including those of subflows, worst first."""
     return sorted(_effects(flow, origins, (), {}), key=lambda effect: SEVERITY.index(effect.name))
-
-
-def effects_of_step(step: WiredStep) -> tuple[str, ...]:
-    return (ANYTHING,) if step.interface.open else step.interface.effects
 
 
 def _effects(flow: WiredFlow, origins: Origins, above: tuple[str, ...], outside: Outside) -> Iterator[Effect]:
@@ -84,14 +77,14 @@ def _effects(flow: WiredFlow, origins: Origins, above: tuple[str, ...], outside:
         if inner is not None:
             yield from _effects(inner, Origins(inner), (*above, step.id), _outside(step, origins, outside))
             continue
-        for name in effects_of_step(step):
+        for name in step.interface.touches:
             values = _telling_values(step, name, origins, outside)
             traced = {key: _traced(each, outside) for key, each in values.items()}
             yield Effect(name, (*above, step.id), step, traced)
 
 
 def _outside(step: WiredStep, origins: Origins, outside: Outside) -> Outside:
-    """What a step gives the flow that it runs."""
+    """Return what a step gives the flow that it runs."""
     params = [key for key in step.interface.params if step.step.params.get(key) is not None]
     values = {key: origins.of_read(step, key) for key in step.interface.reads}
     values |= {key: [origins.of_param(step, key)] for key in params}
@@ -99,7 +92,7 @@ def _outside(step: WiredStep, origins: Origins, outside: Outside) -> Outside:
 
 
 def _traced(origins: list[Origin], outside: Outside) -> list[Origin]:
-    """The origins of a value in a subflow, those of its inputs traced to where the outer flow takes them from."""
+    """Replace the inputs of a subflow among these origins by their origins in the outer flow."""
     traced = []
     for origin in origins:
         name = origin.get("input")
@@ -113,7 +106,7 @@ def _traced(origins: list[Origin], outside: Outside) -> list[Origin]:
 def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Outside) -> dict[str, list[Origin]]:
     is_telling = _IS_TELLING[effect]
     if effect == "writes files" and "reads files" in step.interface.effects and "destination" in step.interface.reads:
-        is_telling = _is_destination  # what it copies is only read
+        is_telling = _is_destination  # the source of a copy is only read
     values = {key: origins.of_read(step, key) for key, item in step.interface.reads.items() if is_telling(item)}
     for key, item in step.interface.params.items():
         above = outside.get(f"{step.id}.{key}")
@@ -125,6 +118,6 @@ def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Out
 
 
 def _is_inline(schema: Origin) -> bool:
-    """Whether a schema is written in the flow, or unset."""
+    """Return True if a schema is written in the flow, or unset."""
     value = schema.get("value")
     return schema["from"] == "constant" and not (isinstance(value, str) and names_schema_file(value))

@@ -1,12 +1,12 @@
-"""Where each value of a wired flow comes from, and who reads each write: facts, as data."""
+"""The origin of each value of a wired flow, and the readers of each write, as data."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pflow.binding import resolve
 from pflow.binding.sources import Constant, Source, TemplateSource
-from pflow.flow.flow_input import FlowInput
-from pflow.flow.uses import uses, writes_behind, writes_by_name
+from pflow.flow.flow import FlowInput
+from pflow.flow.reaching import uses, writes_behind, writes_by_name
 from pflow.flow.wired import END, Reference, WiredFlow, WiredStep, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.interface.interface import Item
@@ -14,10 +14,10 @@ from pflow.values.paths import Path, meet, write_path
 from pflow.values.types import Type
 
 Origin = dict[str, Any]
-"""Where a value comes from: `from` names the kind of origin, the other members depend on it."""
+"""The origin of a value: `from` names its kind, the other members depend on that."""
 
 Use = tuple[Path, str, set[str]]
-"""A place of the store, who takes it (a step, or an output), and the steps that may have written it."""
+"""A place of the store, its reader (a step, or an output), and the steps that may have written it."""
 
 
 class Origins:
@@ -38,7 +38,7 @@ class Origins:
                 self._uses.setdefault(input.path[0], []).append((input.path, reader, set()))
 
     def of_read(self, step: WiredStep, key: str) -> list[Origin]:
-        """Where a read's value comes from: the first of these that has one."""
+        """Return the origins of a read: the first that has a value gives it."""
         written = step.step
         item = step.interface.reads.get(key)
         has = {resolve.FLAG: written.inputs, resolve.MAPPING: written.input_mappings, resolve.PARAM: written.params}
@@ -99,7 +99,7 @@ class Origins:
         return {"from": "latest", "of": [given, store]} if reference.writes else given
 
     def _by_name(self, step: WiredStep, key: str) -> Iterator[Origin]:
-        """Where a read that the flow says nothing of comes from: the pipe, the store's key of its name, an input."""
+        """Yield the origins of a read that the flow does not mention: the pipe, the store's key, an input."""
         input = self.inputs.get((step.id, key))
         if self.flow.first_read == (step.id, key) and input is None:
             yield {"from": "pipe"}
@@ -109,12 +109,12 @@ class Origins:
             yield _of_input(input, input.name)
 
     def _is_of_param(self, input: FlowInput, step: WiredStep, key: str) -> bool:
-        """Whether the param of that name takes an input, and not the read by its own."""
+        """Return True if the param of that name takes an input, not the read by its own name."""
         named = [each.input for each in self.references.get((step.id, PARAM, key), [])]
         return input.name in named and input.path != (key,)
 
     def _of_default(self, step: WiredStep, item: Item) -> Origin:
-        """The origin of a default, and of what a param at its end may be."""
+        """Return the origin of a default, which may end with the value of a param."""
         before, name = step.interface.split_default(item)
         if not name:
             return {"from": "default", "value": item.default}
@@ -125,7 +125,7 @@ class Origins:
         return found[0] if len(found) == 1 else {"from": "latest", "of": found}
 
     def _of_stand_in(self, step: WiredStep, key: str) -> Origin:
-        """The origin of a param that counts where the store has no read of its name."""
+        """Return the origin of a param that stands in for a read missing in the store."""
         written = step.step.params[key]
         origin = self.of_param(step, key) if key in step.params else {"from": "constant"}
         if origin["from"] == "secret":
@@ -135,7 +135,7 @@ class Origins:
         return {"from": "param", "value": written, "of": [origin]}
 
     def readers_of(self, place: Path, writers: set[str]) -> list[str]:
-        """The steps (and outputs) that read what these steps write at a place, a part of it, or what holds it."""
+        """Return the steps and outputs that read the place, a part of it or its parent, as written by these steps."""
         uses = [use for use in self._uses.get(place[0], []) if meet(use[0], place)]
         return list(dict.fromkeys(reader for _, reader, by in uses if not by or by & writers))
 
@@ -154,7 +154,7 @@ def _of_input(input: FlowInput | None, path: str) -> Origin:
 
 
 def _merged(origins: list[Origin]) -> list[Origin]:
-    """One origin for each place: its writers together."""
+    """Merge the origins of each place into one with all its writers."""
     merged: dict[tuple[str, ...], Origin] = {}
     others = []
     for origin in origins:

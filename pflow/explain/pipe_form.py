@@ -1,4 +1,4 @@
-"""The pipe form of a flow for people: its inputs become literals, since pipe syntax declares none."""
+"""The pipe form of a flow for people: its inputs become literals, since pipe syntax cannot declare inputs."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from pflow.values.templates import TEMPLATE, expand, parse_template
 
 
 def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
-    """The pipe syntax of a flow, its inputs as literals; outputs, which have no pipe form, become a comment.
+    """Write the pipe syntax of a flow, its inputs as literals; outputs, which have no pipe form, become a comment.
 
-    Raises PflowError (65) that says why there is none: a flow with a secret in it never has one.
+    Raises PflowError (65) if there is none; a flow with a secret in it never has one.
     """
     try:
         flow = with_literals(wired, values or {})
-    except ValueError as error:  # a mapping that is no path
+    except ValueError as error:  # a mapping that is not a path
         raise _no_pipe(str(error)) from None
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())
     flow.outputs = {}
     text = write_pipe(flow)
     if "\0" in text:
-        raise _no_pipe("it holds a NUL")
+        raise _no_pipe("it contains NUL")
     comment = "".join(each if each.isprintable() else " " for each in outputs)
     return (f"# outputs: {comment}\n" if comment else "") + text
 
 
 def _no_pipe(why: str) -> PflowError:
-    hint = "pflow plan prints its JSON, which says it all"
+    hint = "pflow plan prints its JSON"
     return PflowError(f"cannot write the flow in pipe syntax: {why}", hint=hint, exit=BAD_DATA)
 
 
 def with_literals(wired: WiredFlow, values: dict[str, Any]) -> FlowSpec:
-    """A copy whose steps hold the `values` of its inputs, else their defaults.
+    """Return a copy whose steps hold the `values` of its inputs, else their defaults.
 
     An input without a value stays a path that no step writes; the one that takes the pipe becomes `stdin`. Raises
-    PflowError (65) where a declared input is one of several sources.
+    PflowError (65) if a declared input is one of several sources.
     """
     known = {name: each.default for name, each in wired.inputs.items() if each.has_default and not each.pipe}
     known.update(values)
@@ -50,7 +50,7 @@ def with_literals(wired: WiredFlow, values: dict[str, Any]) -> FlowSpec:
     flow = copy(wired.flow)
     flow.inputs = {}
     flow.steps = [_Literals(wired.steps[step.id], known, piped).step for step in flow.steps]
-    if flow.steps:  # the first step's [pipe] read takes what comes through the pipe unasked
+    if flow.steps:  # the first step's [pipe] read takes stdin by itself
         first, read = flow.steps[0], wired.steps[flow.steps[0].id].interface.pipe_read
         first.input_mappings = {
             key: path
@@ -88,7 +88,7 @@ class _Literals:
     def _over(self, batch: Batch, known: dict[str, Any], piped: set[str]) -> Batch:
         batch, path = copy(batch), parse_path(batch.over)
         if path[0] in known:
-            raise _no_pipe(f"'{self.step.id}' runs once for each of the input '{path[0]}'")
+            raise _no_pipe(f"'{self.step.id}' runs once for each item of the input '{path[0]}'")
         if path[0] in piped:
             batch.over = write_path(("stdin", *path[1:]))
         return batch
@@ -113,7 +113,7 @@ class _Literals:
             self.step.input_mappings[key] = write_path(("stdin", *paths[0][1:]))
 
     def _filled(self, written: Any) -> Any:
-        """A value in which each reference to a known input is its value."""
+        """Replace each reference to a known input by its value."""
         if isinstance(written, dict):
             return {name: self._filled(each) for name, each in written.items()}
         if isinstance(written, list):
@@ -131,7 +131,7 @@ class _Literals:
         return reference(("stdin", *part[1:]) if part[0] in self.piped else part)
 
     def _value(self, path: Path) -> Any:
-        """The value at a path into a known input. Raises PflowError (65) where it has no such part."""
+        """Return the value at a path into a known input. Raises PflowError (65) if it has no such part."""
         try:
             return look_up(self.known, path)
         except PflowError:
@@ -139,7 +139,7 @@ class _Literals:
 
 
 def _set(step: Step, wired: WiredStep, key: str, value: Any) -> None:
-    """Let a literal give a read its value; null leaves it unset."""
+    """Give a read a literal value; null leaves it unset."""
     item = wired.interface.reads.get(key)
     if item is not None and item.type.name == "str" and not isinstance(value, str) and value is not None:
         value = text_of(value)

@@ -1,10 +1,11 @@
-"""The account of a flow as text for a terminal, with the words for where a value comes from."""
+"""The account of a flow as text for a terminal, with the words for each origin of a value."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pflow.explain.origins import Origin
 from pflow.flow.pipe.scan import END, scan
+from pflow.interface.interface import spell_flag
 from pflow.terminal.columns import PLAIN, Colour, shorten, table, value_text, wrap
 from pflow.words.printable import clean
 
@@ -12,11 +13,11 @@ Account = dict[str, Any]
 Rows = list[tuple[str, ...]]
 
 _WIDEST_NAME = 30
-"""Columns that the names in a step's lines take at most."""
+"""The most columns for the names in a step's lines."""
 
 
 def origins_text(origins: Iterable[Origin]) -> str:
-    """Where a value comes from: the first of these that has one."""
+    """Write the origins of a value, of which the first that has one gives it."""
     return ", else ".join(map(origin_text, origins))
 
 
@@ -33,10 +34,10 @@ def _stored(origin: Origin) -> str:
 
 def _input(origin: Origin) -> str:
     flag, path = origin.get("flag"), clean(origin["path"])
-    through = "what comes through the pipe, or " if origin.get("pipe") else ""
+    through = "the pipe, or " if origin.get("pipe") else ""
     if not flag:
         return f"{through}the input {path}"
-    is_plain = path == origin["input"] and flag == f"--{path.replace('_', '-')}"
+    is_plain = path == origin["input"] and flag == spell_flag(path)
     return f"{through}{clean(flag)}" + ("" if is_plain else f" ({path})")
 
 
@@ -56,7 +57,7 @@ _WORDS: dict[str, Callable[[Origin], str]] = {
     "template": _template,
     "latest": lambda origin: "the latest of " + ", ".join(map(origin_text, origin["of"])),
     "nothing": _nothing,
-    "pipe": lambda origin: "what comes through the pipe",
+    "pipe": lambda origin: "the pipe",
     "secret": lambda origin: "a secret",
     "constant": lambda origin: value_text(origin["value"]),
     "param": lambda origin: f"the param {value_text(origin['value'])}",
@@ -66,7 +67,7 @@ _WORDS: dict[str, Callable[[Origin], str]] = {
 
 
 def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
-    """All of it: the pipe, the steps, what it touches, needs and gives, the store."""
+    """Write all of it: the pipe, the steps, what it touches, needs and gives, the store."""
     title, pipe, *effects = _outside(account, width, colour)
     steps = [step_lines(step, width, colour) for step in account["steps"]]
     store = _section("The store at the end", _store(account), colour.name, width, colour)
@@ -74,13 +75,13 @@ def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
 
 
 def brief_text(account: Account, about: list[str], width: int, colour: Colour = PLAIN) -> str:
-    """What it is from outside: the pipe, what it touches, needs and gives. `about` are lines below its title."""
+    """Write what it is from outside: the pipe, what it touches, needs and gives. `about` are lines below its title."""
     title, *parts = _outside(account, width, colour)
     return _joined([[*title, *about], *parts, _warnings(account, width, colour)])
 
 
 def graph_text(account: Account, width: int) -> str:
-    """The steps in their order; below each its edges, except the one that just leads to the next step."""
+    """Write the steps in their order; below each its edges, except a default edge to the next step."""
     steps = account["steps"]
     lines = []
     for step, following in zip(steps, [*steps[1:], None], strict=True):
@@ -96,7 +97,7 @@ def graph_text(account: Account, width: int) -> str:
 
 
 def pipe_lines(text: str) -> list[str]:
-    """The lines of pipe syntax. A line feed inside quotes does not end one."""
+    """Split pipe syntax into lines. A line feed inside quotes does not end one."""
     ends = [token.at for token in scan(text) if token.kind == END and token.text == "\n"]
     starts = [0, *(end + 1 for end in ends)]
     return [text[start:end] for start, end in zip(starts, [*ends, len(text)], strict=True)]
@@ -134,7 +135,7 @@ def _warnings(account: Account, width: int, colour: Colour) -> list[str]:
 
 
 def touches(account: Account, words: Callable[[list[Origin]], str] = origins_text) -> Rows:
-    """Each effect, worst first, its step and what it touches, in these words."""
+    """Return rows of each effect, worst first, with its step and what it touches, worded by `words`."""
     rows: Rows = []
     before = ""
     for touch in account["touches"]:
@@ -146,7 +147,7 @@ def touches(account: Account, words: Callable[[list[Origin]], str] = origins_tex
 
 
 def _is_unset(origins: list[Origin]) -> bool:
-    """Whether a value is a default that is nothing."""
+    """Return True if a value is an empty default."""
     return origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}])
 
 
@@ -182,7 +183,7 @@ def _names(names: list[str]) -> str:
 
 
 def step_lines(step: Account, width: int, colour: Colour = PLAIN) -> list[str]:
-    """The account of one step: a heading, then its lines below."""
+    """Return the lines for one step: a heading, then the details."""
     node = clean(step["type"]) + (f" {step['version']}" if step["version"] else "")
     summary = f": {clean(step['summary'])}" if step["summary"] else ""
     heading = f"[{step['number']}] {clean(step['id'])} ({node}){summary}"
@@ -199,17 +200,17 @@ def step_lines(step: Account, width: int, colour: Colour = PLAIN) -> list[str]:
 
 def _problems(step: Account) -> Iterator[tuple[str, str, str]]:
     if step["open"] and step["inferred"]:
-        yield "!", "open", "its code shows what stands here: it may read and write any other key"
+        yield "!", "open", "its keys here come from its code; it may read and write any other key"
     elif step["fault"]:
         yield "!", "not known", clean(step["fault"])
     elif step["open"]:
-        yield "!", "open", "its interface says nothing: it may read and write any key"
+        yield "!", "open", "it declares no interface: it may read and write any key"
     if not step["reached"]:
         yield "!", "never runs", "no edge leads to it"
 
 
 def _values(step: Account) -> Iterator[tuple[str, str, str]]:
-    """A bullet, a name and a type, what is to be said of it."""
+    """Yield a bullet, a name with its type, and a text."""
     if "batch" in step:
         yield "×", "once for each", _batch(step["batch"])
     for read in step["reads"]:
@@ -220,19 +221,19 @@ def _values(step: Account) -> Iterator[tuple[str, str, str]]:
 
 
 def _facts(step: Account) -> Iterator[tuple[str, str]]:
-    """How the step runs, as far as the flow says it, and what comes next."""
+    """Yield how the step runs, as far as the flow says it, and what comes next."""
     yield from ((clean(key), origin_text(origin)) for key, origin in step["params"].items())
     if step["has_model"] and "model" not in step["params"]:
-        yield "model", "the default one"
+        yield "model", "the default model"
     if "steps" in step:
         count = "1 step" if step["steps"] == 1 else f"{step['steps']} steps"
         yield "a flow", f"of {count}, with a store of its own"
     if step["effects"]:
         yield "touches", ", ".join(step["effects"])
     if not step["repeats"] and "steps" not in step:
-        yield "repeats", "only when told to"
+        yield "repeats", "only if you say so"
     if "asks_version" in step:
-        yield "version", f"{clean(step['asks_version'])} at least, and the same major"
+        yield "version", f"at least {clean(step['asks_version'])}, same major"
     if "retries" in step:
         yield "retries", str(step["retries"]) + (f", {step['wait']:g} s apart" if step.get("wait") else "")
     if "timeout" in step:
@@ -240,26 +241,26 @@ def _facts(step: Account) -> Iterator[tuple[str, str]]:
     if "cache" in step:
         yield "cache", _CACHE[step["cache"]]
     if "max_visits" in step:
-        yield "visits", f"{step['max_visits']} at most"
+        yield "visits", f"at most {step['max_visits']}"
     yield from ((_action(edge), _edge(edge, step)) for edge in step["next"])
 
 
 _CACHE = {
-    True: "its answers are kept, and handed on to the same question",
-    False: "no answer of it is kept",
-    "require": "a kept answer is handed on, and none is made",
+    True: "its answers are kept and reused",
+    False: "its answers are not kept",
+    "require": "only kept answers are used",
 }
 
 
 def _short(type: str) -> str:
-    """A type without the shape of its objects."""
+    """Return a type without the shape of its objects."""
     head, brace, tail = type.partition("{")
     return head + tail.rpartition("}")[2] if brace else type
 
 
 def _batch(batch: Account) -> str:
     jobs = f"; {batch['jobs']} at a time" if batch["jobs"] else ""
-    kept = "; those that fail are kept as null" if batch["on_error"] == "keep" else ""
+    kept = "; failed items become null" if batch["on_error"] == "keep" else ""
     beside = "; each result with its item" if batch["keep_item"] else ""
     return f"in {origin_text(batch['over'])}, as {clean(batch['as'])}{jobs}{kept}{beside}"
 

@@ -1,7 +1,7 @@
-"""Exporters: each file here that has no _ before its name writes a wired flow as something else, by `export`.
+"""Exporters: each file here whose name does not begin with _ writes a wired flow in another form.
 
-`export(wired)` gives the text, or raises PflowError (65) where the target cannot say what the flow says. The first line
-of the file is its line in the help; IS_PROGRAM says that its text is a program.
+Its `export(wired)` returns the text, or raises PflowError (65) if the target cannot express the flow. The first line of
+the file is its line in the help; IS_PROGRAM says that its text is a program.
 """
 
 from __future__ import annotations
@@ -16,5 +16,5 @@ def targets() -> list[str]:
 
 
 def exporter(target: str) -> Any:
-    """The module of a target."""
+    """Load the module of a target."""
     return import_module(f"pflow.export.{target}")

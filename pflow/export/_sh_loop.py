@@ -1,4 +1,4 @@
-"""A batch as a loop of a shell script: its stage once for each item, its writes gathered in lists."""
+"""A batch as a loop of a shell script: a stage for each item, its writes gathered in lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pflow.values.jsontext import encode
 from pflow.values.paths import write_path
 
 HELPERS = """\
-begin() { # take the store, and set members of it
+begin() { # read the store, and set members of it
     dir=$(mktemp -d) || exit 73
     trap 'rm -r "$dir"' EXIT
     trap 'exit 129' HUP
@@ -20,26 +20,26 @@ begin() { # take the store, and set members of it
     pflow-set -- "$@" >"$dir/result" || hand_on
     mv "$dir/result" "$dir/store"
 }
-items() { # the items at a place, or of what the pipe carries, as lines of JSON
+items() { # write the items at a place, or those that the pipe carries, as lines of JSON
     pflow-get --each -- ${1:+"$1"} <"$dir/store" >"$dir/items" || {
         code=$?
         printf '{"$pflow":{"v":1,"error":{"step":"items","node":"get","exit":%s,"message":"no list"}}}\\n' "$code"
         exit "$code"
     }
 }
-hand_on() { # the error document of a stage that failed
+hand_on() { # pass on the error document of a failed stage
     code=$?
     cat "$dir/result"
     exit "$code"
 }
-keep() { # what an item gave at each place
+keep() { # keep the result of an item at each place
     number=0
     for path; do
         number=$((number + 1))
         { pflow-get -e -j -- "$path" <"$dir/result" || echo null; } >>"$dir/$number"
     done
 }
-end() { # hand the store on, with what is carried, and a list at each place
+end() { # pass on the store, with a list at each place, and what the pipe carries
     flag=${1:+--carry=$1} number=0
     shift
     for path; do
@@ -68,7 +68,7 @@ _LOOP = """\
 
 
 def loop(wired: WiredStep, flow: WiredFlow, state: State) -> str:
-    """The code of a batch, and in `state` what it leaves. Raises PflowError (65) where no loop does the same."""
+    """Return the code of a batch, and update `state`. Raises PflowError (65) if no loop does the same."""
     _refuse_others(wired, flow)
     assert wired.step.batch is not None
     assert wired.over is not None
@@ -83,7 +83,7 @@ def loop(wired: WiredStep, flow: WiredFlow, state: State) -> str:
     writes = {key: wired.place_of(key) for key in wired.interface.writes}
     for key, place in writes.items():
         if state.may_have(place):
-            raise refused(f"'{wired.id}' writes '{key}' where something may be already")
+            raise refused(f"'{wired.id}' writes '{key}' where something may already be")
     pipe = wired.interface.pipe_write
     code = _LOOP.format(
         begin="".join(f" {word}" for word in kept),
@@ -101,13 +101,13 @@ def loop(wired: WiredStep, flow: WiredFlow, state: State) -> str:
 
 
 def _refuse_others(wired: WiredStep, flow: WiredFlow) -> None:
-    """Raise PflowError (65) for a batch that is no plain loop."""
+    """Raise PflowError (65) for a batch that is not a plain loop."""
     batch, source = wired.step.batch, wired.over
     assert batch is not None
     reasons = {
         "runs several items at the same time": batch.jobs not in (None, 1),
-        "goes on past items that fail": batch.on_error == "keep",
-        "has results with their items": batch.keep_item,
+        "goes on after failed items": batch.on_error == "keep",
+        "keeps the items in its results": batch.keep_item,
         "runs over the members of an object": wired.over_type.name == "dict",
         "runs over one of several places": isinstance(source, AlternativeSource),
         "writes what its interface does not name": wired.interface.open,
@@ -118,17 +118,17 @@ def _refuse_others(wired: WiredStep, flow: WiredFlow) -> None:
     }
     for why, is_so in reasons.items():
         if is_so:
-            raise refused(f"'{wired.id}' {why}, which no loop of stages does")
+            raise refused(f"'{wired.id}' {why}, which a loop of stages cannot do")
 
 
 def _kept(wired: WiredStep, state: State) -> list[str]:
-    """Words for pflow-set: the data flags that the step keeps in the store whatever its items are."""
+    """Return words for pflow-set: the data flags that the step keeps in the store whatever its items are."""
     words = []
     for write in data_of(wired):
         source = wired.sources[write.key]
         is_there = state.surely_has(write.target)
         if not is_there and (state.may_have(write.target) or not isinstance(source, Constant)):
-            raise refused(f"'{wired.id}' keeps its '{write.key}', which cannot be told before its items")
+            raise refused(f"'{wired.id}' keeps its '{write.key}', which is unknown before its items")
         if not is_there and isinstance(source, Constant):
             words.append(quote(f"{word_of(write.target)}:={str(encode(source.value), 'utf-8')}"))
     return words

@@ -1,4 +1,4 @@
-"""One step as a stage of a shell pipe: its program and flags, or why no stage does what the step does."""
+"""One step as a stage of a shell pipe: its program and flags, or why no stage does the same."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from pflow.values.paths import Path, is_step_name, meet, write_path
 from pflow.values.templates import is_reference
 
 NOTHING: Path = ()
-"""What a pipe carries to which nothing was written yet."""
+"""The place that a pipe carries before anything was written to it."""
 
 
 def refused(why: str) -> PflowError:
-    """The error for a flow that is no script."""
-    hint = "pflow export --to=python can"
+    """Return the error for a flow that cannot become a script."""
+    hint = "use --to=python"
     return PflowError(f"cannot export the flow to sh: {why}", hint=hint, exit=BAD_DATA)
 
 
 def word_of(place: Path) -> str:
-    """A place as pflow-set takes it. Raises PflowError (65) where a sign of its own is in it."""
+    """Write a place as pflow-set takes it. Raises PflowError (65) if it contains one of pflow-set's operators."""
     path = write_path(place)
     if "=" in path or ":@" in path or path.endswith(":"):
-        raise refused(f"pflow-set has no word for '{path}'")
+        raise refused(f"pflow-set cannot name '{path}'")
     return path
 
 
 class State:
-    """What is known of the store between two stages.
+    """The known facts about the store between two stages.
 
-    `places` says of each place whether something is there for certain. `carried` is the place that the pipe carries,
-    None where that cannot be known. `is_open` says that anything may have been written.
+    `places` has True for each place that surely has a value. `carried` is the place that the pipe carries, None if
+    unknown. `is_open` says that anything may have been written.
     """
 
     def __init__(self) -> None:
@@ -52,12 +52,12 @@ class State:
         return self.is_open or any(meet(each, place) for each in self.places)
 
     def may_carry(self, place: Path) -> bool:
-        """Whether the pipe may carry this place, a part of it, or what holds it."""
+        """Return True if the pipe may carry this place, a part of it, or its parent."""
         return self.carried is None or (self.carried != NOTHING and meet(self.carried, place))
 
 
 class ShellStage:
-    """What one step becomes, and in `state` what it leaves. Raises PflowError (65) where no stage does the same."""
+    """One step as a stage; updates `state`. Raises PflowError (65) if no stage does the same."""
 
     def __init__(self, wired: WiredStep, state: State, *, takes_pipe: bool) -> None:
         self.wired = wired
@@ -85,7 +85,7 @@ class ShellStage:
         return refused(f"'{self.wired.id}' and its '{key}': {why}")
 
     def _add_values(self) -> None:
-        """Flags for what the flow itself says."""
+        """Add flags for the values that the flow itself gives."""
         wired = self.wired
         for key, source in wired.sources.items():
             if self._is_unknown(key):
@@ -101,17 +101,17 @@ class ShellStage:
                 self._add_flag(key, source)
 
     def _is_unknown(self, key: str) -> bool:
-        """Whether a key of an open node is data and param at once, as a stage's flag makes it."""
+        """Return True if a key of an open node is data and param at once, as a stage's flag makes it."""
         step, reads = self.wired.step, self.wired.interface.reads
         return key not in reads and key in step.inputs and step.params.get(key, ...) == step.inputs[key]
 
     def _stand_in(self, key: str, source: Source) -> None:
-        """A param in place of a read counts where the store has nothing under that name."""
+        """Add a flag for a param that stands in for a read, unless the store has that key."""
         is_own = "explicit" in self.wired.interface.reads[key].marks
         if key in self._done or key in self.wired.sources or (not is_own and self.state.surely_has((key,))):
             return
         if not is_own and self.state.may_have((key,)):
-            raise self._refused(key, "whether the store has it cannot be told before")
+            raise self._refused(key, "the store may have it or not")
         self._add_flag(key, source)
         self._keep(key, is_kept=False)
 
@@ -127,7 +127,7 @@ class ShellStage:
             self._used += places.values()
             value = rewritten(source.written, places)
         if item is None and key not in self.wired.step.params:
-            raise self._refused(key, "of a key that its interface does not name a stage makes a param too")
+            raise self._refused(key, "a stage makes a param, too, of a key that its interface does not name")
         if "\0" in str(value) or isinstance(value, bytes):
             raise self._refused(key, "no flag gives that value")
         try:
@@ -136,13 +136,13 @@ class ShellStage:
             raise refused(error.message) from None
 
     def _place(self, key: str, source: Source) -> Path:
-        """The one place that a source looks at."""
+        """Return the one place that a source looks at."""
         if isinstance(source, AlternativeSource):
-            raise self._refused(key, "which of several places was written last cannot be told before")
+            raise self._refused(key, "it is not known beforehand which of several places is written last")
         return source.paths[0]
 
     def _keep(self, key: str, *, is_kept: bool) -> None:
-        """Note what becomes of a flag's value: a stage keeps it where nothing is yet, unless the read is its own."""
+        """Note what becomes of a flag's value: a stage stores it if nothing is there yet, and the read is stored."""
         self._done.add(key)
         place = self.wired.data_place(key)
         if not self.wired.interface.reads[key].is_stored:
@@ -153,7 +153,7 @@ class ShellStage:
             raise self._refused(key, "a stage would keep it in the store")
 
     def _is_whole(self, key: str, source: TemplateSource) -> bool:
-        """Whether a template is one whole reference, where a mapping gives the same value."""
+        """Return True if a template is one whole reference, so that a mapping gives the same value."""
         item = self.wired.interface.reads.get(key)
         is_text = isinstance(source.written, str) and is_reference(source.written)
         return is_text and (item is None or item.type.name in ("any", "str"))
@@ -162,22 +162,22 @@ class ShellStage:
         self._done.add(key)
         place = self._place(key, next(iter(source.sources.values())) if isinstance(source, TemplateSource) else source)
         if key in self.wired.soft and not self.state.surely_has(place):
-            raise self._refused(key, f"whether the store has '{write_path(place)}' cannot be told before")
+            raise self._refused(key, f"the store may have '{write_path(place)}' or not")
         if not (self._is_piped(key) and self.state.carried == place):
             self._map_in(key, place)
 
     def _is_piped(self, key: str) -> bool:
-        """Whether a stage gives this read what the pipe carries: a template that uses that leaves it alone."""
+        """Return True if a stage gives this read what the pipe carries, which it does not if a template uses that."""
         item = self.wired.interface.reads.get(key)
         return item is not None and "pipe" in item.marks and not any(map(self.state.may_carry, self._used))
 
     def _map_in(self, key: str, place: Path) -> None:
         if self.wired.interface.open and key not in self.wired.interface.reads:
-            raise self._refused(key, "a stage of a node without an interface takes no mapping")
+            raise self._refused(key, "a node without an interface takes no mapping as a stage")
         self.flags.append(f"--map-in={quote(f'{key}={write_path(place)}')}")
 
     def _leave_to_name(self, key: str) -> None:
-        """A `[pipe]` read that the flow takes by its name: what the pipe carries must not come before it."""
+        """Make sure that a `[pipe]` read which the flow takes by name does not take what the pipe carries."""
         state, own = self.state, (key,)
         is_piped = self._is_piped(key)
         if state.carried == NOTHING or (state.carried == own and is_piped):
@@ -188,7 +188,7 @@ class ShellStage:
             raise self._refused(key, "a stage would take what the pipe carries")
 
     def _add_manner(self) -> None:
-        """Where its writes go, and how it runs."""
+        """Add flags for the targets of its writes and for how it runs."""
         wired, step = self.wired, self.wired.step
         if not wired.is_moved:
             moved = {key: target for key, target in wired.targets.items() if target != (key,)}
@@ -196,20 +196,20 @@ class ShellStage:
         elif is_step_name(wired.id):
             self.flags.insert(0, f"--id={wired.id}")
         else:
-            raise refused(f"a stage cannot be called '{wired.id}'")
+            raise refused(f"a stage cannot be named '{wired.id}'")
         manner = {"retries": step.retries, "wait": step.wait, "timeout": step.timeout}
         self.flags += [f"--{name}={value}" for name, value in manner.items() if value is not None]
         self.flags += cache_words(step)
 
     def _leave(self) -> None:
-        """Note what the store holds after it."""
+        """Note what the store holds after the stage."""
         state, wired, interface = self.state, self.wired, self.wired.interface
         written = {wired.place_of(key): key in interface.writes for key in [*wired.targets, *interface.writes]}
         state.places.update(dict.fromkeys(self._kept, True) | written)
         state.is_open = state.is_open or interface.open
         if interface.pipe_write is not None:
             state.carried = wired.place_of(interface.pipe_write.name)
-        elif interface.open:  # a stage hands on what such a node wrote
+        elif interface.open:  # a stage hands on whatever such a node wrote
             state.carried = None
 
 
@@ -218,14 +218,14 @@ def _is_null(source: Source) -> bool:
 
 
 def _program_of(wired: WiredStep) -> str:
-    """How a shell calls the node: by its own executable, else through pflow."""
+    """Return the words by which a shell runs the node: its own executable, else through pflow."""
     kind = wired.kind
     if kind is None:
-        raise refused(f"'{wired.id}' is no known node")
+        raise refused(f"'{wired.id}' is not a known node")
     if kind.origin == FLOW:
-        raise refused(f"'{wired.id}' is a flow with a store of its own, which no stage has")
+        raise refused(f"'{wired.id}' is a flow with a store of its own, which a stage does not have")
     if kind.origin == PROGRAM and wired.interface.open:
-        raise refused(f"'{wired.id}' is a program without an interface, of which pflow makes no stage")
+        raise refused(f"'{wired.id}' is a program without an interface, which cannot be a stage")
     if kind.origin == BUNDLED:
         return f"pflow-{kind.name}"
     is_taken = kind.name in names_in("commands")  # there `pflow NAME` is the command

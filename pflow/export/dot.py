@@ -11,7 +11,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}
 
 
 class Box(NamedTuple):
-    """A step: a name that any language takes, since an id may hold anything, and the lines of its label."""
+    """A step: a name that is safe in any language, since an id may hold anything, and the lines of its label."""
 
     name: str
     label: list[str]
@@ -27,7 +27,7 @@ class Arrow(NamedTuple):
 
 
 def drawn(wired: WiredFlow) -> tuple[list[Box], list[Arrow]]:
-    """The steps and the edges between them."""
+    """Return the steps and the edges between them."""
     boxes = {id: _box(number, step) for number, (id, step) in enumerate(wired.steps.items(), 1)}
     edges = [edge for edge in wired.flow.edges if edge.source in boxes and edge.target in boxes]
     actions = [edge.action if edge.action != "default" else "" for edge in edges]
@@ -44,7 +44,7 @@ def _box(number: int, wired: WiredStep) -> Box:
 
 
 def escaped(text: str, escapes: Mapping[str, str]) -> str:
-    """A text on one line of a label, each character that means something there replaced by its escape."""
+    """Escape a text for one line of a label."""
     return "".join([escapes.get(each, each if each.isprintable() else " ") for each in text])
 
 

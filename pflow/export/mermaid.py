@@ -7,7 +7,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.values.jsontext import quote
 from pflow.words.printable import clean
 
-# Entity codes for what means something in a label; %%{…}%% would be a directive, wherever it stands.
+# Entity codes for special characters in a label; %%{…}%% would be a directive anywhere.
 _ESCAPES = {"#": "#35;", "%": "#37;", '"': "#34;", "&": "#38;", "<": "#60;", ">": "#62;", "`": "#96;", "\\": "#92;"}
 
 

@@ -1,4 +1,4 @@
-"""Pipe syntax, one step a line, where it can say the flow."""
+"""Pipe syntax, one step a line, if that can express the flow."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from pflow.flow.wired import WiredFlow
 
 
 def export(wired: WiredFlow) -> str:
-    """Raises PflowError (65) that says what pipe syntax cannot."""
+    """Write the flow as pipe syntax. Raises PflowError (65) if that cannot express it."""
     return write_pipe(wired.flow).rstrip("\n") + "\n"

@@ -1,4 +1,4 @@
-"""A Python file of its steps, for people to read and change; it needs pflow-shell."""
+"""A Python file with the steps, for people to read and change; it needs pflow-shell."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if __name__ == "__main__":
 
 
 def export(wired: WiredFlow) -> str:
-    """Raises PflowError (65, 78) where a user's own node cannot be loaded."""
+    """Write the file. Raises PflowError (65, 78) if a user's own node cannot be loaded."""
     return _Script(wired).text()
 
 
@@ -47,7 +47,7 @@ class RawCode(str):
 
 
 class _Script:
-    """The parts of the file. `names` gives each step its variable, `classes` each class's file its name here."""
+    """The parts of the file. `names` maps each step to its variable, `classes` each class's file to its name here."""
 
     def __init__(self, wired: WiredFlow) -> None:
         self.wired = wired
@@ -74,7 +74,7 @@ class _Script:
         )
 
     def _node(self, wired: WiredStep) -> Any:
-        """What the step is made of: a class, or the name of anything else."""
+        """Return what the step is made of: a class, or a name."""
         kind = wired.kind
         if kind is None or kind.origin not in (BUNDLED, PYTHON) or kind.name != wired.step.type:
             return wired.step.type
@@ -94,7 +94,7 @@ class _Script:
         return self._assign(self.names[id], "step", [self.nodes[id], id], {**more, **mappings})
 
     def _edges(self) -> list[str]:
-        """Chains of default edges on one line each, then a line for each other edge."""
+        """Write a chain of default edges on one line, and each other edge on a line of its own."""
         lines: list[str] = []
         last = ""
         for edge in self.wired.flow.edges:
@@ -119,7 +119,7 @@ class _Script:
         return self._assign("flow", "Flow", [], said)
 
     def _assign(self, name: str, function: str, words: list[Any], named: dict[str, Any]) -> str:
-        """A variable and the call that it is: on one line, or one argument a line."""
+        """Write the assignment of a call to a variable: on one line, or one argument a line."""
         parts = [_flat(word) for word in words]
         line = f"{name} = {function}({', '.join(parts + [f'{key}={_flat(each)}' for key, each in named.items()])})"
         if len(line) <= _WIDTH:
@@ -129,7 +129,7 @@ class _Script:
 
 
 def code(value: Any, indent: int = 0, used: int = 0) -> str:
-    """The code of a value. `indent` is where its line begins, `used` is how much of that line is taken."""
+    """Write a value as code. `indent` is the indentation of its line, `used` how much of that line is taken."""
     flat = _flat(value)
     if indent + used + len(flat) <= _WIDTH or not isinstance(value, dict | list) or not value:
         return flat
@@ -155,6 +155,6 @@ def _flat(value: Any) -> str:
 
 
 def _in_docstring(text: str) -> str:
-    """A text as one sentence of a docstring."""
+    """Make a text one sentence of a docstring."""
     sentence = text if text.endswith((".", "!", "?")) else text + "."
     return clean(" ".join(sentence.split())).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')

@@ -1,4 +1,4 @@
-"""A shell script: `pflow-NODE` programs in a pipe, for flows that are one line of steps; a batch is a loop in it."""
+"""A shell script: `pflow-NODE` programs in a pipe, for flows that are one line of steps; a batch becomes a loop."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pflow import __version__
 from pflow.export._sh_loop import HELPERS, loop
 from pflow.export._sh_stage import ShellStage, State, refused, word_of
-from pflow.flow.flow_input import FlowInput
+from pflow.flow.flow import FlowInput
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.values.jsontext import encode
+from pflow.interface.interface import spell_flag
+from pflow.values.jsontext import compact, encode
 from pflow.values.paths import write_path
 from pflow.words.naming import variable
 from pflow.words.printable import clean
@@ -25,10 +26,10 @@ _HEAD = """\
 # Made with `pflow export --to=sh` (pflow-shell {version}).
 # Usage: {usage}
 
-# shellcheck disable=SC2016  # what stands in single quotes is for the stages
+# shellcheck disable=SC2016  # text in single quotes is for the stages
 """
 _TEXTS = ("str", "path", "any", "choice")
-"""Types whose flag is the text itself; that of any other is JSON."""
+"""Types whose flag is plain text; flags of all other types are JSON."""
 _NONE = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flags" >&2; exit 2; }"""
 _FAIL = """\
 fail() {
@@ -39,7 +40,7 @@ fail() {
 
 
 def export(wired: WiredFlow) -> str:
-    """The text of the script. Raises PflowError (65) that says what a pipe of stages cannot do."""
+    """Write the script. Raises PflowError (65) if a pipe of stages cannot do the same."""
     return _Script(wired).text()
 
 
@@ -54,7 +55,7 @@ class _Script:
             if (each.declared or each.required or each.name in looked_at) and not each.secret
         ]
         self.piped = next((each for each in self.inputs if wired.first_read in each.readers), None)
-        """The input that the pipe gives where no flag does."""
+        """The input that the pipe gives if no flag does."""
         self.required = [each for each in self.inputs if each.required and each.readers != [wired.first_read]]
         taken = {"word"}
         self.names = {each.name: variable(each.name, taken) for each in self.inputs}
@@ -68,20 +69,20 @@ class _Script:
 
     def text(self) -> str:
         flow = self.wired.flow
-        flags = [(f"--{_kebab(each.name)}={each.type.name.upper()}", each in self.required) for each in self.inputs]
+        flags = [(f"{spell_flag(each.name)}={each.type.name.upper()}", each in self.required) for each in self.inputs]
         usage = [f"{flow.name or 'flow'}.sh", *(flag if is_required else f"[{flag}]" for flag, is_required in flags)]
         about = " ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow."
         head = _HEAD.format(about=clean(about), version=__version__, usage=clean(" ".join(usage)))
         code = "\n".join(self._flags()) if self.inputs else _NONE
         text = "\n".join([head, self.helpers + code, "", " |\n    ".join(self.commands)]) + "\n"
         if "\0" in text:
-            raise refused("a text in it holds a NUL, which no script can")
+            raise refused("a text in it contains NUL, which a script cannot")
         return text
 
     def _begin(self) -> None:
-        """Start the store: with what the script is given, or with what comes through the pipe."""
+        """Start the store with the script's flags, or with the data from the pipe."""
         if any(each.pipe and each.declared for each in self.inputs):
-            raise refused("one of its inputs takes what comes through the pipe")
+            raise refused("one of its inputs takes the data from the pipe")
         if self.takes_pipe:
             self.state.carried = None
             self.state.places[("stdin",)] = False
@@ -97,7 +98,7 @@ class _Script:
             self.commands.append(" ".join([f"pflow-set{self._no_stdin()}", *words]))
 
     def _no_stdin(self) -> str:
-        """What a first command says when nothing comes through the pipe."""
+        """Return the flag of a first command that takes nothing from the pipe."""
         return "" if self.commands or self.takes_pipe else " -n"
 
     def _add(self, step: WiredStep) -> None:
@@ -114,7 +115,7 @@ class _Script:
         self.commands.append(program + self._no_stdin() + dashes + flags)
 
     def _flags(self) -> Iterator[str]:
-        """Code that reads the flags: they become the script's arguments, as members for pflow-set."""
+        """Yield the code that reads the flags: they become the script's arguments, as members for pflow-set."""
         yield _FAIL
         yield from (f"has_{self.names[each.name]}=" for each in self.inputs if self._is_noted(each))
         yield "for word; do\n    shift\n    case $word in"
@@ -123,40 +124,36 @@ class _Script:
         yield "    *) fail 2 \"cannot take '${word%%=*}': no such flag\" ;;\n    esac\ndone"
         for each in self.required:
             doc = f" ({each.doc})" if each.doc else ""
-            about = quote(clean(f"cannot find {each.name}{doc}: nothing gives it; --{_kebab(each.name)}=…"))
+            about = quote(clean(f"cannot find {each.name}{doc}: nothing gives it; {spell_flag(each.name)}=…"))
             yield f'[ "$has_{self.names[each.name]}" ] || fail 66 {about}'
         if any(each.type.name not in _TEXTS for each in self.inputs):
-            yield 'pflow-set -n -- "$@" >/dev/null || exit  # what is not JSON stops the script here'
+            yield 'pflow-set -n -- "$@" >/dev/null || exit  # invalid JSON stops the script here'
 
     def _is_noted(self, needed: FlowInput) -> bool:
-        """Whether the script notes that its flag is there."""
+        """Return True if the script notes that its flag is there."""
         return needed is self.piped or needed in self.required
 
     def _cases(self, needed: FlowInput) -> Iterator[str]:
-        """The branches of `case` for one input: `--name=…`, and of a switch `--name` and `--no-name`."""
+        """Yield the branches of `case` for one input: `--name=…`; for a switch also `--name` and `--no-name`."""
         name, path = self.names[needed.name], write_path(needed.path)
-        flags = list(dict.fromkeys(map(_kebab, (needed.name, *needed.flags))))
+        names = (needed.name, *needed.flags)
         end = f"; has_{name}=1 ;;" if self._is_noted(needed) else " ;;"
         if needed.type.name == "bool":
-            for prefix, value in (("--", "true"), ("--no-", "false")):
-                switches = " | ".join(quote(prefix + flag) for flag in flags)
-                yield f'    {switches}) set -- "$@" {quote(f"{path}:={value}")}{end}'
+            for value in (True, False):
+                switches = " | ".join(dict.fromkeys(quote(spell_flag(each, value)) for each in names))
+                yield f'    {switches}) set -- "$@" {quote(f"{path}:={compact(value)}")}{end}'
         equals = "=" if needed.type.name in _TEXTS else ":="
-        pattern = " | ".join(f"{quote(f'--{flag}=')}*" for flag in flags)
+        pattern = " | ".join(dict.fromkeys(f"{quote(f'{spell_flag(each)}=')}*" for each in names))
         yield f'    {pattern}) set -- "$@" {quote(path + equals)}"${{word#*=}}"{end}'
 
 
-def _kebab(name: str) -> str:
-    return name.replace("_", "-")
-
-
 def _one_line(wired: WiredFlow) -> list[WiredStep]:
-    """The steps in their order. Raises PflowError (65) for what is not one line of them."""
+    """Return the steps in their order. Raises PflowError (65) if they are not one line."""
     order = [wired.steps[id] for id in wired.graph.order()]
     if not order:
         raise refused("it has no steps")
     if wired.outputs:
-        raise refused("it declares outputs, and a pipe ends with the whole store")
+        raise refused("it declares outputs, but a pipe ends with the whole store")
     for step, following in zip(order, [*order[1:], None], strict=True):
         _check_edges(wired, step, following)
     return order
@@ -165,16 +162,16 @@ def _one_line(wired: WiredFlow) -> list[WiredStep]:
 def _check_edges(wired: WiredFlow, step: WiredStep, following: WiredStep | None) -> None:
     for action, targets in wired.graph.next[step.id].items():
         if action != "default":
-            raise refused(f"'{step.id}' has an edge for {action}, and a pipe has no branches")
+            raise refused(f"'{step.id}' has an edge for {action}, but a pipe has no branches")
         if len(targets) > 1:
-            raise refused(f"'{step.id}' forks, and a pipe has no branches")
+            raise refused(f"'{step.id}' forks, but a pipe has no branches")
         if following is None or targets[0] != following.id:
-            raise refused(f"the edge from '{step.id}' to '{targets[0]}' leads back, and a pipe has no loops")
+            raise refused(f"the edge from '{step.id}' to '{targets[0]}' leads back, but a pipe has no loops")
     for action in step.interface.actions if following is not None else ():
-        if action not in ("default", ERROR):  # an error goes on by the default edge
-            raise refused(f"'{step.id}' may return {action}, which ends the flow there: a pipe would go on")
+        if action not in ("default", ERROR):  # an error takes the default edge
+            raise refused(f"'{step.id}' may return {action}, which ends the flow there, but a pipe would go on")
 
 
 def _names_stdin(wired: WiredFlow) -> bool:
-    """Whether a mapping or a template somewhere looks at what comes through the pipe."""
+    """Return True if a mapping or a template names `stdin`."""
     return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)

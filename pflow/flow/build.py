@@ -1,4 +1,4 @@
-"""Building a Flow from a document of the right shape, in any dialect: what is not written gets its default."""
+"""Building a Flow from a document of the right shape, in any dialect, with defaults for what is not written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def build_flow(document: Document) -> FlowSpec:
-    """The flow of a document that `check_shape` has seen; a null in a list stands for what was left out there."""
+    """Build the flow of a document that `check_shape` has passed; a null in a list replaces a part it left out."""
     nodes = [node or {} for node in document.get("nodes", [])]
     mappings = document.get("mappings", {})
     steps, dialects = [], set()
@@ -43,7 +43,7 @@ def build_flow(document: Document) -> FlowSpec:
 
 
 def _ids(nodes: list[Document]) -> list[str]:
-    """The id of each node, after its name or its type where it has none; "" for what nothing says what it is."""
+    """Return the id of each node, by default after its name or type; "" if it has none of these."""
     taken = {node["id"] for node in nodes if "id" in node}
     ids = []
     for node in nodes:
@@ -55,13 +55,13 @@ def _ids(nodes: list[Document]) -> list[str]:
 
 
 def id_after(type: str, taken: set[str]) -> str:
-    """The id of a step that has none: `llm`, then `llm-2`; `fix` for `flow:fix` and for `flows/fix.pflow.json`."""
+    """Make the id of a step that has none: `llm`, then `llm-2`; `fix` for `flow:fix` and `flows/fix.pflow.json`."""
     base = type.removeprefix("flow:").rpartition("/")[2].removesuffix(".json").removesuffix(".pflow") or type
     return numbered(base, taken)
 
 
 def numbered(name: str, taken: set[str]) -> str:
-    """The name where it is free, else the first of `NAME-2`, `NAME-3` that is."""
+    """Return the name if it is free, else the first free one of `NAME-2`, `NAME-3`…"""
     if name not in taken:
         return name
     number = 2
@@ -73,7 +73,7 @@ def numbered(name: str, taken: set[str]) -> str:
 STEP_MEMBERS = (
     "description", "version", "params", "inputs", "retries", "wait", "timeout", "max_visits", "repeats", "cache",
 )  # fmt: skip
-"""The members of a node that a step has as they are."""
+"""The members of a node that a step takes unchanged."""
 
 
 def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
@@ -99,7 +99,7 @@ def _source(written: Any) -> Any:
 
 
 def _edges(document: Document, ids: list[str]) -> list[Edge]:
-    """The edges; a chain where none are written, or one has a wrong shape: else no rule could tell what leads where."""
+    """Return the edges; a chain if none are written or one has a wrong shape, so that the rules can still follow."""
     written = [edge or {} for edge in document.get("edges", [{}])]
     if not all("from" in edge and "to" in edge for edge in written):
         return chain(ids)
@@ -110,7 +110,7 @@ def _edges(document: Document, ids: list[str]) -> list[Edge]:
 
 
 def chain(ids: list[str]) -> list[Edge]:
-    """The edges of a flow without `edges`: the steps one after another."""
+    """Return the edges of a flow without `edges`: the steps one after another."""
     return [Edge(source, target) for source, target in pairwise(ids)]
 
 
@@ -124,9 +124,9 @@ _BINDINGS = {"input_bindings": "input_mappings", "output_bindings": "output_mapp
 
 
 def convert(node: Node, mapping: Mapping) -> tuple[Node, Mapping, str]:
-    """A node and its entry in `mappings`, both in this form, and the dialect that the node was in.
+    """Convert a node and its entry in `mappings` to pflow's form; return both and the node's dialect.
 
-    What the entry says of a key counts, whatever the node says of it.
+    For a key that both name, the entry counts.
     """
     dialect = PFLOW
     if keys := key_mappings(node.get("params", {})):
@@ -139,7 +139,7 @@ def convert(node: Node, mapping: Mapping) -> tuple[Node, Mapping, str]:
 
 
 def _from_bindings(node: Node, mapping: Mapping) -> tuple[Node, Mapping]:
-    """Seed 002: the params are `config`'s members, and all three objects, since its nodes look into them."""
+    """Convert seed 002: the params are `config`'s members and all three objects, since its nodes look into them."""
     objects = {member: node.get(member, {}) for member in (*_BINDINGS, "config")}
     kept = {member: value for member, value in node.items() if member not in objects}
     bound = {goal: {**objects[member], **mapping.get(goal, {})} for member, goal in _BINDINGS.items()}

@@ -1,4 +1,4 @@
-"""What the constructors of nodes in Python are given: a flow has no place for it."""
+"""The arguments of constructors of nodes in Python, which a flow cannot keep."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ARGUMENTS = "_pflow_arguments"
 
 
 def remember_arguments() -> None:
-    """From now on keep what the constructor of each node in this process is given, for `lost_arguments`."""
+    """From now on, keep the arguments of each node's constructor in this process, for `lost_arguments`."""
 
     def new(node: type, *words: Any, **named: Any) -> Any:
         made: Any = object.__new__(node)
@@ -23,7 +23,7 @@ def remember_arguments() -> None:
 
 
 def lost_arguments(node: Any) -> list[str]:
-    """The names of what a node's constructor was given and no flow keeps: not its defaults, tries, wait and params."""
+    """Name the constructor arguments that a flow does not keep: all but defaults, tries, wait and params."""
     words, named = getattr(node, _ARGUMENTS, ((), {}))
     parameters = inspect.signature(type(node).__init__).parameters
     bound = inspect.signature(type(node).__init__).bind(node, *words, **named).arguments
@@ -38,14 +38,14 @@ def lost_arguments(node: Any) -> list[str]:
 
 
 def set_later(node: Any) -> list[str]:
-    """The names of what was set on a node after it was made, beside what a flow keeps: another made alike has it not.
+    """Name the attributes set on a node after it was made, which another node made alike lacks.
 
-    Of two values that no flow could hold, such as clients, their classes are compared.
+    Values that no flow could hold, such as clients, are compared by class.
     """
     words, named = getattr(node, _ARGUMENTS, ((), {}))
     try:
         fresh = vars(type(node)(*words, **named))
-    except Exception:  # a constructor that works once
+    except Exception:  # a constructor that works only once
         return []
     kept = {*vars(pocketflow.Node()), "id", _ARGUMENTS}
     return [

@@ -1,4 +1,4 @@
-"""Findings: what a check finds wrong with a flow, each with its rule, its place and what to do."""
+"""Findings: the faults that a check finds in a flow, each with its rule, place and remedy."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ if TYPE_CHECKING:
     from pflow.values.paths import Path
 
 SHAPE = "PF00"
-"""The rule of a wrong shape: a member that is missing, unknown or of another type."""
+"""The rule of a wrong shape: a member that is missing, unknown or of the wrong type."""
 
 
 class Rule:
-    """A rule: its id, what it says, and what becomes of a flow that breaks it.
+    """A rule: its id, its title, and what happens to a flow that breaks it.
 
-    `check` yields its findings in a flow, as the rules see one. Without it the rule is about a command line, and is
-    kept where flags are taken.
+    `check` yields its findings in a flow. A rule without it is about the command line, and is checked with the flags.
     """
 
     __slots__ = ("check", "id", "otherwise", "title")
@@ -34,9 +33,9 @@ class Rule:
 
 
 class Finding:
-    """One thing that is wrong: the `rule` that says so, where (`("nodes", 1, "id")`), what is there, the `remedy`.
+    """One fault: the `rule`, the `place` (`("nodes", 1, "id")`; () for the whole flow), the `message`, the `remedy`.
 
-    The place is () for the flow as a whole. `is_said_by_run` when a run itself warns once it comes to that.
+    `is_said_by_run` if a run warns of it by itself.
     """
 
     __slots__ = ("is_said_by_run", "is_warning", "message", "place", "remedy", "rule")
@@ -59,20 +58,20 @@ class Finding:
         self.is_said_by_run = is_said_by_run
 
     def __str__(self) -> str:
-        """One line without control characters: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
+        """Return one line without control characters: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
         from pflow.words.printable import clean
 
         remedy = f"; {self.remedy}" if self.remedy else ""
         return clean(f"{self.fault}{remedy}".replace("\n", "\\n"))
 
     def at(self, place: Path, message: str, remedy: str) -> Finding:
-        """The same at another place, in the words for there."""
+        """Return the finding for another place, with a message and a remedy that fit there."""
         kind = {"is_warning": self.is_warning, "is_said_by_run": self.is_said_by_run}
         return Finding(self.rule, place, message, remedy, **kind)
 
     @property
     def fault(self) -> str:
-        """What is wrong and where, without the remedy."""
+        """The place, rule and message, without the remedy."""
         where = f"{write_path(self.place)}: " if self.place else ""
         return f"{where}{self.rule}: {'warning: ' if self.is_warning else ''}{self.message}"
 
@@ -87,5 +86,5 @@ class Finding:
 
 
 def pointer(place: Path) -> str:
-    """A place as a JSON pointer (RFC 6901)."""
+    """Write a place as a JSON pointer (RFC 6901)."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in place)

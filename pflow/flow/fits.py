@@ -1,4 +1,4 @@
-"""Which types fit which: whether what is of one type can be taken by a read or param of another."""
+"""Which types fit which: can a read or param of one type take a value of another?"""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _TAKEN = {
     "dict": ("dict",),
     "choice": ("str", "path"),
 }
-"""For each type, those of which every value fits (a choice: of which a value may), by pflow.values.fit."""
+"""For each type, the types whose every value fits it (for a choice: whose values may), by `pflow.values.types.fit`."""
 
 _ALL_TAKING = ("any", "str")
 
 
 def fits(there: Type, wanted: Type) -> int:
-    """Whether what is of one type fits another: NO, MAYBE (some values do), YES (or only the value will tell)."""
+    """Return how one type fits another: NO, MAYBE (some values fit), YES (all fit, or only the value will tell)."""
     if wanted.name == "any":
         return YES
     if there.name == "any":
@@ -46,7 +46,7 @@ def fits(there: Type, wanted: Type) -> int:
 
 
 def template_fits(there: Type, wanted: Type) -> int:
-    """Whether one whole reference in a template fits: text is read as a flag's text, a list takes a single item."""
+    """Return how a template that is one reference fits: text is read like a flag's, a list takes a single item."""
     if there.name in ("str", "choice", "any") and not (there.choices and wanted.choices):
         return YES
     if wanted.name == "list" and there.name != "list":
@@ -55,7 +55,7 @@ def template_fits(there: Type, wanted: Type) -> int:
 
 
 def misfit(item: Item, value: Any) -> str:
-    """Why a value that stands in a flow does not fit a read or param; nothing where it does. A null may be unset."""
+    """Say why a value in a flow does not fit a read or param; empty if it does. A null may mean unset."""
     if value is None and item.default is None:
         return ""
     try:
@@ -68,7 +68,7 @@ def misfit(item: Item, value: Any) -> str:
 
 
 def named(type: Type) -> str:
-    """A type in words: `an int`, `a list[str]`, `plain or fancy`."""
+    """Name a type in words: `an int`, `a list[str]`, `plain or fancy`."""
     if type.choices:
         return " or ".join(type.choices)
     return "any value" if type.name == "any" else f"an {type}" if type.name == "int" else f"a {type}"

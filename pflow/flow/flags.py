@@ -1,4 +1,4 @@
-"""The flags of a flow: what each sets, which set nothing and why, and the one that each input is shown under."""
+"""The flags of a flow: what each sets, why others are refused, and the flag that each input is shown under."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import FlagValue
 from pflow.errors import USAGE, PflowError
 from pflow.interface.common import OF_RUNS
-from pflow.interface.interface import Item
+from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import type_of
 from pflow.stage.words import doubts
 from pflow.values.templates import is_reference
@@ -16,18 +16,18 @@ from pflow.words.naming import listed
 if TYPE_CHECKING:
     from typing import Any
 
-    from pflow.flow.flow_input import FlowInput
+    from pflow.flow.flow import FlowInput
     from pflow.flow.wired import WiredFlow, WiredStep
 
     Target = tuple[str, str, str]
-    """What a flag sets: one of INPUT, DATA, PARAM and OPEN, the step's id, the name."""
+    """The target of a flag: one of INPUT, DATA, PARAM and OPEN, the step's id, the name."""
 
 INPUT, DATA, PARAM, OPEN = "input", "data", "param", "open"
-"""An input of the flow, a read that its step gives itself, a param, or both of these, where any key may be taken: of
-the one step, or without one of all such steps."""
+"""An input of the flow; a read that its step gives itself; a param; both of these, for a step that takes any key, or
+for all such steps if none is named."""
 
 _REFUSED = "refused"
-"""The kind of a flag's item that is there to say why it is refused."""
+"""The kind of a flag's item that exists only to say why the flag is refused."""
 
 _OF_DIALECTS = ("input_bindings", "output_bindings", "config", "input_key", "output_key")
 
@@ -38,14 +38,14 @@ class FlowFlags:
     def __init__(self, wired: WiredFlow) -> None:
         self.wired = wired
         self.is_open = not _names_its_flags(wired) and any(step.interface.open for step in wired.steps.values())
-        """Whether any other flag may pass."""
+        """True if any other flag may pass."""
         self.warnings: list[str] = []
-        """Of flags that pass and are near to one that there is."""
+        """Warnings about flags that pass but are near to a known one."""
         self.targets: dict[str, dict[Target, Item]] = {}
         self.refused: dict[str, tuple[WiredStep, str]] = {}
-        """Of a flag that sets nothing the step and the key that it would set."""
+        """For each refused flag, the step and the key that it would set."""
         self.fed: set[tuple[str, str]] = set()
-        """The reads and params that an input gives as it is: its flags are theirs."""
+        """The reads and params that an input gives unchanged: its flags are theirs."""
         for each in wired.inputs.values():
             self._add_input(each)
         for step in wired.steps.values():
@@ -93,26 +93,26 @@ class FlowFlags:
         self.targets.setdefault(_plain(name), {}).setdefault(target, item)
 
     def items(self) -> dict[str, Item]:
-        """One item for each flag, for the parser; flags that are refused too, so that it is said why.
+        """Return one item for each flag, for the parser, including refused ones, so that it can say why.
 
-        What fits several comes last, for the parser names the first for a bare word.
+        Flags that fit several targets come last: the parser suggests the first for a bare word.
         """
         items = {name: Item(_REFUSED, name, Type("str")) for name in self.refused}
         for name, targets in sorted(self.targets.items(), key=lambda target: len(self._meant(target[0])) > 1):
             target, item = next(iter(targets.items()))
             items[name] = copy = Item("read", name, item.type)
-            copy.default = item.default if target[0] == INPUT else None  # what its step has, nobody needs to give
+            copy.default = item.default if target[0] == INPUT else None  # a step's own value need not be given
             copy.doc, copy.env = item.doc, item.env
-            copy.marks = item.marks - {"word"}  # a flow takes none
+            copy.marks = item.marks - {"word"}  # a flow takes no bare words
         return items
 
     @property
     def listed(self) -> str:
-        """The flags that there are; one of one step alone only where its name is not enough."""
-        return listed(f"--{name.replace('_', '-')}" for name in self.targets if "." not in name)
+        """The known flags, without `--ID.KEY` forms."""
+        return listed(spell_flag(name) for name in self.targets if "." not in name)
 
     def of_steps(self) -> list[tuple[Item, list[str]]]:
-        """What flags set in steps, beside the inputs, with the names that mean each alone."""
+        """Return the items that flags set in steps, besides the inputs, each with its unambiguous names."""
         found: dict[Target, tuple[Item, list[str]]] = {}
         for name, targets in self.targets.items():
             for target, item in self._meant(name).items():
@@ -121,11 +121,11 @@ class FlowFlags:
         return list(found.values())
 
     def values(self, texts: dict[str, list[str | bool]]) -> dict[Target, Any]:
-        """What the flags set. Raises PflowError (2) for a flag that fits several, none, or what another step gives."""
+        """Return the value for each target. Raises PflowError (2) for a flag that is ambiguous, unknown or refused."""
         flags: dict[Target, str] = {}
         found = {}
         for name, written in texts.items():
-            flag = "--" + name.replace("_", "-")
+            flag = spell_flag(name)
             target, item = self._target(name, flag)
             if target in flags:
                 raise PflowError(f"cannot take {flag}: {flags[target]} gives the same", exit=USAGE)
@@ -140,7 +140,7 @@ class FlowFlags:
         if len(targets) > 1:
             own = [self._own_flag(target) for target in targets]
             hint = " or ".join(each for each in own if each != flag and _plain(each[2:]) not in OF_RUNS)
-            hint = hint or "no flag gives it: call an input of the flow something else"
+            hint = hint or "rename an input of the flow"
             raise PflowError(f"cannot take {flag}: it fits several steps (PF02)", hint=hint, exit=USAGE)
         for target, item in targets.items():
             return target, item
@@ -154,7 +154,7 @@ class FlowFlags:
         raise PflowError(f"cannot take {flag}: no such flag", hint="--help lists the flags", exit=USAGE)
 
     def _meant(self, name: str) -> dict[Target, Item]:
-        """What a flag may set; the name of an input that the flow declares means that input alone."""
+        """Return what a flag may set; the name of a declared input means only that input."""
         targets = self.targets.get(name, {})
         for target, item in targets.items():
             if target[0] == INPUT and _plain(target[2]) == name and self.wired.inputs[target[2]].declared:
@@ -163,13 +163,13 @@ class FlowFlags:
 
     def _own_flag(self, target: Target) -> str:
         kind, id, key = target
-        return self.wired.inputs[key].flag if kind == INPUT else f"--{id}.{key}".replace("_", "-")
+        return self.wired.inputs[key].flag if kind == INPUT else spell_flag(f"{id}.{key}")
 
     def shown(self, wanted: FlowInput) -> str:
-        """The shortest flag that means an input alone: its name or an alias, else `--ID.READ`.
+        """Return the shortest unambiguous flag of an input: its name or an alias, else `--ID.READ`.
 
-        One that the flow declares goes by its name and the aliases of reads of that name. A flag of `pflow run` itself
-        is never an input's.
+        A declared input goes by its name and the aliases of reads of that name. A flag of `pflow run` itself is never
+        an input's.
         """
         names = _names_of(wanted)
         if wanted.declared:
@@ -178,11 +178,11 @@ class FlowFlags:
         alone = [name for name in names if _plain(name) not in OF_RUNS and len(self._meant(_plain(name))) == 1]
         dotted = [f"{id}.{key}" for id, key in wanted.readers if (id, key) in self.fed]
         alone = alone or [name for name in dotted if len(self._meant(_plain(name))) == 1][:1]
-        return "--" + min(alone or [wanted.name], key=len).replace("_", "-")
+        return spell_flag(min(alone or [wanted.name], key=len))
 
 
 def _names_its_flags(wired: WiredFlow) -> bool:
-    """Whether a flow says itself which flags it has: by its inputs, or by what a step of seed 002's form binds."""
+    """Return True if a flow declares its flags: by its inputs, or by the bindings of seed 002's form."""
     return bool(wired.flow.inputs) or wired.flow.dialect == "bindings"
 
 
@@ -194,12 +194,12 @@ def name_flags(wired: WiredFlow) -> None:
 
 
 def _names_of(wanted: FlowInput) -> list[str]:
-    """The names that an input goes by: its own, its aliases, and that of the one read that it is for."""
+    """Return the names that an input goes by: its own, its aliases, and that of the one read that it is for."""
     return [wanted.name, *wanted.flags, *([wanted.readers[0][1]] if wanted.step else [])]
 
 
 def _kind_of(step: WiredStep, key: str) -> str:
-    """What a flag for a key sets; "" for what only the flow says: what binds keys, and what another step feeds."""
+    """Return what a flag for a key sets; "" if only the flow may set it: bindings, and reads that a step feeds."""
     if key in _OF_DIALECTS and key in step.step.params:
         return ""
     is_own = key in step.step.params and key not in step.interface.reads
@@ -209,17 +209,17 @@ def _kind_of(step: WiredStep, key: str) -> str:
 
 
 def _why(step: WiredStep, key: str) -> str:
-    """Why no flag sets this key."""
+    """Say why no flag sets this key."""
     source = step.sources.get(key)
     if source is not None and source.paths:
         return f"'{step.id}' takes it from {source.origin} (PF01)"
     if key in step.interface.reads:
         return f"an earlier step writes '{key}' (PF07)"
-    return "what binds keys stands in the flow (PF01)" if key in _OF_DIALECTS else f"'{step.id}' writes '{key}' (PF07)"
+    return "only the flow binds keys (PF01)" if key in _OF_DIALECTS else f"'{step.id}' writes '{key}' (PF07)"
 
 
 def _type_of(value: Any) -> Type:
-    """The type of a flag for a key that only the flow names: that of its value there, for an int any number."""
+    """Return the type of a flag for a key that only the flow names: that of its value there; a number is a float."""
     for name, kind in (("bool", bool), ("float", (int, float)), ("list", list), ("dict", dict)):
         if isinstance(value, kind):
             return Type(name)

@@ -9,18 +9,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.values.paths import Path
+    from pflow.values.types import Type
 
     Mapped = str | list[str]
-    """Where a read comes from, as written: a path, `template:` and text, or a list of paths."""
+    """The source of a read, as written: a path, `template:` and text, or a list of paths."""
 
 MAX_VISITS = 100
 MOST_JOBS = 256
 REST = "*"
-"""In a step's output mappings: every key that has no mapping of its own goes below this place."""
+"""In a step's output mappings: the place under which every key without a mapping of its own goes."""
 
 
 class Input:
-    """A declared input of a flow. `type` is as written; `pipe` says that it takes what comes through the pipe."""
+    """A declared input of a flow. `type` is as written; `pipe` says that stdin gives it."""
 
     __slots__ = ("default", "description", "has_default", "name", "pipe", "required", "type")
 
@@ -35,6 +36,30 @@ class Input:
         self.pipe = pipe
         self.default = default
         self.has_default = has_default
+
+
+class FlowInput:
+    """An input of a wired flow: declared, or a source that no step writes.
+
+    `step` is set if it is for one step alone (an `[explicit]` read). `readers` are the (step, read) that take it,
+    `flags` every flag that gives it, `flag` the one that a person would type; `pipe` says that stdin may give it.
+    """
+
+    def __init__(self, name: str, path: Path, type: Type) -> None:
+        self.name = name
+        self.path = path
+        self.type = type
+        self.doc = ""
+        self.required = False
+        self.has_default = False
+        self.default: Any = None
+        self.pipe = False
+        self.declared = False
+        self.secret = False
+        self.step: str | None = None
+        self.readers: list[tuple[str, str]] = []
+        self.flags: list[str] = []
+        self.flag = ""
 
 
 class Batch:
@@ -56,12 +81,12 @@ class Batch:
 
     @property
     def parts(self) -> dict[str, bool]:
-        """The names for the last component of an item that is a path: whether its suffix is left out."""
+        """The names for the last component of an item that is a path; True for the one without the suffix."""
         return {f"{self.item}_name": False, f"{self.item}_stem": True}
 
 
 class Edge:
-    """From one step to another, when the first returns the action. `place` is where it stands in the file."""
+    """Leads from one step to another, when the first returns the action. `place` is its place in the file."""
 
     __slots__ = ("action", "place", "source", "target")
 
@@ -73,7 +98,7 @@ class Edge:
 
 
 class Step:
-    """One node in a flow, as it is written there. `None` stands for what is not written."""
+    """One node in a flow, as it is written there; None for each member that is not written."""
 
     __slots__ = (
         "batch", "cache", "description", "id", "input_mappings", "inputs", "made", "max_visits", "output_mappings",
@@ -90,7 +115,7 @@ class Step:
         self.id = id
         self.type = type
         self.place = place
-        """Where it stands in the file, `("nodes", 1)`, for findings."""
+        """Its place in the file, `("nodes", 1)`, for findings."""
         self.version = version
         self.params = params if params is not None else {}
         self.inputs = inputs if inputs is not None else {}
@@ -101,21 +126,21 @@ class Step:
         self.timeout = timeout
         self.max_visits = max_visits
         self.repeats = repeats
-        """Whether it may run again without harm, whatever its node says of that."""
+        """True if it may run again without harm, False if not, None to ask its node."""
         self.batch = batch
         self.description = description
         self.cache = cache
-        """Whether its answers are kept; `require` where it may only hand on one that is."""
+        """True to keep its answers, False not to; `require` to take a kept answer or fail."""
         self.made: Any = None
         """The node itself, in a flow that Python made and runs."""
 
     def fills(self, key: str) -> bool:
-        """Whether it says itself what a read is."""
+        """Return True if the step itself gives a read its value."""
         return key in self.inputs or key in self.input_mappings or key in self.params
 
     @property
     def takes_pipe_apart(self) -> bool:
-        """Whether it runs once for each of what the pipe carries, which then fills no read of it."""
+        """True if it runs once for each item that the pipe carries; the list itself then fills no read."""
         return self.batch is not None and not self.batch.over
 
 
@@ -128,9 +153,9 @@ class FlowSpec:
 
     def __init__(self, steps: list[Step], edges: list[Edge]) -> None:
         self.file = ""
-        """The file that it was read from, where it was one."""
+        """The file that it was read from; empty if from none."""
         self.schema = ""
-        """Where its JSON schema lies, for editors."""
+        """The address of its JSON schema, for editors."""
         self.name = ""
         self.description = ""
         self.inputs: dict[str, Input] = {}
@@ -141,17 +166,25 @@ class FlowSpec:
         self.dialect = "pflow"
         self.catalog = Catalog()
         self.script = ""
-        """The script of Python that made it and runs it."""
+        """The Python script that made it and runs it."""
         self.warnings: list[str] = []
         self.document: dict[str, Any] | None = None
-        """The JSON that it was read from, for the places of findings; None where it is not that any more."""
+        """The JSON that it was read from, for the places of findings; None once it differs."""
         self.stray_mappings: dict[str, Any] = {}
-        """What `mappings` has under ids that no step has."""
+        """The members of `mappings` whose ids no step has."""
 
     @property
     def directory(self) -> str:
-        """Where the relative paths of its subflows begin."""
+        """The directory that its subflows' paths are relative to."""
         return self.catalog.directory
 
     def step(self, id: str) -> Step:
         return next(step for step in self.steps if step.id == id)
+
+
+def version_numbers(version: str) -> tuple[int, ...] | None:
+    """Return the three numbers of a version; None for any other text."""
+    parts = version.split(".")
+    if len(parts) > 3 or not all(part.isdecimal() and part.isascii() for part in parts):
+        return None
+    return tuple(int(part) for part in [*parts, "0", "0"][:3])

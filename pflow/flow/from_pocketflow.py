@@ -1,4 +1,4 @@
-"""A Flow made in Python read as a flow of pflow's: a walk along `start_node` and `successors`."""
+"""A pocketflow Flow made in Python, read as a flow by walking along `start_node` and `successors`."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from pflow.flow.flow import FlowSpec
 
 _LOADED = ("pflow.nodes.", "pflow_node_")
-"""How the name of a module begins that is called after its node."""
+"""Prefixes of modules that are named after their node."""
 
 _MAPPINGS = ("input_mappings", "output_mappings")
 _WORK = (
     *("prep", "post", "prep_async", "post_async", "get_next_node"),
     *("run", "_run", "_orch", "run_async", "_run_async", "_orch_async"),
 )
-"""The methods of a Flow that do more than to walk, where it has them of its own."""
+"""The methods of a Flow that, when overridden, do more than walk."""
 
 _numbers = count(1)
 
 
 class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
-    """A step of which somebody said what a flow's file would say, as `ir`. Two edges for one action make a fork.
+    """A step made by `pflow.step`; `ir` is what a flow's file would say of it. Two edges for one action make a fork.
 
     `node` is a class, an instance of one, or the name of a node. `number` counts the steps in the order of making.
     """
@@ -63,11 +63,11 @@ class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
 
 def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_here: bool = False) -> FlowSpec:
-    """The flow of a pocketflow Flow. `variables` may name its nodes, as far as `pflow.step` does not.
+    """Make a flow of a pocketflow Flow. `variables` may name nodes that `pflow.step` does not name.
 
-    A Flow inside it works on the same store, so its steps become steps of this one: where it ends, they go on as it
-    does. `warnings` say what has to be done by hand, unless it `is_run_here`: then its classes are nodes of this
-    process, and its nodes run themselves. Raises PflowError (65) for what a flow of pflow's cannot say.
+    A Flow inside it works on the same store, so its steps become steps of this one, and its end leads where the inner
+    Flow leads. `warnings` say what has to be done by hand, unless it `is_run_here`: then its classes are nodes of this
+    process, and its nodes run themselves. Raises PflowError (65) for what a pflow flow cannot express.
     """
     walk = _Walk(root, variables or {}, is_run_here=is_run_here)
     name, directory = type(root).__name__, getattr(root, "directory", ".")
@@ -79,7 +79,7 @@ def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_h
 
 
 def nodes_from(start: Any) -> list[Any]:
-    """A node and all that it leads to, each once, in the order in which they are reached."""
+    """Return a node and all that it leads to, each once, in the order in which they are reached."""
     nodes = [start] if start is not None else []
     known = {id(start)}
     for node in nodes:
@@ -91,18 +91,18 @@ def nodes_from(start: Any) -> list[Any]:
 
 
 def has_steps(start: Any) -> bool:
-    """Whether a node, or one that it leads to, was made by `pflow.step`."""
+    """Return True if a node, or one that it leads to, was made by `pflow.step`."""
     return any(isinstance(node, WrittenStep) for node in nodes_from(start))
 
 
 def _edges_of(node: Any) -> Iterator[tuple[str, Any]]:
-    """The actions of a node and where they lead; several of one action fork, which only a step of `pflow.step` can."""
+    """Return a node's actions and their targets. Several targets of one action fork; only `pflow.step` can do that."""
     edges = node.edges if isinstance(node, WrittenStep) else node.successors.items()
     return ((action, target) for action, target in edges if target is not None)
 
 
 class _Around:
-    """A flow that is being walked through, the one around it, and the params that both hand down."""
+    """A flow that is being walked through, the one around it, and the params that both pass down."""
 
     def __init__(self, flow: Any, outer: _Around | None) -> None:
         self.flow = flow
@@ -111,9 +111,9 @@ class _Around:
         self.key: tuple[int, ...] = (*(outer.key if outer else ()), id(flow))
 
     def after(self, node: Any, *, declares_error: bool) -> list[tuple[str, Any, _Around]]:
-        """Where each action of a node leads: what it has no edge for ends this flow, and goes on as this flow does.
+        """Return where each action of a node leads. An action without an edge ends this flow, and takes its edges.
 
-        An `error` that it declares goes on by the default edge first.
+        A declared `error` first takes the default edge.
         """
         own = [(action, target, self) for action, target in _edges_of(node)]
         actions = {action for action, _, _ in own}
@@ -123,7 +123,7 @@ class _Around:
 
 
 class _Walk:
-    """One walk. A node is one step however often it is reached; one that stands in two flows is a step in each."""
+    """One walk. A node is one step however often it is reached; a node in two flows is a step in each."""
 
     def __init__(self, root: Any, variables: Mapping[str, Any], *, is_run_here: bool) -> None:
         self.root = root
@@ -136,7 +136,7 @@ class _Walk:
         self.edges: dict[tuple[str, str, str], None] = {}
         self.classes: dict[str, type] = {}
         self.made: dict[str, Any] = {}
-        """The nodes that run themselves, by their steps."""
+        """The nodes that run themselves, by step id."""
         self.warnings: list[str] = []
         self._enter(root, None)
         for node, around in self.todo:
@@ -145,7 +145,7 @@ class _Walk:
                 self.edges[source, self._enter(target, where), action] = None
 
     def document(self) -> dict[str, Any]:
-        """The IR: the first step first, then the others in the order in which they were made."""
+        """Return the IR: the first step first, then the others in the order in which they were made."""
         steps = self.steps[:1] + sorted(self.steps[1:], key=lambda step: step[0])
         edges = [{"from": source, "to": target, "action": action} for source, target, action in self.edges]
         mappings = {node["id"]: mapping for _, node, mapping in steps if mapping}
@@ -153,7 +153,7 @@ class _Walk:
         return {**ir, "mappings": mappings} if mappings else ir
 
     def _enter(self, node: Any, around: _Around | None) -> str:
-        """The id of the step that a node begins with; of a flow, that of its first node."""
+        """Return the id of a node's step; for a flow, the one of its first node."""
         while isinstance(node, pocketflow.Flow):
             _check(node, around)
             around = _Around(node, around)
@@ -166,7 +166,7 @@ class _Walk:
         return self.ids[key]
 
     def _add_step(self, node: Any, around: _Around) -> str:
-        """Add what `pflow.step` was told of a node, or what the node says itself."""
+        """Add the step of a node, from what `pflow.step` was told or from the node itself."""
         ir, inner = (dict(node.ir), node.node) if isinstance(node, WrittenStep) else ({}, node)
         kind = inner if isinstance(inner, str) else class_of(inner)
         type_ = kind if isinstance(kind, str) else self._type_of(kind)
@@ -185,23 +185,23 @@ class _Walk:
         return id_
 
     def _own(self, node: Any, id_: str, type_: str) -> dict[str, Any]:
-        """What a node has by itself: its further tries. Raises PflowError (65) for what its constructor was given."""
+        """Return a node's own retries. Raises PflowError (65) for constructor arguments that would be lost."""
         if self.is_run_here:
             self.made[id_] = node
         elif lost := lost_arguments(node):
             hint = f'let it read self.params["{lost[0]}"], and give it as step("{type_}", params={{"{lost[0]}": …}})'
-            why = f"cannot use '{id_}' with its {joined(lost)}: a flow keeps no arguments of constructors"
+            why = f"cannot use '{id_}' with its {joined(lost)}: a flow does not keep constructor arguments"
             raise PflowError(why, hint=hint, exit=BAD_DATA)
         elif names := set_later(node):
             what = f"'{id_}' had its {joined(names)} set after it was made"
-            self.warnings.append(f"{what}, and a flow keeps params alone: set_params gives it one")
+            self.warnings.append(f"{what}, but a flow keeps only params: use set_params")
         tries, wait = getattr(node, "max_retries", 1), getattr(node, "wait", 0)
         if tries < 1:
             self.warnings.append(f"'{id_}' has max_retries={tries}: pocketflow never calls its exec, pflow does")
         return {"retries": tries - 1, "wait": wait} if tries > 1 else {}
 
     def _type_of(self, node: type) -> str:
-        """The name of a class's node: the one that pflow finds, else one that is made of the class's."""
+        """Return the node name of a class: the one that pflow finds, else one made from the class's name."""
         module = node.__module__
         stem = next((module[len(start) :] for start in _LOADED if module.startswith(start)), "")
         name = stem.replace("_", "-") or kebab(node.__name__)
@@ -224,7 +224,7 @@ class _Walk:
 
 
 def _declares_error(node: Any) -> bool:
-    """Whether the interface of a node, or of what a step runs, names the action `error`."""
+    """Return True if the interface of a node, or of a step's node, names the action `error`."""
     inner = node.node if isinstance(node, WrittenStep) else node
     if isinstance(inner, str):
         kind = find_kind(inner)
@@ -233,7 +233,7 @@ def _declares_error(node: Any) -> bool:
 
 
 def _set_on(node: Any) -> dict[str, Any]:
-    """The params of a node that are not its defaults; a class or a name has none."""
+    """Return the params of a node that are not its defaults; a class or a name has no params."""
     if isinstance(node, str | type):
         return {}
     defaults = declared_interface(type(node)).defaults()
@@ -241,7 +241,7 @@ def _set_on(node: Any) -> dict[str, Any]:
 
 
 def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]:
-    """Params as a flow holds them: JSON, in which a dollar stands twice where it could begin a template."""
+    """Return params as a flow holds them: JSON, with each dollar doubled that could begin a template."""
     known = find_kind(kind) if isinstance(kind, str) else None
     interface = declared_interface(kind) if isinstance(kind, type) else known.interface if known else Interface()
     items, found = interface.params, {}
@@ -252,7 +252,7 @@ def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]
 
 
 def _json(id_: str, key: str, value: Any) -> Any:
-    """A value as JSON holds it. Raises PflowError (65) where it cannot."""
+    """Return a value as JSON holds it. Raises PflowError (65) if it cannot."""
     try:
         return decode(encode(value))
     except PflowError as error:
@@ -260,20 +260,20 @@ def _json(id_: str, key: str, value: Any) -> Any:
 
 
 def _check(flow: Any, around: _Around | None) -> None:
-    """Raise PflowError (65) for a flow that does more than to walk from node to node."""
+    """Raise PflowError (65) for a flow that does more than walk from node to node."""
     why, hint = "", ""
     for base in type(flow).__mro__:
         own = [each for each in _WORK if each in vars(base)]
         if own and not base.__module__.startswith(("pocketflow", "pflow.")):
-            why, hint = f"it has a {own[0]} of its own", "put that into a node"
+            why, hint = f"it overrides {own[0]}", "put that into a node"
     if isinstance(flow, pocketflow.BatchFlow):
-        why, hint = "it runs its nodes once for each of a batch", "put that into a node"
+        why, hint = "it runs its nodes once for each item of a batch", "put that into a node"
     if around is not None and {"inputs", "outputs"} & {*getattr(flow, "ir", {})}:
-        why, hint = "it has inputs or outputs of its own inside a flow", "step() takes the path of its file"
+        why, hint = "a flow inside a flow cannot have inputs or outputs", "step() takes the path of its file"
     if flow.start_node is None:
         why, hint = "it has no start node", ""
     while around is not None and not why:
-        why = "it stands inside itself" if around.flow is flow else ""
+        why = "it contains itself" if around.flow is flow else ""
         around = around.outer
     if why:
         raise PflowError(f"cannot use {type(flow).__name__}: {why}", hint=hint, exit=BAD_DATA)

@@ -1,4 +1,4 @@
-"""Steps and edges as a graph: what leads where, loops, and forks with the step where their branches meet."""
+"""Steps and edges as a graph: reachability, loops, and forks with the step where their branches meet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ERROR = "error"
 
 
 class Fork:
-    """Several edges of one action: `branches` holds the steps of each, `meet` where they go on as one, if anywhere.
+    """Several edges of one action: `branches` holds the steps of each, `meet` the step where they join, if any.
 
     `exits` are the `error` edges, as (step, target), that lead out of the fork: a failure there ends the other
     branches, and the flow goes on at the target.
@@ -51,15 +51,15 @@ class Graph:
         self._before_first: dict[str, set[str]] = {}
 
     def after(self, id: str, *, past_errors: bool = True) -> list[str]:
-        """Every step that an edge leads to from this one."""
+        """Return every step that an edge leads to from this one."""
         actions = self.next[id].items()
         found = (target for action, targets in actions if past_errors or action != ERROR for target in targets)
         return list(dict.fromkeys(found))
 
     def reach(self, start: str | None, *stops: str | None, past_errors: bool = True) -> dict[str, int]:
-        """How many edges away from `start` each step is that it leads to, itself included, never past the `stops`.
+        """Return the distance in edges of each step reachable from `start`, itself included, not past the `stops`.
 
-        Without `past_errors` the edges that a failed step takes do not count.
+        Without `past_errors`, `error` edges do not count.
         """
         distance: dict[str, int] = {} if start is None else {start: 0}
         todo = list(distance)
@@ -73,13 +73,13 @@ class Graph:
         return distance
 
     def may_precede(self, one: str, other: str, *, past_loops: bool = True) -> bool:
-        """Whether one step may run before the other; without `past_loops`, on a way that does not go back."""
+        """Return True if one step may run before the other; without `past_loops`, on a way that does not go back."""
         if past_loops not in self._leading:
             self._leading[past_loops] = self._find_leading(past_loops=past_loops)
         return bool(self._leading[past_loops][other] & self._bits[one])
 
     def may_precede_first(self, one: str, other: str) -> bool:
-        """Whether one step may run before the other does for the first time; in a loop it may follow it only."""
+        """Return True if one step may run before the other runs for the first time; in a loop it may only follow it."""
         if not self.may_precede(one, other) or not self.may_precede(other, other):
             return self.may_precede(one, other)
         if other not in self._before_first:
@@ -87,7 +87,7 @@ class Graph:
         return one in self._before_first[other]
 
     def _find_leading(self, *, past_loops: bool) -> dict[str, int]:
-        """For each step those that lead to it, as bits."""
+        """Find the steps that lead to each step, as bits."""
         found, bits = dict.fromkeys(self._bits, 0), self._bits
         while True:
             known = dict(found)
@@ -99,7 +99,7 @@ class Graph:
                 return found
 
     def order(self) -> list[str]:
-        """The steps that are reached, each after those that lead to it, as far as loops allow."""
+        """Return the reachable steps, each after those that lead to it, as far as loops allow."""
         seen = {self.first}
         done: list[str] = []
         stack = [] if self.first is None else [(self.first, iter(self.after(self.first)[::-1]))]
@@ -115,7 +115,7 @@ class Graph:
         return done[::-1]
 
     def loops(self) -> list[list[str]]:
-        """The steps of each loop: those that lead to one another."""
+        """Return the steps of each loop: those that lead to one another."""
         order, seen, loops = self.order(), set[str](), []
         for id in order:
             if id not in seen and self.may_precede(id, id):
@@ -125,13 +125,16 @@ class Graph:
         return loops
 
     def forks(self) -> list[Fork]:
-        """Every fork, in the order of the steps, nested ones included."""
+        """Return every fork, in the order of the steps, nested ones included."""
         actions = ((id, action, targets) for id in self.ids for action, targets in self.next[id].items())
         return [self._fork(id, action, targets) for id, action, targets in actions if len(targets) > 1]
 
     def _fork(self, source: str, action: str, starts: list[str]) -> Fork:
-        """A fork. The steps that handle a branch's failures and lead on to the meeting step are in the branch, unless
-        another one leads to them too; any other `error` edge is an exit."""
+        """Make a fork.
+
+        Steps that handle a branch's failures and lead on to the meeting step belong to the branch, unless another
+        branch leads to them too; any other `error` edge is an exit.
+        """
         reached = [self.reach(start, source, past_errors=False) for start in starts]
         common = set(reached[0]).intersection(*reached[1:]) - {source}
         place = {id: at for at, id in enumerate(self.ids)}
@@ -152,7 +155,7 @@ class Graph:
         return fork
 
     def open_edges(self, fork: Fork) -> list[tuple[str, str]]:
-        """The edges that enter or leave a branch elsewhere than at its start, the meeting step and its exits."""
+        """Return the edges that enter or leave a branch elsewhere than at its start, the meeting step and its exits."""
         crossing = []
         for start, branch in zip(fork.starts, fork.branches, strict=True):
             for id in self.ids:

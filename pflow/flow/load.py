@@ -1,4 +1,4 @@
-"""Loading a flow from a file or JSON text to a Flow, with what is wrong with its shape; and JSON in files."""
+"""Loading a flow from a file or a text, with the findings about its shape; and JSON files in general."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Loaded:
         self.findings = findings
 
     def usable(self) -> FlowSpec:
-        """The flow. Raises PflowError (65) at the first wrong shape."""
+        """Return the flow. Raises PflowError (65) at the first wrong shape."""
         for finding in self.findings:
             if not finding.is_warning:
                 raise PflowError(f"cannot load the flow: {finding}", exit=BAD_DATA)
@@ -33,9 +33,9 @@ class Loaded:
 
 
 def load_file(file: str, catalog: Catalog | None = None) -> Loaded:
-    """The flow in a file, JSON or pipe syntax. Without a `catalog` its steps are nodes only.
+    """Load the flow in a file, JSON or pipe syntax. Without a `catalog` its steps are nodes only.
 
-    Raises PflowError: 66 for a missing or empty file, 77 where it may not be read, 65 where it does not parse.
+    Raises PflowError: 66 for a missing or empty file, 77 if it may not be read, 65 if it does not parse.
     """
     catalog = (catalog or Catalog()).at(os.path.dirname(file) or ".")
     loaded = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
@@ -44,7 +44,7 @@ def load_file(file: str, catalog: Catalog | None = None) -> Loaded:
 
 
 def read_text(file: str | int, what: str) -> str:
-    """What a file, or a descriptor that stays open, holds. Raises PflowError as `load_file` does."""
+    """Read a file, or a descriptor, which stays open. Raises PflowError as `load_file` does."""
     try:
         with open(file, "rb", closefd=isinstance(file, str)) as opened:
             return str(opened.read(), "utf-8")
@@ -55,9 +55,9 @@ def read_text(file: str | int, what: str) -> str:
 
 
 def load_text(text: str, name: str, catalog: Catalog | None = None) -> Loaded:
-    """The flow in a text, JSON or pipe syntax. `name` is for errors; without a `catalog` its steps are nodes only.
+    """Load the flow in a text, JSON or pipe syntax. `name` is for errors; without a `catalog` its steps are nodes only.
 
-    Raises PflowError (65) with line and column where JSON does not parse; 66 where there is nothing.
+    Raises PflowError: 65, with line and column, if JSON does not parse; 66 if the text is empty.
     """
     if not text.strip():
         raise PflowError(f"cannot read the flow '{name}': it is empty", exit=MISSING)
@@ -69,19 +69,19 @@ def load_text(text: str, name: str, catalog: Catalog | None = None) -> Loaded:
 
 
 def _is_json(text: str, name: str) -> bool:
-    """Whether a text is meant for JSON: pipe syntax begins with a node's name."""
+    """Return True if a text is meant to be JSON: pipe syntax begins with a node's name."""
     return name.endswith(".json") or text.lstrip()[0] in '{["\ufeff'
 
 
 def load_document(document: Any, name: str, catalog: Catalog | None = None) -> Loaded:
-    """The flow in what JSON was read as. Raises PflowError (65) where that is no object."""
+    """Load the flow in a decoded JSON document. Raises PflowError (65) if it is not an object."""
     if not isinstance(document, dict):
         from pflow.values.paths import kind_of
 
         what = f"cannot read the flow '{name}': it holds {kind_of(document)}, not a dict"
         raise PflowError(what, hint='a flow is {"nodes": [{"type": "…"}]}', exit=BAD_DATA)
     from pflow.flow.build import build_flow
-    from pflow.flow.shape import check_shape
+    from pflow.flow.schema import check_shape
 
     sound, findings = check_shape(document)
     flow = build_flow(sound)
@@ -91,14 +91,14 @@ def load_document(document: Any, name: str, catalog: Catalog | None = None) -> L
 
 
 LEVELS = 100
-"""How deep lists and objects may stand in one another."""
+"""How deep lists and objects may be nested."""
 
 _SHOWN = 30
-"""How many characters of a line are shown on either side of what is wrong."""
+"""How many characters of a line are shown on either side of an error."""
 
 
 def parse_json(text: str, name: str, what: str = "flow") -> Any:
-    """The value of a JSON text. Raises PflowError (65) with the line and column of the first thing that is wrong."""
+    """Parse a JSON text. Raises PflowError (65) with the line and column of the first error."""
     try:
         return _parse(text)
     except ValueError as error:
@@ -117,7 +117,7 @@ def _parse(text: str) -> Any:
 
 
 def _fault(text: str, error: ValueError) -> str:
-    """`line 2, column 9: expecting ',' delimiter: "a": 1 ^ "b": 2`, as far as the place is known."""
+    """Say what is wrong and, if known, where: `line 2, column 9: expecting ',' delimiter: "a": 1 ^ "b": 2`."""
     at: int | None = getattr(error, "pos", None)
     if at is None:
         return str(error)
@@ -135,7 +135,7 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def write_json(value: Any, *, sort: bool = False) -> str:
-    """The JSON text of a value, two spaces a level, a newline at its end. Raises PflowError (65) as `encode` does."""
+    """Write a value as JSON, two spaces a level, with a final newline. Raises PflowError (65) as `encode` does."""
     import json
 
     value = plain(value, escape=True)

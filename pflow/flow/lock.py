@@ -1,4 +1,4 @@
-"""The lock file of a flow: what its steps were when it was locked, and what has changed since (PF17)."""
+"""The lock file of a flow: its steps as they were when it was locked, and what has changed since (PF17)."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ _WORDS = {
     "writes": "write",
     "params": "param",
 }
-"""What a fact is called, by its key."""
+"""The word for a fact in messages, by its key."""
 
 
 def lock_file(flow: FlowSpec) -> str:
-    """The lock file of a flow. Raises PflowError (2) for a flow that is in no file."""
+    """Return the lock file of a flow. Raises PflowError (2) for a flow that is not in a file."""
     if not flow.file:
         hint = "pflow save NAME 'FLOW' puts it into one"
-        raise PflowError("cannot find the lock file of a flow that is in no file", hint=hint, exit=USAGE)
+        raise PflowError("cannot find the lock file of a flow that is not in a file", hint=hint, exit=USAGE)
     return lock_of(flow.file)
 
 
 def lock_of(file: str) -> str:
-    """The lock file of the flow in a file: FLOW.lock.json beside it."""
+    """Return the lock file of the flow in a file: FLOW.lock.json beside it."""
     return file.removesuffix(".json").removesuffix(".pflow") + ".lock.json"
 
 
 def lock_text(flow: WiredFlow) -> str:
-    """What the lock file says: canonical JSON, a fact a line."""
+    """Return the text of the lock file: canonical JSON, a fact a line."""
     return write_json({_MARK: VERSION, **_facts(flow)}, sort=True)
 
 
 def drift(flow: WiredFlow) -> list[Finding]:
-    """What is not as the lock file says. Raises PflowError (2) for a flow that is in no file."""
+    """Return a finding for each difference from the lock file. Raises PflowError (2) for a flow without a file."""
     file = lock_file(flow.flow)
     remedy = _remedy(flow.flow)
     if not os.path.exists(file):
@@ -69,11 +69,11 @@ def drift(flow: WiredFlow) -> list[Finding]:
     try:
         then = parse_json(read_text(file, f"the lock file '{file}'"), file, "lock file")
         if not isinstance(then, dict) or _MARK not in then:
-            return [Finding("PF17", (), f"'{file}' is no lock file", remedy)]
+            return [Finding("PF17", (), f"'{file}' is not a lock file", remedy)]
     except PflowError as error:
         return [Finding("PF17", (), error.message, remedy)]
     if _json(then[_MARK]) != _json(VERSION):
-        what = f"'{file}' has version {_json(then[_MARK])}, and this pflow reads version {VERSION}"
+        what = f"'{file}' has version {_json(then[_MARK])}, but this pflow reads version {VERSION}"
         return [Finding("PF17", (), what, remedy)]
     now = parse_json(lock_text(flow), file)
     return [_finding(flow, path, said) for path, said in _differences(now, then, ())]
@@ -101,7 +101,7 @@ def _facts_of_step(wired: WiredStep) -> Facts:
 
 
 def _written(step: Step) -> Facts:
-    """What the flow says of a step, but for its data."""
+    """Return what the flow itself says of a step, without data."""
     batch = step.batch
     over = {"over": batch.over, "as": batch.item, "on_error": batch.on_error} if batch is not None else {}
     facts = {
@@ -121,7 +121,7 @@ def _interface(interface: Interface) -> Facts:
 
 
 def _item(item: Item) -> str:
-    """As an interface writes it, without what it is: `int = 1 [env N]`."""
+    """Write an item as an interface does, without its name and doc: `int = 1 [env N]`."""
     marks = [*sorted(item.marks), *(f"flag {flag}" for flag in item.flags)]
     marks += [f"short {item.letter}"] * bool(item.letter) + [f"env {item.env}"] * bool(item.env)
     default = "" if item.required else f" = {_json(item.default)}"
@@ -134,7 +134,7 @@ def _input(given: Input) -> str:
 
 
 def _differences(now: Any, then: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Each place where the two differ, and how, in words."""
+    """Yield each place where the two differ, and how, in words."""
     if isinstance(now, dict) and isinstance(then, dict):
         for key in sorted({*now, *then}):
             yield from _differences(now.get(key, _GONE), then.get(key, _GONE), (*path, key))
@@ -144,7 +144,7 @@ def _differences(now: Any, then: Any, path: Path) -> Iterator[tuple[Path, str]]:
         yield path, f"is gone, and was {_shown(then)}" if not isinstance(then, dict) else "is gone"
     elif _json(now) != _json(then):
         is_shown = _shown(now) != _shown(then)
-        yield path, f"is {_shown(now)}, was {_shown(then)}" if is_shown else "is another value"
+        yield path, f"is {_shown(now)}, was {_shown(then)}" if is_shown else "has changed"
 
 
 def _shown(value: Any) -> str:
@@ -158,7 +158,7 @@ def _json(value: Any) -> str:
 
 
 def _finding(flow: WiredFlow, path: Path, said: str) -> Finding:
-    """`code words.py of 'outer/inner' is ab…, was cd…`, at the step of the flow itself."""
+    """Make a finding at the flow's own step: `code words.py of 'outer/inner' is ab…, was cd…`."""
     ids, rest = [], list(path)
     while rest[:1] == ["steps"] and len(rest) > 1:
         ids.append(str(rest[1]))

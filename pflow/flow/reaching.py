@@ -1,4 +1,4 @@
-"""Which writes may be in the store when a step begins, the latest of each name, and so what each path means."""
+"""The writes that may be in the store when a step begins, what each path therefore means, and who uses each write."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def reaching_writes(flow: WiredFlow) -> dict[str, Names]:
-    """The writes that reach each step of a flow, and its end.
+    """Find the writes that reach each step of a flow, and its end.
 
-    The graph is walked until nothing more arrives anywhere: once where it has no loop.
+    The graph is walked until nothing more arrives anywhere: once if it has no loop.
     """
     graph, order = flow.graph, flow.order
     made = {id: _writes_by_name(flow, id) for id in order}
@@ -42,7 +42,7 @@ def reaching_writes(flow: WiredFlow) -> dict[str, Names]:
 
 
 def _past(before: Names, made: list[tuple[Path, Write]]) -> Names:
-    """The writes when a step has ended: its own in place of older ones of their names."""
+    """Return the writes after a step: its own replace older ones of the same name."""
     names = dict(before)
     for name, write in made:
         there = names[name[0]] = dict(names.get(name[0], {}))
@@ -64,12 +64,12 @@ def _merged(several: list[Names]) -> Names:
 
 
 def is_stored(wired: WiredStep, key: str) -> bool:
-    """Whether a data flag of a step goes into the store."""
+    """Return True if a data flag of a step goes into the store."""
     return is_flag_stored(wired.interface, key, wired.step.params) and not _is_of_item(wired.step, key)
 
 
 def data_of(wired: WiredStep) -> Iterator[Write]:
-    """The data flags that a step stores."""
+    """Yield the data flags that a step stores."""
     for key in wired.step.inputs:
         item = wired.interface.reads.get(key)
         if item is not None and is_stored(wired, key):
@@ -77,7 +77,7 @@ def data_of(wired: WiredStep) -> Iterator[Write]:
 
 
 def _is_of_item(step: Step, key: str) -> bool:
-    """Whether a data flag is made of a batch's item: its value differs with each item, so it is not stored."""
+    """Return True if a data flag is made of a batch's item; it differs for each item, so it is not stored."""
     if step.batch is None:
         return False
     try:
@@ -88,15 +88,15 @@ def _is_of_item(step: Step, key: str) -> bool:
 
 
 def writes_of(wired: WiredStep) -> list[Write]:
-    """What a step writes, wherever it goes; its data flags are not among it."""
+    """Return the writes of a step, wherever they go, without its data flags."""
     keys = dict.fromkeys([*wired.interface.writes, *wired.targets])
     if wired.is_known and wired.interface.writes:
-        keys.pop(REST, None)  # it is each of them
+        keys.pop(REST, None)  # it stands for all of them
     return [Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key)) for key in keys]
 
 
 def _writes_by_name(flow: WiredFlow, id: str) -> list[tuple[Path, Write]]:
-    """What a step stores, under every name by which it is found."""
+    """Return what a step stores, under every name by which it is found."""
     made = [(write.target, write) for write in data_of(flow.steps[id])]
     for write in flow.writes[id]:
         made.append((write.target, write))
@@ -106,11 +106,11 @@ def _writes_by_name(flow: WiredFlow, id: str) -> list[tuple[Path, Write]]:
 
 
 _OF_A_STEP = ("error", "errors")
-"""What the engine itself writes under a step's id: why it failed, and which items of its batch did."""
+"""The keys that the engine writes under a step's id: why it failed, and which items of its batch failed."""
 
 
 def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> None:
-    """Find what a reference means, at a step or (without one) at the end of the flow."""
+    """Find what a reference means, at a step, or at the end of the flow if `step` is None."""
     path = reference.path
     batch = step.step.batch if step and reference.key != "" else None
     names = batch.parts if batch and step and step.item_type.name in ("path", "str", "any") else {}
@@ -135,7 +135,7 @@ def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> No
 
 
 def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]]:
-    """The writes that a path may mean; none where an input is there first: a data flag never replaces it."""
+    """Return the writes that a path may mean. A data flag never replaces an input, so it is no such write then."""
     found = flow.writes_at(id, path)
     declared = flow.flow.inputs.get(str(path[0]))
     is_there = declared is not None and (declared.required or declared.has_default)
@@ -143,13 +143,13 @@ def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]
 
 
 def are_there_first(flow: WiredFlow, id: str, writes: Iterable[Write]) -> bool:
-    """Whether one of the writes may be there the first time that a step runs: not what comes only round a loop."""
+    """Return True if one of the writes may be there when a step first runs, not only after a turn of a loop."""
     is_late = id != END and id in flow.order and not flow.is_uncertain
     return not is_late or any(flow.graph.may_precede_first(write.step, id) for write in writes)
 
 
 def _resolve_by_step(flow: WiredFlow, reference: Reference, reader: WiredStep | None) -> bool:
-    """Take `ID.KEY…` for that step's write; False where the path does not begin with a step's id."""
+    """Resolve `ID.KEY…` as that step's write; return False if the path does not begin with a step's id."""
     path = reference.path
     writer = flow.steps.get(str(path[0]))
     if writer is None or len(path) < 2:
@@ -164,7 +164,7 @@ def _resolve_by_step(flow: WiredFlow, reference: Reference, reader: WiredStep | 
         reference.trouble = missing(key, there, writer.id).message
     elif reader is not None and not flow.graph.may_precede(writer.id, reader.id):
         reference.trouble = f"'{writer.id}' does not run before '{reader.id}'"
-        reference.remedy = f"an edge that leads from '{writer.id}' to '{reader.id}'"
+        reference.remedy = f"add an edge that leads from '{writer.id}' to '{reader.id}'"
     else:
         is_under_id = is_data or (key in _OF_A_STEP and key not in writer.targets)
         target = (writer.id, key) if is_under_id else writer.place_of(key)
@@ -175,25 +175,25 @@ def _resolve_by_step(flow: WiredFlow, reference: Reference, reader: WiredStep | 
 
 
 def _is_data(writer: WiredStep, key: str) -> bool:
-    """Whether `ID.KEY` is a data flag of that step, which is stored under its id."""
+    """Return True if `ID.KEY` is a data flag of that step, stored under its id."""
     is_there = key in writer.step.inputs and key not in writer.targets and is_stored(writer, key)
     return is_there and writer.data_place(key) == (writer.id, key)
 
 
 def _is_mapped_to(flow: WiredFlow, path: Path) -> bool:
-    """Whether a step writes at this very path, or above or below it."""
+    """Return True if a step writes at this path, or above or below it."""
     return any(meet(path, target) for step in flow.steps.values() for target in step.targets.values())
 
 
 def _resolve_unknown(flow: WiredFlow, reference: Reference, names: Iterable[str]) -> None:
-    """Take a path that nothing writes for an input of the flow, unless it looks like a slip (of these names too)."""
+    """Make a path that nothing writes an input of the flow, unless it looks like a slip (of `names` too)."""
     root, id = str(reference.path[0]), reference.step
     there = dict.fromkeys([*flow.steps, *map(str, flow.names[id]), *flow.flow.inputs, *names])
     others = (write for writer, writes in flow.writes.items() if writer != id for write in writes)
     later = next((write.step for write in others if write.target[0] == root), "")
     reference.trouble = f"nothing writes '{write_path(reference.path)}'"
     if later:
-        reference.trouble = f"'{later}' writes '{root}', and does not run before"
+        reference.trouble = f"'{later}' writes '{root}', but does not run before"
     elif root in flow.steps:
         writes = ", ".join(f"{root}.{key}" for key in flow.steps[root].interface.writes) or "nothing"
         reference.trouble, reference.remedy = f"'{root}' is a step", f"it writes {writes}"
@@ -203,3 +203,28 @@ def _resolve_unknown(flow: WiredFlow, reference: Reference, names: Iterable[str]
         reference.remedy = f"there is {', '.join(there) or 'nothing'}"
     else:
         reference.trouble, reference.input = "", root
+
+
+def uses(flow: WiredFlow) -> Iterator[tuple[Path, str, str, list[Write]]]:
+    """Yield each place that is read, the step (END for an output) and key that read it, and the possible writes."""
+    for reference in flow.references:
+        if not reference.trouble and not reference.is_item:
+            for place in reference.places:
+                yield place, reference.step, reference.key, writes_behind(flow, reference)
+    for step in flow.steps.values():
+        for key in step.interface.reads.keys() - step.step.inputs.keys() - step.step.input_mappings.keys():
+            for place, write in writes_by_name(flow, step, key):
+                yield place, step.id, key, [write]
+
+
+def writes_behind(flow: WiredFlow, reference: Reference) -> list[Write]:
+    """Return the writes that a reference may meet: those it names, and others to the same place."""
+    found = [write for place in reference.places for _, write in flow.writes_at(reference.step, place)]
+    known = {(write.step, write.key): write for write in [*reference.writes, *found]}
+    return list(known.values()) if reference.writes else []
+
+
+def writes_by_name(flow: WiredFlow, step: WiredStep, key: str) -> list[tuple[Path, Write]]:
+    """Return the writes that a read may take by its name, each with its place."""
+    item = step.interface.reads.get(key)
+    return flow.writes_at(step.id, (key,)) if item is not None and "explicit" not in item.marks else []

@@ -1,19 +1,25 @@
-"""The shape of a flow's JSON, as the JSON schema that loading holds a document to and `pflow check --schema` prints."""
+"""The JSON schema of a flow, which `pflow check --schema` prints, and the check of a document against it."""
 
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.flow.flow import MAX_VISITS, MOST_JOBS
+from pflow.flow.findings import SHAPE, Finding
+from pflow.flow.flow import MAX_VISITS, MOST_JOBS, version_numbers
+from pflow.values.jsontext import encode
+from pflow.values.paths import kind_of
 from pflow.values.types import parse_type
+from pflow.words.naming import guess
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from pflow.values.paths import Path
 
     Schema = dict[str, Any]
 
 VERSION = 1
 TYPE_FORMAT = "pflow-type"
-"""The format of a text that is a type, `list[str]`; other validators pass over it."""
+"""The format of a text that is a type, `list[str]`; other validators ignore it."""
 
 
 def _text(description: str, **more: Any) -> Schema:
@@ -49,18 +55,18 @@ def _list(description: str, items: Schema, **more: Any) -> Schema:
 _TEXT: Schema = {"type": "string"}
 
 _BATCH = _object(
-    "What it runs once for each of: the items of a list, or the members of an object.",
+    "Runs the step once for each item of a list, or member of an object.",
     {
         "over": _name("The path of the list or the object."),
-        "as": _name("What the step calls one item; of a path, AS_name and AS_stem are the last part.", default="item"),
-        "jobs": _whole("How many items run at the same time.", 1, maximum=MOST_JOBS),
+        "as": _name("The step's name for one item; for a path, AS_name and AS_stem are its last part.", default="item"),
+        "jobs": _whole("The number of items that run at the same time.", 1, maximum=MOST_JOBS),
         "on_error": _text(
-            "When an item fails: stop, or keep going with null in its place and the failure in ID.errors.",
+            "When an item fails: stop, or keep going with null for its result and the failure in ID.errors.",
             enum=["stop", "keep"],
             default="stop",
         ),
         "keep_item": {
-            "description": "Whether each result knows its item: {item, WRITE} in the place of the write's value.",
+            "description": "If true, each result holds its item: {item, WRITE} instead of the write's value.",
             "type": "boolean",
             "default": False,
         },
@@ -71,23 +77,23 @@ _BATCH = _object(
 _NODE = _object(
     "One step. It needs an id, a type or a name.",
     {
-        "id": _name("What the step is called in this flow; else after its type."),
+        "id": _name("The name of the step in this flow; by default after its type."),
         "type": _name("The node that it runs, flow:NAME, or a path to a flow's file; else the name or the id."),
-        "name": _name("The type, where that is not given."),
-        "description": _text("What the step is for, in the user's words.", default=""),
-        "version": _text("The node's: the same major, and at least this.", pattern=r"^[0-9]+(\.[0-9]+){0,2}$"),
+        "name": _name("The type, if that is not given."),
+        "description": _text("The purpose of the step, in the user's words.", default=""),
+        "version": _text("The node's version: the same major, and at least this.", pattern=r"^[0-9]+(\.[0-9]+){0,2}$"),
         "params": _map("How it works; templates are expanded just before it runs.", default={}),
         "inputs": _map("What it works on: a value for a read, as a flag would give it.", default={}),
-        "retries": _whole("How many more tries it has when it fails.", 0),
+        "retries": _whole("The number of further tries when it fails.", 0),
         "wait": {"description": "Seconds before each further try.", "type": "number", "minimum": 0},
         "timeout": {"description": "Seconds after which it has failed.", "type": "number", "exclusiveMinimum": 0},
-        "max_visits": _whole("How often it may run; else what the flow says.", 1),
+        "max_visits": _whole("How often it may run; by default as the flow says.", 1),
         "repeats": {
-            "description": "Whether it may run again without harm once it was cut short; else its node says it.",
+            "description": "If true, it may run again without harm after it was cut short; else its node says it.",
             "type": "boolean",
         },
         "cache": {
-            "description": "Whether its answers are kept, and handed on to the same question; require: none is made.",
+            "description": "If true, its answers are kept and reused for the same values; require: it never runs.",
             "enum": [True, False, "require"],
         },
         "batch": _BATCH,
@@ -105,7 +111,7 @@ _EDGE = _object(
     {
         "from": _text("The id of the step that it leads from."),
         "to": _text("The id of the step that it leads to."),
-        "action": _name("What the first step returns when this edge is taken.", default="default"),
+        "action": _name("The action of the first step that takes this edge.", default="default"),
     },
     required=["from", "to"],
 )
@@ -114,12 +120,12 @@ _MAPPING = _object(
     "Where one step's reads come from and its writes go to.",
     {
         "input_mappings": _map(
-            "For a read: a path, template: and text, or paths of which the one written last counts.",
+            "For each read: a path, template: and text, or a list of paths; of these, the one written last counts.",
             {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]},
             default={},
         ),
         "output_mappings": _map(
-            "For a write: the path that it goes to; for *: where all others go below.", _TEXT, default={}
+            "For each write: the path that it goes to; for *: the path under which all others go.", _TEXT, default={}
         ),
     },
 )
@@ -132,18 +138,18 @@ _INPUT = _object(
             format=TYPE_FORMAT,
             default="any",
         ),
-        "description": _text("What it is.", default=""),
+        "description": _text("A description of the value.", default=""),
         "required": {
-            "description": "Whether the flow needs it; not where it has a default.",
+            "description": "If true, the flow needs it; ignored if it has a default.",
             "type": "boolean",
             "default": True,
         },
         "pipe": {
-            "description": "Whether it takes what comes through the pipe.",
+            "description": "If true, it takes the data from the pipe.",
             "type": "boolean",
             "default": False,
         },
-        "default": {"description": "Its value where none is given."},
+        "default": {"description": "Its value if none is given."},
     },
 )
 
@@ -151,19 +157,19 @@ SCHEMA: Schema = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "$id": f"pflow:flow:{VERSION}",
     **_object(
-        "A flow of pflow's: nodes, edges and mappings.",
+        "A pflow flow: nodes, edges and mappings.",
         {
-            "$schema": _text("For editors: where this schema lies."),
+            "$schema": _text("For editors: the address of this schema."),
             "pflow": _whole("The version of this form.", VERSION, maximum=VERSION, default=VERSION),
-            "name": _text("What the flow is called.", default=""),
-            "description": _text("What it is for, in the user's words.", default=""),
-            "inputs": _map("What it starts with; without any, each source that no step writes.", _INPUT, default={}),
+            "name": _text("The name of the flow.", default=""),
+            "description": _text("The purpose of the flow, in the user's words.", default=""),
+            "inputs": _map("Its inputs; by default each source that no step writes.", _INPUT, default={}),
             "outputs": _map(
-                "What it gives, and the path or template: that each comes from; else all.", _TEXT, default={}
+                "Its outputs, each with its path, or template: and text; by default the whole store.", _TEXT, default={}
             ),
             "nodes": _list("The steps; the first one starts the flow.", _NODE, minItems=1),
-            "edges": _list("What leads where; without this member, the steps follow one another.", _EDGE),
-            "mappings": _map("For a step's id: its mappings.", _MAPPING, default={}),
+            "edges": _list("The edges; without this member, the steps follow one another.", _EDGE),
+            "mappings": _map("The mappings of each step, by its id.", _MAPPING, default={}),
             "max_visits": _whole("How often any step may run.", 1, default=MAX_VISITS),
         },
         required=["nodes"],
@@ -182,24 +188,116 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def is_of_type(value: Any, type_name: str) -> bool:
-    """Whether a value is of a type of JSON schema; an integral number is an integer, however it is written."""
+    """Return True if a value is of a JSON schema type; an integral number is an integer, however it is written."""
     if type_name == "integer" and isinstance(value, float):
         return value.is_integer()
     return isinstance(value, _TYPES[type_name]) and (type_name == "boolean" or not isinstance(value, bool))
 
 
-def version_numbers(version: str) -> tuple[int, ...] | None:
-    """The three numbers of a version; None for what is no version."""
-    parts = version.split(".")
-    if len(parts) > 3 or not all(part.isdecimal() and part.isascii() for part in parts):
-        return None
-    return tuple(int(part) for part in [*parts, "0", "0"][:3])
-
-
 def type_fault(text: str) -> str:
-    """Why a text is no type; empty where it is one."""
+    """Say why a text is not a type; empty if it is one."""
     try:
         end = parse_type(text)[1]
     except ValueError as error:
         return str(error)
     return f"'{text[end:]}' follows the type '{text[:end]}'" if end < len(text) else ""
+
+
+_LEFT_OUT: Any = object()
+_NOTHING: Schema = {}
+
+_WANTED = {
+    "string": ("a str", 'write "…"'),
+    "integer": ("an int", "write a whole number"),
+    "number": ("a number", "write a number"),
+    "boolean": ("a bool", "write true or false"),
+    "object": ("a dict", 'write {"…": …}'),
+    "array": ("a list", "write […]"),
+}
+
+
+def check_shape(document: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+    """Return the parts of the right shape, and a finding for every other part, in the order of the file.
+
+    A part of a wrong shape is left out; in a list, null replaces it.
+    """
+    findings: list[Finding] = []
+    return _sound(document, SCHEMA, (), findings), findings
+
+
+def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding]) -> Any:
+    """Return the value without the parts that have a wrong shape; _LEFT_OUT if nothing remains."""
+    if "anyOf" in schema and "properties" not in schema:
+        schema = schema["anyOf"][isinstance(value, list)]
+    if fault := _fault(value, schema):
+        findings.append(Finding(SHAPE, place, *fault))
+        return _LEFT_OUT
+    if "items" in schema:
+        checked = [_sound(each, schema["items"], (*place, n), findings) for n, each in enumerate(value)]
+        return [None if each is _LEFT_OUT else each for each in checked]
+    if schema.get("type") != "object":
+        return int(value) if schema.get("type") == "integer" else value
+    members = schema.get("properties", {})
+    findings += _missing(value, schema, place)
+    sound = {}
+    for key, each in value.items():
+        if members and key not in members:
+            findings.append(Finding(SHAPE, (*place, key), "there is no such member", guess(key, members)))
+            continue
+        checked = _sound(each, members.get(key) or schema["additionalProperties"] or _NOTHING, (*place, key), findings)
+        if checked is not _LEFT_OUT:
+            sound[key] = checked
+    return sound
+
+
+def _missing(value: dict[str, Any], schema: Schema, place: Path) -> list[Finding]:
+    """Return a finding for each required member that is missing."""
+    if "anyOf" in schema and not any(each["required"][0] in value for each in schema["anyOf"]):
+        return [Finding(SHAPE, place, "it has no id, type or name", 'add "type", the node that it runs')]
+    missing = [name for name in schema.get("required", ()) if name not in value]
+    return [Finding(SHAPE, place, f"'{name}' is missing", f'add "{name}"') for name in missing]
+
+
+def _fault(value: Any, schema: Schema) -> tuple[str, str] | None:
+    """Return what is wrong with a value itself, not with its members, and the remedy."""
+    type_name = schema.get("type")
+    if type_name is None:
+        choices = [str(encode(each), "utf-8") for each in schema.get("enum", ())]
+        is_one = not choices or str(encode(value), "utf-8") in choices  # 1 is not true
+        return None if is_one else (f"{_it_is(value)}, not {' or '.join(choices)}", f"write {choices[0]}")
+    if not is_of_type(value, type_name):
+        wanted, remedy = _WANTED[type_name]
+        return f"{_it_is(value)}, not {wanted}", remedy + (", or leave it out" if value is None else "")
+    if type_name == "string":
+        return _text_fault(value, schema)
+    if type_name == "array":
+        return ("it is empty", "write one") if len(value) < schema.get("minItems", 0) else None
+    if type_name not in ("integer", "number"):
+        return None
+    if value < schema.get("minimum", value):
+        return f"{_it_is(value)}, less than {schema['minimum']}", f"write {schema['minimum']} or more"
+    if value > schema.get("maximum", value):
+        most = schema["maximum"]
+        remedy = "a newer pflow may read it" if most == VERSION else f"write {most} or less"
+        return f"{_it_is(value)}, more than {most}", remedy
+    if value <= schema.get("exclusiveMinimum", value - 1):
+        return f"{_it_is(value)}, not more than 0", "write more than 0"
+    return None
+
+
+def _text_fault(value: str, schema: Schema) -> tuple[str, str] | None:
+    if len(value) < schema.get("minLength", 0):
+        return "it is empty", "write one"
+    if "pattern" in schema and version_numbers(value) is None:
+        return f"{_it_is(value)}, not a version", 'write one like "1.0.0"'
+    if value not in schema.get("enum", (value,)):
+        choices = " or ".join(schema["enum"])
+        return f"{_it_is(value)}, not {choices}", f"write {choices}"
+    if schema.get("format") == TYPE_FORMAT and (fault := type_fault(value)):
+        return fault, "list[str], dict{title: str} and a|b are types too"
+    return None
+
+
+def _it_is(value: Any) -> str:
+    shown = str(encode(value), "utf-8") if isinstance(value, int | float | str) else ""
+    return f"it is {kind_of(value)}" + (f" ({shown})" if 0 < len(shown) < 40 else "")

@@ -1,4 +1,4 @@
-"""Flows by name: as a node of another flow, whose reads are its inputs, or as the flow that a command's words name."""
+"""Flows by name: as a node of another flow, whose reads are its inputs, or as named by a command's words."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from pflow.flow.wired import WiredFlow, WiredStep
 
 _CALLS, _CALLS_A_LEVEL = 1_000, 60
-"""Python's limit on calls within calls: its own, and what each flow within a flow may need more, as it runs too."""
+"""Python's recursion limit, and how much more each nested flow needs, when loaded and when run."""
 
 
 class FlowCatalog(Catalog):
-    """Finds nodes, saved flows (`flow:NAME`) and flows' files, each of which is loaded once, when it is asked for.
+    """Finds nodes, saved flows (`flow:NAME`) and flows' files; each flow is loaded once, when it is asked for.
 
     `loading` are the files of the flows that are being loaded around this one.
     """
@@ -59,12 +59,12 @@ class FlowCatalog(Catalog):
         return self.kinds[type, file]
 
     def load(self, file: str) -> WiredFlow:
-        """The flow in a file, wired. Raises PflowError (65) where it holds no flow, or one that holds itself."""
+        """Load and wire the flow in a file. Raises PflowError (65) if it has no flow, or one that contains itself."""
         from pflow.flow.wiring import wire
 
         if file in self.loading:
             way = " → ".join(map(os.path.basename, [*self.loading[self.loading.index(file) :], file]))
-            raise PflowError(f"cannot load the flow '{file}': it holds itself: {way}", exit=BAD_DATA)
+            raise PflowError(f"cannot load the flow '{file}': it contains itself: {way}", exit=BAD_DATA)
         inner = self._within(os.path.dirname(file), (*self.loading, file))
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS + _CALLS_A_LEVEL * len(inner.loading)))
         flow = wire(load_file(file, inner).usable())
@@ -75,7 +75,7 @@ class FlowCatalog(Catalog):
 
 
 class FlowKind(Kind):
-    """A flow in a file, as a kind of node. `flow` is loaded and wired when it is asked for."""
+    """A flow in a file, as a kind of node. `flow` is loaded and wired when asked for."""
 
     def __init__(self, type: str, file: str, catalog: FlowCatalog) -> None:
         super().__init__(type, FLOW, file)
@@ -84,7 +84,7 @@ class FlowKind(Kind):
 
     @property
     def flow(self) -> WiredFlow:
-        """Raises PflowError (65) where the file holds no flow, or one that holds itself."""
+        """The wired flow. Raises PflowError (65) if the file has no flow, or one that contains itself."""
         if self._flow is None:
             self._flow = self._catalog.load(self.file)
         return self._flow
@@ -103,7 +103,7 @@ class FlowKind(Kind):
 
 
 def interface_of_flow(flow: WiredFlow) -> Interface:
-    """A flow's interface, as if it were a node's."""
+    """Make the interface that a flow has as a node."""
     interface = Interface()
     interface.open = has_open_steps(flow) and not (flow.flow.inputs and flow.flow.outputs)
     interface.summary = flow.flow.description
@@ -139,14 +139,14 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
 
 
 def repeats(wired: WiredStep) -> bool:
-    """Whether a step that was cut short may run again unasked, as far as its params are known; a flow, all of it."""
+    """Return True if a step, or all of its flow, may run again unasked after it was cut short, for its known params."""
     if wired.subflow is not None:
         return wired.interface.repeats == "yes"
     return wired.may_repeat({**wired.interface.defaults(), **wired.step.params})
 
 
 def _may_end_with_error(wired: WiredStep, flow: WiredFlow) -> bool:
-    """Whether a step may return the action `error`, and end the flow so."""
+    """Return True if a step may return the action `error` and so end the flow."""
     declares_it = ERROR in wired.interface.actions and wired.step.batch is None
     return declares_it and not flow.graph.next[wired.id].keys() & {ERROR, "default"}
 
@@ -167,12 +167,12 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
 
 
 def load_named(words: Sequence[str]) -> Loaded:
-    """Find and load it: `-` is stdin, one word a file or a saved flow, anything else pipe syntax.
+    """Find and load a flow: `-` is stdin, one word a file or a saved flow, anything else pipe syntax.
 
     Raises PflowError: 66 for a missing file, 65 for one that does not parse, 2 for no words and for wrong pipe syntax.
     """
     if not words:
-        raise PflowError("cannot tell which flow: no words", hint="a file, a saved flow or 'a => b'", exit=USAGE)
+        raise PflowError("cannot load a flow: none is named", hint="a file, a saved flow or 'a => b'", exit=USAGE)
     word = words[0]
     if len(words) == 1 and word == "-":
         return load_text(read_text(0, "the flow on stdin"), "stdin", FlowCatalog())
@@ -187,7 +187,7 @@ def load_named(words: Sequence[str]) -> Loaded:
 
 
 def is_one_step(words: Sequence[str]) -> bool:
-    """Whether they are a node and its flags: pipe syntax of one step, which a shell has taken apart."""
+    """Return True if the words are a node and its flags: pipe syntax of one step, split by a shell."""
     if len(words) < 2 or set(words[0]) & set(" \t\n") or find_file(words[0]):
         return False
     from pflow.flow.pipe.recognize import names_node
@@ -196,9 +196,9 @@ def is_one_step(words: Sequence[str]) -> bool:
 
 
 def find_file(word: str) -> str | None:
-    """The file of a flow: the saved flow of that name, or the word itself where it is a file.
+    """Return the file of a flow: the saved flow of that name, or the word itself if it is a file.
 
-    A name is never a file that happens to lie here: of a node's or saved flow's name, `./NAME` is the file.
+    The name of a node or saved flow never means a file of that name in this directory: `./NAME` does.
     """
     if word.startswith("flow:") and not set(word) & set(" \t\n"):
         file = saved_flow(word.removeprefix("flow:"))
@@ -213,7 +213,7 @@ def find_file(word: str) -> str | None:
 
 
 def no_saved_flow(name: str) -> PflowError:
-    """The error (127), with the nearest names."""
+    """Return the error (127), with the nearest names."""
     hint = guess(name, saved_flows(), "pflow list lists them", 2)
     return PflowError(f"cannot find the saved flow '{name}'", hint=hint, exit=NOT_FOUND)
 

@@ -1,4 +1,4 @@
-"""Unloading a flow: from a Flow back to its IR, the IR's text and its hash."""
+"""Unloading a flow: from a Flow back to its IR, and the IR's text and hash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def flow_to_ir(flow: FlowSpec) -> IR:
-    """The IR of a flow, without what is default. Loading it gives an equal flow, whatever dialect this one was in."""
+    """Return the IR of a flow, without defaults. Loading it gives an equal flow, whatever dialect this one was in."""
     edges = [_edge(edge) for edge in flow.edges]
     is_chain = edges == [_edge(edge) for edge in chain([step.id for step in flow.steps])]
     mappings = {step.id: _said(step, "input_mappings", "output_mappings") for step in flow.steps}
@@ -44,12 +44,12 @@ def flow_to_ir(flow: FlowSpec) -> IR:
 
 
 def canonical_json(ir: IR) -> str:
-    """The IR's text: two spaces a level, members in their order, non-ASCII as it is, a newline at the end."""
+    """Write the IR as text: two spaces a level, members in their order, non-ASCII unescaped, a final newline."""
     return write_json(ir)
 
 
 def _said(thing: Any, *names: str, **defaults: Any) -> IR:
-    """Those members of a thing that say something: neither empty nor null, nor what they are anyway."""
+    """Return those members of a thing that are neither empty, null nor their default."""
     members = {name: getattr(thing, name) for name in (*names, *defaults)}
     return {
         name: value
@@ -78,8 +78,8 @@ def _input(given: Input) -> IR:
 
 
 def flow_hash(flow: WiredFlow) -> str:
-    """SHA-256, in hex, of canonical JSON of the steps in order (id, type, version), the edges, the mappings and the
-    paths that templates use.
+    """Return the SHA-256, in hex, of canonical JSON of the steps in order (id, type, version), the edges, the mappings
+    and the paths that templates use.
 
     Outputs and batches count as mappings; of a `template:` only its paths count, as in inputs and params. A subflow's
     version is its own hash. A step of an unknown kind has the version it asks for.
@@ -104,7 +104,7 @@ def _version(wired: WiredStep) -> str:
 
 
 def _mapped(wired: WiredStep, parts: list[Part]) -> dict[str, Any]:
-    """What a step has mapped: where its reads come from, what its templates use, where its writes go."""
+    """Return a step's mappings: the sources of its reads, the paths in its templates, the targets of its writes."""
     reads = sorted(_places(parts))
     writes = sorted([key, _path(target)] for key, target in wired.step.output_mappings.items())
     item = wired.step.batch.item if wired.step.batch else None
@@ -113,7 +113,7 @@ def _mapped(wired: WiredStep, parts: list[Part]) -> dict[str, Any]:
 
 
 def _places(parts: Iterable[Part]) -> Iterator[list[Any]]:
-    """Role, key and paths of each part that is a mapping or has a template; a template's paths in no order."""
+    """Yield role, key and paths of each part that is a mapping or has a template; a template's paths are sorted."""
     for part in parts:
         is_mapping = part.role in (MAPPING, OVER, OUTPUT)
         if part.fault and is_mapping:

@@ -1,4 +1,4 @@
-"""A wired flow: where each value comes from and goes to, for the rules, the engine, explain and the exports."""
+"""A wired flow: the source and the target of each value, for the rules, the engine, explain and the exports."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from pflow.binding.sources import Source
     from pflow.catalog.kinds import Kind
-    from pflow.flow.flow import FlowSpec, Step
-    from pflow.flow.flow_input import FlowInput
+    from pflow.flow.flow import FlowInput, FlowSpec, Step
     from pflow.flow.graph import Graph
     from pflow.flow.written import Part
     from pflow.interface.interface import Interface, Item
@@ -22,16 +21,16 @@ if TYPE_CHECKING:
 
     Writes = dict[tuple[str, str], "Write"]
     Names = dict[str | int, dict[Path, Writes]]
-    """For each root the paths that a place is found by, and for each path the writes that may be there."""
+    """For each root, the paths that a place is found by; for each path, the writes that may be there."""
 
 END = ""
-"""Stands among the steps for the end of the flow."""
+"""The id that means the end of the flow, among those of steps."""
 
 
 class Write:
-    """What a step writes to the store: its key, the place it goes to, its declaration where there is one.
+    """A write of a step to the store: its key, the place it goes to, its declaration if there is one.
 
-    `is_data` for a data flag (`inputs`), which is stored only where nothing is yet.
+    `is_data` for a data flag (`inputs`), which is stored only if nothing is there yet.
     """
 
     __slots__ = ("is_data", "item", "key", "step", "target")
@@ -45,16 +44,16 @@ class Write:
 
 
 def latest(writes: Iterable[Write]) -> list[Write]:
-    """The writes that a name means: a data flag is stored only where nothing is, so any other goes before it."""
+    """Return the writes that a name means: a data flag counts only if there is no other write."""
     every = list(writes)
     return [write for write in every if not write.is_data] or every
 
 
 class Reference:
-    """A path in a `part` that is written in a flow, and what it means, at a step or (`step` is END) an output.
+    """A path in a `part` of a flow, and what it means, at a step or (`step` is END) an output.
 
     `places` are the places of the store that it leads to. They come from `writes`, from the flow's input `input`, or
-    from a batch's item (its name alone where `is_stem` is set); else `trouble` says why there is nothing, and `remedy`
+    from a batch's item (its name alone if `is_stem` is set); else `trouble` says why there is nothing, and `remedy`
     what to do.
     """
 
@@ -73,16 +72,16 @@ class Reference:
 
     @property
     def is_leading(self) -> bool:
-        """Whether the value begins with what it leads to: where that is a path, it chooses the directory."""
+        """True if the value begins with this reference, which then chooses a path's directory."""
         is_first = not self.part.is_template or self.path in leading_references(self.part.written)
         return is_first and self.is_stem is None and not self.trouble
 
 
 class WiredStep:
-    """A wired step. `kind` is None where its type is not known; then nothing is known of its keys either.
+    """A wired step. `kind` is None if its type is not known; then its keys are unknown too.
 
-    `sources` gives, for each read that does not simply take the store's key of its name, where it comes from; those in
-    `soft` may be missing. `targets` gives the place of each write that does not go to its own name.
+    `sources` has the source of each read that does not simply take the store's key of its name; those in `soft` may be
+    missing. `targets` has the place of each write that does not go to its own name.
     """
 
     def __init__(self, step: Step, number: int, kind: Kind | None, interface: Interface) -> None:
@@ -100,43 +99,43 @@ class WiredStep:
         self.fault = ""
         """Why the interface of its kind could not be read."""
         self.over: Source | None = None
-        """What its batch runs over."""
+        """The source that its batch runs over."""
         self.over_type = Type("any")
         self.item_type = Type("any")
 
     @property
     def subflow(self) -> WiredFlow | None:
-        """The flow that a step runs, where it is itself a flow."""
+        """The flow that the step runs, if it is a flow."""
         return getattr(self.kind, "flow", None)
 
     @property
     def is_known(self) -> bool:
-        """Whether it is known which keys and params it has."""
+        """True if its keys and params are known."""
         return self.kind is not None and not self.interface.open
 
     def takes_by_name(self, item: Item) -> bool:
-        """Whether a read takes the store's key of its name, unless a soft source gives it."""
+        """Return True if a read takes the store's key of its name, unless a soft source gives it."""
         is_wired = item.name in self.sources and item.name not in self.soft
         return not is_wired and "explicit" not in item.marks
 
     def may_repeat(self, params: Mapping[str, Any]) -> bool:
-        """Whether a visit with these params that was cut short may run again unasked; of a flow its steps say it."""
+        """Return True if a visit with these params may run again unasked after it was cut short; a flow always may."""
         said = self.step.repeats
         return self.subflow is not None or (self.interface.may_repeat(params) if said is None else said)
 
     def is_secret(self, key: str) -> bool:
-        """Whether it takes a secret under this name: then what that is made of is one too."""
+        """Return True if it takes a secret under this name; then all that it is made of is secret too."""
         items = (self.interface.reads.get(key), self.interface.params.get(key))
         return any(item is not None and "secret" in item.marks for item in items)
 
     def has_secret_items(self, name: str) -> bool:
-        """Whether a secret is made of its batch's item of this name."""
+        """Return True if a secret is made of its batch's item of this name."""
         readers = [*self.sources.items(), *self.params.items()]
         keys = [name, *(key for key, source in readers if any(path[0] == name for path in source.paths))]
         return any(map(self.is_secret, keys))
 
     def secret_paths(self) -> Iterator[Path]:
-        """The places that it takes secrets from."""
+        """Yield the places that it takes secrets from."""
         for key, item in self.interface.reads.items():
             if "secret" in item.marks:
                 source = self.sources.get(key)
@@ -147,21 +146,21 @@ class WiredStep:
             yield from self.over.paths
 
     def place_of(self, key: str) -> Path:
-        """Where a write goes."""
+        """Return the place that a write goes to."""
         if key in self.targets:
             return self.targets[key]
         return (*self.targets.get(REST, ()), key)
 
     @property
     def is_moved(self) -> bool:
-        """Whether all writes of the step go under its id, as `--id` puts those of a stage."""
+        """True if all writes of the step go under its id, as with `--id` in a stage."""
         if REST in self.targets:
             return self.targets[REST] == (self.id,)
         writes = self.interface.writes
         return bool(writes) and all(self.targets.get(key) == (self.id, key) for key in writes)
 
     def data_place(self, key: str) -> Path:
-        """Where a data flag is kept."""
+        """Return the place that a data flag is stored at."""
         return (self.id, key) if self.is_moved else (key,)
 
 
@@ -172,31 +171,32 @@ class WiredFlow:
         self.flow = flow
         self.graph = graph
         self.order = graph.order()
-        """The steps that are reached, each after those that lead to it, as far as loops allow."""
+        """The reachable steps, each after those that lead to it, as far as loops allow."""
         ids = {step.id for step in flow.steps}
         ends = {end for edge in flow.edges for end in (edge.source, edge.target)}
         self.is_uncertain = len(ids) < len(flow.steps) or not ends <= ids
-        """Whether ids are doubled or edges lead nowhere: then nobody knows what leads where."""
+        """True if ids are doubled or edges lead nowhere, so that the graph means nothing."""
         self.steps: dict[str, WiredStep] = {}
         self.parts: dict[str, list[Part]] = {}
-        """What is written in each step, and (END) in the outputs."""
+        """The values written in each step, and (END) in the outputs."""
         self.writes: dict[str, list[Write]] = {}
-        """What each step writes, wherever it goes, in their order; data flags are not among it."""
+        """The writes of each step, wherever they go, in their order, without data flags."""
         self.names: dict[str, Names] = {}
-        """Which writes reach each step, and the end of the flow (END)."""
+        """The writes that reach each step, and the end of the flow (END)."""
         self.references: list[Reference] = []
         self.inputs: dict[str, FlowInput] = {}
         self.outputs: dict[str, Source] = {}
         self.first_read: tuple[str, str] | None = None
+        """The step and the read that take the data from the pipe."""
         self.runs_over_pipe = False
-        """The step and the read that take what comes through the pipe, and whether the first one runs once for each."""
+        """True if the first step runs once for each item from the pipe."""
 
     def before(self, id: str) -> list[WiredStep]:
-        """The steps that may run before one; for END all that are reached. Latest last."""
+        """Return the steps that may run before one, latest last; for END all reachable ones."""
         return [self.steps[each] for each in self.order if id == END or self.graph.may_precede(each, id)]
 
     def sources(self) -> Iterator[Source]:
-        """Every source of every step, and of the outputs; not those inside templates."""
+        """Yield every source of every step and output, without those inside templates."""
         for wired in self.steps.values():
             yield from wired.sources.values()
             yield from wired.params.values()
@@ -205,7 +205,7 @@ class WiredFlow:
         yield from self.outputs.values()
 
     def writes_at(self, id: str, path: Path) -> list[tuple[Path, Write]]:
-        """Each write that a path may mean at a step, with the place in the store that the path then leads to."""
+        """Return each write that a path may mean at a step, with the place in the store that the path then leads to."""
         there = self.names[id].get(path[0], {})
         for length in range(len(path), 0, -1):
             if writes := there.get(path[:length]):
@@ -214,11 +214,11 @@ class WiredFlow:
         return [(path, write) for writes in below for write in writes.values()]
 
     def writes_named(self, id: str, name: Path) -> list[Write]:
-        """The writes that may be found by this very name when a step begins."""
+        """Return the writes that may be found by exactly this name when a step begins."""
         return list(self.names[id].get(name[0], {}).get(name, {}).values())
 
     def write_type(self, write: Write) -> Type:
-        """The type at a write's target: what the node declares, a list (an object) of it after a batch."""
+        """Return the type at a write's target: the declared one; after a batch a list (an object) of it."""
         declared = write.item.type if write.item else Type("any")
         wired = self.steps[write.step]
         if wired.step.batch is None or write.is_data:
@@ -229,7 +229,7 @@ class WiredFlow:
         return Type("dict") if over.name == "dict" else Type("any") if over.name == "any" else Type("list", declared)
 
     def types_at(self, reference: Reference) -> list[tuple[Type, int]]:
-        """The type of each value that a reference may lead into, and how many steps of its path lead to that."""
+        """Return the type of each value that a reference may lead into, and how many steps of its path lead there."""
         if reference.is_item:
             return [(self.steps[reference.step].item_type if reference.is_stem is None else Type("path"), 1)]
         if reference.input in self.inputs:
@@ -242,12 +242,12 @@ class WiredFlow:
         ]
 
     def type_of(self, reference: Reference) -> Type:
-        """The type of what a reference leads to, as far as shapes tell; `any` where they do not."""
+        """Return the type of a reference's value, or `any` if the declared shapes do not tell."""
         types = self.types_at(reference)
         return type_below(types[0][0], reference.path, types[0][1])[0] if len(types) == 1 else Type("any")
 
     def output_type(self, name: str) -> Type:
-        """The type of a declared output: of a template that is more than one reference, a text."""
+        """Return the type of a declared output; a template of more than one reference gives a text."""
         written = self.flow.outputs[name]
         if written.startswith(TEMPLATE) and not is_reference(written.removeprefix(TEMPLATE)):
             return Type("str")
@@ -255,12 +255,12 @@ class WiredFlow:
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
     def is_led_by_data(self, id: str, key: str) -> bool:
-        """Whether the path that a read or param takes begins with what a step writes, with an item, or with stdin."""
+        """Return True if the path that a read or param takes begins with a step's write, an item or stdin."""
         found = [each for each in self.references if each.step == id and each.key == key and self._leads_path(each)]
         return any(each.input in (None, "stdin") or each.writes for each in found)
 
     def is_path(self, name: str) -> bool:
-        """Whether a path that a read or param takes begins with this input."""
+        """Return True if a path that a read or param takes begins with this input."""
         return any(each.input == name and self._leads_path(each) for each in self.references)
 
     def _leads_path(self, reference: Reference) -> bool:
@@ -272,9 +272,9 @@ class WiredFlow:
 
     @property
     def carried(self) -> Path | None:
-        """The place that a pipe carries on: the only output, else the place of the last `[pipe]` write.
+        """The place whose value goes on through the pipe: the only output, else that of the last `[pipe]` write.
 
-        Of several outputs it is the one that is made of that place, if one is.
+        With several outputs it is the one made from that place, if any.
         """
         if len(self.flow.outputs) == 1:
             return (next(iter(self.flow.outputs)),)

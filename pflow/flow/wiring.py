@@ -1,4 +1,4 @@
-"""Wiring: which place of the store each read of each step comes from, and each write goes to."""
+"""Wiring: finding the place of the store that each read comes from, and each write goes to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.sources import AlternativeSource, Constant, NameSource, PathSource, Source, TemplateSource
 from pflow.errors import PflowError
 from pflow.flow.flags import name_flags
-from pflow.flow.flow_input import FlowInput
+from pflow.flow.flow import FlowInput
 from pflow.flow.graph import Graph
 from pflow.flow.reaching import are_there_first, find_writes, reaching_writes, resolve, writes_of
 from pflow.flow.wired import END, Reference, WiredFlow, WiredStep
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def wire(flow: FlowSpec) -> WiredFlow:
-    """The wired flow. What does not fit is left to the rules, as trouble of a reference or to be looked at."""
+    """Wire a flow. Faults are left to the rules: as the trouble of a reference, or for them to find."""
     return _Wiring(flow).wired
 
 
@@ -53,7 +53,7 @@ class _Wiring:
         name_flags(self.wired)
 
     def _set_targets(self) -> None:
-        """Send writes where their step maps them, and under their step's id where a path somewhere says `ID.KEY`."""
+        """Send writes where their step maps them, or under their step's id if a path somewhere says `ID.KEY`."""
         for wired in self.steps.values():
             for key, written in wired.step.output_mappings.items():
                 try:
@@ -71,7 +71,7 @@ class _Wiring:
             writer.moved.add(key)
 
     def _set_sources(self, wired: WiredStep) -> None:
-        """Find the source of every part of a step, then of the reads that the flow says nothing of."""
+        """Find the source of every part of a step, then of the reads that the flow does not mention."""
         for part in self.wired.parts[wired.id]:
             source = self._source(part, wired)
             if part.role == OVER:
@@ -89,7 +89,7 @@ class _Wiring:
                     needed.secret = True
 
     def _set_batch(self, wired: WiredStep, part: Part, source: Source) -> None:
-        """Set what a batch runs over. An input of no type that it runs over takes a list."""
+        """Set what a batch runs over. If that is an input without a type, it is a list."""
         wired.over = source
         wired.over_type = self.wired.type_of(self.wired.references[-1]) if part.paths else Type("any")
         wired.item_type = wired.over_type.items or Type("any")
@@ -98,7 +98,7 @@ class _Wiring:
             needed.type = Type("list")
 
     def _source(self, part: Part, wired: WiredStep | None) -> Source:
-        """The source that a part stands for, its references resolved."""
+        """Return the source that a part means, its references resolved."""
         places: dict[Path, Source] = {}
         for path in part.paths:
             reference = Reference(wired.id if wired else END, part, path)
@@ -119,7 +119,7 @@ class _Wiring:
         return _place_source(tuple(dict.fromkeys(chosen)))
 
     def _note_reader(self, reference: Reference, wired: WiredStep | None, part: Part) -> None:
-        """Make an input of the flow of a path that no step writes; note who reads it."""
+        """Make a path that no step writes an input of the flow; note who reads it."""
         name = reference.input
         if name is None or name == "stdin":
             return
@@ -128,7 +128,7 @@ class _Wiring:
         needed = self._input(name, item)
         if wired is not None:
             needed.secret = needed.secret or wired.is_secret(part.key)
-            # what a mapping leads to must be there, though the read be optional
+            # the source of a mapping must be there, even if the read is optional
             self._add_reader(needed, wired, part.key, [part.key, *(item.flags if item else [])] if is_whole else [])
 
     def _add_reader(
@@ -154,7 +154,7 @@ class _Wiring:
         return needed
 
     def _set_by_name(self, wired: WiredStep, key: str, item: Item) -> None:
-        """Take a read from the store by its name: where the latest write of it went, else from an input."""
+        """Take a read from the store by its name: from where its latest write went, else from an input."""
         if wired.step.batch is not None and key == wired.step.batch.item:
             wired.sources[key] = PathSource((key,))
             return
@@ -185,7 +185,7 @@ class _Wiring:
         self.inputs[name] = needed
 
     def _find_pipe_reader(self) -> None:
-        """Let the first step's unfilled `[pipe]` read take what comes through the pipe."""
+        """Let the first step's unfilled `[pipe]` read take the data from the pipe."""
         first = self.steps.get(self.wired.graph.first or "")
         read = first.interface.pipe_read if first else None
         if first is None or any(each.pipe for each in self.inputs.values()):
@@ -202,7 +202,7 @@ class _Wiring:
 
 
 def _declared(flow: FlowSpec, name: str) -> FlowInput:
-    """An input that the flow declares."""
+    """Return an input that the flow declares."""
     written = flow.inputs[name]
     try:
         type, _ = parse_type(written.type)
@@ -226,7 +226,7 @@ def _wired_step(step: Step, number: int, catalog: Catalog) -> WiredStep:
 
 
 def _is_one_path(part: Part) -> bool:
-    """Whether a path is all that a part is: then what it leads to is of the type that the part is for."""
+    """Return True if a part is only a path; then its value must have the type of the part."""
     if part.role == MAPPING:
         return not part.is_template
     return part.role == INPUT and isinstance(part.written, str) and is_reference(part.written)

@@ -1,4 +1,4 @@
-"""What a step has written down, each value with the paths in it, and the same with other paths in their place."""
+"""The values written in a flow, each with the paths in it; and templates rewritten with other paths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "outp
 
 
 class Part:
-    """One value that is written in a flow: where, what for (`role` and `key`), its paths, or why they do not parse."""
+    """One value that is written in a flow: its place, its `role` and `key`, its paths, or why they do not parse."""
 
     __slots__ = ("fault", "is_template", "key", "paths", "place", "role", "written")
 
@@ -49,7 +49,7 @@ class Part:
 
 
 def parts_of_step(step: Step, interface: Interface) -> Iterator[Part]:
-    """Every part of a step, its batch first; what is `[verbatim]` has no templates in it."""
+    """Yield every part of a step, its batch first; a `[verbatim]` part has no templates."""
     if step.batch is not None:
         yield Part((*step.place, "batch", "over"), OVER, "", step.batch.over)
     for role, name, values in ((INPUT, "inputs", step.inputs), (PARAM, "params", step.params)):
@@ -69,7 +69,7 @@ def parts_of_outputs(flow: FlowSpec) -> Iterator[Part]:
 
 
 def rewritten(written: Any, places: Mapping[Path, Path]) -> Any:
-    """A template whose reference to each path in `places` is to the place there. Without any it stays as written."""
+    """Replace each reference to a path in `places`; a template without any stays as written."""
     if isinstance(written, dict):
         return {key: rewritten(item, places) for key, item in written.items()}
     if isinstance(written, list):
@@ -83,7 +83,7 @@ def rewritten(written: Any, places: Mapping[Path, Path]) -> Any:
 
 
 def escaped(value: Any) -> Any:
-    """A value as a template that gives just that value: each dollar in its texts twice."""
+    """Return a value as a template that gives exactly this value: each dollar in its texts is doubled."""
     if isinstance(value, list):
         return [escaped(item) for item in value]
     if isinstance(value, dict):
@@ -92,12 +92,12 @@ def escaped(value: Any) -> Any:
 
 
 def reference(path: Path) -> str:
-    """The reference to a path: `${a.b[0]}`, its keys quoted where they must be."""
+    """Write the reference to a path: `${a.b[0]}`, its keys quoted where necessary."""
     return "${" + path_text(path) + "}"
 
 
 def path_text(path: Path) -> str:
-    """A path as text that means it both in a mapping and between the braces of a template."""
+    """Write a path so that it reads the same in a mapping and between the braces of a template."""
     text = ""
     for step in path:
         if isinstance(step, int):

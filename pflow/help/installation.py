@@ -1,4 +1,4 @@
-"""How pflow was installed, and the commands that add to it, take from it and mend it."""
+"""The way pflow was installed, and the commands that extend, reduce and repair that installation."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ UV, PIPX, PIP = "uv tool", "pipx", "pip"
 
 @dataclass
 class Installation:
-    """The tool that made the environment of pflow, what that calls it, and what it put beside it."""
+    """The tool that made pflow's environment, its name for pflow, and the distributions that it added."""
 
     tool: str = PIP
     name: str = NAME
     beside: list[str] = field(default_factory=list)
 
     def add(self, requirement: str) -> str:
-        """The command that adds a distribution so that the next upgrade keeps it."""
+        """Return the command that adds a distribution so that the next upgrade keeps it."""
         if self.tool == UV:
             return _uv(self.name, [*self.beside, requirement])
         return self._command(["inject", self.name, requirement], ["install", requirement])
 
     def remove(self, distribution: str) -> str:
-        """The command that takes a plugin away."""
+        """Return the command that removes a plugin."""
         if self.tool == UV:
             return _uv(self.name, [each for each in self.beside if re.split(r"[^\w.-]", each)[0] != distribution])
         return self._command(["uninject", self.name, distribution], ["uninstall", distribution])
 
     def mend(self) -> str:
-        """The command that brings back what pflow needs."""
+        """Return the command that reinstalls pflow and its dependencies."""
         if self.tool == UV:
             return _uv(self.name, self.beside, "--reinstall")
         return self._command(["reinstall", self.name], ["install", "--force-reinstall", NAME])
 
     def to_path(self) -> str:
-        """The command that lets the shell find what this environment has."""
+        """Return the command that puts this environment's programs on PATH."""
         own = f'export PATH={shlex.quote(os.path.join(sys.prefix, "bin"))}:"$PATH" in your profile'
         return {UV: "uv tool update-shell", PIPX: "pipx ensurepath"}.get(self.tool, own)
 
@@ -60,7 +60,7 @@ def _uv(name: str, beside: list[str], *flags: str) -> str:
 
 
 def read_installation(prefix: str = sys.prefix) -> Installation:
-    """What uv or pipx wrote down in the environment; where neither did, it is pip's."""
+    """Read the records of uv or pipx in the environment; without either it is pip's."""
     try:
         with open(os.path.join(prefix, "uv-receipt.toml"), "rb") as receipt:
             first, *beside = map(_requirement, tomllib.load(receipt)["tool"]["requirements"])
@@ -75,7 +75,7 @@ def read_installation(prefix: str = sys.prefix) -> Installation:
 
 
 def _requirement(listed: dict[str, Any]) -> str:
-    """A requirement of uv's receipt as `uv tool install` takes it."""
+    """Write a requirement of uv's receipt as `uv tool install` takes it."""
     extras = f"[{','.join(listed['extras'])}]" if listed.get("extras") else ""
     place = next((listed[kind] for kind in ("directory", "editable", "path", "url") if kind in listed), None)
     place = place or (f"git+{listed['git']}" if "git" in listed else None)

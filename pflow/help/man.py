@@ -1,4 +1,4 @@
-"""Man pages, made from how each command is used."""
+"""Man pages, made from the usage of each command."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from pflow.help.mdoc import at_line_start, escaped, folded, heading, lines, list
 from pflow.help.usage import COMMON, DATA, PARAMS, TITLES, CommandUsage, Flag
 
 DATE = "November 22, 2026"
-"""The date of every page: only what a page says changes it."""
+"""The date of every page; a build does not change it."""
 
 _SENTENCES = {DATA: ["What it works on."], PARAMS: ["How it works."]}
 
 ENVIRONMENT = (
-    ("PATH", "where programs called pflow-NAME are nodes"),
-    ("PFLOW_NODES", "directories of your own nodes, with colons between them"),
-    ("PFLOW_ROOT", "a directory that no file of a node or flow is outside of, as with pflow mcp serve --root"),
+    ("PATH", "directories in which programs called pflow-NAME are nodes"),
+    ("PFLOW_NODES", "directories of your own nodes, separated by colons"),
+    ("PFLOW_ROOT", "the directory that files of nodes and flows must be in, as with pflow mcp serve --root"),
     ("PFLOW_TRACE", "1 writes an event to stderr when a step starts and ends, and when an item of a batch ends; the "
-     "name of a file or directory writes it there; no value, an empty one or 0 writes none"),
-    ("TRACEPARENT", "the span of the wider trace that this is part of, as in W3C Trace Context; pflow hands it on"),
-    ("PFLOW_CACHE", "off has nothing cached, whatever flags and flows say"),
-    ("PFLOW_CACHE_SIZE", "how much room the cache of answers may take: 500M, 2G; 1G where it says nothing"),
-    ("PFLOW_PLAN_MODEL", "the model that plans, instead of that of PFLOW_MODEL and of llm's default"),
-    ("GITHUB_TOKEN, GH_TOKEN", "the key for GitHub; without one, what gh has"),
-    ("ANTHROPIC_API_KEY", "the key that Claude Code uses; with it claude-code takes nothing else of yours"),
-    ("GITHUB_API_URL", "where the interface of GitHub is, instead of https://api.github.com"),
-    ("PFLOW_MODEL", "the model that plans, where no other is named; the nodes of a flow ask it too"),
-    ("LLM_MODEL", "the model where PFLOW_MODEL names none, as for llm itself"),
-    ("OPENAI_BASE_URL", "the server that OpenAI's models are asked at; an answer of another one is not taken for its"),
+     "name of a file or directory writes it there; unset, empty or 0 writes none"),
+    ("TRACEPARENT", "the span of the wider trace that this is part of, as in W3C Trace Context; pflow passes it on"),
+    ("PFLOW_CACHE", "off turns the cache off, whatever flags and flows say"),
+    ("PFLOW_CACHE_SIZE", "the size limit of the cache of answers: 500M, 2G; by default 1G"),
+    ("PFLOW_PLAN_MODEL", "the model that plans, instead of PFLOW_MODEL and llm's default"),
+    ("GITHUB_TOKEN, GH_TOKEN", "the key for GitHub; by default the key of gh"),
+    ("ANTHROPIC_API_KEY", "the key that Claude Code uses; with it claude-code ignores your login and settings"),
+    ("GITHUB_API_URL", "the address of GitHub's API, instead of https://api.github.com"),
+    ("PFLOW_MODEL", "the default model of the planner and of the nodes in a flow"),
+    ("LLM_MODEL", "the default model if PFLOW_MODEL is not set, as for llm itself"),
+    ("OPENAI_BASE_URL", "the server of OpenAI's models; cached answers of another server are not used for it"),
     ("VISUAL, EDITOR", "the editor for a plan, instead of vi"),
-    ("TMPDIR", "where the file for the editor lies, instead of /tmp"),
+    ("TMPDIR", "the directory of the editor's file, instead of /tmp"),
     ("PFLOW_EMBEDDING_MODEL", "the embedding model that finds saved flows, instead of llm's default"),
-    ("LLM_USER_PATH", "where the llm library keeps its keys, settings and aliases"),
-    ("LLM_LOAD_PLUGINS", "the plugins that the llm library loads, with commas between them, instead of all"),
-    ("HOME", "where ~/.local/bin is, into which pflow save --command puts a program"),
-    ("LC_ALL, LC_CTYPE, LANG", "whether the terminal shows UTF-8; otherwise pflow draws lines in ASCII"),
+    ("LLM_USER_PATH", "the directory of the llm library's keys, settings and aliases"),
+    ("LLM_LOAD_PLUGINS", "the plugins that the llm library loads, separated by commas, instead of all"),
+    ("HOME", "the parent of ~/.local/bin, into which pflow save --command puts a program"),
+    ("LC_ALL, LC_CTYPE, LANG", "the locale; unless it is UTF-8, pflow draws lines in ASCII"),
     ("COLUMNS", "the width of the terminal, in columns"),
-    ("NO_COLOR", "any value but an empty one turns colours off"),
-    ("CLICOLOR_FORCE", "any value but an empty one or 0 turns colours on, also outside a terminal"),
-    ("TERM", "dumb, or no value, means a terminal without colour and progress"),
-    ("MANPATH, XDG_DATA_DIRS", "where man and the shells look: pflow setup says what is missing there"),
-    ("ZDOTDIR", "where .zshrc is, instead of the home directory"),
-    ("XDG_CACHE_HOME", "where answers, plans and the models for TAB are kept, instead of ~/.cache"),
-    ("XDG_CONFIG_HOME", "where the settings of llm and your prices of models are, instead of ~/.config"),
-    ("XDG_DATA_HOME", "where your own nodes and saved flows are, instead of ~/.local/share"),
-    ("XDG_STATE_HOME", "where runs are kept, instead of ~/.local/state"),
+    ("NO_COLOR", "turns colours off if it is not empty"),
+    ("CLICOLOR_FORCE", "turns colours on, even outside a terminal, if it is neither empty nor 0"),
+    ("TERM", "dumb or unset means a terminal without colour and progress"),
+    ("MANPATH, XDG_DATA_DIRS", "the directories that man and the shells search: pflow setup says what is missing"),
+    ("ZDOTDIR", "the directory of .zshrc, instead of the home directory"),
+    ("XDG_CACHE_HOME", "the parent of kept answers, plans and the models for TAB, instead of ~/.cache"),
+    ("XDG_CONFIG_HOME", "the parent of llm's settings and your prices of models, instead of ~/.config"),
+    ("XDG_DATA_HOME", "the parent of your own nodes and saved flows, instead of ~/.local/share"),
+    ("XDG_STATE_HOME", "the parent of the kept runs, instead of ~/.local/state"),
 )  # fmt: skip
-"""Each variable that pflow or a node reads, and what it is for."""
+"""Each variable that pflow or a node reads, and its purpose."""
 
 FILES = (
     ("~/.local/share/pflow/nodes/", "your own nodes: NAME.py, or programs called pflow-NAME"),
@@ -56,26 +56,26 @@ FILES = (
     ("~/.local/share/bash-completion/completions/", "completions for bash"),
     ("~/.local/share/zsh/site-functions/", "completions for zsh"),
     ("~/.local/share/fish/vendor_conf.d/", "completions for fish"),
-    ("~/.local/share/pflow/setup.json", "the list of what pflow setup did, for --undo"),
-    ("~/.zshrc", "gets a block of lines with pflow setup --zshrc, and only then"),
+    ("~/.local/share/pflow/setup.json", "the changes that pflow setup made, for --undo"),
+    ("~/.zshrc", "gets a block of lines from pflow setup --zshrc, and only from that"),
     ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json, and their lock files: NAME.lock.json"),
-    ("~/.local/share/pflow/flows/old/", "earlier versions of saved flows: NAME.N.pflow.json, the highest N the last"),
+    ("~/.local/share/pflow/flows/old/", "earlier versions of saved flows: NAME.N.pflow.json, the highest N is newest"),
     ("~/.local/bin/", "programs that run saved flows: pflow-NAME, from pflow save --command"),
     ("~/.local/state/pflow/runs/", "a directory for each run: its flow, snapshot, trace and keys of the cache"),
-    ("~/.local/state/pflow/locks/", "what --if-running of pflow run knows of flows that are going"),
-    ("~/.cache/pflow/results/", "answers of nodes, and digests of files: pflow cache looks after them"),
+    ("~/.local/state/pflow/locks/", "the locks of running flows, for --if-running of pflow run"),
+    ("~/.cache/pflow/results/", "answers of nodes, and digests of files: pflow cache manages them"),
     ("~/.cache/pflow/plans/", "plans: the same sentence is planned once"),
     ("~/.cache/pflow/completion/", "the models that TAB offers"),
-    ("~/.cache/pflow/nodes.json", "what pflow read in the files of nodes"),
+    ("~/.cache/pflow/nodes.json", "facts from the files of nodes"),
     ("~/.cache/pflow/embeddings.db", "the embeddings of saved flows"),
-    ("~/.config/pflow/prices.toml", "your prices of models, in dollars for a million tokens: "
+    ("~/.config/pflow/prices.toml", "your prices of models, in dollars per million tokens: "
      '"MODEL" = { input = 0.5, output = 1.5 }'),
     ("~/.config/io.datasette.llm/", "the keys, settings and aliases of the llm library"),
 )  # fmt: skip
 
 
 def files(usages: list[CommandUsage]) -> dict[str, str]:
-    """The pages by name. Each depends on its own usage alone, the driver's on those of commands and tools."""
+    """Make the pages, by name. Each depends only on its own usage; the driver's on those of commands and tools."""
     return {f"{_page_name(usage)}.1": _page(usage, usages) for usage in usages}
 
 
@@ -90,7 +90,7 @@ def _page(usage: CommandUsage, usages: list[CommandUsage]) -> str:
 
 
 def _sections(usage: CommandUsage, usages: list[CommandUsage]) -> Iterator[tuple[str, list[str]]]:
-    """The sections in their order, each with its lines; those without lines are left out of the page."""
+    """Yield the sections in their order, each with its lines; the page omits those without lines."""
     titled = [note.partition("\n") for note in usage.notes if note.partition("\n")[0].endswith(":")]
     notes = [note for note in usage.notes if not note.partition("\n")[0].endswith(":")]
     yield "SYNOPSIS", [line for form in usage.synopsis for line in _synopsis(usage.name, form)]
@@ -107,12 +107,12 @@ def _sections(usage: CommandUsage, usages: list[CommandUsage]) -> Iterator[tuple
     yield "ACTIONS", lines(usage.actions)
     yield "EFFECTS", [] if usage.effects is None else lines(", ".join(usage.effects) or "none")
     yield "REPEATS", lines(usage.repeats)
-    own = [(flag.env, f"gives {flag.names[-1]} where no flag does") for flag in usage.flags if flag.env]
+    own = [(flag.env, f"the default of {flag.names[-1]}") for flag in usage.flags if flag.env]
     rest = [] if usage.name == "pflow" else lines("pflow(1) lists all variables and files that pflow reads.")
     variables = own if rest else ENVIRONMENT
     yield "ENVIRONMENT", listing([(_joined("Ev", names.split(", ")), text) for names, text in variables]) + rest
     yield "FILES", [] if rest else listing([(f"Pa {word(path)}", text) for path, text in FILES])
-    yield "EXIT STATUS", lines("0 when all is done; pflow-exit(7) tells what each other code means.")
+    yield "EXIT STATUS", lines("0 on success; pflow-exit(7) explains all other codes.")
     yield "EXAMPLES", literal([line for example in usage.examples for line in folded(example)])
     yield "SEE ALSO", _see_also(usage)
 
@@ -122,20 +122,20 @@ def _page_name(usage: CommandUsage) -> str:
 
 
 def _about(usage: CommandUsage) -> str:
-    """The one line that apropos finds."""
+    """Return the one line that apropos finds."""
     text = " ".join(usage.summary.split()).partition(". ")[0].removesuffix(".").strip()
     text = text[:1].lower() + text[1:] if text[1:2].islower() else text
     return word(text).replace("\\ ", " ") if text else "a node of pflow"
 
 
 def _synopsis(name: str, form: str) -> list[str]:
-    """A form in which the command is typed, its name as such."""
+    """Return one form of the command, its name marked as such."""
     rest = form.removeprefix(name).strip().replace("…", "...")
     return [f".Nm {word(name)}", *[at_line_start(escaped(rest))] * bool(rest)]
 
 
 def _tag(flag: Flag) -> str:
-    """The names of a flag and its value; a secret, which has no flag, goes by its name."""
+    """Return the names of a flag and its value; a secret, which has no flag, goes by its name."""
     if not flag.names[0].startswith("-"):
         return f"Va {word(flag.names[0])}"
     value = f" Ar {word(flag.metavar)}" if flag.words else f" Ns Op = Ns Ar {word(flag.metavar)}"
@@ -152,7 +152,7 @@ def _names(prefix: str, usages: list[CommandUsage]) -> list[str]:
 
 
 def _see_also(usage: CommandUsage) -> list[str]:
-    """Other pages, as text: of an Xr, mandoc says that it finds no such page until pflow's are installed for all."""
+    """Return other pages, as text: mandoc warns of an Xr until pflow's pages are installed for all users."""
     said = re.findall(r"pflow[ -]([a-z-]+)", "\n".join([usage.summary, usage.description, *usage.examples]))
     others = ["exit(7)", "intro(7)", *(["flow(5)", "agents(7)"] if " " in usage.name else ["node(7)", "store(7)"])]
     others += [f"{name}(1)" for name in {*names_in("commands"), *tool_names()} & set(said)]

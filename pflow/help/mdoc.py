@@ -1,10 +1,10 @@
-"""The markup of man pages, mdoc: any text as lines that show it as it is, and a page as text again."""
+"""mdoc, the markup of man pages: any text as markup that shows exactly that text, and a page as plain text again."""
 
 from __future__ import annotations
 
 import re
 
-# What roff would take for something else, or print as a typographer would.
+# Characters that roff would interpret, or replace by typographic ones.
 _ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '"': "\\(dq", "^": "\\(ha", "~": "\\(ti"}
 
 _DELIMITERS = frozenset("([.,:;)]?!|")
@@ -12,11 +12,11 @@ _OF_CODE = frozenset("/_=$<>{}[(\\@#|")
 _STANDARD = ("NAME", "SYNOPSIS", "DESCRIPTION", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 
 _WIDTH = 78
-"""Where our own lines break; it does not show."""
+"""The width at which source lines break; it does not show."""
 
 
 def escaped(text: str) -> str:
-    """A text inside a line."""
+    """Escape a text inside a line."""
     return "".join([_ESCAPES.get(char) or (char if char.isascii() else f"\\[u{ord(char):04X}]") for char in text])
 
 
@@ -24,7 +24,7 @@ _READ = {**{made: char for char, made in _ESCAPES.items()}, "\\&": "", "\\%": ""
 
 
 def as_text(page: str) -> str:
-    """One of our pages as plain text, where no man is there to show it."""
+    """Turn one of our pages into plain text, for systems without man."""
     rows = []
     for line in page.split("\n"):
         macro, _, rest = line.partition(" ") if line.startswith(".") else ("", "", line)
@@ -41,18 +41,18 @@ def _shown(escape: re.Match[str]) -> str:
 
 
 def word(text: str) -> str:
-    """A text as one word of a macro's line, which is neither a macro there nor begins or ends with a delimiter."""
+    """Escape a text as one word of a macro's line, where it is neither a macro nor a delimiter."""
     made = escaped(text).replace(" ", "\\ ")
     return "\\&" + made + "\\&" * (made[-1:] in _DELIMITERS)
 
 
 def heading(title: str) -> str:
-    """A section's heading. What ends ours is for mandoc, which takes ACTIONS for AUTHORS, mistyped."""
+    """Return a section's heading. Ours end in \\&, since mandoc takes ACTIONS for a misspelt AUTHORS."""
     return f".Sh {escaped(title)}" + "\\&" * (title not in _STANDARD)
 
 
 def lines(text: str) -> list[str]:
-    """A text to be filled: a line ends with each sentence, and where it gets long."""
+    """Split a text to be filled into lines: a line ends with each sentence, and where it gets long."""
     made: list[str] = []
     line = ""
     for each in map(_unbroken, text.split()):
@@ -64,7 +64,7 @@ def lines(text: str) -> list[str]:
 
 
 def _unbroken(word: str) -> str:
-    """A word of a text; a path or the like is not hyphenated."""
+    """Escape a word of a text; a path or the like is not hyphenated."""
     return "\\%" * (not _OF_CODE.isdisjoint(word)) + escaped(word)
 
 
@@ -73,12 +73,12 @@ def _ends_sentence(line: str, following: str) -> bool:
 
 
 def at_line_start(text: str) -> str:
-    """A text that begins a line, which is no macro."""
+    """Keep a text that begins a line from being read as a macro."""
     return "\\&" + text if text.startswith((".", "'")) else text
 
 
 def literal(text: list[str], *, offset: bool = False) -> list[str]:
-    """Lines as they are; nothing for none."""
+    """Return lines to be shown verbatim; none if there are none."""
     if not text:
         return []
     shown = [at_line_start(escaped(line.rstrip())) for line in text]
@@ -86,7 +86,7 @@ def literal(text: list[str], *, offset: bool = False) -> list[str]:
 
 
 def listing(rows: list[tuple[str, str]], width: str = "Ds", *, compact: bool = False) -> list[str]:
-    """A list of tags, each already in mdoc, and a text for each; nothing for none."""
+    """Return a list of tags, each already in mdoc, with a text for each; nothing if there are none."""
     if not rows:
         return []
     made = [f".Bl -tag -width {width}" + " -compact" * compact]
@@ -96,11 +96,11 @@ def listing(rows: list[tuple[str, str]], width: str = "Ds", *, compact: bool = F
 
 
 _LONGEST = 16
-"""Characters of a tag that has its text beside it."""
+"""The most characters of a tag that has its text beside it."""
 
 
 def paragraphs(text: str) -> list[str]:
-    """The paragraphs of a text, each after the first with a space before it."""
+    """Return the paragraphs of a text, separated by vertical space."""
     made: list[str] = []
     for each in filter(None, (part.strip("\n") for part in text.split("\n\n"))):
         prose, block = _split(each.split("\n"))
@@ -112,7 +112,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def _split(rows: list[str]) -> tuple[list[str], list[str]]:
-    """A paragraph's lines, and those indented ones that it ends with."""
+    """Split a paragraph's lines from the indented ones at its end."""
     start = next((n for n in range(len(rows)) if all(row.startswith("  ") for row in rows[n:])), len(rows))
     return rows[:start], rows[start:]
 
@@ -127,13 +127,13 @@ def _block(rows: list[str], space: list[str]) -> list[str]:
 
 
 _WIDEST = 72
-"""How wide an example may be on a page of 80 columns."""
+"""The width of an example on a page of 80 columns."""
 
 _SHELL_WORD = re.compile(r"""(?:\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|[^ '"\\])+""", re.DOTALL)
 
 
 def folded(command: str) -> list[str]:
-    """A command in lines that are the same command to a shell: a long one goes on after each | of a pipe."""
+    """Split a long command into lines that a shell reads as the same command, breaking after each | of a pipe."""
     if len(command) <= _WIDEST:
         return [command]
     first, *words = _SHELL_WORD.findall(command)

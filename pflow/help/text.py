@@ -12,7 +12,7 @@ _COLUMN = 28
 
 
 def help_text(usage: CommandUsage, *, is_whole: bool = True) -> str:
-    """The help: flags in their groups, what is written, actions and effects; in short, of common flags the letters."""
+    """Write the help: flags by group, writes, actions, effects. The short form has only common flags with letters."""
     parts = [
         "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(usage.synopsis)),
         usage.summary,

@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
 from pflow.interface.common import COMMON as COMMON_FLAGS
 from pflow.interface.common import OF_FLOWS
-from pflow.interface.interface import IS, UNDECLARED, UNLESS, word_reads
+from pflow.interface.interface import IS, UNDECLARED, UNLESS, spell_flag, word_reads
 from pflow.words.printable import clean_json
 
 if TYPE_CHECKING:
@@ -32,20 +32,20 @@ SWITCH = ""
 TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
 MODEL, NODE, FLOW, SAVED, RUN, STEP, WORD = "model", "node", "flow", "saved", "run", "step", "word"
 NODE_OR_FILE = "node or file"
-"""What a value may be, for completion: none (a switch), any text, one of `choices`, a path (`choices` may stand for
-a directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved flow; a run; a
-step of the run that is named beside it; whatever may follow `pflow`; or a node by its name or its file."""
+"""The kind of a value, for completion: none (a switch), any text, one of `choices`, a path (`choices` may replace a
+directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved flow; a run; a
+step of the run that is named beside it; anything that may follow `pflow`; or a node by its name or its file."""
 
 SENTENCE = "pflow SENTENCE"
-"""The name of the usage of a sentence, which no command has."""
+"""The name of the usage of a sentence, which is not a command."""
 
 
 class Flag:
-    """A flag: the names it is typed as, what is said of it, its group, its value's kind and name (metavar).
+    """A flag: its names as typed, its text, its group, its value's kind and name (metavar).
 
-    Without names it is a word beside the flags. A secret, which has no flag, goes by its name without dashes. `env` is
-    the variable that may give it instead. `words` says how many may follow it for its value: 2 after the letter of a
-    pair, 0 where a value stands behind an = only.
+    Without names it is a bare word. A secret, which has no flag, goes by its name without dashes. `env` is the variable
+    that may give it instead. `words` is the number of words that may follow for its value: 2 after the letter of a
+    pair, 0 if a value only comes after an =.
     """
 
     __slots__ = ("choices", "env", "group", "metavar", "names", "repeats", "text", "values", "words")
@@ -75,7 +75,7 @@ class Flag:
 
     @property
     def is_bool(self) -> bool:
-        """Whether it is a switch that may be off: --no-x says so, and =true or =false may follow."""
+        """True for a switch that may be off: --no-x turns it off, and =true or =false may follow."""
         return self.values == SWITCH and self.group in (DATA, INPUTS, PARAMS)
 
 
@@ -83,13 +83,13 @@ HELP = Flag(("-h", "--help"), "print this help")
 
 
 def argument(metavar: str, values: str = TEXT, choices: Sequence[str] = (), *, repeats: bool = False) -> Flag:
-    """A word beside the flags, named as the synopsis has it."""
+    """Return a bare word, named as in the synopsis."""
     kind = CHOICE if choices and values == TEXT else values
     return Flag((), "", values=kind, choices=choices, repeats=repeats, metavar=metavar)
 
 
 class CommandUsage:
-    """Everything about one command. `name` is what is typed: `pflow-llm`, `pflow runs`.
+    """Everything about one command. `name` is typed to run it: `pflow-llm`, `pflow runs`.
 
     `writes` are pairs of key and text, `notes` further paragraphs.
     """
@@ -110,7 +110,7 @@ class CommandUsage:
         self.is_node = False
 
     def groups(self) -> Iterator[tuple[str, list[Flag]]]:
-        """The flags, group by group."""
+        """Yield the flags, group by group."""
         for group in TITLES:
             flags = [flag for flag in self.flags if flag.group == group]
             if flags:
@@ -120,13 +120,13 @@ class CommandUsage:
 _METAVARS = {"bool": "", "path": "PATH", "int": "N", "float": "X", "dict": "JSON", "list": "ITEM"}
 
 _OPEN = (
-    "It declares no interface: any other flag (--KEY=TEXT, --KEY:=JSON) is data and param at once, and it may read and "
+    "It declares no interface: any other flag (--KEY=TEXT, --KEY:=JSON) is both data and a param, and it may read and "
     "write any key."
 )
 
 
 def usage_of_node(name: str, interface: Interface) -> CommandUsage:
-    """How a node is used: its interface, and the flags that every stage has."""
+    """Return the usage of a node: its interface, and the flags that every stage has."""
     usage = CommandUsage(f"pflow-{name}", interface.summary)
     usage.is_node = True
     usage.arguments = [_word_of(item) for item in word_reads(interface.reads)]
@@ -142,21 +142,21 @@ def usage_of_node(name: str, interface: Interface) -> CommandUsage:
         name, *values = interface.repeats.replace(UNLESS, "unless --").split(IS)
         repeats = IS.join([name.replace("_", "-"), *values])
         usage.effects = interface.effects
-        usage.repeats = f"{repeats} (whether it may run again without harm once it was cut short)"
+        usage.repeats = f"{repeats} (whether it is safe to run again after it was cut short)"
     usage.notes = (_OPEN,) * interface.open
     usage.examples = interface.examples
     return usage
 
 
 def common_flag(name: str) -> Flag:
-    """A flag that every stage has, or every step of a flow."""
+    """Return a flag that every stage has, or every step of a flow."""
     return flag_of_common(COMMON_FLAGS.get(name) or OF_FLOWS[name])
 
 
 def flag_of_common(flag: CommonFlag) -> Flag:
-    """A common flag as help, man pages and completion show it."""
+    """Return a common flag as help, man pages and completion show it."""
     name = flag.name
-    names = (f"-{flag.letter}",) * bool(flag.letter) + (f"--{name.replace('_', '-')}",)
+    names = (f"-{flag.letter}",) * bool(flag.letter) + (spell_flag(name),)
     text = noted(flag.doc, default_note(flag.default if isinstance(flag.default, float) else None))
     repeats = flag.type.name == "list"
     words = 0 if flag.type.name == "bool" else 1
@@ -165,16 +165,16 @@ def flag_of_common(flag: CommonFlag) -> Flag:
 
 
 def _word_of(item: Item) -> Flag:
-    """A bare word, or as many as there are, for a read; its names are those of the flag that gives it instead."""
+    """Return the bare word, or words, for a read, with the names of the flag that may give it instead."""
     word = flag_of(item, DATA)
     word.metavar = item.name.replace("_", "-").upper()
     return word
 
 
 def flag_of(item: Item, group: str, *, of_stage: bool = False) -> Flag:
-    """A read or a param as a flag; of a stage, with its letter."""
+    """Return a read or a param as a flag; for a stage with its letter."""
     names = (f"-{item.letter}",) * (of_stage and bool(item.letter))
-    names += tuple(f"--{each.replace('_', '-')}" for each in [item.name, *item.flags])
+    names += tuple(map(spell_flag, [item.name, *item.flags]))
     if "secret" in item.marks:
         names = (item.name,)
     return Flag(
@@ -191,12 +191,12 @@ def flag_of(item: Item, group: str, *, of_stage: bool = False) -> Flag:
 
 
 def metavar(type: Type) -> str:
-    """The name of the value of a flag of this type; empty for a switch."""
+    """Return the name of the value of a flag of this type; empty for a switch."""
     return "|".join(type.choices) or _METAVARS.get(type.name, "TEXT")
 
 
 def _values(item: Item) -> str:
-    """What its value may be: the type says it, and for a directory, a model or a schema its name."""
+    """Return the kind of an item's value, by its type, or by its name for a directory, a model or a schema."""
     type = item.type.items or item.type
     if type.name == "path":
         return DIRECTORY if item.name in ("directory", "dir", "folder") else FILE
@@ -206,11 +206,11 @@ def _values(item: Item) -> str:
 
 
 def _notes(item: Item) -> list[str]:
-    """What its declaration says of an item, beside what it is."""
+    """Return the notes on an item's declaration: its default, its marks, its variable."""
     notes = ["required"] if item.kind == "read" and item.required else []
     notes += default_note(item.default)
     if "pipe" in item.marks:
-        notes.append("what the pipe carries on" if item.kind == "write" else "from the pipe")
+        notes.append("to the pipe" if item.kind == "write" else "from the pipe")
     if item.env:
         notes.append(f"or {item.env}")
     if item.type.name == "list" and item.kind != "write":
@@ -219,13 +219,13 @@ def _notes(item: Item) -> list[str]:
 
 
 def _short_forms(item: Item) -> list[str]:
-    """How else its value is given than after its flag."""
+    """Return the other ways to give an item's value."""
     words = "or bare words" if item.type.name == "list" else "or a bare word"
     return [words] * ("word" in item.marks) + [f"-{item.letter} NAME VALUE"] * ("pair" in item.marks)
 
 
 def default_note(value: Any) -> list[str]:
-    """What is said of a default; nothing of an empty one."""
+    """Return the note on a default; none if it is empty."""
     from pflow.values.jsontext import encode
 
     if value in (None, [], {}, "", UNDECLARED):
@@ -238,9 +238,9 @@ def noted(text: str, notes: list[str]) -> str:
 
 
 def split_flags(words: list[str], known: list[Flag]) -> tuple[dict[str, list[str]], list[str]]:
-    """The flags and the other words of a tool: each flag's values, by its long name.
+    """Split the flags of a tool, each with its values by its long name, from the other words.
 
-    Raises PflowError (2) at a flag that is not known.
+    Raises PflowError (2) for an unknown flag.
     """
     by_name = {name: flag for flag in known for name in flag.names}
     flags: dict[str, list[str]] = {}

@@ -1,1 +1,1 @@
-"""Saved flows: kept, listed, found by what they are for."""
+"""Saved flows: kept, listed, found by their purpose."""

@@ -13,11 +13,14 @@ from pflow.files.atomic import replace
 from pflow.library.save import as_error
 
 _LARGEST = 1 << 14
-"""Bytes of such a script at most."""
+"""The most bytes of such a script."""
 
 
 def command_file(name: str) -> str:
-    """Where a flow's executable goes: ~/.local/bin, or ~/bin where only that is on PATH. Raises PflowError (78)."""
+    """Return the file of a flow's executable: in ~/.local/bin, or in ~/bin if only that is on PATH.
+
+    Raises PflowError (78).
+    """
     home = os.environ.get("HOME", "")
     if not os.path.isabs(home):
         raise PflowError("cannot tell where to put the command: HOME is not set", hint="set HOME", exit=BAD_CONFIG)
@@ -30,10 +33,10 @@ def is_on_path(folder: str) -> bool:
 
 
 def check_command(name: str, flow_file: str) -> None:
-    """Raise PflowError where the executable cannot be made: 73 for a file in its way, 77, 78."""
+    """Raise PflowError if the executable cannot be made: 73 for a file in its way, 77, 78."""
     file = command_file(name)
     if os.path.lexists(file) and not _runs(file, flow_file):
-        what = "it runs another flow, or was changed" if _is_ours(file) else "somebody else's file is there"
+        what = "it runs another flow, or was changed" if _is_ours(file) else "the file is not pflow's"
         hint = "move it away, or choose another name"
         raise PflowError(f"cannot make the command '{file}': {what}", hint=hint, exit=CANNOT_WRITE)
     folder = next(parent for parent in Path(file).parents if os.path.lexists(parent))
@@ -55,12 +58,12 @@ def make_command(name: str, flow_file: str) -> str:
 
 
 def commands_of(name: str, flow_file: str) -> list[str]:
-    """The executables on PATH, in ~/.local/bin and in ~/bin that run this flow."""
+    """Return the executables on PATH, in ~/.local/bin and in ~/bin that run this flow."""
     return [file for file in _places(name) if _runs(file, flow_file)]
 
 
 def changed_commands_of(name: str) -> list[str]:
-    """The executables that were made for a flow of this name, and edited since."""
+    """Return the executables that were made for a flow of this name and edited since."""
     return [file for file in _places(name) if _is_ours(file) and not _text(file).endswith(' "$@"\n')]
 
 
@@ -76,7 +79,7 @@ def remove_commands(name: str, flow_file: str) -> list[str]:
 
 
 def _places(name: str) -> list[str]:
-    """Where it may be: in ~/.local/bin, in ~/bin, and on PATH."""
+    """Return every place of a flow's executable: in ~/.local/bin, in ~/bin, and on PATH."""
     home = os.environ.get("HOME", "")
     folders = [os.path.join(home, ".local", "bin"), os.path.join(home, "bin")] if os.path.isabs(home) else []
     folders = [os.path.realpath(folder) for folder in [*folders, *_path()]]
@@ -88,7 +91,7 @@ def _path() -> list[str]:
 
 
 def _script(flow_file: str) -> str:
-    """The script. It names pflow, the flow and the library in full: under cron PATH and HOME may be others."""
+    """Return the script. It names pflow, the flow and the library in full: cron has another PATH and HOME."""
     begin = f"{RUNS_FLOW.decode()}pflow remove takes it away.\n"
     data = os.environ.get("XDG_DATA_HOME", "")
     library = f"export XDG_DATA_HOME={shlex.quote(data)}\n" if os.path.isabs(data) else ""
@@ -115,7 +118,7 @@ def _runs(file: str, flow_file: str) -> bool:
 
 
 def _text(file: str) -> str:
-    """The content of a regular file; empty for anything else."""
+    """Return the content of a regular file; empty for anything else."""
     with suppress(OSError):
         if os.path.isfile(file) and not os.path.islink(file):
             return os.fsdecode(Path(file).read_bytes()[:_LARGEST])

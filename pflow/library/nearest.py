@@ -1,4 +1,4 @@
-"""Which saved flows or nodes a text is about: by words (BM25), or by meaning where an embedding model is configured."""
+"""The saved flows or nodes that a text is about: by words (BM25), or by meaning if an embedding model is configured."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?<=\w{3})(?:i[sz](?:e|es|ed|er|ers|ing)|ations?|ings?|ies|ied|ers?|ed|es|s|e|y)$")
 
 _LONGEST = 2_000
-"""Characters of a text that a model is sent: small models refuse more."""
+"""Characters of a text that go to a model: small models refuse more."""
 
 _failed: set[str] = set()
 """The embedding models that failed in this process: they are not asked again."""
@@ -34,7 +34,7 @@ _failed: set[str] = set()
 
 @dataclass(frozen=True)
 class About:
-    """Something that can be found: its name, its description, and other words that lead to it."""
+    """A thing that can be found: its name, its description, and other words that lead to it."""
 
     name: str
     text: str
@@ -43,23 +43,23 @@ class About:
 
 @dataclass(frozen=True)
 class Match:
-    """One of them, and how near it is: above 0, at most 1."""
+    """A thing that was found, with its nearness: above 0, at most 1."""
 
     about: About
     score: float
 
 
 def about_flow(saved: Saved) -> About:
-    """A saved flow as it can be found: also by its inputs and its steps."""
+    """Describe a saved flow for the search: its inputs and steps lead to it too."""
     docs = [declared.get("description") for declared in saved.inputs.values()]
     more = [*saved.inputs, *(doc for doc in docs if isinstance(doc, str)), *saved.types]
     return About(saved.name, saved.description, " ".join(more))
 
 
 def nearest(text: str, abouts: Sequence[About]) -> list[Match]:
-    """The nearest to a text, best first: by meaning where an embedding model is configured, else by words.
+    """Return the nearest to a text, best first: by meaning if an embedding model is configured, else by words.
 
-    When the model fails, stderr says so, and the words decide.
+    If the model fails, stderr says so, and the words decide.
     """
     model = configured() if abouts else None
     if model is None or model in _failed:
@@ -73,13 +73,13 @@ def nearest(text: str, abouts: Sequence[About]) -> list[Match]:
 
 
 def nearest_by_meaning(text: str, abouts: Sequence[About], model: str) -> list[Match]:
-    """The nearest by the cosine of their vectors. Raises PflowError where the embedding model fails."""
+    """Return the nearest by the cosine of their vectors. Raises PflowError if the embedding model fails."""
     described = [_plain_name(about.name) + (f": {about.text}" if about.text else "") for about in abouts]
     return _ranked(abouts, similarities(model, text[:_LONGEST], [each[:_LONGEST] for each in described]))
 
 
 def nearest_by_words(text: str, abouts: Sequence[About]) -> list[Match]:
-    """The nearest by BM25: each score is the share of the query's weight that was found."""
+    """Return the nearest by BM25. Each score is the share of the query's weight that was found."""
     counts = [Counter(words(f"{_plain_name(about.name)} {about.text} {about.more}")) for about in abouts]
     lengths = [sum(count.values()) for count in counts]
     mean = sum(lengths) / len(lengths) if any(lengths) else 1
@@ -95,7 +95,7 @@ def nearest_by_words(text: str, abouts: Sequence[About]) -> list[Match]:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, without accents and endings; in a script without case, pairs of letters."""
+    """Split a text into words in lower case, without accents and endings; a script without case into letter pairs."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text).casefold() if not unicodedata.combining(c))
     found: list[str] = []
     for word in _WORD.findall(plain):

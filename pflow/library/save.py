@@ -1,7 +1,6 @@
-"""Saving a flow under a name, and removing it; what it was before is kept, the last ten versions of a name.
+"""Saving a flow under a name, and removing it. The last ten older versions of each name are kept.
 
-Older versions lie in `old/` beside the flows as NAME.N.pflow.json, where the highest N is the last. No flow is found
-there.
+They lie in `old/` beside the flows as NAME.N.pflow.json; the highest N is the last. The catalog does not look there.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_f
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError, reason_of
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
-from pflow.files.xdg import make_private
+from pflow.files.directories import make_private
 from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.lock import lock_of
 from pflow.flow.subflow import FlowKind
@@ -33,16 +32,16 @@ from pflow.values.templates import TEMPLATE, references
 Place = tuple[str, ...]
 
 MOST = 10
-"""How many versions of a name are kept."""
+"""Older versions of a name that are kept."""
 
 _OLD = re.compile(rf"(?P<name>[^.].*)\.(?P<number>[0-9]{{1,9}}){re.escape(SUFFIX)}")
 
 
 @dataclass
 class SaveResult:
-    """What saving did: the flow's `file`, the file of the version that it replaced (`old`), notes for its user.
+    """The result of saving: the flow's `file`, the file of the version that it replaced (`old`), notes for its user.
 
-    `is_changed` is false where the same flow was there already.
+    `is_changed` is false if the same flow was there already.
     """
 
     file: str
@@ -52,12 +51,12 @@ class SaveResult:
 
     @property
     def name(self) -> str:
-        """The flow's name; one that was there in another spelling keeps its own."""
+        """The flow's name, in the spelling that it was first saved under."""
         return name_of(self.file)
 
 
 class AlreadySaved(PflowError):
-    """Another flow has the name (73): saving with `replace` would replace it."""
+    """Failure to save because another flow has the name (73); saving with `replace` would replace it."""
 
     def __init__(self, name: str, file: str) -> None:
         hint = f"--force replaces it, pflow show {name} shows it"
@@ -67,10 +66,10 @@ class AlreadySaved(PflowError):
 
 
 def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult:
-    """Save a flow, which the caller has checked; `flow` itself stays as it is.
+    """Save a flow that the caller has checked; `flow` itself is not changed.
 
     Raises PflowError: 65 for a bad name, a secret in the flow, and a flow that would contain itself; AlreadySaved (73)
-    for another flow of the name without `replace`; 73, 77 and 78 where it cannot be written.
+    for another flow of the name without `replace`; 73, 77 and 78 if it cannot be written.
     """
     check_name(name)
     act = f"cannot save '{name}'"
@@ -92,7 +91,7 @@ def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult
 
 
 def remove_flow(name: str) -> str:
-    """Remove a saved flow, and return the file where it is kept. Raises PflowError (127, 73, 77)."""
+    """Remove a saved flow, and return the file of its kept version. Raises PflowError (127, 73, 77)."""
     with _locked(f"cannot remove '{name}'"):
         file = find_saved(name)
         old = _keep_old(name_of(file), Path(file).read_bytes())
@@ -103,7 +102,7 @@ def remove_flow(name: str) -> str:
 
 
 def olds_of(name: str) -> list[str]:
-    """The files of a name's older versions, the last one last."""
+    """Return the files of a name's older versions, oldest first."""
     folder = os.path.join(data_directory("flows") or "", "old")
     files = os.listdir(folder) if os.path.isdir(folder) and os.path.isabs(folder) else []
     matches = [match for match in map(_OLD.fullmatch, files) if match and plain(match["name"]) == plain(name)]
@@ -111,7 +110,7 @@ def olds_of(name: str) -> list[str]:
 
 
 def as_error(act: str, error: OSError) -> PflowError:
-    """What the system refused, with the file, or for a draft the directory that it was to be in."""
+    """Return the PflowError for an OSError, with its file, or for a draft its directory."""
     file = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     is_draft = os.path.basename(file).startswith(".pflow-")
     where = f" '{os.path.dirname(file) if is_draft else file}'" if file else ""
@@ -121,7 +120,7 @@ def as_error(act: str, error: OSError) -> PflowError:
 
 @contextmanager
 def _locked(act: str) -> Iterator[None]:
-    """Hold the library's lock: another process that saves waits. Raises PflowError (73, 77) for any OSError."""
+    """Hold the library's lock, so that another process that saves waits. Raises PflowError (73, 77) for any OSError."""
     try:
         folder = library_folder()
         make_private(folder)
@@ -136,7 +135,7 @@ def _locked(act: str) -> Iterator[None]:
 
 
 def _keep_old(name: str, data: bytes) -> str:
-    """Keep a flow's content, and return the file: the last version's where that is the same. Raises OSError."""
+    """Keep a flow's content, and return the file: the last version's if that is the same. Raises OSError."""
     before = olds_of(name)
     with suppress(OSError):
         if before and Path(before[-1]).read_bytes() == data:
@@ -161,16 +160,16 @@ def _encoded(flow: FlowSpec, act: str) -> bytes:
 
 
 def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]:
-    """The flow under its new name, with absolute paths to its subflows, and notes for its user.
+    """Return the flow under its new name, with absolute paths to its subflows, and notes for its user.
 
-    `file` is where it will be. Raises PflowError (65) for a secret in it, and where it would contain itself.
+    `file` is its future place. Raises PflowError (65) for a secret in it, and if it would contain itself.
     """
     wired = wire(flow)
     act = f"cannot save '{name}'"
     for place, value, remedy in secrets_of(wired):
         if is_literal(value):
             what = f"'{place[-1]}' of '{place[1]}'" if len(place) > 3 else f"the default of the input '{place[1]}'"
-            raise PflowError(f"{act}: {what} is a secret and stands in the flow", hint=remedy, exit=BAD_DATA)
+            raise PflowError(f"{act}: {what} is a secret that stands in the flow", hint=remedy, exit=BAD_DATA)
     if os.path.realpath(file) in map(os.path.realpath, _subflow_files(wired)):
         raise PflowError(f"{act}: it would contain itself", hint="choose another name", exit=BAD_DATA)
     saved = copy(flow)
@@ -180,7 +179,7 @@ def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]
 
 
 def _with_absolute_type(step: Step, directory: str) -> Step:
-    """The step; where its type is a path, that becomes `flow:NAME` for a saved flow, else absolute."""
+    """Return the step. If its type is a path, it becomes `flow:NAME` for a saved flow, else absolute."""
     if not is_flow_type(step.type) or step.type.startswith("flow:"):
         return step
     placed = copy(step)
@@ -190,11 +189,11 @@ def _with_absolute_type(step: Step, directory: str) -> Step:
 
 
 def _note(step: Step) -> str:
-    return f"'{step.id}' runs the flow in '{step.type}': save that too, as flow:NAME, if it may move"
+    return f"'{step.id}' runs the flow in '{step.type}': if that may move, save it too, and name it flow:NAME"
 
 
 def _subflow_files(flow: WiredFlow) -> set[str]:
-    """The files of all flows within a flow."""
+    """Return the files of all flows within a flow."""
     files: set[str] = set()
     todo = [flow]
     while todo:
@@ -206,14 +205,14 @@ def _subflow_files(flow: WiredFlow) -> set[str]:
 
 
 def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, Any, str]]:
-    """Each value where a flow, or a node, has a secret: its place, the value, and what to do instead.
+    """Yield each value that stands where a flow or a node takes a secret: its place, the value, and the remedy.
 
-    A place is `inputs`, a name and `default`; or `nodes` or `mappings`, a step's id, the part of it and a key.
+    A place is `inputs`, a name and `default`; or `nodes` or `mappings`, a step's id, its part and a key.
     """
     for name, declared in wired.flow.inputs.items():
         used = wired.inputs.get(name)
         if declared.default is not None and used is not None and used.secret:
-            yield ("inputs", name, "default"), declared.default, "take it out: the store gives it, when it runs"
+            yield ("inputs", name, "default"), declared.default, "take it out: the store gives it when the flow runs"
     for step in wired.steps.values():
         items = {**step.interface.params, **step.interface.reads}
         for key, item in items.items():
@@ -223,7 +222,7 @@ def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, Any, str]]:
 
 
 def _written(step: Step, key: str) -> Iterator[tuple[Place, Any]]:
-    """What stands in a step for a key: a value of its own, or a template as its mapping."""
+    """Yield the values in a step for a key: a value of its own, or a template as its mapping."""
     source = step.input_mappings.get(key)
     is_template = isinstance(source, str) and source.startswith(TEMPLATE)
     parts = (("nodes", "params", step.params.get(key)), ("nodes", "inputs", step.inputs.get(key)))
@@ -233,5 +232,5 @@ def _written(step: Step, key: str) -> Iterator[tuple[Place, Any]]:
 
 
 def is_literal(value: Any) -> bool:
-    """Whether a value stands there whole, and not as a reference to what another step or an input gives."""
+    """Return True for a value without references to steps or inputs."""
     return not any(references(value.removeprefix(TEMPLATE) if isinstance(value, str) else value))

@@ -1,4 +1,4 @@
-"""The saved flows: their names, and what each is for, takes, gives and uses, from its file alone."""
+"""The saved flows: their names, and the purpose, inputs, outputs and types of each, from its file alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pflow.interface.source import in_words, plain
 from pflow.terminal.messages import say
 
 LONGEST = 100
-"""Letters of a name: a file name has room for it and for what old versions and drafts add."""
+"""Letters of a name: a file name has room for them and for the additions of old versions and drafts."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Saved:
 
 
 def list_saved() -> list[Saved]:
-    """Every saved flow, by name, including those that cannot be read. Raises PflowError (77) for the directory."""
+    """Return every saved flow by name, unreadable ones too. Raises PflowError (77) for the directory."""
     folder = data_directory("flows")
     try:
         files = sorted(os.listdir(folder)) if folder else []
@@ -49,7 +49,7 @@ def list_saved() -> list[Saved]:
 
 
 def readable(saved: list[Saved], program: str) -> list[Saved]:
-    """Those that can be read; of each other one stderr says why it cannot."""
+    """Return the readable ones; for each of the others stderr says why it cannot be read."""
     for each in saved:
         if each.fault:
             say(program, each.fault)
@@ -57,7 +57,7 @@ def readable(saved: list[Saved], program: str) -> list[Saved]:
 
 
 def find_saved(name: str) -> str:
-    """The file of a saved flow. Raises PflowError (127) where no flow has the name."""
+    """Return the file of a saved flow. Raises PflowError (127) if no flow has the name."""
     file = saved_flow(name)
     if file is None:
         raise no_saved_flow(name)
@@ -65,7 +65,7 @@ def find_saved(name: str) -> str:
 
 
 def read_saved(name: str) -> Saved:
-    """One saved flow. Raises PflowError (127) where no flow has the name."""
+    """Read one saved flow. Raises PflowError (127) if no flow has the name."""
     file = find_saved(name)
     return _read(name_of(file), file)
 
@@ -91,7 +91,7 @@ def check_name(name: str) -> None:
 
 
 def library_folder() -> str:
-    """The directory of saved flows. Raises PflowError (78) where the environment names none."""
+    """Return the directory of saved flows. Raises PflowError (78) if the environment names no directory."""
     folder = data_directory("flows")
     if folder is None:
         what = "cannot find the place of saved flows: neither XDG_DATA_HOME nor HOME names one"
@@ -100,12 +100,12 @@ def library_folder() -> str:
 
 
 def file_for(name: str) -> str:
-    """The file of the saved flow of this name, or the file that it would get."""
+    """Return the file of the saved flow of this name, or the file that it would get."""
     return saved_flow(name) or os.path.join(library_folder(), name + SUFFIX)
 
 
 def saved_name(type: str, directory: str) -> str:
-    """The saved flow that a step's type means, `flow:NAME` or a path from `directory`; empty for any other type."""
+    """Return the name of the saved flow that a step's type means, `flow:NAME` or a path from `directory`; else ""."""
     if type.startswith("flow:"):
         return type.removeprefix("flow:")
     folder, file = os.path.split(os.path.abspath(os.path.join(directory, type)))
@@ -113,7 +113,7 @@ def saved_name(type: str, directory: str) -> str:
 
 
 def users_of(name: str) -> list[Saved]:
-    """The saved flows that have this one as a step."""
+    """Return the saved flows that have this one as a step."""
     return [user for user in list_saved() if any(_is(type, name, user) for type in user.types)]
 
 
@@ -123,7 +123,7 @@ def _is(type: str, name: str, user: Saved) -> bool:
 
 def _read(name: str, file: str) -> Saved:
     act = f"cannot read the flow '{file}'"
-    if not name.isprintable():  # no model can be told of it
+    if not name.isprintable():  # a model cannot be told of it
         return Saved(name, file, fault=f"{act}: its name has characters that cannot be shown")
     if not os.path.isfile(file):  # opening a FIFO would wait for its writer
         return Saved(name, file, fault=f"{act}: it is {'a link to nowhere' if os.path.islink(file) else 'not a file'}")

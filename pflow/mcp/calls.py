@@ -1,7 +1,7 @@
-"""Calls of tools: what a client gives becomes the words and the store document of a child.
+"""Calls of tools: a client's arguments become the words and the store document of a child, its answer a result.
 
-What a client gives is data. Reads go into the store, which is never scanned for templates; what has to be a flag, a
-param or what only one step of a flow takes, stands after its `=` in one word, and is verbatim.
+Arguments are data. Reads go into the store, which is never scanned for templates. A param, or an input that only one
+step of a flow takes, becomes a flag: one word, with the value after its `=`, verbatim.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pflow.binding.sources import assign
 from pflow.catalog.kinds import BUNDLED
 from pflow.errors import BAD_DATA, BUG, DENIED, FAILED, USAGE, PflowError, bug_error
 from pflow.explain.effects import FROM_ENVIRONMENT
+from pflow.interface.interface import spell_flag
 from pflow.mcp import own_tools
 from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.offered import Offered, check_arguments, ends_of, fault_in
@@ -29,27 +30,27 @@ from pflow.values.types import Type
 from pflow.words.printable import clean
 
 Tell = Callable[[float, float | None, str], Awaitable[None]]
-"""Hears how far a call is: steps done, of how many, and in words."""
+"""Hears the progress of a call: steps done, of how many, and in words."""
 
 MOST = 1 << 20
-"""Bytes of a flow's text, or of a sentence, that are accepted."""
+"""The most bytes of a flow's text or of a sentence."""
 
 _REMEMBERED = 40
-"""Lines of a child's stderr."""
+"""Lines of a child's stderr that are remembered."""
 
 _LONGEST_WORD = 120_000
-"""Bytes of a word: Linux takes 128 KiB."""
+"""The most bytes of a word: Linux takes 128 KiB."""
 
 
 class Calls:
-    """Takes calls from one client. `say` gets each line that a child says on stderr."""
+    """The calls of one client. `say` gets each line that a child prints on stderr."""
 
     def __init__(self, catalogue: Catalogue, own: dict[str, types.Tool], say: Callable[[str], None]) -> None:
         self.catalogue, self.own, self.say = catalogue, own, say
         self.children = Children()
 
     async def call(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
-        """The result of a call of a tool that there is; a failure is a result too."""
+        """Call a known tool, and return the result; a failure is a result too."""
         try:
             return await self._call(name, arguments, tell)
         except PflowError as error:
@@ -71,7 +72,7 @@ class Calls:
         return done(own_tools.answer(name, self.catalogue, arguments))
 
     async def _run(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
-        """The result of a node or a saved flow."""
+        """Run a node or a saved flow."""
         offered = self.catalogue.find(name)
         words, stdin = call_of(offered, arguments)
         progress = _Progress(len(offered.flow.steps) if offered.flow else 1, tell).take if tell else None
@@ -79,7 +80,7 @@ class Calls:
         return result_of(offered, code, stdout, said)
 
     async def _ask(self, command: str, text: Any) -> dict[str, Any]:
-        """What a command says of a client's text, as JSON. Raises PflowError: its own, or 2 for a text too long."""
+        """Run a command on a client's text, and return its JSON. Raises PflowError: its own, or 2 for a long text."""
         stdin = (text if isinstance(text, str) else json.dumps(text)).encode("utf-8", "surrogatepass")
         if len(stdin) > MOST:
             raise PflowError(f"cannot {command}: it is longer than {MOST:,} bytes", exit=USAGE)
@@ -95,7 +96,7 @@ class Calls:
     async def _start(
         self, words: list[str], stdin: bytes, on_event: OnEvent | None = None
     ) -> tuple[int, bytes, deque[str]]:
-        """The exit code, the stdout and the last lines of the stderr of a child, which are said by us too."""
+        """Run a child, and return its exit code, stdout and last lines of stderr, which we print too."""
         said: deque[str] = deque(maxlen=_REMEMBERED)
 
         def relay(line: bytes) -> None:
@@ -106,9 +107,9 @@ class Calls:
 
 
 class _Progress:
-    """The events of a run as progress: half a step when one starts, the other half when it ends.
+    """The progress of a run from its events: half a step when one starts, the other half when it ends.
 
-    Steps of subflows count with the step that they are in. A loop has no total: nobody knows how long it goes on.
+    Steps of subflows count with the step that they are in. A loop has no total, since its length is not known.
     """
 
     def __init__(self, steps: int, tell: Tell) -> None:
@@ -126,9 +127,9 @@ class _Progress:
 
 
 def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], bytes]:
-    """The words and the stdin of a child.
+    """Return the words and the stdin of a child.
 
-    Raises PflowError: 2 for arguments that do not fit the schema, 65 for what JSON or a flag cannot hold, 77.
+    Raises PflowError: 2 for arguments that do not fit the schema, 65 for values that JSON or a flag cannot hold, 77.
     """
     kind, optional = offered.kind, {name for name, item in offered.inputs.items() if not item.required}
     given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
@@ -144,7 +145,7 @@ def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], byt
 
 
 def _refuse_variables(arguments: dict[str, Any]) -> None:
-    """Raise PflowError (77) for a value that names a variable of the environment, which would be sent to anybody."""
+    """Raise PflowError (77) for a value that names a variable of the environment: a client could send it anywhere."""
     for name, value in arguments.items():
         if name.rpartition(".")[2] in FROM_ENVIRONMENT and "env:" in str(value):
             hint = "a person can save a flow with it"
@@ -177,7 +178,7 @@ def _words_of_flow(offered: Offered, given: dict[str, Any], store: dict[str, Any
 
 
 def _flag(name: str, type: Type, value: Any) -> str:
-    """A flag and its value in one word, as the type of what it gives reads a flag's text."""
+    """Return a flag and its value in one word, in the form that its type reads."""
     try:
         text = value if isinstance(value, str) else _text_of(type, value)
     except ValueError as error:
@@ -185,7 +186,7 @@ def _flag(name: str, type: Type, value: Any) -> str:
     if "\0" in text or len(os.fsencode(text)) > _LONGEST_WORD:
         what = f"it holds a NUL, or is longer than {_LONGEST_WORD:,} bytes"
         raise PflowError(f"cannot take '{name}': {what}", exit=BAD_DATA)
-    return f"--{name.replace('_', '-')}={text}"
+    return f"{spell_flag(name)}={text}"
 
 
 def _text_of(type: Type, value: Any) -> str:
@@ -196,20 +197,20 @@ def _text_of(type: Type, value: Any) -> str:
 
 
 LIMIT = 1 << 20
-"""Bytes of JSON that a result may have."""
+"""The most bytes of JSON in a result."""
 
 _DEEPEST = 150
-"""Levels of lists and objects in a result: clients' parsers take some 200."""
+"""The most levels of lists and objects in a result: clients' parsers take some 200."""
 
 _CAPS = (100_000, 10_000, 1_000, 100)
-"""The length of texts and lists, and the number of members: the first that brings the whole below the limit."""
+"""Lengths of texts, lists and objects; the first that brings the whole below the limit is used."""
 
 _LONGEST = 4_000
-"""Characters of an error's message."""
+"""The most characters of an error's message."""
 
 
 def done(about: dict[str, Any], **meta: Any) -> types.CallToolResult:
-    """An object as a result; where it is longer than the limit, values are cut, and it says so."""
+    """Return an object as a result; if it is longer than the limit, values are cut, and a text says so."""
     kept = trim(about)
     texts = [json.dumps(kept, ensure_ascii=False)]
     if kept is not about:
@@ -219,7 +220,7 @@ def done(about: dict[str, Any], **meta: Any) -> types.CallToolResult:
 
 
 def failed(error: PflowError, *, line: str = "", step: str = "", node: str = "") -> types.CallToolResult:
-    """A failure as a result: the line on stderr, the exit code and the step."""
+    """Return a failure as a result: the line on stderr, the exit code and the step."""
     said = line or (f"{error.message}; {error.hint}" if error.hint else error.message)
     where = f", step '{step}' ({node})" if step and step != node else ""
     message = ends_of(error.message, _LONGEST)
@@ -234,7 +235,7 @@ def _result(texts: list[str], meta: dict[str, Any], **more: Any) -> types.CallTo
 
 
 def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -> types.CallToolResult:
-    """The result of a call. `said` are the last lines of its stderr: the error's own is the last of pflow's."""
+    """Return the result of a call. `said` are the last lines of stderr; pflow's last one is the error's."""
     store = _document(stdout)
     header = store.pop("$pflow", {})
     error = header.get("error", {})
@@ -264,7 +265,7 @@ def _document(stdout: bytes) -> dict[str, Any]:
 
 
 def trim(value: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]:
-    """The value itself, or with long values cut to at most `limit` bytes of JSON, of the same types throughout."""
+    """Cut long values, keeping all types, until the whole has at most `limit` bytes of JSON."""
     if size_of(value) <= limit:
         return value
     cuts = (_cut(value, cap) for cap in _CAPS)
@@ -272,13 +273,13 @@ def trim(value: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]:
 
 
 def depth_of(value: Any) -> int:
-    """Levels of lists and objects."""
+    """Count the levels of lists and objects."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
     return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
 
 
 def size_of(value: Any) -> int:
-    """Bytes of the JSON text."""
+    """Count the bytes of the JSON text."""
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 

@@ -1,4 +1,4 @@
-"""The tools that there are now: listed anew whenever a node or a saved flow was added, removed or changed."""
+"""The tools of the server, listed again whenever a node or a saved flow was added, removed or changed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ State = dict[str, tuple[int, int, int]]
 
 
 class Catalogue:
-    """Lists the tools. `only` are the names that are offered, all without any; `say` gets what is left out, and why.
+    """The list of tools. `only` are the names to offer, all if empty; `say` gets each kind that is left out, and why.
 
-    `reserved` are names that no node and no flow gets.
+    `reserved` are names that nodes and flows do not get.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Catalogue:
         self._said: set[str] = set()
 
     def tools(self) -> dict[str, Offered]:
-        """Every tool that is offered, by its name."""
+        """Return every offered tool by its name."""
         if (state := state_of_files()) != self._listed:
             forget_kinds()
             self._tools = {}
@@ -61,12 +61,12 @@ class Catalogue:
             self._tools[offered.tool.name] = offered
 
     def find(self, name: str) -> Offered:
-        """The tool of this name, or of this name in pflow. Raises PflowError (127) with the nearest."""
+        """Find the tool of this name, its own or pflow's. Raises PflowError (127) with the nearest."""
         tools = {each.label.removeprefix("flow:"): each for each in self.tools().values()}
         tools |= {each.label: each for each in self.tools().values()} | self.tools()
         if name in tools:
             return tools[name]
-        hint = guess(name, tools, "pflow_list lists what there is", 2)
+        hint = guess(name, tools, "pflow_list lists all of them", 2)
         raise PflowError(f"cannot find '{name}': no such node or saved flow here", hint=hint, exit=NOT_FOUND)
 
 
@@ -77,15 +77,15 @@ def _kinds() -> Iterator[Kind]:
 
 
 def _label(name: str) -> str:
-    """What pflow calls the node or saved flow that a person names. Raises PflowError (127) for an unknown one."""
+    """Return pflow's name of the node or saved flow that a person names. Raises PflowError (127) for an unknown one."""
     if "/" in name:
-        hint = "the name of a node or saved flow"
+        hint = "--only takes the names of nodes and saved flows"
         raise PflowError(f"cannot offer '{name}': it is a path", hint=hint, exit=NOT_FOUND)
     return find(name, FlowCatalog()).name
 
 
 def state_of_files() -> State:
-    """The state of own nodes, saved flows and the directories on PATH: it changes whenever the list of tools may."""
+    """Return the state of own nodes, saved flows and the directories on PATH, on which the list of tools depends."""
     folders = [*own_places(), data_directory("flows") or "."]
     listable = [folder for folder in folders if os.access(folder, os.R_OK) and os.path.isdir(folder)]
     paths = [os.path.join(folder, name) for folder in listable for name in os.listdir(folder)]

@@ -21,13 +21,13 @@ _GOOD_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
 class Offered:
-    """A node, or a saved flow with its wired `flow`. `label` is what pflow calls it, `tool` what clients see.
+    """A node, or a saved flow with its wired `flow`. `label` is its name in pflow, `tool` the client's view of it.
 
-    `inputs` are the reads and params that a client may give, `writes` what it gets: no secrets.
+    `inputs` are the reads and params that a client may give, `writes` those that it gets, without secrets.
     """
 
     def __init__(self, kind: Kind, taken: Container[str]) -> None:
-        """Raises PflowError, in a few words, where a kind cannot be a tool."""
+        """Raises PflowError, in a few words, if a kind cannot be a tool."""
         interface = kind.interface
         self.kind, self.label = kind, kind.name
         self.flow = kind.flow if isinstance(kind, FlowKind) else None
@@ -52,7 +52,7 @@ class Offered:
         )
 
     def _is_withheld(self, item: Item) -> bool:
-        """Whether a client cannot give it: a secret, and which commands a flow that was saved may run."""
+        """Return True for items that a client may not give: secrets, and the commands of a saved flow."""
         names_command = item.kind == "param" and item.name.rpartition(".")[2] in COMMANDS
         return "secret" in item.marks or (names_command and self.flow is not None)
 
@@ -62,18 +62,18 @@ class Offered:
 
 
 def _tool_name(label: str, taken: Container[str]) -> str:
-    """The name of a node or a saved flow (`flow:NAME`); `flow_NAME` for a flow whose name a node has.
+    """Return the tool's name of a node or a saved flow (`flow:NAME`): NAME, or `flow_NAME` if a node has that.
 
-    Raises PflowError where clients do not accept it.
+    Raises PflowError if clients do not accept it.
     """
     for name in (label.removeprefix("flow:"), label.replace(":", "_", 1)):
         if _GOOD_NAME.fullmatch(name) and name not in taken:
             return name
-    raise PflowError("letters, digits, - and _ make the name of a tool, 64 at most, and no two have one")
+    raise PflowError("a tool's name has letters, digits, - and _, 64 at most, and belongs to one tool")
 
 
 def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
-    """Why a kind cannot be a tool."""
+    """Yield the reasons why a kind cannot be a tool."""
     interface = kind.interface
     if fault := interface.fault or kind.interpreter_fault:
         yield fault
@@ -85,13 +85,13 @@ def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
             yield "it has steps without an interface, and does not declare its inputs and outputs"
     for item in interface.reads.values():
         if "secret" in item.marks and item.required:
-            yield f"'{item.name}' is a secret, which no client is to give"
+            yield f"'{item.name}' is a secret, which clients must not give"
 
 
 def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
-    """MCP's annotations. A tool that uses the network is called neither read-only nor destructive for that.
+    """Return MCP's annotations. Use of the network alone makes a tool neither read-only nor destructive.
 
-    Nor is it called idempotent: what repeats by its step's key, as a comment, does not from one call to the next.
+    Nor is such a tool idempotent: a node that repeats by its step's key, such as a comment, acts anew in each call.
     """
     changes = bool({"writes files", "runs commands", "anything"} & {*effects})
     uses_network = bool({"network", "anything"} & {*effects})
@@ -102,7 +102,7 @@ def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
 
 
 def _secrets_of(kind: Kind) -> set[str]:
-    """The names of its writes that are secret; of a flow, its outputs, or the keys of its store where it has none."""
+    """Return the names of secret writes; of a flow, those of its outputs, or without outputs of its store's keys."""
     if not isinstance(kind, FlowKind):
         return {name for name, item in kind.interface.writes.items() if "secret" in item.marks}
     places = list(_secret_places(kind.flow))
@@ -116,7 +116,7 @@ def _secrets_of(kind: Kind) -> set[str]:
 
 
 def _secret_places(flow: WiredFlow) -> Iterator[tuple[str | int, ...]]:
-    """Where the store of a flow has secrets: steps write them, or they are inputs."""
+    """Yield the places of secrets in a flow's store: steps write them, or they are inputs."""
     for step in flow.steps.values():
         if step.kind is not None:
             yield from (step.place_of(key) for key in _secrets_of(step.kind))
@@ -148,7 +148,7 @@ _LONGEST = 300
 
 
 def schema_of(type: Type, *, is_written: bool = False) -> Schema:
-    """A type as a schema. The members of a shape are described, none is required."""
+    """Return a type as a schema. The members of a shape are described, but not required."""
     if type.choices:
         return {"type": "string", "enum": list(type.choices)}
     # The name of a file that was found need not be UTF-8.
@@ -161,7 +161,7 @@ def schema_of(type: Type, *, is_written: bool = False) -> Schema:
 
 
 def input_schema(items: dict[str, Item]) -> Schema:
-    """An object with these members and no others; those without a default are required."""
+    """Return the schema of an object with only these members; those without a default are required."""
     properties = {name: _described(item) for name, item in items.items()}
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     required = [name for name, item in items.items() if item.required]
@@ -169,7 +169,7 @@ def input_schema(items: dict[str, Item]) -> Schema:
 
 
 def output_schema(items: Iterable[Item]) -> Schema:
-    """An object that may have these members: a node need not always write what it declares."""
+    """Return the schema of an object that may have these members: a node need not write all that it declares."""
     return {"type": "object", "properties": {item.name: _described(item) for item in items}}
 
 
@@ -189,7 +189,7 @@ def check_arguments(tool: str, schema: Schema, arguments: dict[str, Any]) -> Non
 
 
 def fault_in(schema: Schema, value: Any) -> str:
-    """The worst thing that is wrong with a value, in words; empty where it fits the schema."""
+    """Describe the worst fault of a value; empty if it fits the schema."""
     error = best_match(Draft202012Validator(schema).iter_errors(value))
     if error is None:
         return ""
@@ -199,6 +199,6 @@ def fault_in(schema: Schema, value: Any) -> str:
 
 
 def ends_of(text: str, longest: int) -> str:
-    """A message in so many characters: it may begin with what was given, and end with the reason."""
+    """Shorten a message in its middle: it may begin with the value, and end with the reason."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"

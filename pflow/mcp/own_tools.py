@@ -1,4 +1,4 @@
-"""The tools that are always offered: to list, describe, check, plan, run and trace."""
+"""The server's own tools: list, describe, check, plan, run and trace."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAME = Field(min_length=1, max_length=300, description="the name of a node or a
 
 
 class _Arguments(BaseModel):
-    """The arguments of a tool; the docstring describes the tool."""
+    """The arguments of a tool; each docstring is the tool's description."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -96,20 +96,20 @@ OWN_TOOLS: dict[str, tuple[type[_Arguments], types.ToolAnnotations]] = {
 
 
 def own_tools(only: Sequence[str], *, read_only: bool) -> dict[str, types.Tool]:
-    """Those that are offered, by name. `only` are the names that a person chose."""
+    """Return the offered ones by name. `only` are the names that a person chose."""
     tools = {}
     for name, (arguments, hints) in OWN_TOOLS.items():
         if (only and name not in only) or (read_only and name == PLAN):  # it asks a model, over the network
             continue
         schema = arguments.model_json_schema()
         description = schema.pop("description")
-        hints = _TRIES if read_only and name == RUN else hints  # it can run nothing else
+        hints = _TRIES if read_only and name == RUN else hints  # it can only run read-only tools
         tools[name] = types.Tool(name=name, description=description, input_schema=schema, annotations=hints)
     return tools
 
 
 def answer(name: str, catalogue: Catalogue, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The answer of a tool that needs no child. Raises PflowError: 127 and 66 for an unknown name or run."""
+    """Return the answer of a tool that needs no child. Raises PflowError: 127 and 66 for an unknown name or run."""
     if name == LIST:
         return {"tools": [_entry(each) for each in _found(catalogue, arguments.get("search", ""))]}
     if name == DESCRIBE:
@@ -139,19 +139,19 @@ def _entry(offered: Offered) -> dict[str, Any]:
 
 
 def _described(offered: Offered) -> dict[str, Any]:
-    """A node's entry without what names its file, and the tool's as a client sees it; of a flow its forms too."""
+    """Return a node's entry without its file, and the tool as a client sees it; of a flow its forms too."""
     about = {name: value for name, value in entry(offered.kind).items() if name not in ("file", "reads", "params")}
     about |= {**offered.tool.model_dump(exclude_none=True), "tool": offered.tool.name, "name": offered.label}
     return about | (_forms(offered.flow) if offered.flow else {})
 
 
 def planned(ir: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a sentence, of which this flow was made."""
+    """Return the answer of pflow_plan: a flow in its forms."""
     return _forms(wire(load_document(ir, "the flow", FlowCatalog()).usable()))
 
 
 def _forms(wired: WiredFlow) -> dict[str, Any]:
-    """A flow as IR, and as pipe syntax where there is a pipe form."""
+    """Return a flow as IR, and as pipe syntax if it has a pipe form."""
     about: dict[str, Any] = {"ir": flow_to_ir(wired.flow)}
     try:
         return {**about, "pipe": pipe_of(wired)}

@@ -1,4 +1,4 @@
-"""Running a child of the server: its lines are passed on as they come, and a cancelled call ends what it started."""
+"""The children of the server: their lines are passed on at once, and a cancelled call ends all that it started."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GRACE = 3.0
 """Seconds between SIGTERM and SIGKILL: a child gives its own children two, and the official client gives us four."""
 
 MOST = 1 << 26
-"""Bytes of a document that are taken from a child: the whole of it is held here before it is cut."""
+"""The most bytes of a child's document, which is held here whole before it is cut."""
 
 _LONGEST_LINE = 1 << 24
 _TICK = 0.05
@@ -34,7 +34,7 @@ OnEvent = Callable[[bytes], Awaitable[None]]
 
 
 class Children:
-    """The children that run."""
+    """The running children."""
 
     def __init__(self) -> None:
         self.limiter = anyio.CapacityLimiter(AT_ONCE)
@@ -43,12 +43,12 @@ class Children:
     async def run(
         self, words: list[str], stdin: bytes, on_line: OnLine, on_event: OnEvent | None = None
     ) -> tuple[int, bytes]:
-        """Run pflow with these words; its exit code (-n when signal n killed it), and its stdout.
+        """Run pflow with these words, and return its exit code (-n if signal n killed it) and its stdout.
 
         `on_line` gets the lines of its stderr, `on_event` those of its trace. A cancelled call ends all that it
-        started. Raises OSError and ValueError where it does not start, PflowError (73) where it writes too much.
+        started. Raises OSError and ValueError if it does not start, PflowError (73) if it writes too much.
         """
-        # -P: what lies in the working directory is not to be imported in place of pflow.
+        # -P: a module in the working directory must not be imported in place of pflow.
         argv = [sys.executable, "-P", "-m", "pflow.commands.main", str(os.getpid()), *words]
         async with self.limiter, _trace(on_event) as env:
             process = await asyncio.create_subprocess_exec(
@@ -73,7 +73,7 @@ async def _talk(process: Process, stdin: bytes, on_line: OnLine) -> tuple[int, b
     assert process.stdin
     assert process.stdout
     assert process.stderr
-    process.stdin.write(stdin)  # what is not taken at once goes as it is read
+    process.stdin.write(stdin)  # the rest goes out as the child reads
     process.stdin.close()
     relaying = asyncio.create_task(_relay(process.stderr, on_line))
     try:
@@ -85,12 +85,12 @@ async def _talk(process: Process, stdin: bytes, on_line: OnLine) -> tuple[int, b
 
 
 async def _read(stdout: asyncio.StreamReader) -> bytes:
-    """All of it. Raises PflowError (73) where that is too much."""
+    """Read stdout to its end. Raises PflowError (73) if that is too much."""
     document = bytearray()
     while part := await stdout.read(1 << 16):
         document += part
         if len(document) > MOST:
-            raise PflowError(f"cannot take what it wrote: it is longer than {MOST:,} bytes", exit=CANNOT_WRITE)
+            raise PflowError(f"cannot take its output: it is longer than {MOST:,} bytes", exit=CANNOT_WRITE)
     return bytes(document)
 
 
@@ -107,7 +107,7 @@ async def _relay(stderr: asyncio.StreamReader, on_line: OnLine) -> None:
 
 @asynccontextmanager
 async def _trace(on_event: OnEvent | None) -> AsyncIterator[dict[str, str] | None]:
-    """The environment of a child whose events are handed on; None, which is ours, where they go elsewhere."""
+    """Yield the environment of a child whose events are passed on; None, our own, if a user traces to a file."""
     if on_event is None or os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
         yield None
         return
@@ -123,7 +123,7 @@ async def _trace(on_event: OnEvent | None) -> AsyncIterator[dict[str, str] | Non
 
 
 async def _follow(file: IO[bytes], on_event: OnEvent, ended: asyncio.Event) -> None:
-    """Hand on each line of a file that grows."""
+    """Pass on each line of a growing file."""
     is_last = False
     while not is_last:
         with anyio.move_on_after(_TICK):

@@ -1,4 +1,4 @@
-"""The MCP server on stdin and stdout: the official SDK speaks the protocol, and hands calls on."""
+"""The MCP server on stdin and stdout. The official SDK speaks the protocol, and passes calls on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from pflow import __version__
 from pflow.errors import BAD_STDIN, USAGE, PflowError, exit_code, reason_of
-from pflow.files.root import ROOT
+from pflow.files.directories import ROOT
 from pflow.mcp.calls import Calls
 from pflow.mcp.catalogue import Catalogue, State, state_of_files
 from pflow.mcp.own_tools import OWN_TOOLS, own_tools
@@ -36,13 +36,13 @@ from pflow.words.printable import clean
 Context = ServerRequestContext[Any, Any]
 
 EVERY = 2.0
-"""Seconds between two looks for what has changed."""
+"""Seconds between two looks for changed tools."""
 
 _LONGEST_NAME = 300
-"""Characters of an unknown name in an error."""
+"""The most characters of an unknown name in an error."""
 
 _LONGEST_LINE = 390
-"""Characters of a line on stderr: escaped, they still fit into a page, which a pipe that can be written takes."""
+"""The most characters of a line on stderr: even escaped it fits into the page that a writable pipe takes."""
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _INSTRUCTIONS = """\
@@ -52,7 +52,7 @@ what is wrong with one; only what a person has saved can be run."""
 
 
 class McpServer:
-    """Serves one client, from its first word until it hangs up."""
+    """The server of one client, from its first message until it hangs up."""
 
     def __init__(self, catalogue: Catalogue, own: dict[str, types.Tool]) -> None:
         self.catalogue, self.own = catalogue, own
@@ -86,10 +86,10 @@ class McpServer:
         with anyio.open_signal_receiver(*heeded) as signals:
             async for signum in signals:
                 await self.calls.children.end()
-                die_of(signum)  # what reads stdin waits in a thread, which nothing else ends
+                die_of(signum)  # a thread waits for stdin, and nothing else ends it
 
     async def _watch(self) -> None:
-        """Tell the client when the tools have changed since it last listed them."""
+        """Notify the client when the tools have changed since it last listed them."""
         while True:
             await anyio.sleep(EVERY)
             if self.listed is not None and self.listed != (state := state_of_files()):
@@ -115,7 +115,7 @@ class McpServer:
 
 
 async def _refuse_broken(read: ReadStream[Any], good: WriteStream[Any], write: WriteStream[Any]) -> None:
-    """Hand on the messages that can be read, and answer any other with an error: the SDK would drop it in silence."""
+    """Pass on readable messages, and answer any other with an error: the SDK would drop it silently."""
     async with good:
         async for message in read:
             if not isinstance(message, ValidationError):
@@ -125,7 +125,7 @@ async def _refuse_broken(read: ReadStream[Any], good: WriteStream[Any], write: W
 
 
 def _refusal(why: str, line: Any) -> types.JSONRPCError:
-    """The error for a line that is no JSON, or nests too deep, or for JSON that is no message."""
+    """Return the error for a line that is not JSON or nests too deep, or for JSON that is not a message."""
     code, id = types.INVALID_REQUEST, line.get("id") if isinstance(line, dict) else None
     if isinstance(line, str):
         code, id = types.PARSE_ERROR, _id_of(line)
@@ -134,7 +134,7 @@ def _refusal(why: str, line: Any) -> types.JSONRPCError:
 
 
 def _id_of(line: str) -> Any:
-    """The id of a request that nests too deep for the SDK; None where that cannot be told."""
+    """Return the id of a request that nests too deep for the SDK; None if it cannot be read."""
     try:
         return json.loads(line)["id"]
     except (ValueError, RecursionError, TypeError, KeyError):
@@ -142,7 +142,7 @@ def _id_of(line: str) -> Any:
 
 
 class _OneLine(logging.Handler):
-    """Writes what the SDK logs as one line, without a traceback or characters that a terminal would obey."""
+    """A handler that writes the SDK's log as one line a record, without tracebacks or control characters."""
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
@@ -154,7 +154,7 @@ def _say(text: str) -> None:
 
 
 def write_line(line: str) -> None:
-    """Write a line to stderr, shortened, and only while somebody reads it: the server never waits for that."""
+    """Write a shortened line to stderr, but only if that does not block."""
     poll = select.poll()
     poll.register(2, select.POLLOUT)
     if poll.poll(0):
@@ -162,13 +162,13 @@ def write_line(line: str) -> None:
 
 
 def serve(only: list[str], root: str | None, *, read_only: bool) -> None:
-    """Serve until the client hangs up, in the directory `root`, below which the files of calls are held.
+    """Serve until the client hangs up, in the directory `root`, which the files of calls may not leave.
 
-    Raises PflowError: 127 for an unknown name in `only`, 64 for a closed stdin, 2 for the root of all without a word,
-    66 and 77 for a root that is no directory; ClosedPipe for a closed stdout.
+    Raises PflowError: 127 for an unknown name in `only`, 64 for a closed stdin, 2 for the implied root /, 66 and 77 for
+    a root that is not a directory; ClosedPipe for a closed stdout.
     """
     _enter(root)
-    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # as some clients leave it: no child had an exit code
+    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # some clients leave it so; children had no exit code then
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     logging.getLogger().addHandler(_OneLine(logging.WARNING))
     catalogue = Catalogue(only, read_only=read_only, reserved=tuple(OWN_TOOLS), say=_say)
@@ -184,21 +184,21 @@ def serve(only: list[str], root: str | None, *, read_only: bool) -> None:
 
 
 def _enter(root: str | None) -> None:
-    """Make the root the working directory, of children too, and theirs to keep to."""
+    """Make the root the working directory, which calls may not leave."""
     try:
         os.chdir(root or ".")
         os.environ[ROOT] = os.getcwd()
     except OSError as error:
         what = f"cannot serve the files below '{root or '.'}': {reason_of(error)}"
         raise PflowError(what, hint="--root takes a directory", exit=exit_code(error)) from None
-    if root is None and os.environ[ROOT] == "/":  # where some clients start what they start
-        hint = "--root DIR says which files a client may reach, --root=/ all"
+    if root is None and os.environ[ROOT] == "/":  # some clients start their servers there
+        hint = "--root DIR limits the files that a client may reach; --root=/ allows all"
         raise PflowError(
             "cannot serve: the working directory is /, and every file lies below it", hint=hint, exit=USAGE
         )
 
 
 def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first exception in groups of groups."""
+    """Return the first exception in groups of groups."""
     first = group.exceptions[0]
     return _first_of(first) if isinstance(first, BaseExceptionGroup) else first

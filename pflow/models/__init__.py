@@ -1,1 +1,1 @@
-"""Language models, through the llm library: which one to ask, asking it, and what can go wrong."""
+"""Language models, through the llm library: choosing one, asking it, and its failures."""

@@ -29,11 +29,11 @@ from pflow.words.printable import clause, one_line
 from pflow.words.usage import Usage
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
-"""What models call their limit; the first that a model has is meant."""
+"""Names for a token limit; the first that a model has is its own."""
 
 
 def parse_options(texts: Sequence[str]) -> dict[str, str]:
-    """NAME=VALUE texts by name; the last of a name counts. Raises PflowError (2)."""
+    """Return the values of NAME=VALUE texts by name; the last of a name counts. Raises PflowError (2)."""
     options = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -44,7 +44,7 @@ def parse_options(texts: Sequence[str]) -> dict[str, str]:
 
 
 def fit_options(model: Model, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """`wanted` as this model takes it. Raises PflowError (2) for an option that it lacks or a value that it refuses."""
+    """Return `wanted` as this model takes it. Raises PflowError (2) for an unknown option or a value it refuses."""
     return {_name(model, name): _fit(model, _name(model, name), value) for name, value in wanted.items()}
 
 
@@ -62,7 +62,7 @@ def _name(model: Model, name: str) -> str:
 
 
 def _fit(model: Model, name: str, value: Any) -> Any:
-    """The value as text where the option takes text, else as the JSON that it is."""
+    """Return the value as text if the option takes text, else decoded from JSON."""
     try:
         return getattr(model.Options(**{name: value}), name)
     except ValueError as error:
@@ -76,10 +76,7 @@ def _fit(model: Model, name: str, value: Any) -> Any:
 
 @dataclass
 class Request:
-    """What to ask: a prompt with what may go with it: what was `piped`, and what lies at `places`, paths or addresses.
-
-    What is None or empty is not sent.
-    """
+    """A prompt and its attachments: the `piped` bytes, and files or addresses in `places`. Empty parts are not sent."""
 
     prompt: str
     piped: bytes | None = None
@@ -92,7 +89,7 @@ class Request:
 
 @dataclass
 class Answer:
-    """What came: a text, or a value when a schema was given; and `usage` (model, input, output, cost, conversation).
+    """A text, or a value if a schema was given; and `usage` (model, input, output, cost, conversation).
 
     `flaw` says why another answer to the same question may be better.
     """
@@ -103,11 +100,9 @@ class Answer:
 
 
 def ask(conversation: Conversation, request: Request, emit: Callable[[str], None]) -> Answer:
-    """The answer of its model, after all that was said; `emit` gets each part as it comes, but none of a value.
+    """Ask the conversation's model. `emit` gets each part of a text as it comes; a value has no parts.
 
-    Raises PflowError.
-
-    An answer that reached its token limit is an answer: unless a person set that limit, stderr says so.
+    An answer that reached its token limit is accepted; stderr warns unless the request set it. Raises PflowError.
     """
     schema = load_schema(request.schema) if request.schema is not None else None
     model, ending = watch(conversation.model)
@@ -147,7 +142,7 @@ def _flaw(ending: Ending, text: str, *, has_schema: bool) -> str:
 
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
-    """The request as llm sees it; nothing is sent before its answer is read."""
+    """Make llm's request; nothing is sent until its answer is read."""
     options = fit_options(model, {**default_options(model), **request.options})
     check_key(model)
     if budget.is_priced and not is_priced(model):
@@ -166,7 +161,7 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
 
 
 def parts_of(response: Response, model: Model) -> Generator[str, None, None]:
-    """The parts of an answer. What the provider raises is explained; what their reader raises passes by."""
+    """Yield the parts of an answer. The provider's errors are explained; the reader's own pass through."""
     budget.begin_call(model.model_id)
     try:
         yield from response
@@ -175,12 +170,12 @@ def parts_of(response: Response, model: Model) -> Generator[str, None, None]:
 
 
 def check_ending(ending: Ending, response: Response, model: Model, text: str) -> None:
-    """Raise PflowError where an answer was cut (75), broke off (75) or was refused by the protocol (1)."""
+    """Raise PflowError for an answer that was cut (75), broke off (75) or was refused by the protocol (1)."""
     ending.look_at(response.response_json)
     words = one_line(hide_keys(ending.words or ending.refusal, model))
     said = f": {words}" if words else ""
     if ending.kind == CUT:
-        what = "was cut before its end" if text else "did not come"
+        what = "was cut off" if text else "did not come"
         hint = "try again, or let --retries do it" if text else "is the server's address right?"
         raise PflowError(f"cannot take the answer of '{model.model_id}': it {what}", hint=hint, exit=TRY_AGAIN)
     if ending.kind == BROKEN:
@@ -190,7 +185,7 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
 
 
 def _usage(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
-    """What is known of tokens and cost: what the provider said, else what its price makes of the tokens."""
+    """Return the model, tokens and cost, as the provider said them; else the cost follows from the tokens' price."""
     details, said = response.token_details or {}, ending.usage
     known = {
         "model": model.model_id,
@@ -211,14 +206,14 @@ def _first(*values: Any) -> Any:
 
 
 PIPE = "-"
-"""llm's name for the bytes that come through the pipe, which go along anyway."""
+"""llm's name for the bytes from the pipe, which are always attached."""
 
 
 def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) -> tuple[str, list[Attachment]]:
-    """The words, and what goes with them: what came through the pipe, then the files and addresses.
+    """Return the prompt and its attachments: the piped bytes, then the files and addresses.
 
-    A drawing is words where the model takes no drawings. Raises PflowError: 65 for what the model does not take, else
-    the code of what cannot be read.
+    An SVG goes into the prompt if the model takes no drawings. Raises PflowError: 65 for a type that the model does not
+    take, else the code of the failed read.
     """
     found = [("the text", Attachment(content=piped, type=_type_of(piped)))] if piped else []
     found += [(f"'{place}'", _at(place, model)) for place in places if place != PIPE]
@@ -236,7 +231,7 @@ def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) ->
 
 
 def _at(place: str, model: Model) -> Attachment:
-    """What lies at an address or a path. llm's log keeps the path of a file, and the content of what is none."""
+    """Attach a path or an address. llm's log keeps the path of a regular file, and the content of anything else."""
     if place.lower().startswith(("http://", "https://")):
         return Attachment(url=place, type=_type_at(place, model))
     try:
@@ -250,7 +245,7 @@ def _at(place: str, model: Model) -> Attachment:
 
 
 def _type_at(url: str, model: Model) -> str:
-    """The type that the server tells llm."""
+    """Ask the server for the type of an address."""
     try:
         told = Attachment(url=url).resolve_type()  # type: ignore[no-untyped-call]
         return str(told or "").partition(";")[0].strip().lower()
@@ -260,7 +255,7 @@ def _type_at(url: str, model: Model) -> str:
 
 
 def _type_of(data: bytes, name: str = "") -> str | None:
-    """The media type, by the content; of a text without a signature by its file's name."""
+    """Tell the media type by the content; for a text without a signature, by the file's name."""
     text = _text(data)
     if text is None:
         return mimetype_from_string(data)

@@ -1,4 +1,4 @@
-"""Which model to ask: the one that was named, llm's default where it can be used, else the small local one."""
+"""The model to ask: the named one, else llm's default if it can be used, else the small local one."""
 
 import os
 import threading
@@ -16,7 +16,7 @@ from pflow.values.digest import digest_of
 from pflow.words.naming import did_you_mean, likely
 
 SMALL = "SmolLM2"
-"""The local model of 135M parameters that `pflow models get smollm2` brings."""
+"""The local model of 135M parameters that `pflow models get smollm2` downloads."""
 
 PLAN_VARIABLE = "PFLOW_PLAN_MODEL"
 PLAN_HINT = (
@@ -28,20 +28,20 @@ _loading = threading.Lock()
 
 
 class NoCapableModel(PflowError):
-    """No model was named that could do an `act`, and llm's default cannot be used (78)."""
+    """Failure to find a model that can do an `act`: none was named, and llm's default will not do (78)."""
 
     def __init__(self, act: str, why: str) -> None:
         super().__init__(f"cannot {act}: {why}", hint=PLAN_HINT, exit=BAD_CONFIG)
 
 
 class NoModel(PflowError):
-    """No model was named, and there is none that could be used unasked (78)."""
+    """Failure to find any model that can be used without being named (78)."""
 
 
 def choose(name: str | None) -> Model:
-    """The model called `name` (an id, an alias, a GGUF file), or without a name the one that can be used.
+    """Return the model called `name` (an id, an alias, a GGUF file), or the default one if it is None.
 
-    Raises PflowError: 78, or 66 for a GGUF file that is missing.
+    Raises PflowError: 78, or 66 for a missing GGUF file.
     """
     if name and name.endswith(SUFFIX):
         return from_file(name)
@@ -60,11 +60,11 @@ def choose(name: str | None) -> Model:
 
 
 _OF_ACCESS = ("aliases", "api_key_name", "headers")
-"""What an entry of extra-openai-models.yaml says of how its model is reached, which makes no other answer."""
+"""Members of an entry in extra-openai-models.yaml that say how to reach the model; they do not change its answers."""
 
 
 def identity_of(name: str | None) -> dict[str, str]:
-    """What the model called `name` is, or without one the usable one, as pflow.models.identity has it."""
+    """Identify the model called `name`, or the default one, for pflow.models.identity."""
     model = choose(name)
     found = {"id": model.model_id}
     if entry := settings.entries.get(model.model_id):
@@ -75,9 +75,9 @@ def identity_of(name: str | None) -> dict[str, str]:
 
 
 def choose_capable(name: str | None, act: str = "plan") -> Model:
-    """The model called `name`, else the one of PFLOW_PLAN_MODEL, else the one that steps would ask.
+    """Return the model called `name`, else that of PFLOW_PLAN_MODEL, else the one that steps would ask.
 
-    Raises PflowError (78): NoCapableModel, which names the `act`, where none was named and none will do.
+    Raises PflowError (78): NoCapableModel, which names the `act`, if none was named and the default will not do.
     """
     if meant := name or os.environ.get(PLAN_VARIABLE):
         return choose(meant)
@@ -91,18 +91,18 @@ def choose_capable(name: str | None, act: str = "plan") -> Model:
 
 
 def is_small(model: Model) -> bool:
-    """Whether it is the small local model: it takes short questions, and a schema as large as a flow's slows it."""
+    """Return True for the small local model: it takes short questions, and a schema as large as a flow's slows it."""
     return model.model_id == SMALL
 
 
 def warm() -> None:
-    """Import early what a request needs. Raises what that raises."""
+    """Import what a request needs ahead of time; errors of these imports pass through."""
     all_models()
     import openai.resources.chat  # noqa: F401  most providers speak its protocol, and it is slow
 
 
 def all_models() -> dict[str, Model]:
-    """Every model that can be asked here, by id and by alias; TAB offers them from now on."""
+    """Return every model by id and by alias, and keep their list for TAB."""
     with _loading:  # llm loads its plugins once, and a second thread would not wait for the first
         models = settings.load_models()
         keep_models([(name, describe(name, model)) for name, model in models.items()])
@@ -110,12 +110,12 @@ def all_models() -> dict[str, Model]:
 
 
 def describe(name: str, model: Model) -> str:
-    """What a model is: an alias of which one, else in llm's words."""
+    """Return llm's description of a model, or for an alias the id it stands for."""
     return str(model) if name == model.model_id else f"alias of {model.model_id}"
 
 
 def has_key(model: Model) -> bool:
-    """Whether the model needs no key, or has one. Raises PflowError (78) where the keys cannot be read."""
+    """Return True if the model needs no key, or has one. Raises PflowError (78) if the keys cannot be read."""
     try:
         return model.needs_key is None or bool(model.get_key())
     except NeedsKeyException:
@@ -125,13 +125,13 @@ def has_key(model: Model) -> bool:
 
 
 def check_key(model: Model) -> None:
-    """Raise PflowError (77) for a model that needs a key and has none."""
+    """Raise PflowError (77) for a model without the key that it needs."""
     if not has_key(model):
         raise no_key(model)
 
 
 def _chosen_default() -> str | None:
-    """The model of LLM_MODEL, or that `llm models default` chose, which llm does not tell from its built-in one."""
+    """Return the model of LLM_MODEL or of `llm models default`; llm does not tell the latter from its built-in one."""
     is_chosen = (settings.directory() / "default_model.txt").exists()
     return os.environ.get("LLM_MODEL") or (_default() if is_chosen else None)
 
@@ -148,7 +148,7 @@ def _usable_default(models: dict[str, Model]) -> Model:
         return models[SMALL]
     small = " && ".join(filter(None, (engine_command(), "pflow models get smollm2")))
     raise NoModel(
-        "cannot choose a model: none was named, llm's default has no key, and there is no local one",
+        "cannot choose a model: none was named, llm's default has no key, and there is no local model",
         hint=f"`{small}` brings a small one; or llm keys set openai; "
         "or name one of `pflow models` with --model or PFLOW_MODEL",
         exit=BAD_CONFIG,

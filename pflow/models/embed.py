@@ -1,4 +1,4 @@
-"""How near texts are in meaning, by the embedding model that is configured for llm, which is imported when asked."""
+"""The nearness of texts in meaning, by llm's embedding model. llm is imported only when the model is asked."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from hashlib import sha256
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
-from pflow.files.xdg import pflow_directory
+from pflow.files.directories import pflow_directory
 from pflow.models.identity import settings_directory
 from pflow.process.signals import Deadline, TimedOut
 
 VARIABLE = "PFLOW_EMBEDDING_MODEL"
 
 _PATIENCE = 30.0
-"""Seconds that a model may take; whoever asks has words to fall back on."""
+"""Seconds that a model may take; the caller can compare words instead."""
 
 
 def configured() -> str | None:
-    """The name of the embedding model: PFLOW_EMBEDDING_MODEL, else llm's default, of which llm itself has none."""
+    """Return the name of the embedding model: PFLOW_EMBEDDING_MODEL, else llm's default; None if neither is set."""
     name = os.environ.get(VARIABLE)
     if name:
         return name
@@ -32,10 +32,10 @@ def configured() -> str | None:
 
 
 def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
-    """How near each text is to the query, at most 1. The model is asked about a text once, about the query each time.
+    """Return how near each text is to the query, at most 1. The vectors of texts are cached, the query's is not.
 
-    Raises PflowError: 78 for a model that is not there, what asking it raises, 75 where that takes too long,
-    65 where what comes is no vectors.
+    Raises PflowError: 78 for an unknown model, 75 for one that takes too long, 65 for an answer without the vectors,
+    and any that asking raises.
     """
     import llm
 
@@ -76,7 +76,7 @@ def _near(collection: Any, ids: list[str], texts: Sequence[str], query: str) -> 
 
 
 def _database() -> Any:
-    """The cache of vectors; in memory where it cannot be used. A file that is no database is made anew."""
+    """Open the cache of vectors, in memory if the file cannot be used. A file that is not a database is replaced."""
     from sqlite_utils import Database
 
     folder = pflow_directory("XDG_CACHE_HOME", ".cache")
@@ -87,7 +87,7 @@ def _database() -> Any:
         os.makedirs(folder, 0o700, exist_ok=True)
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         database = Database(file)
-        database.execute("PRAGMA user_version = 1")  # whether it can be written
+        database.execute("PRAGMA user_version = 1")  # raises if it cannot be written
     except (OSError, sqlite3.OperationalError):
         return Database(memory=True)
     except sqlite3.DatabaseError:

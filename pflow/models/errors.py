@@ -1,4 +1,4 @@
-"""How asking a model ends: what its provider said last, and failures in pflow's words, without any key."""
+"""The end of a model's answer: the provider's reason, and failures in pflow's words, without any key."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _BY_REASON = {
 
 
 class Ending:
-    """What was said when an answer ended: `reason` in the provider's word, `refusal` or `words` where it gave any.
+    """The end of an answer: `reason` in the provider's word, `refusal` and `words` if it gave any.
 
-    An answer that came through a client which `watch` sees, or in a shape of OpenAI's, was cut when no reason came.
-    Most other plugins say nothing when all is well, so with them silence is no sign.
+    Through a client that `watch` sees, or in a shape of OpenAI's, an answer without a reason was cut. Most other
+    plugins say nothing when all is well, so their silence means nothing.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Ending:
         return _BY_REASON.get(self.reason.lower(), COMPLETE)
 
     def look_at(self, answer: Any) -> None:
-        """Take from llm's `response_json` what the watch could not see."""
+        """Read the end from llm's `response_json` if the watch could not see it."""
         if self.watched or not isinstance(answer, dict):
             return
         first: Any = next((answer[key][0] for key in ("choices", "candidates") if answer.get(key)), {})
@@ -66,10 +66,10 @@ class Ending:
 
 
 def watch(model: Any) -> tuple[Any, Ending]:
-    """A copy of `model` that sends each request once, where it uses the openai client, and notes how the answer ends.
+    """Return a copy of `model` that notes how its answer ends, and that sends each request once.
 
-    llm drops the finish reason of a streamed completion, and of a response of OpenAI's newer protocol everything but
-    the happy end.
+    Models that do not use the openai client stay as they are. llm drops the finish reason of a streamed completion, and
+    every ending of OpenAI's newer protocol but the happy one.
     """
     ending = Ending()
     if not hasattr(model, "get_client"):
@@ -89,7 +89,7 @@ def watch(model: Any) -> tuple[Any, Ending]:
 
 
 def _endpoints(model: Any, client: Any) -> list[Any]:
-    """The parts of the client that this model may use; each costs an import."""
+    """Return the parts of the client that this model may use; each costs an import."""
     names = {kind.__name__ for kind in type(model).__mro__}
     paths = ["responses"] if "Responses" in names else ["chat.completions", "completions"]
     return [attrgetter(path)(client) for path in paths]
@@ -117,7 +117,7 @@ def _noted(stream: Any, ending: Ending) -> Iterator[Any]:
 
 
 def _note(said: Any, ending: Ending) -> None:
-    """Note what one answer, chunk of a stream or event of OpenAI's newer protocol says about the end."""
+    """Note the ending in an answer, a chunk of a stream or an event of OpenAI's newer protocol."""
     kind = getattr(said, "type", None)
     if kind == "error":
         ending.reason, ending.words = "error", str(getattr(said, "message", ""))
@@ -145,7 +145,7 @@ _BY_STATUS = {
     404: BAD_CONFIG,
 }
 
-# Every HTTP library has its own classes, under much the same names; a time out while connecting is both.
+# Every HTTP library has its own classes under much the same names. A timeout while connecting has two of them.
 _BY_CLASS = (
     (("TimeoutError", "TimeoutException", "APITimeoutError", "Timeout"), TRY_AGAIN, "no answer in time"),
     (("ConnectError", "gaierror", "ConnectionRefusedError", "NewConnectionError"), UNAVAILABLE, "cannot connect"),
@@ -153,7 +153,7 @@ _BY_CLASS = (
     (("JSONDecodeError",), TRY_AGAIN, "its answer is garbled"),
     (("ConnectionError", "APIConnectionError"), UNAVAILABLE, "no connection"),
     (("NotImplementedError",), USAGE, ""),
-    (("FileNotFoundError",), MISSING, ""),  # what went along earlier in a conversation is gone
+    (("FileNotFoundError",), MISSING, ""),  # an attachment of an earlier turn is gone
     (("APIError",), TRY_AGAIN, "the provider failed"),
 )
 
@@ -165,7 +165,7 @@ _HINTS = {
 
 
 def explain(error: Exception, model: Model, act: str = "") -> PflowError:
-    """The PflowError for what asking `model` raised; `act` is what failed, where that was something else."""
+    """Return the PflowError for an error that asking `model` raised; `act` names the failed act if it was another."""
     if isinstance(error, PflowError):
         return error
     if isinstance(error, NeedsKeyException):
@@ -202,7 +202,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _status(error: Any) -> int | None:
-    """The HTTP status in an exception, or the one that a provider wrote into its stream."""
+    """Return the HTTP status in an exception, or the one that a provider wrote into its stream."""
     response = getattr(error, "response", None)
     for holder, name in ((error, "status_code"), (response, "status_code"), (error, "code")):
         said = str(getattr(holder, name, ""))
@@ -225,14 +225,14 @@ def _exit_and_words(error: Exception, causes: list[BaseException], status: int |
 
 
 def _words(error: Any) -> str:
-    """What the provider said, on one line: the message in the body where there is one, else the exception's."""
+    """Return the provider's message on one line: that of the body if it has one, else the exception's."""
     body = getattr(error, "body", None)
     said = body.get("message") if isinstance(body, dict) else None
     return one_line(said if isinstance(said, str) and said else str(error) or type(error).__name__)
 
 
 def hide_keys(text: str, model: Model) -> str:
-    """`text` without any key that this model could have sent."""
+    """Mask every key that this model could have sent."""
     secrets = Secrets()
     for secret in _secrets(model):
         secrets.add(secret)
@@ -240,7 +240,7 @@ def hide_keys(text: str, model: Model) -> str:
 
 
 def _secrets(model: Any) -> set[str]:
-    """The key, what the model's own headers hold, and the user and password in its address."""
+    """Return the key, the values of the model's own headers, and the user and password in its address."""
     try:
         key = model.get_key()
     except Exception:

@@ -1,4 +1,4 @@
-"""Which model a request would go to, told without the llm library as long as nothing has changed that decides it."""
+"""The model that a request would go to, told without the llm library while the settings behind it are unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VARIABLES = ("LLM_MODEL", "LLM_LOAD_PLUGINS")
 
 
 def settings_directory() -> str:
-    """llm's directory of settings, as llm itself finds it, without the time that importing it takes."""
+    """Return llm's directory of settings as llm itself finds it, without importing llm."""
     if path := os.environ.get("LLM_USER_PATH"):
         return path
     if sys.platform == "darwin":
@@ -29,15 +29,17 @@ def settings_directory() -> str:
 
 
 def identify(name: str | None) -> dict[str, str]:
-    """The model that would be asked by this name, or without one: its `id`; `entry`, the digest of what
-    extra-openai-models.yaml says of it; `weights`, its file on this machine. Raises what `choose` raises.
+    """Identify the model that `name` stands for, or the default one.
+
+    `id` is its id, `entry` the digest of its entry in extra-openai-models.yaml, `weights` its file on this machine.
+    Raises what `choose` raises.
     """
     if name and name.endswith(".gguf") and os.path.isfile(name):
         return {"id": os.path.basename(name), "weights": name}
     settings, weights = settings_directory(), data_directory("models")
     files = [os.path.join(settings, each) for each in _SETTINGS] + [*filter(None, [weights, *sys.path])]
     said = [f"{each}={os.environ.get(each, '')}" for each in _VARIABLES]
-    # Without a name a model is asked only where its key is there.
+    # The default model is asked only if its key is there.
     keys = sorted(each for each in os.environ if each.endswith("_KEY") and os.environ[each])
 
     def find() -> Any:
@@ -50,13 +52,13 @@ def identify(name: str | None) -> dict[str, str]:
 
 
 def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, Any]:
-    """What decides an answer beside the question itself: the model, the options chosen for it, a schema's file.
+    """Return the parts of an answer's cache key beside the question: the model, its options, a schema's file.
 
-    Raises PflowError: 78 for an address among what goes along, of which nobody knows what it holds.
+    Raises PflowError (78) for an attached address, whose content may change.
     """
     for place in places:
         if str(place).lower().startswith(("http://", "https://")):
-            raise PflowError(f"cannot cache an answer to '{place}': what lies there may change", exit=BAD_CONFIG)
+            raise PflowError(f"cannot cache an answer to '{place}': its content may change", exit=BAD_CONFIG)
     model = identify(name)
     parts: dict[str, Any] = {"model": model["id"], "options": options_of(model["id"])}
     if address := os.environ.get("OPENAI_BASE_URL"):
@@ -71,7 +73,7 @@ def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, A
 
 
 def options_of(id: str) -> dict[str, Any]:
-    """The options that `llm models options set` chose for a model; none where they are malformed."""
+    """Return the options that `llm models options set` chose for a model; empty if they are malformed."""
     try:
         with open(os.path.join(settings_directory(), "model_options.json"), "rb") as file:
             options = decode(file.read()).get(id)

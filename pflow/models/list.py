@@ -1,24 +1,24 @@
-"""The list of models that TAB offers: runs that load the `llm` library keep it, so that TAB need not."""
+"""The list of models that TAB offers. Runs that load the llm library keep it, so that TAB need not load llm."""
 
 from __future__ import annotations
 
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.files.xdg import cache_directory, make_private, read_cached
+from pflow.files.directories import cache_directory, make_private, read_cached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
 def models_file() -> str | None:
-    """Where the list of models is, lines of ID<TAB>DESCRIPTION; None where the environment names no place."""
+    """Return the file of the list, lines of ID<TAB>DESCRIPTION; None if the environment names no cache."""
     cache = cache_directory()
     return os.path.join(cache, "completion", "models") if cache else None
 
 
 def keep_models(models: Iterable[tuple[str, str]]) -> None:
-    """Keep the list of models, each with its description. A list that cannot be written is left as it is."""
+    """Keep the list of models, each with its description; do nothing if it cannot be written."""
     from pflow.files.atomic import replace
 
     path = models_file()
@@ -33,7 +33,7 @@ def keep_models(models: Iterable[tuple[str, str]]) -> None:
 
 
 def read_models() -> Iterator[tuple[str, str]]:
-    """The models of the list, each with its description."""
+    """Yield the models of the list, each with its description."""
     path = models_file()
     for line in str((read_cached(path) if path else None) or b"", "utf-8", "replace").splitlines():
         model, _, about = line.partition("\t")

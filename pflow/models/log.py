@@ -1,4 +1,4 @@
-"""llm's own log: the conversation that goes on, and answers put where `llm logs` and `llm -c` look for them."""
+"""llm's own log: conversations to continue, and answers kept where `llm logs` and `llm -c` look for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from llm.migrations import migrate
 from sqlite_utils import Database
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError, reason_of
-from pflow.files.root import hold_below_root
+from pflow.files.directories import hold_below_root
 from pflow.models import settings
 from pflow.models.choose import choose
 from pflow.terminal.messages import say
@@ -33,17 +33,17 @@ _EXITS = {
 
 
 def open_conversation(model: str | None, *, goes_on: bool = False, id: str | None = None) -> Conversation:
-    """The conversation called `id`, or the last one where it `goes_on`, else a new one.
+    """Return the conversation called `id`, or the last one if it `goes_on`, else a new one.
 
-    It asks the model that it asked before, unless one is named. Raises PflowError: 66 where there is no such
-    conversation; 73, 75 or 65 where the log cannot be used.
+    It asks the same model as before, unless one is named. Raises PflowError: 66 for an unknown conversation; 73, 75 or
+    65 if the log cannot be used.
     """
     conversation = _resume(id, model) if goes_on or id is not None else None
     return conversation or choose(model).conversation()
 
 
 def set_system(conversation: Conversation, system: str | None) -> None:
-    """Say a system prompt that is new where the conversation goes on; after its first turn llm would drop it."""
+    """Add a new system prompt to a conversation that goes on; llm drops any after the first turn."""
     said = conversation.loaded_messages or []
     current = [message for message in said if message.role == "system"][-1:]
     if system and said and current != [llm.system(system)]:
@@ -51,15 +51,15 @@ def set_system(conversation: Conversation, system: str | None) -> None:
 
 
 def is_kept(log: bool | None, *, goes_on: bool) -> bool:
-    """Whether an answer goes into the log: where that is wanted; if nobody said, with what goes on.
+    """Return True if an answer goes into the log: as `log` says, else if its conversation `goes_on`.
 
-    `llm logs off` holds for the latter.
+    `llm logs off` turns off the latter.
     """
     return (goes_on and not (settings.directory() / "logs-off").exists()) if log is None else log
 
 
 def write(response: Response) -> bool:
-    """Log an answer. One that cannot be logged was paid for all the same: stderr says why, and it counts."""
+    """Log an answer. One that cannot be logged was paid for, so this only warns on stderr, and returns False."""
     path = _path()
     try:
         if settings.is_temporary(path.parent):
@@ -79,13 +79,13 @@ def _path() -> Path:
 
 
 def _resume(id: str | None, model: str | None) -> Conversation | None:
-    """The conversation as llm reads it; None where the log has none at all."""
+    """Load a conversation with llm; None if the log is empty."""
     path = _path()
     hold_below_root(str(path))
     try:
         if path.exists():
             with _database(path):
-                pass  # it can be written, and has its newest form
+                pass  # the log can be written, and is now in its newest form
             if conversation := _load(id, path, model):
                 return conversation
     except sqlite3.Error as error:
@@ -99,7 +99,7 @@ def _resume(id: str | None, model: str | None) -> Conversation | None:
 def _load(id: str | None, path: Path, model: str | None) -> Conversation | None:
     from llm import cli
 
-    # llm's own knows no GGUF file, and wants the model of each turn, of which none is asked where another is named
+    # llm's own get_model knows no GGUF files. It is called for the model of each turn, even if another one is named.
     usual = llm.get_model
     try:
         vars(llm)["get_model"] = lambda name: choose(model or name)
@@ -112,7 +112,7 @@ def _load(id: str | None, path: Path, model: str | None) -> Conversation | None:
 
 @contextmanager
 def _database(path: Path) -> Iterator[Database]:
-    """The log, in its newest form, for one writer: others wait. What fails is taken back whole."""
+    """Open the log in its newest form for one writer, while others wait. A failure takes back all changes."""
     connection = sqlite3.connect(path, timeout=_SHORT)
     try:
         _begin(connection, time.monotonic() + PATIENCE)
@@ -126,7 +126,7 @@ def _database(path: Path) -> Iterator[Database]:
 
 
 def _begin(connection: sqlite3.Connection, ends_at: float) -> None:
-    """Wait until nobody else writes. No wait is long: a signal gets through only between them."""
+    """Wait until nobody else writes, in short waits: a signal gets through only between them."""
     while True:
         try:
             connection.execute("BEGIN IMMEDIATE")

@@ -1,4 +1,4 @@
-"""Texts that are files of another kind, told by their own signature: a PDF or an SVG may be ASCII throughout."""
+"""Texts that are files of another type, told by their signature: a PDF or an SVG may be pure ASCII."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SVG = re.compile(
 
 
 def media_type(text: str) -> str | None:
-    """The type of a text that begins as a PDF or an SVG does.
+    """Return the type of a text that begins like a PDF or an SVG, else None.
 
-    puremagic, which tells the types of bytes, is no judge of texts: it takes prose that begins with ID3, BM or #define
-    for sound and pictures, and whatever ends with </svg> for a drawing.
+    puremagic, which tells the types of bytes, misjudges texts: it takes prose that begins with ID3, BM or #define for
+    sound and pictures, and anything that ends with </svg> for a drawing.
     """
     return PDF if _PDF.match(text) else SVG if _SVG.match(text) else None

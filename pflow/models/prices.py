@@ -1,4 +1,4 @@
-"""What an answer costs: by the user's own prices, else by the list of genai-prices, which asks no network."""
+"""The price of an answer: by the user's own prices, else by the list of genai-prices, without the network."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from typing import Any
 from llm import Model
 
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.files.xdg import pflow_directory
+from pflow.files.directories import pflow_directory
 
 _ONE = 1_000_000
-"""Prices are in dollars for so many tokens."""
+"""Tokens that a price, in dollars, is for."""
 
 
 def is_priced(model: Model) -> bool:
-    """Whether the price of its answers is known before it is asked. Raises PflowError (78) for a malformed file."""
+    """Return True if the model's price is known before it is asked. Raises PflowError (78) for a malformed file."""
     return cost_of(model, 0, 0, {}) is not None
 
 
 def no_price(model: Model) -> PflowError:
-    """What to say of a model that --max-cost cannot hold."""
+    """Return the error for a model that --max-cost cannot limit."""
     return PflowError(
         f"cannot ask '{model.model_id}' under --max-cost: its price is not known",
-        hint=f"{_file() or 'prices.toml'} can say it, in dollars for a million tokens: {_example(model.model_id)}",
+        hint=f"{_file() or 'prices.toml'} can give it, in dollars for a million tokens: {_example(model.model_id)}",
         exit=BAD_CONFIG,
     )
 
 
 def no_tokens(model: Model) -> PflowError:
-    """What to say where an answer does not tell its cost, and so will no other of this model."""
+    """Return the error for a model whose answers do not tell their tokens; it ends the run."""
     what = f"cannot hold '{model.model_id}' to --max-cost: its answer does not say how many tokens it took"
-    error = PflowError(what, hint="--max-calls holds it", exit=BAD_CONFIG, is_permanent=True)
+    error = PflowError(what, hint="limit it with --max-calls", exit=BAD_CONFIG, is_permanent=True)
     error.ends_run = True
     return error
 
 
 def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> float | None:
-    """The dollars that an answer of so many tokens costs; None where a price, or a number of tokens, is unknown.
+    """Return the price of an answer in dollars; None if the price or a number of tokens is unknown.
 
-    `details` is what the provider said of them, in its own shape. Raises PflowError (78) for a malformed file.
+    `details` is the provider's own account of the tokens. Raises PflowError (78) for a malformed file.
     """
     price = _own_prices().get(model.model_id)
     if price is None and (known := getattr(model, "cost", None)) is not None:
@@ -62,7 +62,7 @@ def _example(model: str) -> str:
 
 
 def _own_prices() -> dict[str, dict[str, float]]:
-    """The prices of the user's file by model: input and output, in dollars a million tokens."""
+    """Read the user's prices by model: input and output, in dollars for a million tokens."""
     file = _file()
     try:
         with open(file or "", "rb") as opened:
@@ -74,13 +74,13 @@ def _own_prices() -> dict[str, dict[str, float]]:
     for name, price in prices.items():
         numbers: list[Any] = [price.get(side) for side in ("input", "output")] if isinstance(price, dict) else [None]
         if not all(type(each) in (int, float) and 0 <= each < _ONE for each in numbers):
-            what = f"cannot read '{file}': '{name}' has no two prices"
+            what = f"cannot read '{file}': '{name}' needs two prices, input and output"
             raise PflowError(what, hint=_example(name), exit=BAD_CONFIG)
     return prices
 
 
 def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> float | None:
-    """By the list."""
+    """Return the price by the list of genai-prices; None if it does not know the model."""
     names, place = listed_names(model)
     said = details if "prompt_tokens" in details else {"input_tokens": input, "output_tokens": output, **details}
     for each in names:
@@ -89,13 +89,13 @@ def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> flo
 
             usage = _list_usage({"model": each, "usage": said}, place, input, output)
             return round(float(calc_price(usage, each, **place).total_price), 12)
-        except Exception:  # whatever a list of others does not know, or stumbles over
+        except Exception:  # the list is not ours: it may not know the model, or stumble over it
             continue
     return None
 
 
 def listed_names(model: Any) -> tuple[list[str], dict[str, Any]]:
-    """What the list may call a model, and its provider there: the one at its address, else the one of its key."""
+    """Return the names that the list may have for a model, and its provider: that of its address, else of its key."""
     name = str(getattr(model, "model_name", None) or model.model_id)
     key = getattr(model, "needs_key", None) or ""
     address = getattr(model, "api_base", None) or os.environ.get(f"{key.upper()}_BASE_URL")
@@ -104,7 +104,7 @@ def listed_names(model: Any) -> tuple[list[str], dict[str, Any]]:
 
 
 def _list_usage(answer: dict[str, Any], place: Any, input: int, output: int) -> Any:
-    """The usage as the list has it, with what came from a provider's cache where it said so in a shape that is known.
+    """Return the usage in the list's form, with the tokens from a provider's cache if it says so in a known shape.
 
     Raises LookupError for an unknown provider or model.
     """

@@ -1,4 +1,4 @@
-"""A JSON schema for an answer: reading it, asking for it where the model cannot, and holding the answer to it."""
+"""A JSON schema for an answer: reading it, putting it into the prompt for some models, and checking the answer."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import EMPTY_REGISTRY
 
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
-from pflow.files.root import hold_below_root
+from pflow.files.directories import hold_below_root
 from pflow.values.jsontext import WHITESPACE, encode, scan
 from pflow.values.types import names_schema_file
 from pflow.words.printable import one_line
 
 
 def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
-    """The schema that is given as JSON, in llm's short form or as a file's path. Raises PflowError.
+    """Return the schema that is given as JSON, in llm's short form or as a file's path.
 
-    That is the code of what cannot be read, and 65 for a bad one.
+    Raises PflowError: the code of a failed read, or 65 for a bad schema.
     """
     is_json = isinstance(given, dict) or given.lstrip().startswith("{")
     name = "the schema" if is_json else f"the schema '{one_line(str(given))}'"
@@ -59,7 +59,7 @@ def _read(given: str, name: str) -> Any:
 
 
 def _from_short_form(text: str) -> dict[str, Any]:
-    """llm's own reading of `name, amount int: in euros`. Raises ValueError."""
+    """Read llm's short form, `name, amount int: in euros`. Raises ValueError."""
     schema = schema_dsl(text)
     if not schema["properties"]:
         raise ValueError("it names no field")
@@ -67,20 +67,20 @@ def _from_short_form(text: str) -> dict[str, Any]:
 
 
 def _checked(schema: Any, name: str) -> dict[str, Any]:
-    """The schema, if it is one. Refused before an answer is paid for: one whose path to any value is endless."""
+    """Return the schema if it is valid. An endless one is refused here, before an answer is paid for."""
     if not isinstance(schema, dict):
         raise PflowError(f"cannot use {name}: it is not a JSON object", exit=BAD_DATA)
     try:
         _validator_class(schema).check_schema(schema)
     except SchemaError as error:
         raise PflowError(f"cannot use {name}: {_misfit(error)}", exit=BAD_DATA) from error
-    with suppress(PflowError):  # a $ref that leads nowhere may stand where no answer comes by
+    with suppress(PflowError):  # a $ref that leads nowhere may stand where no answer reaches it
         list(_misfits(schema, None))
     return schema
 
 
 def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
-    """Each error of a value. Raises PflowError (65) for a $ref that leads nowhere, and RecursionError."""
+    """Yield each error of a value. Raises PflowError (65) for a $ref that leads nowhere, and RecursionError."""
     # With a registry of its own the validator fetches no $ref from the network.
     validator = _validator_class(schema)(schema, registry=EMPTY_REGISTRY)
     try:
@@ -103,13 +103,13 @@ def _endless(name: str) -> PflowError:
 
 
 def ask_for(prompt: str, schema: dict[str, Any]) -> str:
-    """`prompt` for a model that has no schemas of its own: they are put in words, after it."""
+    """Return the prompt with the schema in words after it, for a model that takes no schemas."""
     wish = "Answer with JSON that fits this JSON schema, and with nothing else:\n" + str(encode(schema), "utf-8")
     return f"{prompt}\n\n{wish}" if prompt else wish
 
 
 def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
-    """The value in an answer, bare or in a Markdown fence, that fits the schema. Raises PflowError (65)."""
+    """Return the value in an answer, bare or in a Markdown fence, that fits the schema. Raises PflowError (65)."""
     value = _value(text, model_id)
     try:
         wrong = best_match(_misfits(schema, value))
@@ -132,7 +132,7 @@ def _value(text: str, model_id: str) -> Any:
 
 
 def _without_fence(text: str) -> str:
-    """What is between the first ``` line and the last, when the answer has them and is not JSON from its start."""
+    """Return the text between the first ``` line and the last, unless the answer is JSON from its start."""
     start = text.find("```")
     end = text.rfind("```")
     if text[:1] in ("{", "[") or start == end:
@@ -141,7 +141,7 @@ def _without_fence(text: str) -> str:
 
 
 def is_bare(text: str) -> bool:
-    """Whether an answer is the value alone, in a fence perhaps, and nothing had to be left out."""
+    """Return True if an answer is the value alone, bare or in a fence."""
     bare = text.strip()
     return _without_fence(bare) == bare or (bare.startswith("```") and bare.endswith("```"))
 

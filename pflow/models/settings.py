@@ -1,4 +1,4 @@
-"""llm's own settings: where they are, and the models that they make; what is malformed costs no other model."""
+"""llm's own settings: their directory, and the models they make. A malformed entry costs no other model."""
 
 import atexit
 import json
@@ -20,13 +20,13 @@ from pflow.errors import BAD_CONFIG, PflowError, reason_of, shorten
 from pflow.terminal.messages import say
 
 faults: dict[str, str] = {}
-"""What of the settings is passed over, and why, by the id and the aliases of a model."""
+"""The malformed entries of the settings that are passed over, each with why, by the id and aliases of its model."""
 
 entries: dict[str, dict[str, Any]] = {}
-"""What extra-openai-models.yaml says of each of its models, by id."""
+"""The entries of extra-openai-models.yaml by model id."""
 
 faults_of_files: list[str] = []
-"""Which whole files are passed over, and why."""
+"""The whole files that are passed over, each with why."""
 
 _TEMPORARY = "pflow-without-home-"
 
@@ -34,16 +34,16 @@ _said: set[str] = set()
 
 _MEMBERS = {
     **dict.fromkeys(("model_id", "model_name", "api_base", "api_key_name"), (str, "text; put it in quotes")),
-    "aliases": (list, "list"),
-    "headers": (dict, "object"),
+    "aliases": (list, "a list"),
+    "headers": (dict, "an object"),
 }
-"""The members of an entry that would stop all models were they of another type, and what to say then."""
+"""The members of an entry that would stop all models if their type were wrong, each with its type in words."""
 
 _REQUIRED = ("model_id", "model_name")
 
 
 def directory() -> Path:
-    """llm's directory of settings. Where it cannot be made (no HOME, a read-only one) a temporary one stands in."""
+    """Return llm's directory of settings, or a temporary one if it cannot be made (no HOME, or a read-only one)."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~")
     try:
         # Without a home click's path begins with a plain "~", and llm would make that directory right here.
@@ -61,19 +61,19 @@ def directory() -> Path:
 
 
 def is_temporary(directory: Path) -> bool:
-    """Whether llm's directory stands in for one that cannot be made: what is written there is lost."""
+    """Return True for a temporary directory of settings: what is written there is lost."""
     return directory.name.startswith(_TEMPORARY)
 
 
 def load_models() -> dict[str, Model]:
-    """Every model of llm's plugins, by id and by alias. Raises what a plugin raises."""
+    """Load every model of llm's plugins, by id and by alias. Raises what a plugin raises."""
     from llm.default_plugins import openai_models
 
     faults.clear()
     entries.clear()
     faults_of_files.clear()
     load_plugins()  # type: ignore[no-untyped-call]
-    # llm's plugin would end at the first entry that is malformed, and no model be left
+    # llm's plugin would fail at the first malformed entry, and leave no model
     vars(openai_models)["yaml"] = SimpleNamespace(safe_load=_usable_entries)
     chosen = _aliases(directory() / "aliases.json")
     found: list[ModelWithAliases] = []
@@ -87,20 +87,20 @@ def load_models() -> dict[str, Model]:
 
 
 def new_faults() -> list[str]:
-    """What of the settings is passed over, as far as nobody asked before."""
+    """Return the faults of the settings that were not returned before."""
     found = [each for each in dict.fromkeys([*faults_of_files, *faults.values()]) if each not in _said]
     _said.update(found)
     return found
 
 
 def report_faults() -> None:
-    """Say, once, what of the settings is passed over."""
+    """Warn once of each entry or file of the settings that is passed over."""
     for fault in new_faults():
         say("pflow", f"warning: {fault}")
 
 
 def broken(error: Exception) -> PflowError:
-    """The error (78) where llm or a plugin of it cannot load its models; its words may be keys."""
+    """Return the error (78) for llm or a plugin that cannot load its models, without quoting the file of keys."""
     file = directory() / "keys.json"
     words = " ".join(f"{type(error).__name__}: {error}".split())
     try:
@@ -114,7 +114,7 @@ def broken(error: Exception) -> PflowError:
 
 
 def _usable_entries(file: TextIO) -> list[dict[str, Any]]:
-    """The entries of extra-openai-models.yaml that make a model."""
+    """Return the entries of extra-openai-models.yaml that make a model."""
     try:
         loader = yaml.SafeLoader(file.read())
         root = loader.get_single_node()
@@ -132,7 +132,7 @@ def _usable_entries(file: TextIO) -> list[dict[str, Any]]:
         except yaml.YAMLError as error:
             fault = _fault(error)
         except ValueError:
-            fault = "it has a date that is none; put it in quotes"
+            fault = "it has an impossible date; put it in quotes"
         if fault:
             _pass_over(file.name, number, node, fault)
         else:
@@ -149,15 +149,15 @@ def _fault_of_entry(entry: Any) -> str:
         if name in _REQUIRED and name not in entry:
             return f"it has no {name}"
         if entry.get(name) is not None and not isinstance(entry[name], type):
-            return f"its {name} is no {needed}"
+            return f"its {name} is not {needed}"
     if not all(entry[name] for name in _REQUIRED):
         return "its model_id or model_name is empty"
     aliases = entry.get("aliases") or []
-    return "" if all(isinstance(each, str) for each in aliases) else "an alias is no text; put it in quotes"
+    return "" if all(isinstance(each, str) for each in aliases) else "an alias is not text; put it in quotes"
 
 
 def _pass_over(file: str, number: int, node: yaml.Node, fault: str) -> None:
-    """Note the fault of an entry under all its names, a model_id of yes as it stands there."""
+    """Note the fault of an entry under all its names, spelled as in the file (`yes`, not True)."""
     pairs = node.value if isinstance(node, yaml.MappingNode) else []
     members = {key.value: each for key, each in pairs if isinstance(key, yaml.ScalarNode)}
     aliases = members.get("aliases")
@@ -169,7 +169,7 @@ def _pass_over(file: str, number: int, node: yaml.Node, fault: str) -> None:
 
 
 def _aliases(file: Path) -> dict[str, str]:
-    """The aliases that `llm aliases set` made, each with the id of its model."""
+    """Return the aliases that `llm aliases set` made, each with the id of its model."""
     aliases = _members(file)
     for alias, id in aliases.items():
         if not isinstance(id, str):
@@ -178,14 +178,14 @@ def _aliases(file: Path) -> dict[str, str]:
 
 
 def default_options(model: Model) -> dict[str, Any]:
-    """The options that `llm models options set` chose for a model."""
+    """Return the options that `llm models options set` chose for a model."""
     options = _members(directory() / "model_options.json").get(model.model_id)
     report_faults()
     return options if isinstance(options, dict) else {}
 
 
 def _members(file: Path) -> dict[str, Any]:
-    """The members of a JSON object; none where there is no such file, or it is malformed."""
+    """Read the members of a JSON object; empty if the file is missing or malformed."""
     try:
         found = json.loads(file.read_text())
     except FileNotFoundError:
@@ -200,7 +200,7 @@ def _members(file: Path) -> dict[str, Any]:
 
 
 def _fault(error: Exception) -> str:
-    """What is wrong with a file of settings, without a word of it."""
+    """Describe the fault of a file of settings without quoting the file."""
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""

@@ -25,7 +25,7 @@ ALONE = "Answer with the summary alone."
 
 @dataclass
 class SummaryTask:
-    """What to summarise, and how; `done` are the summaries of its parts so far, with which another try goes on."""
+    """A text to summarise, and how. `done` are the summaries of its parts so far, which a retry reuses."""
 
     text: str
     model: str | None = None
@@ -37,15 +37,15 @@ class SummaryTask:
 
 
 def summarise(task: SummaryTask, emit: Callable[[str], None]) -> Answer:
-    """The summary of a text; `emit` gets its parts as they come, but none of what is merged.
+    """Summarise a text. `emit` gets the parts of the final summary as they come.
 
-    Raises PflowError: what asking raises, and 1 where the parts do not get shorter.
+    Raises PflowError: any that asking raises, and 1 if the summaries of the parts are no shorter than the text.
     """
     return _Summarising(task, choose(task.model)).run(emit)
 
 
 class _Summarising:
-    """One try."""
+    """One try at a summary."""
 
     def __init__(self, task: SummaryTask, model: Model) -> None:
         self.task = task
@@ -67,7 +67,7 @@ class _Summarising:
         return Answer(answer.response, self._usage(), next(filter(None, flaws), ""))
 
     def _shorten(self, text: str) -> str:
-        """The summaries of all parts of a text."""
+        """Summarise all parts of a text, and join the summaries."""
         parts = [*chunks(text, self.size, "paragraph")]
         of_what = f"the text has {len(text):,} characters, and '{self.model.model_id}' gets {self.size:,} at once"
         say("pflow", f"{of_what}: {len(parts)} parts are summarised, and merged")
@@ -94,12 +94,12 @@ class _Summarising:
         return answer
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """Count what was asked of models, against the budget too, before the next is asked."""
+        """Count a request, against the budget too, before the next one."""
         self.used.add(usage)
         budget.spend(usage)
 
     def _usage(self) -> dict[str, Any]:
-        """As the write of a node has it."""
+        """Return the usage in the form that a node writes."""
         used, tokens = self.used, self.used.tokens
         known = {"model": used.model, "input": tokens.get("in"), "output": tokens.get("out"), "cost": used.cost}
         counts = {"calls": used.calls, "unpriced": used.unpriced} if used.calls > 1 else {}
@@ -107,23 +107,23 @@ class _Summarising:
 
 
 USUAL = 24_000
-"""Characters that a model gets at once of which nothing is known."""
+"""Characters that a model of unknown size gets at once."""
 
 _CHARACTERS = 3
-"""What a token has at least, in most texts and languages."""
+"""The least that a token has, in most texts and languages."""
 
 _ANSWER = 2_000
-"""Tokens that are left for question and answer, but no more than half of all."""
+"""Tokens left for question and answer, at most half of all."""
 
 
 def characters_for(model: Model) -> int:
-    """How many characters of a text it can be asked about at once."""
+    """Return how many characters of a text the model takes at once."""
     tokens = getattr(model, "context", None) or _listed(model)
     return _CHARACTERS * (tokens - min(_ANSWER, tokens // 2)) if tokens else USUAL
 
 
 def _listed(model: Model) -> int | None:
-    """By the list of genai-prices."""
+    """Return the size of the model's context, from the list of genai-prices."""
     names, place = listed_names(model)
     for name in names:
         try:

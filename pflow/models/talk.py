@@ -1,4 +1,4 @@
-"""Talking with a model: a conversation of several turns, whose answers are read up to a bound."""
+"""A conversation with a model in several turns, whose answers are read up to a bound."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pflow.models.choose import check_key
 from pflow.models.errors import LIMIT, explain, watch
 
 LONGEST = 1 << 20
-"""Characters of an answer that are read; then the request ends."""
+"""Characters of an answer after which reading ends."""
 
 _SHOWN_AGAIN = 100_000
-"""Characters of an answer that the model gets to see again."""
+"""Characters of an answer that go into the next request."""
 
 
 class OutOfTime(PflowError):
-    """The conversation is over before its answer came (124)."""
+    """The end of a conversation's time before its answer came (124)."""
 
     def __init__(self) -> None:
         super().__init__("cannot wait any longer for the answer", exit=TIMED_OUT)
@@ -30,16 +30,16 @@ class OutOfTime(PflowError):
 
 @dataclass
 class Said:
-    """What a model said: its text, and whether it stopped at its token limit, or at ours."""
+    """An answer's text; `is_limited` is true if it stopped at the model's token limit, or at ours."""
 
     text: str
     is_limited: bool = False
 
 
 class Talk:
-    """A conversation with one model. Every turn sends all that was said before, with who said it.
+    """A conversation with one model. Every turn sends all earlier messages with their roles.
 
-    `ends_at` (of time.monotonic) is when it is over: OutOfTime then, as soon as the connection has said nothing.
+    After `ends_at` (of time.monotonic) OutOfTime is raised as soon as the connection is silent.
     """
 
     def __init__(self, model: Model, system: str, *, ends_at: float | None = None) -> None:
@@ -52,9 +52,9 @@ class Talk:
         self._said: list[llm.Message] = [llm.system(self._system)] if self._system else []
 
     def say(self, text: str, *, schema: dict[str, Any] | None = None) -> Said:
-        """The model's answer to a text. `schema` is for a model that `has_schemas`; nothing is held to it here.
+        """Send a text and return the answer, unchecked. `schema` is for a model that `has_schemas`.
 
-        Raises PflowError for what the provider does wrong, and where the protocol has the model refuse.
+        Raises PflowError for the provider's failures, and for a refusal by the protocol.
         """
         asked = self._ahead + text
         try:
@@ -70,7 +70,7 @@ class Talk:
         return said
 
     def _ask(self, text: str, schema: dict[str, Any] | None) -> Said:
-        """Send it as llm wants it. Newer plugins look at the messages, older ones at the conversation."""
+        """Send the request in llm's form. Newer plugins look at the messages, older ones at the conversation."""
         model, ending = watch(self._model)
         check_key(model)
         _limit(model, self._ends_at)
@@ -98,7 +98,7 @@ class Talk:
 
 
 def _limit(model: Any, ends_at: float | None) -> None:
-    """Have the connection wait no longer than there is time, where the model uses the openai client."""
+    """Have the openai client, if the model uses it, wait no longer than until `ends_at`."""
     if ends_at is None or not hasattr(model, "get_client"):
         return
     get_client = model.get_client

@@ -27,21 +27,21 @@ from pflow.values.masks import MASK, is_secret_name
 from pflow.words.printable import clean
 
 ROOM = 24_000
-"""Characters for all of them; past that, those that matter."""
+"""Characters for all nodes and flows; if they need more, only those that matter are described."""
 
 _ROOM_SMALL = 3_000
-"""For a small model: the nodes that come with pflow, and little more."""
+"""Characters for a small model: the nodes that come with pflow, and little more."""
 
 _LONGEST_DOC = 200
 _NEAREST_FLOWS, _NEAREST_NODES = 3, 5
-"""How many are named where no model can plan: a sentence takes one flow, and several nodes."""
+"""How many are named if no model can plan: a sentence takes one flow, or several nodes."""
 
 
 @dataclass
 class Blocks:
     """The text for a model, and the `digest` of all nodes and flows, described or not.
 
-    `types` are the names of all, where all are described.
+    `types` are the names of all, if all are described.
     """
 
     text: str
@@ -57,7 +57,7 @@ class _Block:
 
 
 def building_blocks(sentence: str, room: int = ROOM) -> Blocks:
-    """Every node and saved flow; where that takes too much room, the bundled nodes and what the sentence is about."""
+    """Describe every node and saved flow; if that needs too much room, the bundled ones and the nearest ones."""
     saved = saved_flows()
     blocks = list(_blocks(saved))
     chosen = _chosen(blocks, sentence, room)
@@ -72,7 +72,7 @@ def room_for(model: Model) -> int:
 
 
 def saved_flows() -> list[Saved]:
-    """Every saved flow that can be read, by name. What cannot be read is reported, and stops no plan."""
+    """Return every readable saved flow by name. Unreadable ones are reported; planning goes on."""
     try:
         return readable(list_saved(), "pflow")
     except PflowError as error:
@@ -81,20 +81,20 @@ def saved_flows() -> list[Saved]:
 
 
 def add_nearest(error: PflowError, sentence: str) -> PflowError:
-    """The same error; its hint and `details` name the nearest saved flows and nodes."""
+    """Name the nearest saved flows and nodes in an error's hint and `details`, and return the error."""
     flows = _near(sentence, [(each.name, each.description) for each in saved_flows()])
     there = [line for line in lines(FlowCatalog()) if line.is_there and line.origin != FLOW]
     nodes = _near(sentence, [(line.name, f"{line.summary} {line.words}") for line in there])
     error.details = {"flows": flows[:_NEAREST_FLOWS], "nodes": nodes[:_NEAREST_NODES]}
     named = [f"{what}: {', '.join(error.details[key])}" for what, key in (("saved flows", "flows"), ("nodes", "nodes"))
              if error.details[key]]  # fmt: skip
-    hints = [error.hint, "pipe syntax, 'a => b', needs none"]
+    hints = [error.hint, "pipe syntax, 'a => b', needs no model"]
     error.hint = "; ".join([*hints, *([f"nearest {', '.join(named)}"] if named else [])])
     return error
 
 
 def _blocks(saved: Iterable[Saved]) -> Iterator[_Block]:
-    """The nodes, then the saved flows; without those of which `pflow nodes` says what is wrong, and of flows stderr."""
+    """Yield the nodes, then the saved flows. Broken ones are left out; stderr names the flows among them."""
     catalog, hide = FlowCatalog(), hider()
     flows = [f"flow:{each.name}" for each in saved]
     for name, kind in [*((kind.name, kind) for kind in list_kinds()), *((name, catalog.find(name)) for name in flows)]:
@@ -120,7 +120,7 @@ def _chosen(blocks: list[_Block], sentence: str, room: int) -> list[_Block]:
 
 
 def _near(sentence: str, abouts: Sequence[tuple[str, str]]) -> list[str]:
-    """The names of what a sentence is about, best first."""
+    """Return the names of the things that a sentence is about, best first."""
     return [match.about.name for match in nearest(sentence, [About(name, text) for name, text in abouts])]
 
 
@@ -154,14 +154,14 @@ def interface_text(name: str, interface: Interface, hide: Callable[[str], str]) 
 
 
 def interfaces_text(wired: WiredFlow) -> str:
-    """The interface of each kind of node in a flow, once."""
+    """Describe the interface of each kind of node in a flow, once."""
     kinds = {step.step.type: step.interface for step in wired.steps.values() if step.kind is not None}
     hide = hider()
     return "\n\n".join(interface_text(type, interface, hide) for type, interface in kinds.items()) + "\n"
 
 
 def _is_choice(name: str, item: Item) -> bool:
-    """Whether a person chooses it, and an answer with it would only lose it again."""
+    """Return True for an item that a person chooses; an answer with it would only lose it again."""
     is_model = name == "llm" or name.startswith("flow:")
     return bool(item.env) or (is_model and item.kind == "param" and item.name.rpartition(".")[2] in PERSONS)
 
@@ -231,22 +231,22 @@ What there is:
 """
 
 VERSION = crc32(SYSTEM.encode())
-"""A plan that was made under another prompt is not taken from the cache."""
+"""The version of the prompt: a plan made under another one is not taken from the cache."""
 
 MOST_FINDINGS = 20
-"""Findings that are handed back at once: more would only follow from the first."""
+"""Findings that go back at once: more would only follow from the first."""
 
 _MOST_TYPES = 200
 """Types of steps that a schema lists."""
 
 
 def task_text(sentence: str, piped: object = None) -> str:
-    """The task, and in words what comes through the pipe."""
+    """Return the task, with the piped input in words."""
     return f"Task: {sentence}" + (f"\n{piped}" if piped is not None else "")
 
 
 def findings_text(task: str, findings: Sequence[Finding]) -> str:
-    """What is handed back: each finding on its line, and the task once more."""
+    """Return the answer to a bad flow: each finding on its line, and the task once more."""
     wish = "Answer with the whole flow, corrected, as one JSON object."
     return f"That flow cannot be used:\n{listed(findings)}\n\n{wish}\n{task}"
 
@@ -256,7 +256,7 @@ def listed(findings: Sequence[Finding]) -> str:
 
 
 def plan_schema(types: Sequence[str] = ()) -> Schema:
-    """The JSON schema of a plan, in what every server takes; a step's type is one of `types`, if they are not many."""
+    """Return the JSON schema of a plan, with keywords that every server takes; few `types` become an enum."""
     text: Schema = {"type": "string"}
     values: Schema = {"type": "object"}
     number: Schema = {"type": "number"}

@@ -1,4 +1,4 @@
-"""A changed flow: its diff and what it newly touches to stderr, its IR to stdout or back to its place."""
+"""A changed flow: its diff and new effects go to stderr, its IR to stdout or back to its file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PAINTS = {"---": Colour.heading, "+++": Colour.heading, "@@": Colour.dim, "+": 
 
 
 class FlowFile:
-    """The place of a flow: its `file`, and the `name` that it is saved under; each None where there is none."""
+    """The place of a flow: its `file`, and the `name` that it is saved under; None if it has no file or no name."""
 
     def __init__(self, file: str | None, name: str | None = None) -> None:
         self.file = file
@@ -48,9 +48,9 @@ class FlowFile:
         return self.name or self.file or "flow"
 
     def write(self, flow: FlowSpec) -> str:
-        """Put a flow there, whole or not at all; what was done, in words.
+        """Write a flow, whole or not at all, and return what was done in words.
 
-        Raises PflowError: 75 where the file has changed since it was read, 73, 77.
+        Raises PflowError: 75 if the file has changed since it was read, 73, 77.
         """
         file = self.file or ""
         if _content(file) != self.content:
@@ -58,7 +58,7 @@ class FlowFile:
             raise PflowError(f"cannot write '{self}': it has changed since it was read", hint=hint, exit=TRY_AGAIN)
         if self.name is not None:
             saved = save_flow(self.name, flow, replace=True)
-            notes = [*saved.notes, *([f"what it was is in {saved.old}"] if saved.old else [])]
+            notes = [*saved.notes, *([f"the version before is {saved.old}"] if saved.old else [])]
             return "; ".join([f"saved '{self.name}'", *notes])
         try:
             replace(file, canonical_json(flow_to_ir(flow)))
@@ -68,7 +68,7 @@ class FlowFile:
 
 
 def _content(file: str | None) -> bytes:
-    """What a file holds; nothing where it cannot be read, which loading says."""
+    """Return a file's content; empty if it cannot be read, which loading reports."""
     try:
         return Path(file or "").read_bytes()
     except (OSError, ValueError):
@@ -76,10 +76,9 @@ def _content(file: str | None) -> bytes:
 
 
 def open_flow(words: Sequence[str], options: ChangeOptions, act: str) -> tuple[FlowFile, WiredFlow]:
-    """The flow that the words of a command name, with its place, which stdin and pipe syntax have not.
+    """Load the flow that a command's words name, with its place (stdin and pipe syntax have no file).
 
-    Raises PflowError: 2 and 77 where the options ask for a flow to be written back that cannot be, and what loading
-    it raises.
+    Raises PflowError: 2 and 77 for --write with a flow that cannot be written back, and what loading raises.
     """
     word = words[0] if len(words) == 1 and words[0] != "-" else None
     file = find_file(word) if word is not None else None
@@ -113,7 +112,7 @@ class ChangeOptions:
 
 @dataclass
 class Change:
-    """A flow before and after it was changed, its place, and what more `--json` tells of it."""
+    """A flow before and after a change, its place, and further members for `--json`."""
 
     old: WiredFlow
     new: WiredFlow
@@ -129,10 +128,9 @@ class Change:
         return new_effects(self.old, self.new)
 
     def finish(self, options: ChangeOptions) -> int:
-        """Show the change, and put the flow on stdout, or with `write` into its place. The exit code.
+        """Show the change, print the flow or with `write` write it back, and return the exit code.
 
-        Raises PflowError (77) where nobody agrees, or nobody can be asked and `yes` is not set; nothing is written
-        then.
+        Raises PflowError (77), and writes nothing, if nobody agrees, or nobody can be asked and `yes` is not set.
         """
         self.show(options)
         is_written = bool(options.write and self.diff)
@@ -150,7 +148,7 @@ class Change:
         return OK
 
     def show(self, options: ChangeOptions) -> None:
-        """Say on stderr what changed."""
+        """Print the change on stderr."""
         colour = colour_of(2, options.color)
         for line in self.diff:
             paint = next((paint for start, paint in _PAINTS.items() if line.startswith(start)), None)
@@ -158,7 +156,7 @@ class Change:
         for line in self.effects:
             messages.write_stderr(f"{colour.warning('new:')} {line}\n")
         if self.diff and self.old.flow.dialect in _FORMS and not options.as_pipe:
-            say(f"the flow was in {_FORMS[self.old.flow.dialect]}; it is given as IR")
+            say(f"the flow was in {_FORMS[self.old.flow.dialect]}; its new form is IR")
 
 
 def _print(text: str) -> None:
@@ -170,12 +168,12 @@ def say(text: str) -> None:
 
 
 def errors_of(wired: WiredFlow) -> list[Finding]:
-    """Every error of a flow, without warnings."""
+    """Return the errors of a flow, without warnings."""
     return [each for each in check(wired) if not each.is_warning]
 
 
 def change_error(message: str, findings: Sequence[Finding], *, hint: str = "nothing was written") -> PflowError:
-    """The error (65) of a change that failed, after its findings were said; `--json` has them too."""
+    """Print the findings of a failed change, and return its error (65), which has them for `--json`."""
     for each in findings:
         say(str(each))
     details = {"findings": [each.as_json() for each in findings]}
@@ -196,29 +194,28 @@ def _agree(place: FlowFile) -> None:
 
 
 def diff_lines(old: WiredFlow, new: WiredFlow, name: str = "flow") -> list[str]:
-    """The lines of a unified diff of their JSON, secrets masked, control characters escaped."""
+    """Return the unified diff of two flows' JSON, with secrets masked and control characters escaped."""
     before, after = (canonical_json(masked(each)).splitlines() for each in (old, new))
     lines = difflib.unified_diff(before, after, clean(name), f"{clean(name)} (changed)", lineterm="")
     return [clean(line) for line in lines]
 
 
 def new_effects(old: WiredFlow, new: WiredFlow) -> list[str]:
-    """What a changed flow would touch that it did not before, worst first, a line for each effect:
-    `write (write-file) writes files: path "b.txt"`."""
+    """Return the effects that a change adds, worst first: `write (write-file) writes files: path "b.txt"`."""
     before = {_in_words(old, effect) for effect in effects_of_flow(old, Origins(old))}
     found = effects_of_flow(new, Origins(new))
     return [f"{clean(effect.place)} {words}" for effect in found if (words := _in_words(new, effect)) not in before]
 
 
 def _in_words(wired: WiredFlow, effect: Effect) -> str:
-    """The type of the step, the effect, and what it touches."""
+    """Return the type of the step, the effect, and the things it touches."""
     values = {key: _value_text(wired, origins) for key, origins in effect.values.items()}
     what = ", ".join(f"{clean(key)} {each}" for key, each in values.items() if each)
     return f"({clean(effect.step.step.type)}) {effect.name}" + (f": {what}" if what else "")
 
 
 def _value_text(wired: WiredFlow, origins: list[Origin]) -> str:
-    """Where a value comes from; of an input its default; empty for what is unset."""
+    """Return the origin of a value in words, or an input's default; empty for an unset value."""
     if origins[0]["from"] == "default" and origins[0]["value"] in (None, []):
         return ""
     read = wired.inputs.get(origins[0].get("input", ""))

@@ -1,6 +1,6 @@
-"""A conversation with a model until its answer passes: what is wrong goes back to it, three tries in all.
+"""A conversation with a model until its answer passes: findings go back to it, three tries in all.
 
-An answer is the one JSON object that counts, among prose, fences and other JSON.
+The answer is one JSON object, which may stand among prose, fences and other JSON.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from pflow.words.printable import clean
 
 Report = Callable[[str], None]
 Judge = Callable[[Said], tuple[Any, list[Finding]]]
-"""What an answer amounts to (None for nothing), and why it will not do (an empty list where it will)."""
+"""Judges an answer: its result (None if it is unusable), and its faults (empty if it passes)."""
 
 PL00 = "PL00"
 PLACE = ("the answer",)
 
 _REMEDY = 'answer with one JSON object that has "nodes", and nothing else'
 _MOST_FAULTS = 20
-"""Braces that begin no JSON, after which the search ends: an answer may hold a megabyte of them."""
+"""Braces that do not begin JSON, after which the search ends: an answer may hold a megabyte of them."""
 
 _SCAN = json.JSONDecoder(strict=False).raw_decode
 
@@ -43,12 +43,12 @@ TIMEOUT = 300.0
 """Seconds that all tries may take by default."""
 
 _LONGEST = 1e8
-"""Seconds that a timer can be set to, and more than anybody waits."""
+"""The most seconds that a timer can be set to."""
 
 
 @dataclass
 class PlanRequest:
-    """What a model is asked for: the `system` text, the `task`, how findings go back, the `schema` of an answer."""
+    """A task for a model: the `system` text, the `task`, the text for findings, and the `schema` of an answer."""
 
     system: str
     task: str
@@ -58,7 +58,7 @@ class PlanRequest:
 
 @dataclass
 class ConversationResult:
-    """The answer that passed, else the best: the `result`, what is wrong with it, and how many tries it took."""
+    """The answer that passed, else the best: its `result`, its findings, and the number of tries."""
 
     result: Any = None
     findings: list[Finding] = field(default_factory=list)
@@ -74,7 +74,7 @@ def converse(
 ) -> ConversationResult:
     """Ask until an answer passes. `timeout` (seconds) is for all tries, `report` gets short lines on the progress.
 
-    Raises PflowError: 2 for a secret in the task, 124 where the time runs out, and what asking a model raises.
+    Raises PflowError: 2 for a secret in the task, 124 when the time runs out, and what asking a model raises.
     """
     refuse_secrets(f"ask '{model.model_id}'", request.task, "the sentence or the flow")
     seconds = TIMEOUT if timeout is None else timeout
@@ -98,13 +98,13 @@ def converse(
 
 
 def count_findings(findings: Sequence[Finding]) -> str:
-    """How many faults there are, and the first, in a line."""
+    """Return the number of faults and the first one, in a line."""
     many = f"{len(findings)} fault{'s' if len(findings) > 1 else ''}"
     return f"{many}, the first: {shorten(str(findings[0]), 160)}"
 
 
 def _say(talk: Talk, text: str, schema: Callable[[], dict[str, Any]]) -> Said:
-    """Ask with a schema; without one where the provider refuses it."""
+    """Ask with a schema, or without if the provider refuses it."""
     if not talk.has_schemas:
         return talk.say(text)
     try:
@@ -117,7 +117,7 @@ def _say(talk: Talk, text: str, schema: Callable[[], dict[str, Any]]) -> Said:
 
 
 def find_objects(said: Said) -> tuple[dict[str, dict[str, Any]], str]:
-    """The JSON objects behind a model's thoughts, each by its text; and what is wrong with one that is not whole."""
+    """Return the JSON objects after a model's thoughts, each by its text, and the fault of the first broken one."""
     text, found, faults = _spoken(said), dict[str, dict[str, Any]](), list[str]()
     at = text.find("{")
     while at >= 0 and len(faults) < _MOST_FAULTS:
@@ -136,14 +136,14 @@ def find_objects(said: Said) -> tuple[dict[str, dict[str, Any]], str]:
 
 
 def read_flow(said: Said) -> tuple[dict[str, Any] | None, list[Finding]]:
-    """The flow's document, or a finding that says why there is none. Two different flows are a fault."""
+    """Return the flow's document, or a finding that says why there is no flow. Two different flows are a fault."""
     found, fault = find_objects(said)
     if reason := refusal(said):
         return None, [_finding(f"it says that the task cannot be done: {reason}", "say it in other words")]
     flows = [text for text, value in found.items() if "nodes" in value]
     if len(flows) > 1:
-        return None, [_finding(f"it holds {len(flows)} flows", "decide for one")]
-    if flows and not (said.is_limited and fault):  # a whole one before the one that was cut is an example
+        return None, [_finding(f"it holds {len(flows)} flows", "choose one")]
+    if flows and not (said.is_limited and fault):  # a whole flow before one that was cut is an example
         try:
             return parse_json(flows[0], "the plan"), []
         except (PflowError, RecursionError) as error:
@@ -157,13 +157,13 @@ def read_flow(said: Said) -> tuple[dict[str, Any] | None, list[Finding]]:
 
 
 def refusal(said: Said) -> str:
-    """Why a model says that the task cannot be done; empty where it does not."""
+    """Return the model's reason why the task cannot be done; empty if it gives no reason."""
     reasons = [value.get("cannot") for value in find_objects(said)[0].values() if not value.get("nodes")]
     return next((_shown(each, 300) for each in reasons if isinstance(each, str) and each.strip()), "")
 
 
 def _spoken(said: Said) -> str:
-    """What comes after the model's thoughts; nothing where it stopped while it still thought."""
+    """Return the text after the model's thoughts; empty if it stopped while thinking."""
     return said.text.rpartition("</think>")[2].partition("<think>")[0]
 
 
@@ -177,9 +177,9 @@ def _shown(text: str, longest: int = 80) -> str:
 
 @contextmanager
 def _time_limit(seconds: float, act: str) -> Iterator[None]:
-    """Raise PflowError (124), that it took too long to `act`, once so many seconds have passed.
+    """Raise PflowError (124) for the `act` after so many seconds.
 
-    Only the main thread is interrupted; in any other what is asked for looks at the time itself (OutOfTime).
+    Only the main thread is interrupted; in any other thread the conversation watches the time itself (OutOfTime).
     """
     is_main = threading.current_thread() is threading.main_thread()
     deadline = Deadline(min(seconds, _LONGEST) if is_main else None)

@@ -1,4 +1,4 @@
-"""The values that a sentence names become inputs of the flow: saved, it does the same for other values."""
+"""Making the values that a sentence names inputs of the flow, so that it can be saved and run with others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXTENSION = re.compile(r"[\w*?+-]\.[A-Za-z][A-Za-z0-9]{0,9}$")
 
 @dataclass
 class _Literal:
-    """A value of a step that the sentence names: of a read or param, or in the list that is its value."""
+    """A value in a step that the sentence names: of a read or param, or a member of its list."""
 
     step: str
     item: Item
@@ -40,14 +40,14 @@ class _Literal:
 
     @property
     def default(self) -> Any:
-        """The value; of a path that begins with ~ what a shell makes of it, for no shell has seen the sentence."""
+        """The value. A leading ~ of a path is expanded here, since no shell has seen the sentence."""
         return os.path.expanduser(self.value) if self.type == "path" else self.value
 
 
 def declare_inputs(wired: WiredFlow, sentence: str) -> WiredFlow:
-    """A wired copy of the flow in which the values that a sentence names are inputs, each with its value as default.
+    """Return a wired copy of the flow in which the values that a sentence names are inputs with defaults.
 
-    A value with which the flow would then break a rule stays a literal.
+    A value stays a literal if its input would break a rule.
     """
     groups: dict[tuple[Any, str], list[_Literal]] = {}
     for literal in _literals(wired, sentence):
@@ -59,7 +59,7 @@ def declare_inputs(wired: WiredFlow, sentence: str) -> WiredFlow:
 
 
 def says(sentence: str, word: str) -> bool:
-    """Whether a text stands in a sentence, and not as a part of a longer word, path or number."""
+    """Return True if a sentence has the text, and not only inside a longer word, path or number."""
     return re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|\.\w)", sentence) is not None
 
 
@@ -75,7 +75,7 @@ def _literals(wired: WiredFlow, sentence: str) -> Iterator[_Literal]:
 
 
 def _is_named(sentence: str, value: Any) -> bool:
-    """Whether a sentence names a value: a number, a path, a URL, or what it has in quotes."""
+    """Return True if a sentence names a value: a number, a path, a URL, or a text in quotes."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
     if not isinstance(value, str):
@@ -86,20 +86,19 @@ def _is_named(sentence: str, value: Any) -> bool:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a text is a path or a URL: it has a slash, or ends as a file's name does."""
+    """Return True for a path or a URL: a text with a slash or an extension."""
     return not set(text) & set(" \t\n@") and ("/" in text or _EXTENSION.search(text) is not None)
 
 
 def _name(wired: WiredFlow, literals: list[_Literal]) -> str:
-    """A name for the input of these literals: the read's."""
+    """Name the input of these literals after their read."""
     first = literals[0]
     key = first.item.name if not first.is_member else {"path": "path", "str": "text"}.get(first.type, "number")
     return free_name(wired, first.step, key, {each.step for each in literals})
 
 
 def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
-    """A name for an input that goes to a key of the steps in `own`: that key, with its step's id before it where it
-    could be taken for something else."""
+    """Name an input for a key of the steps in `own`: the key, after its step's id if the key alone is taken."""
     read_by_name = {(id, key) for id in own}
     taken = {"stdin", *wired.steps, *wired.flow.inputs}
     taken.update(
@@ -117,7 +116,7 @@ def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
 
 
 def _declared(wired: WiredFlow, name: str, literals: list[_Literal]) -> FlowSpec:
-    """The flow with an input in place of these literals."""
+    """Return the flow with an input in place of these literals."""
     flow, first = copy(wired.flow), literals[0]
     flow.document = None
     doc = f"one of: {first.item.doc}" if first.is_member else first.item.doc

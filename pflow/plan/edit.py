@@ -44,10 +44,10 @@ description, the ids of the steps, the inputs and their defaults, every prompt, 
 
 
 def main(words: Sequence[str], options: ChangeOptions) -> int:
-    """Change the flow that the first word names as the sentence after it says; the exit code.
+    """Change the flow that the first word names as the sentence after it says, and return the exit code.
 
-    Raises PflowError: 2 without a flow or a sentence, 65 where no try passes the rules, 78 where no model is capable,
-    and what asking a model raises.
+    Raises PflowError: 2 without a flow or a sentence, 65 if no try passes the rules, 78 if no model is capable, and
+    what asking a model raises.
     """
     if len(words) < 2 or words[1].startswith("-"):
         raise PflowError("cannot edit: it takes a flow and a sentence that says what to change", hint=_USE, exit=USAGE)
@@ -63,7 +63,7 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
     outcome = converse(model, request, lambda said: _judge(said, old, sentence), say, options.timeout)
     if not outcome.is_right:
         if outcome.result is not None:
-            say("the best try, which will not do:")
+            say("the best try, which does not pass:")
             Change(old, outcome.result, file).show(options)
         hint = "nothing was written; say it in other words, or name another model with --model"
         message = f"cannot edit '{file}': no flow of '{model.model_id}' passed in {outcome.tries} tries"
@@ -81,9 +81,9 @@ def _request(old: WiredFlow, sentence: str, system: str) -> PlanRequest:
 
 
 def _judge(said: Said, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:
-    """The flow of an answer, and what is wrong with it; None for an answer that cannot be loaded.
+    """Return the flow of an answer and its errors; None for an answer that cannot be loaded.
 
-    What the limits found in the old flow does not count: a person may write what a model may not.
+    Findings of the limits that the old flow has too do not count: a person may write what a model may not.
     """
     ir, findings = read_flow(said)
     if ir is None:
@@ -99,7 +99,7 @@ def _judge(said: Said, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None,
 
 
 def _keep_unsaid(old: FlowSpec, new: FlowSpec, sentence: str) -> None:
-    """Copy what models leave out or change unasked, and what their schema has no room for."""
+    """Copy the parts that models leave out or change unasked, and those that their schema has no room for."""
     new.schema = old.schema
     new.name = new.name if new.name and ("name" in sentence or "call" in sentence) else old.name
     new.description = new.description if new.description and "descri" in sentence else old.description
@@ -111,6 +111,6 @@ def _keep_unsaid(old: FlowSpec, new: FlowSpec, sentence: str) -> None:
 
 
 def _choices(flow: FlowSpec) -> str:
-    """What the flow says already of which model is asked."""
+    """Return the flow's own choices of a model, as text."""
     pairs = [(step, values) for step in flow.steps for values in (step.params, step.inputs)]
     return "\n".join(str(value) for step, values in pairs for key, value in values.items() if is_choice(step, key))

@@ -1,4 +1,4 @@
-"""What a model's flow may not hold though the rules would let it pass: a person who writes a flow may do more."""
+"""Limits for a flow that a model wrote, beyond the rules; a person who writes a flow may do more."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ MOST_RETRIES = 10
 MOST_VISITS = 1_000
 MOST_JOBS = 32
 LONGEST_COMMAND = 2_000
-"""Characters of a command as it is shown: what is cut off there would run unseen."""
+"""Characters of a command that are shown; the rest would run unseen."""
 
 PERSONS = ("model", "option")
-"""Params of llm by which a person chooses the model: dropped, unless the sentence says the value."""
+"""Params of llm that choose the model: dropped, unless the sentence has the value."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _ACTION = re.compile(r"[A-Za-z0-9_-]{1,60}")
@@ -51,7 +51,7 @@ _OWN_SECRETS = "leave it out: nodes get their secrets by themselves"
 
 
 def drop_choices(flow: FlowSpec, sentence: str) -> None:
-    """Delete what a person chooses and the sentence does not say: which model is asked, what may be done twice."""
+    """Delete the choices that are a person's, if the sentence does not make them: the model, and what may repeat."""
     for step in flow.steps:
         step.repeats = None
         for values in (step.params, step.inputs):
@@ -60,7 +60,7 @@ def drop_choices(flow: FlowSpec, sentence: str) -> None:
 
 
 def is_choice(step: Step, key: str) -> bool:
-    """Whether a param says which model is asked and how: of the llm node, or of one in a saved flow."""
+    """Return True for a param that chooses the model or its options, of the llm node or of one in a saved flow."""
     if step.type.startswith("flow:"):
         return "." in key and key.rpartition(".")[2] in PERSONS
     kind = find_kind(step.type)
@@ -73,7 +73,7 @@ def _is_said(value: Any, sentence: str) -> bool:
 
 
 def check_document(flow: FlowSpec) -> list[Finding]:
-    """What is seen before anything that the flow names is looked up."""
+    """Check what can be seen before the flow's nodes are looked up."""
     found = [
         Finding("PL01", (*step.place, "type"), f"the type '{_shown(step.type)}' is a path", "a node, or flow:NAME")
         for step in flow.steps
@@ -86,7 +86,7 @@ def check_document(flow: FlowSpec) -> list[Finding]:
 
 
 def check_limits(wired: WiredFlow) -> list[Finding]:
-    """What is found in a wired flow."""
+    """Check a wired flow."""
     checks = (
         _check_sources, _check_inputs, _check_names, _check_counts, _check_steps, _check_overwriting, _check_answers,
     )  # fmt: skip
@@ -94,13 +94,13 @@ def check_limits(wired: WiredFlow) -> list[Finding]:
 
 
 def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
-    """References to inputs that the flow does not declare, and reads that nothing gives."""
+    """Find references to undeclared inputs, and reads without a source."""
     named = set()
     for reference in wired.references:
         name = reference.input
         if name is not None and name != "stdin" and name not in wired.flow.inputs:
             named.add(name)
-            message = f"'{_shown(name)}' is no earlier step's write, and no declared input"
+            message = f"'{_shown(name)}' is neither an earlier step's write nor a declared input"
             yield Finding("PL02", reference.place, message, "take STEP.WRITE, or write $$ for a dollar")
     for needed in wired.inputs.values():
         if needed.required and not needed.declared and not needed.pipe and needed.name not in named:
@@ -122,11 +122,11 @@ def _check_inputs(wired: WiredFlow) -> Iterator[Finding]:
 def _check_names(wired: WiredFlow) -> Iterator[Finding]:
     for part, names in (("inputs", wired.flow.inputs), ("outputs", wired.flow.outputs)):
         for name in [name for name in names if not _NAME.fullmatch(name)]:
-            message = f"'{_shown(name)}' is no name for an {part[:-1]}"
+            message = f"'{_shown(name)}' is not a valid name for an {part[:-1]}"
             yield Finding("PL03", (part, _shown(name)), message, "small letters, digits and _")
     for edge in wired.flow.edges:
         if not _ACTION.fullmatch(edge.action):
-            message = f"'{_shown(edge.action)}' is no action"
+            message = f"'{_shown(edge.action)}' is not a valid action"
             yield Finding("PL03", (*edge.place, "action"), message, "one of the node's actions")
 
 
@@ -142,7 +142,7 @@ def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
-    """No secret stands in a step; each command does, short enough to be shown whole to who decides."""
+    """Find secrets in steps, and commands that are not in their step or too long to be shown whole."""
     for place, _, _ in secrets_of(wired):
         if place[0] == "mappings" and not wired.steps[place[1]].sources[place[3]].paths:  # PF13 finds the others
             yield Finding("PL04", place, f"'{place[3]}' is secret and stands in the flow", _LEAVE_OUT)
@@ -168,13 +168,13 @@ def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
 def _check_texts(place: Place, value: Any) -> Iterator[Finding]:
     for text in _texts(value):
         if is_secret_value(text):
-            yield Finding("PL04", place, "what stands here looks like a secret", _LEAVE_OUT)
+            yield Finding("PL04", place, "this value looks like a secret", _LEAVE_OUT)
         for name in secret_variables(text):
             yield Finding("PL04", place, f"'{name}' looks like a secret of the environment", _OWN_SECRETS)
 
 
 def _check_overwriting(wired: WiredFlow) -> Iterator[Finding]:
-    """A warning where one path is read and written: it may be what the sentence wants."""
+    """Warn if one path is read and written, which the sentence may want."""
     read: dict[str, str] = {}
     for id, step in wired.steps.items():
         for key in [key for key, item in step.interface.reads.items() if item.type.name == "path"]:
@@ -190,7 +190,7 @@ def _check_overwriting(wired: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_answers(wired: WiredFlow) -> Iterator[Finding]:
-    """PF18 as an error where an older write is taken: the model sees nothing of a run, and a warning is not for it."""
+    """Find PF18 as an error if a read takes an older write: a model sees no warnings, and nothing of a run."""
     found = dropped_answers(wired)
     if any(dropped.older for dropped in found):
         yield from (finding_of(wired, dropped, is_warning=False) for dropped in found)

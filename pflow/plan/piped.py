@@ -1,4 +1,4 @@
-"""What comes through the pipe: what the planner is told of it, but for values, and how it becomes the flow's input."""
+"""The piped input of a plan: its description for the planner, without values, and its way into the flow's inputs."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 _MOST_KEYS = 50
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-"""A key that an input of a planned flow may be called like."""
+"""A key that may be the name of a planned flow's input."""
 
 _SIZES = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "members"}
 
 
 @dataclass(frozen=True)
 class Piped:
-    """What comes: `kind` is raw or a store, `carried` the path of what the pipe carries ("" for nothing), `type` and
-    `size` are of that; `keys` gives the type of each key that an input may take by its name."""
+    """The piped input. `kind` is raw or a store, `carried` the path of the value that the pipe carries ("" for
+    nothing), with its `type` and `size`; `keys` has the type of each key that an input may take by its name."""
 
     kind: str
     carried: str
@@ -49,14 +49,14 @@ class Piped:
 
     @property
     def form(self) -> list[Any]:
-        """What plans are kept by: the same for another value of the same type."""
+        """The part of a plan's cache key: the same for another value of the same type."""
         return [self.kind, self.carried, self.type, self.keys]
 
     def __str__(self) -> str:
-        """It in words for a model. No node has a read of the name that they give the input."""
+        """Describe it for a model. The name of the input in this text is not a read of any node."""
         size = f", {self.size:,} {_SIZES[self.type]}" if self.size is not None else ""
         if self.kind == RAW:
-            what = f"{'text' if self.type == 'str' else 'data that is no text'}{size}"
+            what = f"{'text' if self.type == 'str' else 'data that is not text'}{size}"
         else:
             what = "a store that carries " + (
                 f"{clean(self.carried)} ({self.type}{size})" if self.carried else "nothing"
@@ -70,7 +70,7 @@ class Piped:
 
 
 def piped_in(intake: Intake) -> Piped | None:
-    """What came, None where stdin is not read. An empty pipe is an empty text: what takes it ends the run."""
+    """Describe the intake; None if stdin is not read. An empty pipe is an empty text; taking it ends the run."""
     if intake.kind == NOTHING:
         return None
     if intake.kind == EMPTY:
@@ -83,7 +83,7 @@ def piped_in(intake: Intake) -> Piped | None:
 
 
 def _keys(document: Document) -> dict[str, str]:
-    """The type of each key, of those too that a dry stage would write."""
+    """Return the type of each key, including those that a dry stage would write."""
     names = dict.fromkeys(filter(_is_name, [*document, *document.header.get("dry", [])]))
     return {name: _type_of(_value(document, (name,))) for name in list(names)[:_MOST_KEYS]}
 
@@ -93,7 +93,7 @@ def _is_name(key: str) -> bool:
 
 
 def _value(document: Document, path: Path) -> Any:
-    """What is at a path; None where nothing is yet, and for what no step could decode."""
+    """Return the value at a path; None if it is missing, or cannot be decoded."""
     with suppress(PflowError):
         return find(document, path)
     return None
@@ -104,7 +104,7 @@ def _type_of(value: Any) -> str:
 
 
 def check_piped(wired: WiredFlow, piped: Piped | None) -> list[Finding]:
-    """PL09: raw bytes that nothing takes would end the run."""
+    """Find PL09: raw input that nothing takes would end the run."""
     takes = wired.first_read is not None or any(each.pipe and each.readers for each in wired.inputs.values())
     if piped is None or piped.kind != RAW or not piped.size or takes or names_stdin(wired):
         return []
@@ -113,7 +113,7 @@ def check_piped(wired: WiredFlow, piped: Piped | None) -> list[Finding]:
 
 
 def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
-    """A wired copy in which what comes through the pipe is an input, where a model let the flow take it otherwise."""
+    """Return a wired copy in which the piped input is declared, if the model let the flow take it in another way."""
     unread = [name for name, each in wired.flow.inputs.items() if each.pipe and not wired.inputs[name].readers]
     flow = copy(wired.flow)
     flow.inputs = {name: each for name, each in wired.flow.inputs.items() if name not in unread}
@@ -125,7 +125,7 @@ def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
 
 
 def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
-    """The flow with the input: in place of `stdin`, called like what is carried, and for the first step's read."""
+    """Return the flow with the piped input: in place of `stdin`, named like the carried key, or for the first read."""
     flow = copy(wired.flow)
     flow.inputs, flow.steps = {**flow.inputs}, [copy(step) for step in flow.steps]
     named = [each for each in wired.references if each.path[0] == "stdin"]
@@ -150,17 +150,17 @@ def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
 
 
 def _is_in_template(wired: WiredFlow, id: str, key: str) -> bool:
-    """Whether a template of a step uses the key: then the read that the pipe would fill keeps its default."""
+    """Return True if a template of a step uses the key; then the read that the pipe would fill keeps its default."""
     return any(each.step == id and each.path[0] == key and each.part.is_template for each in wired.references)
 
 
 def _is_for_carried(flow: FlowSpec, piped: Piped) -> bool:
-    """Whether a flow is about what the pipe carries, and not about other keys of the store."""
+    """Return True if a flow uses the carried value, and not other keys of the store."""
     return bool(piped.carried) and not flow.inputs.keys() & piped.keys.keys()
 
 
 def _declare(wired: WiredFlow, flow: FlowSpec, id: str, key: str) -> str:
-    """Declare an input for what comes, called and typed like the read that takes it, where one does; its name."""
+    """Declare the piped input, with the name and type of the read that takes it if there is one; return the name."""
     item = wired.steps[id].interface.reads.get(key) if key else None
     name = free_name(wired, id or "piped", key or "text", {id} if key else set())
     type = str(item.type) if item is not None else "any"
@@ -169,7 +169,7 @@ def _declare(wired: WiredFlow, flow: FlowSpec, id: str, key: str) -> str:
 
 
 def _rename(wired: WiredFlow, flow: FlowSpec, places: dict[Path, Path]) -> None:
-    """Let every reference to one of these paths be to its place."""
+    """Change every reference to one of these paths."""
 
     def renamed(source: Mapped) -> Any:
         if isinstance(source, list):

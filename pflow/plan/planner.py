@@ -1,4 +1,4 @@
-"""Planning: a sentence becomes a flow that passes every rule, with a model in between."""
+"""Planning: with a model's help a sentence becomes a flow that passes every rule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pflow.catalog.kinds import Catalog, forget_kinds
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.files.atomic import replace
-from pflow.files.xdg import cache_directory, make_private, read_cached
+from pflow.files.directories import cache_directory, make_private, read_cached
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_document, write_json
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pflow.models.choose import Model
 
 LONGEST = 20_000
-"""Characters of a sentence."""
+"""The most characters of a sentence."""
 
 _LONGEST_NAME = 40
 
@@ -56,22 +56,21 @@ _MOST = 500
 
 
 class CachedPlan:
-    """The place of one plan, by what it was made of: `blocks` is the digest of the nodes and saved flows, `piped` the
-    form of what comes through the pipe."""
+    """The cache file of a plan. `blocks` is the digest of the nodes and saved flows, `piped` the form of the input."""
 
     def __init__(self, sentence: str, blocks: str, model: str, prompt: int, piped: Any = None) -> None:
         name = hashlib.sha256(encode([_FORM, sentence, blocks, model, prompt, piped])).hexdigest() + ".json"
-        self.file = Path(cache_directory() or "/dev/null", "plans", name)  # without a cache nothing can be there
+        self.file = Path(cache_directory() or "/dev/null", "plans", name)  # without a cache the file cannot exist
 
     def read(self) -> dict[str, Any] | None:
-        """The plan's IR; None where the file is missing, damaged or somebody else's."""
+        """Return the plan's IR; None if the file is missing, damaged or somebody else's."""
         with suppress(ValueError, RecursionError):
             ir = decode(read_cached(str(self.file)) or b"null")
             return ir if isinstance(ir, dict) else None
         return None
 
     def write(self, ir: dict[str, Any]) -> None:
-        """Keep a plan. A cache that cannot be written is left alone."""
+        """Keep a plan; do nothing if the cache cannot be written."""
         with suppress(OSError, UnicodeEncodeError, PflowError):
             make_private(str(self.file.parent))
             replace(str(self.file), write_json(ir).encode(), mode=0o600)
@@ -88,7 +87,7 @@ def _prune(folder: Path) -> None:
 class Planned:
     """A flow that passes every rule; `findings` are its warnings.
 
-    `flow.inputs` have the values that the sentence names as their defaults; `flow.description` is the sentence.
+    The defaults of `flow.inputs` are the values that the sentence names; `flow.description` is the sentence.
     """
 
     flow: FlowSpec
@@ -96,12 +95,12 @@ class Planned:
     model: str
     tries: int = 1
     is_remembered: bool = False
-    """Whether it was planned before, and no model was asked."""
+    """True if it was planned before, and no model was asked."""
 
 
 @dataclass
 class _Try:
-    """An answer: the IR as the model wrote it, its flow where that passes, and its findings."""
+    """An answer: the IR as the model wrote it, its flow if that passes, and its findings."""
 
     ir: dict[str, Any]
     flow: FlowSpec | None
@@ -109,7 +108,7 @@ class _Try:
 
 
 class Unplannable(PflowError):
-    """No try passed. `ir` is the best one as the model wrote it, None where no answer was a flow."""
+    """Failure of every try. `ir` is the best one as the model wrote it, None if no answer was a flow."""
 
     def __init__(self, model: str, tries: int, ir: dict[str, Any] | None, findings: list[Finding]) -> None:
         errors = [each for each in findings if not each.is_warning]
@@ -130,11 +129,11 @@ def plan_sentence(
     sentence: str, *, model: str | None = None, fresh: bool = False, timeout: float | None = None,
     report: Report = lambda line: None, tries: int = TRIES, piped: Piped | None = None,
 ) -> Planned:  # fmt: skip
-    """Plan. `report` gets short lines on the progress. `timeout` (seconds) is for all tries. `piped` is what comes.
+    """Plan a flow. `report` gets short lines on the progress. `timeout` (seconds) is for all tries.
 
-    Raises PflowError: 65 (an Unplannable) where no try passes the rules, 78 where no model can plan, 124 where the time
-    runs out, and what asking a model raises. An answer that the provider refuses, cuts off or fails at is no try: it is
-    raised. Whatever else comes back is a try.
+    Raises PflowError: 65 (an Unplannable) if no try passes the rules, 78 if no model can plan, 124 when the time runs
+    out, and what asking a model raises. A refusal, a cut or a failure of the provider is raised at once; any other
+    answer counts as a try.
     """
     sentence = checked_sentence(sentence)
     chosen = _choose_model(model, sentence)
@@ -163,7 +162,7 @@ def plan_sentence(
 
 
 def checked_sentence(sentence: str, act: str = "plan") -> str:
-    """The sentence on one line. Raises PflowError (2) for an empty one, a long one and a secret in it."""
+    """Return the sentence on one line. Raises PflowError (2) for an empty or long one, and for a secret in it."""
     sentence = " ".join(sentence.split())
     if not sentence:
         raise PflowError(f"cannot {act}: there is no sentence", exit=USAGE)
@@ -196,7 +195,7 @@ def _judge_answer(said: Said, sentence: str, piped: Piped | None) -> tuple[_Try 
 def judge(
     document: dict[str, Any], sentence: str, piped: Piped | None = None
 ) -> tuple[FlowSpec | None, list[Finding]]:  # fmt: skip
-    """The flow, named and with its inputs declared, and its warnings; or None, and what is wrong with it."""
+    """Return the flow, named and with its inputs declared, and its warnings; or None and its findings."""
     wired, findings = check_answer(document, FlowCatalog(), lambda flow: drop_choices(flow, sentence))
     if wired is not None and all(each.is_warning for each in findings):
         wired = declare_piped(wired, piped)
@@ -212,9 +211,9 @@ def judge(
 def check_answer(
     document: dict[str, Any], catalog: Catalog, adjust: Callable[[FlowSpec], None], known: Collection[str] = ()
 ) -> tuple[WiredFlow | None, list[Finding]]:
-    """What a model's document is as a flow, None for nothing, and all that is found in it.
+    """Load and check a model's document: return the wired flow, or None if it cannot be loaded, and all findings.
 
-    `adjust` may change the flow before it is wired. What the limits say does not count where it is `known`.
+    `adjust` may change the flow before it is wired. Findings of the limits with `known` messages do not count.
     """
     try:
         loaded = load_document(document, "the plan", catalog)
@@ -234,7 +233,7 @@ def check_answer(
 
 
 def short_name(text: str) -> str:
-    """A text as the name of a flow: small ASCII words with - between them."""
+    """Make a flow's name of a text: small ASCII words with - between them."""
     words = re.findall("[a-z0-9]+", text.lower())
     name = "-".join(words)
     while len(words) > 1 and len(name) > _LONGEST_NAME:

@@ -1,4 +1,4 @@
-"""Secrets: what looks like one in a text, and the masks in place of those that a flow holds."""
+"""Secrets: finding texts that look like one, and masking those that a flow holds."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _VARIABLE = re.compile(
     r"\$\{?[!#]?([A-Za-z_]\w*)|\b(?:printenv|getenv|environ|ENVIRON|ENV|process\.env)(?:\.get)?\W{1,4}(\w+)"
 )
 _SHORTEST = 8
-"""A shorter value of a variable may stand in a text by chance, and so may a plain word."""
+"""The least characters of a variable's value: a shorter one may stand in a text by chance."""
 
 
 def is_secret_value(text: str) -> bool:
-    """Whether a text holds what looks like somebody's key, or a secret of the environment."""
+    """Return True if a text holds something like a key, or a secret of the environment."""
     return _VALUES.search(text) is not None or any(value in text for value in _of_environment())
 
 
 def refuse_secrets(act: str, text: str, what: str) -> None:
     """Raise PflowError (2) for a text with a secret in it, before it is sent to a model."""
     if is_secret_value(text):
-        message = f"cannot {act}: {what} holds what looks like a secret, and it would be sent to a model"
+        message = f"cannot {act}: {what} holds something like a secret, which would be sent to a model"
         raise PflowError(message, hint="leave it out: nodes get their secrets by themselves", exit=USAGE)
 
 
@@ -56,7 +56,7 @@ def hider() -> Callable[[str], str]:
 
 
 def _of_environment() -> list[str]:
-    """The values of the variables whose names say that they hold secrets, without paths of files."""
+    """Return the values of variables whose names promise secrets, without words and paths."""
     values = [value for name, value in os.environ.items() if is_secret_name(name)]
     return [value for value in values if len(value) >= _SHORTEST and not value.isalpha() and not _is_path(value)]
 
@@ -66,13 +66,13 @@ def _is_path(value: str) -> bool:
 
 
 def secret_variables(text: str) -> list[str]:
-    """The variables that a text asks the environment for, `$NAME` or `printenv NAME`, and that may well be secrets."""
+    """Return the variables in a text, `$NAME` or `printenv NAME`, whose names promise secrets."""
     names = [match[1] or match[2] for match in _VARIABLE.finditer(text)]
     return [name for name in names if name.isupper() and is_secret_name(name)]
 
 
 def masked(wired: WiredFlow) -> dict[str, Any]:
-    """The IR of a flow, with a mask in place of each secret."""
+    """Return the IR of a flow with every secret masked."""
     ir = deepcopy(flow_to_ir(wired.flow))
     for place, value, _ in secrets_of(wired):
         holder = _at(ir, place[:-1])
@@ -82,7 +82,7 @@ def masked(wired: WiredFlow) -> dict[str, Any]:
 
 
 def _at(ir: dict[str, Any], place: tuple[str, ...]) -> Any:
-    """What stands at a place of an IR; a step is found by its id."""
+    """Return the value at a place of an IR; a step is found by its id."""
     value: Any = ir
     for name in place:
         if isinstance(value, list):

@@ -34,16 +34,16 @@ has a member for each read that is asked for, and with nothing else:
 A SOURCE is one of those that are named for the read. A read that may be left out needs none.
 """
 _DEPTH = 3
-"""How far into shapes parts are looked for."""
+"""Levels of a shape that are searched for parts."""
 _MOST = 40
-"""Candidates of one read among which a model chooses."""
+"""The most candidates of one read for a model to choose from."""
 
 
 @dataclass
 class Gap:
     """A read that wants a mapping, the types of its candidates by their paths, and the `source` that it gets.
 
-    `is_needed` says that the flow is wrong without.
+    `is_needed` is true if the flow is wrong without it.
     """
 
     step: str
@@ -65,7 +65,7 @@ class Gap:
         return f"{self.step}.{self.item.name}"
 
     def of_type(self) -> list[Path]:
-        """The candidates that are just what the read declares, and not only something that it can take."""
+        """Return the candidates of the type that the read declares, without others that it can take."""
         return [path for path, type in self.candidates.items() if type.name == self.item.type.name]
 
     def choices(self) -> str:
@@ -74,7 +74,7 @@ class Gap:
 
 
 class Wiring:
-    """What becomes of a flow: the gaps that were `filled`, those that are `left`, and every error at the end."""
+    """A flow being wired: the gaps that are `filled`, those that are `left`, and its errors so far."""
 
     def __init__(self, old: WiredFlow) -> None:
         self.old, self.flow = old, mapped(old, [])
@@ -86,7 +86,7 @@ class Wiring:
         self.is_closed = not any(each.kind is None or each.interface.open for each in old.steps.values())
 
     def fill(self) -> None:
-        """Fill the gaps that leave no doubt, last step first: one may leave an earlier step without readers."""
+        """Fill the gaps with one clear source, last step first: this may leave an earlier step without readers."""
         for id in reversed(self.flow.graph.order()):
             for item in reversed(self.flow.steps[id].interface.reads.values()):
                 gap = self._gap(self.flow.steps[id], item)
@@ -94,7 +94,7 @@ class Wiring:
                     self.left.insert(0, gap)
 
     def add(self, gaps: Sequence[Gap]) -> bool:
-        """Add mappings to the flow, unless they break a rule that it keeps without them; whether it has them."""
+        """Add mappings to the flow, and return True, unless they break a rule that it keeps without them."""
         flow = mapped(self.flow, gaps)
         errors = errors_of(flow)
         if {(each.rule, each.place) for each in errors} - {(each.rule, each.place) for each in self.errors}:
@@ -106,10 +106,10 @@ class Wiring:
         return True
 
     def _gap(self, wired: WiredStep, item: Item) -> Gap | None:
-        """The gap at a read, with its source where names, the pipe and types leave one; None where it needs none."""
+        """Return the gap at a read, with its source if names, the pipe and types leave one; None if there is no gap."""
         step, key, inputs = wired.step, item.name, self.flow.flow.inputs
         gap = Gap(wired.id, item, self._candidates(wired, item), is_needed=bool(inputs))
-        if key in step.input_mappings:  # what somebody wrote there meant something: no source is guessed
+        if key in step.input_mappings:  # somebody wrote it with a meaning, so no source is guessed
             gap.is_needed = True
             return gap if any(each.place == gap.place for each in self.errors) and key not in step.inputs else None
         is_item = step.batch is not None and key == step.batch.item
@@ -124,9 +124,9 @@ class Wiring:
         return self._by_name(gap) or self._by_pipe(gap) or self._by_type(gap)
 
     def _candidates(self, wired: WiredStep, item: Item) -> dict[Path, Type]:
-        """What a read may take on every path to its step: inputs, then writes, latest first.
+        """Return what a read may take on every path to its step: inputs, then writes, latest first.
 
-        No write decides where a file is written, and what a command is: such a read takes an input.
+        A file's path and a command come from inputs alone: a write must not decide them.
         """
         parts = [part for whole in self._sources(wired, item) for part in _parts(*whole)]
         written = wired.step.input_mappings.get(item.name)
@@ -153,7 +153,7 @@ class Wiring:
         return _only(gap, [path for path in named if len(path) < 3] or named, "it has the read's name")
 
     def _by_pipe(self, gap: Gap) -> Gap | None:
-        """The gap with what a pipe would carry there: several paths where several branches lead there."""
+        """Fill the gap with what a pipe would carry there: several paths if several branches lead there."""
         carried = self.carried[gap.step]
         if "pipe" not in gap.item.marks or not carried.is_sure or STDIN in carried.writers:
             return None
@@ -167,7 +167,7 @@ class Wiring:
         return gap
 
     def _by_answer(self, gap: Gap) -> Gap | None:
-        """The gap with an answer that nothing uses, where the read takes something older, or nothing (PF18)."""
+        """Fill the gap with an answer that nothing uses, if the read takes something older, or nothing (PF18)."""
         for dropped in [*self.dropped, *dropped_answers(self.flow)]:
             if (dropped.reader, dropped.item.name) == (gap.step, gap.item.name):
                 gap.source, gap.why = source_of(self.flow, dropped) or "", "it is what the pipe carries there"
@@ -178,7 +178,7 @@ class Wiring:
         return (gap.is_needed and _only(gap, gap.of_type(), "it is the only one of the type")) or gap
 
     def ask(self, file: FlowFile, options: ChangeOptions) -> None:
-        """Have a model choose what is left. Without a model, a flow that passes as it is stays so."""
+        """Have a model choose for the gaps that are left. Without a model, a flow that passes stays as it is."""
         names = [str(gap) for gap in self.left if gap.is_needed] or [str(gap) for gap in self.left]
         try:
             model = choose_capable(options.model, f"wire {', '.join(names)} in '{file}'")
@@ -196,7 +196,7 @@ class Wiring:
         self.add(outcome.result)
 
     def _request(self) -> PlanRequest:
-        """The flow, its nodes' interfaces and the reads that want a source; the schema admits only their candidates."""
+        """Return the request: the flow, its nodes' interfaces, the open reads, and a schema of their candidates."""
         reads = "\n".join(map(_line, self.left))
         flow = f"The flow:\n{canonical_json(masked(self.flow))}\nIts nodes:\n{interfaces_text(self.flow)}\n"
         asked = {str(gap): {"type": "string", "enum": gap.texts} for gap in self.left if gap.texts}
@@ -205,7 +205,7 @@ class Wiring:
         return PlanRequest(_SYSTEM, f"{flow}The reads that want a source:\n{reads}", listed, lambda: schema)
 
     def _judge(self, said: Said) -> tuple[list[Gap], list[Finding]]:
-        """The gaps that an answer fills, and why it will not do. Whatever else it says counts for nothing."""
+        """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""
         answer = {key: value for each in find_objects(said)[0].values() for key, value in each.items()}
         filled, findings = [], []
         for gap in self.left:
@@ -215,7 +215,7 @@ class Wiring:
                 filled.append(gap)
             elif source is not None or gap.is_needed:
                 findings.append(
-                    Finding("PL02", gap.place, f"'{source or ''}' is nothing that it may take", gap.choices())
+                    Finding("PL02", gap.place, f"'{source or ''}' is not one of its sources", gap.choices())
                 )
         return filled, findings or errors_of(mapped(self.flow, filled))
 
@@ -225,7 +225,7 @@ class Wiring:
 
 
 def mapped(flow: WiredFlow, gaps: Sequence[Gap]) -> WiredFlow:
-    """The flow with mappings for these gaps, wired."""
+    """Return the flow with mappings for these gaps, wired."""
     new = copy(flow.flow)
     new.document = None
     new.steps = [copy(step) for step in new.steps]
@@ -236,10 +236,10 @@ def mapped(flow: WiredFlow, gaps: Sequence[Gap]) -> WiredFlow:
 
 
 def main(words: Sequence[str], options: ChangeOptions) -> int:
-    """Wire the flow that the words name; the exit code.
+    """Wire the flow that the words name, and return the exit code.
 
-    Raises PflowError: 65 where something is wrong that no mapping puts right, 78 where only a model could choose and
-    none is capable, and what asking a model raises.
+    Raises PflowError: 65 for errors that mappings cannot fix, 78 if only a model could choose and no model is capable,
+    and what asking a model raises.
     """
     file, old = open_flow(words, options, "wire")
     wiring = Wiring(old)
@@ -252,14 +252,14 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
     change = Change(old, wiring.flow, file, {"mappings": filled, "open": list(map(str, wiring.left))})
     if wiring.errors:
         change.show(options)
-        raise change_error(f"cannot wire '{file}': no mapping puts this right", wiring.errors)
+        raise change_error(f"cannot wire '{file}': mappings cannot fix this", wiring.errors)
     if not wiring.filled:
         say("nothing to wire: every read has a source")
     return change.finish(options)
 
 
 def _only(gap: Gap, found: list[Path], why: str) -> Gap | None:
-    """The gap with the only one of these as its source."""
+    """Fill the gap if there is only one source for it."""
     if len(found) != 1:
         return None
     gap.source, gap.why = write_path(found[0]), why
@@ -272,7 +272,7 @@ def _line(gap: Gap) -> str:
 
 
 def _parts(path: Path, type: Type, depth: int = _DEPTH) -> Iterator[tuple[Path, Type]]:
-    """A type and the parts that its shape says it has, each with its path."""
+    """Yield a type and the parts of its shape, each with its path."""
     yield path, type
     for name, part in type.fields.items() if depth else ():
         yield from _parts((*path, name), part, depth - 1)

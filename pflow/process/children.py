@@ -237,7 +237,8 @@ def running_groups(session: int) -> set[int]:
     Zombies do not count.
     """
     if os.path.exists("/proc/self/stat"):
-        return {group for state, group, other in _processes() if other == session and state not in _DEAD}
+        own = [fields for _, _, fields in _processes() if int(fields[3]) == session]
+        return {int(fields[2]) for fields in own if fields[0] not in _DEAD}
     return {session} if _signal_group(session, 0) else set()
 
 
@@ -247,16 +248,32 @@ def signal_session(session: int, *signums: int) -> None:
             _signal_group(group, signum)
 
 
-def _processes() -> Iterator[tuple[bytes, int, int]]:
-    """Yield each process's state, group and session (proc_pid_stat(5)); its name, in brackets, may contain anything."""
-    for name in os.listdir("/proc"):
-        if name.isdecimal():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    state, _, group, session = file.read().rpartition(b")")[2].split()[:4]
-            except (OSError, ValueError):
-                continue  # it has ended
-            yield state, int(group), int(session)
+def holder(file: str) -> str:
+    """Return the other process that opened a file first, `4711 (sleep)`; empty if the system has no /proc."""
+    about, found = os.stat(file), []
+    for pid, name, fields in _processes() if os.path.isdir("/proc") else ():
+        try:
+            fds = [f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd") if pid != os.getpid()]
+            if any(os.path.samestat(os.stat(fd), about) for fd in fds):
+                found.append((int(fields[19]), f"{pid} ({name.decode(errors='replace')})"))
+        except OSError:
+            pass  # it has ended, or belongs to another user
+    return min(found, default=(0, ""))[1]
+
+
+def _processes() -> Iterator[tuple[int, bytes, list[bytes]]]:
+    """Yield each process's number, its name, which may contain anything, and the fields after it (proc_pid_stat(5)).
+
+    Among these fields 0 is the state, 2 the group, 3 the session, 19 the start.
+    """
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                about, _, fields = file.read().rpartition(b") ")
+        except OSError:
+            continue  # it has ended
+        if fields:
+            yield int(pid), about.partition(b" (")[2], fields.split()
 
 
 def _signal_group(group: int, signum: int) -> bool:

@@ -1,1 +1,1 @@
-"""What a run leaves: its log, its trace and its journal."""
+"""The record of a run: its log, trace, snapshot and journal."""

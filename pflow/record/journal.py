@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 import os
+from binascii import crc32
 
 from pflow import TYPE_CHECKING
-from pflow.errors import CANNOT_WRITE, PflowError, reason_of
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.process.signals import HeldSignals
-from pflow.record.lines import JOURNAL, line_of, pieces_of, read_lines
-from pflow.record.records import Records, compacted
+from pflow.record.records import JOURNAL, Records, compacted
 from pflow.values.digest import keyed_digest
+from pflow.values.jsontext import decode, encode, quote
+from pflow.values.long_text import holds_long, json_parts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-    from pflow.record.lines import Record
+    from pflow.record.records import Record
     from pflow.values.masks import Secrets
 
 _SMALL = 256 << 10
-"""Bytes up to which it is never written anew."""
+"""Bytes up to which a journal is not compacted."""
+
+_PIECE = 1 << 20
 
 WITHOUT = "--no-journal runs without one, and nothing can resume it"
 
 
 class Journal:
-    """Takes the records of a run, one line each, in the process of its driver; `key` seals the secrets in them.
+    """Keeps the records of a run, one line each, in the process of its driver; `key` seals the secrets in them.
 
     `records` is what it held when it was opened: None for a new one, and where nothing in it is whole.
     """
 
     def __init__(self, directory: str, secrets: Secrets, key: bytes) -> None:
-        """Open it, or make it. What a killed process left of its last line is cut off: whoever opens it has the lock.
+        """Open or make the journal, and cut off a torn last line of a killed process: whoever opens it has the lock.
 
-        Raises PflowError: 73 where that fails, 65 where it is damaged.
+        Raises PflowError: 73 if that fails, 65 if it is damaged.
         """
         self.path = os.path.join(directory, JOURNAL)
         self.secrets = secrets
@@ -66,12 +71,12 @@ class Journal:
             return file.read()
 
     def _left(self, size: int) -> None:
-        """Note its size, and at which it is written anew."""
+        """Note the size, and the one at which it is compacted."""
         self._size = size
         self._limit = max(2 * size, _SMALL)
 
     def write(self, record: Record) -> None:
-        """Add a record. What is written, no kill -9 takes back. Raises PflowError (73), from then on each time."""
+        """Add a record, which survives kill -9. Raises PflowError (73), from then on each time."""
         if self.secrets and "changes" in record:
             record = {**record, "changes": [self._sealed(change) for change in record["changes"]]}
         pieces = pieces_of(record)
@@ -97,7 +102,7 @@ class Journal:
             held.release()
 
     def _compact(self) -> None:
-        """Write it anew, aside, without what later records have replaced; a full disk leaves it as it is."""
+        """Rewrite the journal, aside, without values that were replaced later; a full disk leaves it as it is."""
         draft = self.path + ".tmp"
         data = b"".join(map(line_of, compacted(read_lines(self._read())[0])))
         self._left(self._size)
@@ -118,7 +123,7 @@ class Journal:
         failpoint("journal.compact.written")
 
     def _sealed(self, change: list[Any]) -> list[Any]:
-        """A change; where a secret is in it, a digest in place of the value."""
+        """Return a change; with a digest in place of its value if that has a secret in it."""
         if len(change) == 1 or not self.secrets.are_in(change[1]):
             return change
         return [change[0], None, keyed_digest(self.key, change[1])]
@@ -137,7 +142,7 @@ class Journal:
         self._fd = -1
 
     def finish(self, *, is_kept: bool) -> None:
-        """The run has ended; without `is_kept` there is nothing to go on with."""
+        """Close the journal of a run that has ended, and remove it unless it `is_kept`."""
         self._close()
         if not is_kept:
             failpoint("journal.remove")
@@ -150,3 +155,74 @@ def unlink(path: str) -> None:
         os.unlink(path)
     except OSError:
         pass  # who removed the run's directory has removed it
+
+
+def line_of(record: Record) -> bytes:
+    """Return the line of a record. Raises PflowError (65) for what JSON cannot hold."""
+    data = encode(record)
+    return b"%08x %s\n" % (crc32(data), data)
+
+
+def pieces_of(record: Record) -> Iterator[bytes]:
+    """Yield the line of a record, in pieces for a long text in its `changes`, or for `texts`, bytes by key.
+
+    In `texts` a character stands for each byte; `raw` returns the bytes.
+    """
+    if "texts" not in record and not holds_long(record.get("changes")):
+        yield line_of(record)
+        return
+    checksum = 0
+    for piece in _data_of(record):
+        checksum = crc32(piece, checksum)
+    yield b"%08x " % checksum
+    yield from _data_of(record)
+    yield b"\n"
+
+
+def _data_of(record: Record) -> Iterator[bytes]:
+    yield encode({name: value for name, value in record.items() if name not in ("texts", "changes")})[:-1]
+    if "changes" in record:
+        yield b',"changes":'
+        yield from json_parts(record["changes"])
+    if "texts" not in record:
+        yield b"}"
+        return
+    yield b',"texts":{'
+    for number, (key, text) in enumerate(record["texts"].items()):
+        yield b"," * (number > 0) + quote(key).encode() + b':"'
+        for at in range(0, len(text), _PIECE):
+            yield quote(str(raw(text[at : at + _PIECE]), "latin-1"))[1:-1].encode()
+        yield b'"'
+    yield b"}}"
+
+
+def raw(text: str | bytes | memoryview) -> bytes:
+    """Return the bytes of one of the `texts` of a record that was read, or is to be written."""
+    return text.encode("latin-1") if isinstance(text, str) else bytes(text)
+
+
+def read_lines(data: bytes) -> tuple[list[Record], int]:
+    """Return the records in a journal, and the size of its whole lines; a torn end is left out.
+
+    Raises PflowError (65) for any other line that is damaged, with its number.
+    """
+    *lines, rest = data.split(b"\n")
+    records = []
+    for number, line in enumerate(lines, 1):
+        record = _record_in(line)
+        if record is None:
+            raise PflowError(f"cannot read the journal: its line {number} is damaged", exit=BAD_DATA)
+        records.append(record)
+    last = _record_in(rest)
+    return (records, len(data) - len(rest)) if last is None else ([*records, last], len(data))
+
+
+def _record_in(line: bytes) -> Record | None:
+    checksum, data = line[:9], line[9:]
+    if checksum != b"%08x " % crc32(data):
+        return None
+    try:
+        record = decode(data)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None

@@ -1,4 +1,4 @@
-"""The log of a run: a directory with its flow, its snapshot and its events, locked for as long as the run goes on."""
+"""The log of a run: a directory with its flow, its snapshot and its events, locked while the run goes on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
-from pflow.files.xdg import make_private, state_directory
+from pflow.files.directories import make_private, state_directory
 from pflow.stage.document import WRITER
 from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
@@ -28,34 +28,34 @@ PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
 
 _TRIES = 100
-"""How often a lock is tried, a hundredth of a second apart: `pflow runs` holds it while it looks, and what a killed run
-had started holds it until its guard has ended it."""
+"""Tries for a lock, a hundredth of a second apart: `pflow runs` holds it for a moment, and the programs of a killed run
+until their guard has ended them."""
 
 _LARGE = 1 << 20
 _DAY = 86_400
 
 
 def runs_directory() -> str | None:
-    """Where runs are kept; None where the environment names no place."""
+    """Return where runs are kept; None if the environment names no place."""
     state = state_directory()
     return os.path.join(state, "runs") if state else None
 
 
 class RunLog:
-    """What is written down of one run; values stand in its snapshot alone.
+    """The files of one run; only its snapshot and its journal hold values.
 
-    What cannot be written is one warning on stderr, and the run goes on; but a run that is to have a journal needs all
-    that it takes to go on with it. A forked child may write lines too; `finish` is for the process that opened the log.
+    If something cannot be written, one warning says so and the run goes on; but with a journal, it needs all that a
+    resume takes. A forked child may write lines too; `finish` is for the process that opened the log.
     """
 
     def __init__(self, directory: str) -> None:
-        """Lock the directory of a run. Raises OSError: a BlockingIOError while something of the run still goes on."""
+        """Lock the directory of a run. Raises OSError: a BlockingIOError while the run, or a program of it, goes on."""
         self.directory = directory
         self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
-        """A descriptor that children inherit, and the programs that they become: the run goes on while one has it."""
+        """A descriptor that children and programs inherit: the run goes on while one of them has it."""
         self._keys = -1
         self.has_keys = True
-        """Whether what keys are made of can be kept."""
+        """True while the parts of keys can be kept."""
         self._trace = open_private(os.path.join(directory, TRACE), os.O_APPEND)
         self.journal: Journal | None = None
         self._begun = time.monotonic()
@@ -65,9 +65,9 @@ class RunLog:
     def open(
         cls, run_id: str, flow: bytes, about: dict[str, Any], *, is_needed: bool = False
     ) -> RunLog | None:  # fmt: skip
-        """Begin the log of a run; None where there is no place for it, with a warning where there should be.
+        """Begin the log of a run; return None if there is no place for it, with a warning if there should be one.
 
-        Where it `is_needed` raises PflowError: 78 without a place, 73 where nothing can be written there.
+        If it `is_needed`, raises PflowError instead: 78 without a place, 73 if nothing can be written there.
 
         `flow` is the IR as JSON. `about` is what the first event says beside the run's id, the process and pflow's
         version: name, flow_hash, steps, traceparent (the run's own span), parent (the span that began it).
@@ -93,20 +93,22 @@ class RunLog:
 
     @classmethod
     def reopen(cls, directory: str, ms: float) -> RunLog:
-        """Go on with the log of a run that took so many milliseconds; a torn last line of its events is cut off.
+        """Reopen the log of a run that took so many milliseconds, and cut off a torn last line of its events.
 
-        Raises PflowError: 75 while something of it still goes on, 73 where nothing can be written.
+        Raises PflowError: 75 while the run, or a program of it, goes on, 73 if nothing can be written.
         """
         run = os.path.basename(directory)
         try:
             log = cls(directory)
             _cut_torn_line(os.path.join(directory, TRACE))
         except BlockingIOError:
+            from pflow.process.children import holder
+
             who = holder(os.path.join(directory, LOCK))
             what = f"cannot resume the run {run}: it is still running" + (f": {who}" if who else "")
             raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
         except OSError as error:
-            what = f"cannot go on with the log in '{directory}': {reason_of(error)}"
+            what = f"cannot continue the log in '{directory}': {reason_of(error)}"
             raise PflowError(what, exit=DENIED if isinstance(error, PermissionError) else CANNOT_WRITE) from None
         log._begun -= ms / 1000
         return log
@@ -140,8 +142,8 @@ class RunLog:
         self._size += len(data)
 
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
-        """Begin the journal, too. Raises PflowError (73, 78), and leaves nothing of the run then."""
-        from pflow.files.xdg import state_key
+        """Begin the journal. Raises PflowError (73, 78) and removes the run's directory if that fails."""
+        from pflow.files.directories import state_key
         from pflow.record.journal import Journal
         from pflow.record.seal import seal
 
@@ -154,17 +156,17 @@ class RunLog:
             raise
 
     def line(self, data: bytes) -> None:
-        """Write an event. What is written, no kill -9 takes back."""
+        """Write an event, which survives kill -9."""
         if self._trace < 0:
             return
         try:
             write_all(self._trace, data)
         except OSError as error:
             self._trace = -1
-            _warn(f"cannot go on with the log in '{self.directory}': {reason_of(error)}")
+            _warn(f"cannot continue the log in '{self.directory}': {reason_of(error)}")
 
     def key(self, data: bytes) -> None:
-        """Write what the key of a cached step is made of."""
+        """Write the parts of a cached step's key."""
         path = os.path.join(self.directory, KEYS)
         try:
             if self._keys < 0:
@@ -178,11 +180,11 @@ class RunLog:
         self, exit: int, error: dict[str, Any] | None, store: dict[str, Any], failed_items: int = 0,
         usage: dict[str, Any] | None = None, *, is_kept: bool = False,
     ) -> bool:  # fmt: skip
-        """Write the last event, and let go. `store` is the final one; its keys, types and sizes are written.
-        `failed_items` counts those of batches that went on without them; `usage` is what the run used.
-        Of a run that went well the journal goes, unless it `is_kept`.
+        """Write the last event, and release the lock. Of the final `store`, keys, types and sizes are written.
+        `failed_items` counts the items that batches left out, `usage` is what models took. The journal of a successful
+        run is removed unless it `is_kept`.
 
-        Returns whether old runs are to be pruned: once a day, and after a large one.
+        Returns True if old runs are to be pruned: once a day, and after a large one.
         """
         about: dict[str, Any] = {"exit": exit, "ms": (time.monotonic() - self._begun) * 1000}
         about |= {"error": error} if error else {}
@@ -217,7 +219,7 @@ def _remove(directory: str) -> None:
 
 
 def _take_lock(directory: str) -> int:
-    """Raises BlockingIOError where somebody has it for longer."""
+    """Lock a run's directory. Raises BlockingIOError if somebody holds the lock for longer."""
     import fcntl
 
     fd = open_private(os.path.join(directory, LOCK))
@@ -236,24 +238,8 @@ def _take_lock(directory: str) -> int:
     return fd
 
 
-def holder(lock: str) -> str:
-    """The process that has had the file open for longest, `4711 (sleep)`, where the system tells."""
-    about = os.stat(lock)
-    found = []
-    for pid in filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else ()):
-        try:
-            fds = [f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd") if pid != str(os.getpid())]
-            if any(os.path.samestat(os.stat(fd), about) for fd in fds):
-                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                    name, _, fields = file.read().partition(" (")[2].rpartition(") ")
-                found.append((int(fields.split()[19]), f"{pid} ({name})"))  # since when: proc_pid_stat(5)
-        except OSError:
-            pass  # it is gone, or somebody else's
-    return min(found, default=(0, ""))[1]
-
-
 def _cut_torn_line(file: str) -> None:
-    """Take away what stands behind the last newline: the process that wrote it was killed."""
+    """Cut off a last line without a newline: its process was killed."""
     with open(file, "r+b") as log:
         data = log.read()
         log.truncate(data.rfind(b"\n") + 1)

@@ -1,4 +1,4 @@
-"""What the records of a journal say, all together: what is done, what was interrupted, and what a run began with."""
+"""The state of a run by the records of its journal, and the records that are enough for it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from pflow.record.lines import Record
+    Record = dict[str, Any]
+
+JOURNAL = "journal.jsonl"
+"""The journal's name in a run's directory."""
 
 
 class Records:
     """The state of a run that has not finished, by the paths of its visits and items (Context.visit_path).
 
-    `begin` is what it began with (run/begin.py), with the `models` that were chosen since, each after its step and
-    param. `done` has the `end` of each that is done, `interrupted` the `start` of each that may not repeat and began,
-    and about whose end nothing is known; `failed` says how others did.
+    `begin` is the first record (driver/begin.py), with the `models` that were chosen since, each with its step and
+    param. `done` has the `end` of each finished visit, `interrupted` the `start` of each that may not repeat and has no
+    known end, `failed` the failures of others.
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
-        """Raises PflowError (65) where they do not begin as a journal does."""
+        """Raises PflowError (65) if they do not begin as a journal does."""
         self.begin: Record = {}
         self.done: dict[str, Record] = {}
         self.interrupted: dict[str, Record] = {}
@@ -68,32 +71,29 @@ class Records:
             index.pop(path, None)
 
     def forget(self, path: str) -> None:
-        """Drop what is known of a visit or item and of all inside it: it begins anew."""
+        """Forget a visit or item and all inside it: it begins anew."""
         for index in (self.done, self.interrupted, self.failed):
             for each in [each for each in index if is_within(each, path)]:
                 del index[each]
 
 
 def is_within(path: str, outer: str) -> bool:
-    """Whether a visit or item is another one or inside it: a step of its flow, an item of its batch."""
+    """Return True if a visit or item is `outer`, or inside it: a step of its flow, an item of its batch."""
     return path == outer or path.startswith((f"{outer}/", f"{outer}["))
 
 
 def outer_paths(path: str) -> Iterator[str]:
-    """The visits and items that one is in."""
+    """Yield the visits and items that contain a visit."""
     return (path[:at] for at, letter in enumerate(path) if letter in "/[")
 
 
 def is_withheld(record: Record) -> bool:
-    """Whether a change in it is not kept, since there is a secret in it."""
+    """Return True if a change in a record is not kept, since there is a secret in it."""
     return any(len(change) > 2 for change in record.get("changes", ()))
 
 
 def compacted(every: list[Record]) -> Iterator[Record]:
-    """The records that a journal needs which holds these.
-
-    What is inside a visit that is done, is not needed any more.
-    """
+    """Yield the records that are enough for a journal with these: those inside a finished visit are not needed."""
     known = Records(every)
     yield known.begin
     ends = [record for path, record in known.done.items() if known.done.keys().isdisjoint(outer_paths(path))]
@@ -105,9 +105,9 @@ def compacted(every: list[Record]) -> Iterator[Record]:
 
 
 def _without_replaced(ends: list[Record]) -> Iterator[Record]:
-    """Ends without the values that a later visit of the same step replaced: those are null, in the order of the keys.
+    """Yield ends without the values that a later visit of the same step replaced: those are null, in their order.
 
-    Such an end has `dropped` some. A value stays where another was put inside it.
+    Such an end is marked `dropped`. A value stays if another was put inside it.
     """
     last: dict[tuple[str, Any], Record] = {}
     inner: set[tuple[str, Any]] = set()
@@ -130,7 +130,7 @@ def _without_replaced(ends: list[Record]) -> Iterator[Record]:
 
 
 def _step_of(record: Record) -> str:
-    """The step that a visit is of, in the flow around it; of an item, itself."""
+    """Return the path of a visit's step; of an item, its own."""
     path: str = record["end"]
     scope, _, last = path.rpartition("/")
     return path if path.endswith("]") else f"{scope}/{last.partition('@')[0]}"

@@ -1,4 +1,4 @@
-"""The runs that there are: finding one, reading its log however it ended, and pruning old ones.
+"""The runs on this machine: found, read however they ended, and pruned.
 
 TAB lists them, so this module stays lean.
 """
@@ -12,14 +12,14 @@ from itertools import islice, takewhile
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, PflowError, exit_code, reason_of
-from pflow.record.lines import JOURNAL
 from pflow.record.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
+from pflow.record.records import JOURNAL
 from pflow.values.jsontext import decode
 from pflow.words.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
 DAYS, SIZE = 30, 200 << 20
-"""How old runs may get, and how many bytes all of them may take."""
+"""The greatest age of runs, and the bytes that all of them may take."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -36,11 +36,10 @@ _AS_BASE_32 = str.maketrans(_DIGITS, "0123456789abcdefghijklmnopqrstuv")
 class Run:
     """One run, as far as its log says.
 
-    `status` is done, failed (`exit` says how), running, or killed: it has no end, and nothing of it runs any more.
-    `steps` is how many the flow has, `steps_done` how many of them ended well, at least once; `missed` is the
-    first that could have been handed on, had it been kept. `failed_items` are those that batches went on without;
-    `usage` is what models took, in all. `begun` is in seconds; `ms` is how long it took, for a killed one
-    until its last event, None for a running one.
+    `status` is done, failed (with `exit`), running, or killed: it has no end, and nothing of it runs any more. `steps`
+    counts those of the flow, `steps_done` those that succeeded at least once; `missed` is the first that was looked for
+    in the cache, and ran. `failed_items` counts the items that batches left out, `usage` is what models took in all.
+    `begun` is in seconds; `ms` is its duration, for a killed run until its last event, None for a running one.
     """
 
     def __init__(self, directory: str) -> None:
@@ -67,11 +66,11 @@ class Run:
 
     @property
     def is_resumable(self) -> bool:
-        """Whether it stopped before its end, with a journal."""
+        """True if it stopped before its end and has a journal."""
         return self.status in (FAILED, KILLED) and os.path.exists(os.path.join(self.directory, JOURNAL))
 
     def events(self) -> tuple[list[Event], list[str]]:
-        """Everything in its log, and warnings for what was left out. Raises PflowError where it cannot be read."""
+        """Return the events of its log, and warnings for lines left out. Raises PflowError if it is unreadable."""
         path = os.path.join(self.directory, TRACE)
         try:
             with open(path, "rb") as file:
@@ -80,7 +79,7 @@ class Run:
             raise PflowError(f"cannot read the log '{path}': {reason_of(error)}", exit=exit_code(error)) from None
 
     def snapshot(self) -> Any:
-        """What was changed in the flow and put into its store for this run; None where that is missing or broken."""
+        """Return the JSON of its snapshot; None if that is missing or broken."""
         try:
             with open(os.path.join(self.directory, SNAPSHOT), "rb") as file:
                 return decode(file.read())
@@ -89,16 +88,16 @@ class Run:
 
 
 def read_events(data: bytes) -> tuple[list[Event], list[str]]:
-    """The events in the bytes of a log, in their order, and a warning for what of it was left out."""
+    """Return the events in the bytes of a log, in order, and a warning for lines that were left out."""
     *lines, rest = data.split(b"\n")
     parsed = [parse_event(line) for line in lines]
     skipped = parsed.count(None) + bool(rest)
-    warnings = [f"lines of the log that are torn or no events are left out: {skipped}"] if skipped else []
+    warnings = [f"left out lines of the log that are torn or not events: {skipped}"] if skipped else []
     return [event for event in parsed if event is not None], warnings
 
 
 def parse_event(line: bytes) -> Event | None:
-    """The event in a line; None for anything that this pflow does not know."""
+    """Return the event in a line; None for anything that this pflow does not know."""
     try:
         event = decode(line)
     except ValueError:
@@ -122,7 +121,7 @@ _TYPES = {
 
 
 def _is_sound(event: Event) -> bool:
-    """Whether an event has what is asked of its kind, each of its type: a byte of it may be another one by now."""
+    """Return True if an event has all members of its kind, each of its type: a log may be damaged."""
     types = {**_TYPES, "time": int | float, "ms": int | float, "visit": str if event["event"] == "key" else int}
     is_whole = all(name in event for name in ("time", *_NEEDED.get(event["event"], ())))
     return is_whole and all(isinstance(event[name], type) for name, type in types.items() if name in event)
@@ -131,13 +130,13 @@ def _is_sound(event: Event) -> bool:
 def list_runs(
     limit: int | None = None, *, since: float = 0.0, is_wanted: Callable[[Run], bool] = lambda run: True
 ) -> list[Run]:  # fmt: skip
-    """The runs that there are, newest first: those that began since a moment (in seconds), if each is wanted."""
+    """Return the runs, newest first, that began since a moment (in seconds) and are wanted."""
     newer = takewhile(lambda directory: not since or time_of(os.path.basename(directory)) >= since, run_directories())
     return list(islice(filter(is_wanted, map(Run, newer)), limit))
 
 
 def find_run(word: str = "last") -> Run:
-    """The run of this id, or whose id alone begins so; `last` or `@1` is the newest, `@2` the one before it.
+    """Return the run of this id or prefix of an id; `last` or `@1` is the newest, `@2` the one before it.
 
     Raises PflowError (66).
     """
@@ -153,12 +152,12 @@ def find_run(word: str = "last") -> Run:
         return Run(fitting[0])
     if fitting:
         ids = ", ".join(map(os.path.basename, fitting[:3]))
-        raise PflowError(f"cannot tell which run '{word}' is: {len(fitting)} begin so", hint=ids, exit=MISSING)
+        raise PflowError(f"cannot find the run '{word}': {len(fitting)} ids begin with it", hint=ids, exit=MISSING)
     raise PflowError(f"cannot find the run '{word}'", hint="pflow runs lists them", exit=MISSING)
 
 
 def run_directories() -> Iterator[str]:
-    """The directory of each run that has a log, newest first."""
+    """Yield the directory of each run that has a log, newest first."""
     place = runs_directory() or ""
     for id in _ids_in(place):
         if os.path.isfile(os.path.join(place, id, TRACE)):
@@ -166,7 +165,7 @@ def run_directories() -> Iterator[str]:
 
 
 def _ids_in(place: str) -> list[str]:
-    """The ids of the runs that are kept in a place, newest first; none where it cannot be read."""
+    """Return the ids of the runs in a place, newest first; an unreadable place has none."""
     try:
         return sorted(filter(_is_ulid, os.listdir(place)), reverse=True)
     except OSError:
@@ -178,17 +177,17 @@ def _is_ulid(text: str) -> bool:
 
 
 def number_of(id: str) -> int | None:
-    """The 128 bits of a run's id; None for what is no ULID."""
+    """Return the 128 bits of a run's id; None if it is not a ULID."""
     return int(id.translate(_AS_BASE_32), 32) if _is_ulid(id) else None
 
 
 def time_of(id: str) -> float:
-    """When an id was made, in seconds; 0 for what is no ULID."""
+    """Return the time of an id, in seconds; 0 if it is not a ULID."""
     return ((number_of(id) or 0) >> 80) / 1000
 
 
 def is_locked(directory: str) -> bool:
-    """Whether the run, or something that it started, still goes on."""
+    """Return True while the run, or a program that it started, goes on."""
     try:
         fd = os.open(os.path.join(directory, LOCK), os.O_RDONLY)
     except OSError:
@@ -205,7 +204,7 @@ def is_locked(directory: str) -> bool:
 
 
 def _read(file: str) -> bytes:
-    """The bytes of a log; none where it cannot be read."""
+    """Return the bytes of a log; b"" if it is unreadable."""
     try:
         with open(file, "rb", buffering=0) as log:
             return log.read() or b""
@@ -214,7 +213,7 @@ def _read(file: str) -> bytes:
 
 
 def _lines(log: bytes) -> Iterator[bytes]:
-    """Its whole lines."""
+    """Yield the whole lines of a log."""
     start = 0
     while (end := log.find(b"\n", start)) >= 0:
         yield log[start:end]
@@ -222,7 +221,7 @@ def _lines(log: bytes) -> Iterator[bytes]:
 
 
 def _lines_back(log: bytes) -> Iterator[bytes]:
-    """Its whole lines, the last one first."""
+    """Yield the whole lines of a log, the last one first."""
     end = log.rfind(b"\n")
     while end >= 0:
         start = log.rfind(b"\n", 0, end)
@@ -234,7 +233,7 @@ _END = b'{"v":1,"event":"end",'
 
 
 def _steps_done(log: bytes) -> Iterator[bytes]:
-    """The steps of the flow itself that ended well. Only what may have failed is decoded: a log may be long."""
+    """Yield the flow's own steps that succeeded. Only ends that may have failed are decoded: a log may be long."""
     for line in log.split(_END)[1:]:
         at, end = line.find(b'"step":"') + 8, line.find(b"\n")
         step = line[at : line.find(b'"', at)]
@@ -244,14 +243,14 @@ def _steps_done(log: bytes) -> Iterator[bytes]:
 
 
 def _missed(log: bytes) -> str:
-    """The first step that was looked for in the cache, and ran; empty without one."""
+    """Return the first step that was looked for in the cache, and ran; else ""."""
     at = log.find(b'"cache":{"verdict":"miss"')
     line = log[log.rfind(b"\n", 0, at) + 1 : log.find(b"\n", at)] if at >= 0 else b""
     return str(_first_event([line]).get("step", ""))
 
 
 def _usage_so_far(log: bytes) -> dict[str, Any]:
-    """What the steps of a run took of models that has no end."""
+    """Return what models took in a run that has no end."""
     usage = Usage()
     for event in filter(None, map(parse_event, _lines(log))):
         usage.add_event(event)
@@ -265,7 +264,7 @@ def _first_event(lines: Iterable[bytes]) -> Event:
 def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
     """Remove runs that are older than so many days, then the oldest until the rest takes so many bytes.
 
-    The newest stays, and so does one that is still going. What cannot be removed is left for the next time.
+    The newest and those that go on stay. A run that cannot be removed is left for the next time.
     """
     oldest = time.time() - days * 86_400
     taken = 0
@@ -288,7 +287,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _size_of(directory: str) -> int:
-    """The room that the files of a run take on the disk."""
+    """Return the bytes that the files of a run take on the disk."""
     try:
         with os.scandir(directory) as entries:
             return sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries)

@@ -1,4 +1,4 @@
-"""The secrets in what a run began with: digests in their place, until each is given again."""
+"""The secrets in the first record of a journal: digests take their place until each is given again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import assign
-from pflow.record.lines import raw
+from pflow.record.journal import raw
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import decode
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
-    """Put a digest in place of each value in which a secret stands, once: it tells nobody of it."""
+    """Put a digest in place of each value that has a secret in it, the first time."""
     if "sealed" in begin:
         return
     sealed = begin["sealed"] = []
@@ -42,9 +42,9 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
 
 
 def _find_in_texts(begin: Begin, secrets: Secrets, key: bytes) -> Iterator[tuple[str, str]]:
-    """Make values of those texts in which there is one, so that it can be put back.
+    """Decode the texts that have a secret in them, so that it can be put back.
 
-    Of one that cannot be decoded nothing is kept: its name, and a digest of all of it.
+    Of a text that cannot be decoded, only a digest is kept: yield it with its name.
     """
     for name, text in list(begin["texts"].items()):
         data = raw(text)
@@ -61,7 +61,7 @@ def _find_in_texts(begin: Begin, secrets: Secrets, key: bytes) -> Iterator[tuple
 
 
 def _unescaped(data: bytes) -> str | bytes:
-    """JSON that pflow refuses, NaN or a number that is too large, as a text without escapes; else the bytes."""
+    """Return JSON that pflow refuses (NaN, a number that is too large) as a text without escapes; else the bytes."""
     import json
 
     try:
@@ -71,7 +71,7 @@ def _unescaped(data: bytes) -> str | bytes:
 
 
 def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:
-    """Put the secrets back, whose texts `find` gives by their names; the names of those that are others by now."""
+    """Put back the secrets that `find` returns by name; return the names of those that have changed."""
     texts: dict[str, str] = {}
     others = []
     for path, digest in begin.get("sealed", ()):
@@ -86,7 +86,7 @@ def unseal(begin: Begin, find: Callable[[str], str], key: bytes) -> list[str]:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """What a text may have been: itself, with the newline that a file's text is without, JSON."""
+    """Yield the values that a text may have been: itself, with a newline, decoded JSON."""
     yield from (text, f"{text}\n")
     try:
         yield decode(text.encode())

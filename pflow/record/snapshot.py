@@ -10,7 +10,7 @@ from pflow.binding.sources import Constant, find
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.reaching import is_stored
 from pflow.stage.document import NOTHING, RAW, STORE
-from pflow.values.jsontext import encode, text_or_bytes
+from pflow.values.jsontext import encode, path_value, text_or_bytes
 from pflow.values.masks import MASK
 from pflow.values.paths import parse_path, write_path
 
@@ -131,7 +131,7 @@ class Snapshot:
         """Add the values of the run that this one replays. Raises PflowError (65) if the pipe brings other data."""
         for path in other.piped["paths"] if other.piped["again"] else ():
             if self.cli_injections.get(path) != other.cli_injections[path]:
-                what = f"cannot replay the run: what comes through the pipe as '{path}' is not what came"
+                what = f"cannot replay the run: '{path}' from the pipe differs from that of the run"
                 raise PflowError(what, hint="pflow run begins another run", exit=BAD_DATA)
         self.cli_injections = {**other.cli_injections, **self.cli_injections}
         for id, params in other.config_overrides.items():
@@ -250,10 +250,4 @@ def kept(value: Any) -> Any:
         return [kept(item) for item in value]
     if isinstance(value, dict):
         return {key: kept(item) for key, item in value.items()}
-    if not isinstance(value, str):
-        return value
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(value)
-    return value
+    return path_value(value) if isinstance(value, str) else value

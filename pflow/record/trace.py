@@ -1,4 +1,4 @@
-"""The trace of a run, or of a store that came through a pipe: one JSON document, and that as text."""
+"""The trace of a run, or of a store that came through a pipe: as JSON, and as text."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ where it has no end), reads and writes (the places of each), read_keys and write
 visit has: lane (the branch of a fork), outer (the number of the visit that it is in), and all of MORE."""
 
 CUT = "cut"
-"""The state of a visit that has no end and does not run any more, beside those of a run."""
+"""The state of a visit that has no end and does not run any more, beside the states of a run."""
 
 MORE = ("action", "exit", "message", *MEMBERS, "tries", "items", "cache", "dry", "skipped")
 
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:
-    """The trace of a run, as far as its events say."""
+    """Return the trace of a run, as far as its events say."""
     about: Event = next((event for event in events if event["event"] == "run"), {})
     end: Event = next((event for event in reversed(events) if event["event"] in ("finish", "resume")), {})
     end = end if end.get("event") == "finish" else {}
@@ -59,7 +59,7 @@ def trace_of_run(run: Run, events: list[Event]) -> Trace:
 
 
 def trace_of_document(document: Document, *, with_store: bool) -> Trace:
-    """The trace of the stages that a store has passed, which says how long each took, and not when."""
+    """Return the trace of the stages that a store has passed; it has durations, not times."""
     header = document.header
     run = str(header.get("run", ""))
     error = header.get("error", {})
@@ -95,14 +95,14 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
 
 
 def _is_sound(step: Any) -> bool:
-    """Whether an entry of a header has the shape of ours: any JSON tool may have written it."""
+    """Return True if an entry of a header has the shape of ours: any JSON tool may have written it."""
     if not isinstance(step, dict) or not isinstance(step.get("ms", 0.0), int | float):
         return False
     return all(isinstance(step.get(name, {}), dict) for name in ("reads", "writes", "tokens", "items", "cache"))
 
 
 def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
-    """Each start of a step joined to its end; an end without a start is a visit of its own."""
+    """Join each start of a step to its end; an end without a start is a visit of its own."""
     visits: list[Visit] = []
     latest: dict[str, int] = {}
     open_visits: dict[tuple[str, int, str], list[Visit]] = {}  # items of a batch share all three
@@ -148,7 +148,7 @@ def _begun(event: Event, number: int, outer: int | None) -> Visit:
 
 
 def _add_item(visit: Visit, event: Event) -> None:
-    """Count an item of a batch; what all of them took stands at the batch's end, where it has one."""
+    """Count an item of a batch. At the end of the batch stands the usage of all of them."""
     usage = Usage()
     usage.add(visit)
     usage.add(event)
@@ -170,7 +170,7 @@ def _end(visit: Visit, event: Event) -> None:
 
 
 def _keys_in(place: str) -> list[str]:
-    """A place of the store; of a flag, `--prompt (a.b, c)`, those that its templates refer to."""
+    """Return a place of the store; of a flag, `--prompt (a.b, c)`, those that its templates refer to."""
     if not place.startswith("--"):
         return [place]
     return list(filter(None, place.partition(" (")[2].removesuffix(")").split(", ")))
@@ -181,7 +181,7 @@ _UNITS = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "membe
 
 
 def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = PLAIN) -> bytes:
-    """A block for each visit of a step, what failed, the status of a run, and the store if wanted."""
+    """Return a block for each visit of a step, the failure, the status of a run, and the store if wanted."""
     visits, error = trace["execution_trace"], trace["error"]
     depths = {0: -1}
     blocks = []
@@ -227,7 +227,7 @@ def _lines(visit: Visit, now: float, colour: Colour) -> list[str]:
 
 
 def _of_cache(said: Any) -> list[str]:
-    """`cached`, or why what was to be kept is not."""
+    """Return `cached`, or the reason why a step was not cached."""
     if not isinstance(said, dict):
         return []
     return ["cached"] if said.get("verdict") == "hit" else [f"not cached: {said['why']}"] if said.get("why") else []
@@ -242,7 +242,7 @@ def _took(visit: Visit, now: float) -> str:
 
 
 def _fact(name: str, value: Any) -> str:
-    """`exit 66`, `items done 9 failed 1`, `dry`."""
+    """Return `exit 66`, `items done 9 failed 1`, `dry`."""
     if isinstance(value, dict):
         value = " ".join(f"{key} {count}" for key, count in value.items())
     return name if value is True else f"{name} {value}"
@@ -263,7 +263,7 @@ def _resumed(trace: Trace) -> str:
 
 
 def _store(store: dict[str, Any] | None) -> str:
-    """A line for each key, `response: str, 12 characters: "It is fine."`; `store` is as a trace has it."""
+    """Return a line for each key, `response: str, 12 characters: "It is fine."`; `store` is as a trace has it."""
     if store is None:
         return "the store is known when the run has ended\n"
     lines = [f"    {key}: {_shape(shape)}" for key, shape in store.items()]

@@ -17,15 +17,15 @@ def as_json(trace: Trace, *, now: float, with_store: bool) -> bytes:
 
 
 def document(trace: Trace, *, with_store: bool) -> dict[str, Any]:
-    """A trace as other programs get it."""
+    """Return a trace as other programs get it."""
     unwanted = {"store" if not with_store else "", "error" if not trace["error"] else ""}
     return {name: value for name, value in trace.items() if name not in unwanted}
 
 
 def as_chrome(trace: Trace, *, now: float, with_store: bool) -> bytes:
-    """One JSON object. Times are microseconds since the run began; each lane has its track, the flow itself the first.
+    """Return one JSON object. Times are microseconds since the run began; each lane has a track, the flow the first.
 
-    What has no end lasts until now where the run still goes on, else until the last known moment.
+    A visit without an end lasts until now if the run goes on, else until the last known moment.
     https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
     """
     name = _name(trace)
@@ -46,7 +46,7 @@ def as_chrome(trace: Trace, *, now: float, with_store: bool) -> bytes:
 
 
 def as_otlp(trace: Trace, *, now: float, with_store: bool) -> bytes:
-    """OTLP's JSON, in one line: the spans of the run and of each visit. What still goes on has none yet.
+    """Return OTLP's JSON, in one line: the spans of the run and of each visit that has ended.
 
     https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
     """
@@ -60,7 +60,7 @@ def _name(trace: Trace) -> str:
 
 
 def _spans(trace: Trace) -> list[dict[str, Any]]:
-    """The run's own span, whose ids are those of a wider trace where that began it, else made of the run's id."""
+    """Return the spans; the run's own has ids of the wider trace that began it, else made of the run's id."""
     run = trace["run"]
     number = number_of(run)
     own = f"{number:032x}" if number else hashlib.sha256(run.encode()).hexdigest()[:32]
@@ -101,7 +101,7 @@ def _visit_span(visit: Visit, last: float) -> dict[str, Any]:
 
 
 def _span(name: str, began: float, ended: float, about: dict[str, Any], error: str | None) -> dict[str, Any]:
-    """When a span was, what is known of it, and how it ended; `error` is None where that was well."""
+    """Return a span with its times, attributes and status; `error` is None if it succeeded."""
     nanoseconds = [str(int(moment * 1e6) * 1000) for moment in (began, max(began, ended))]
     return {
         "name": name,
@@ -114,7 +114,7 @@ def _span(name: str, began: float, ended: float, about: dict[str, Any], error: s
 
 
 def _attributes(about: dict[str, Any]) -> list[dict[str, Any]]:
-    """What is known, in OTLP's form; what is empty is left out."""
+    """Return attributes in OTLP's form, without empty ones."""
     return [{"key": key, "value": _value(value)} for key, value in about.items() if value not in ("", [], None)]
 
 
@@ -127,4 +127,4 @@ def _value(value: Any) -> dict[str, Any]:
 
 
 FORMATS = {"json": as_json, "chrome": as_chrome, "otlp": as_otlp}
-"""What `pflow trace --NAME` writes."""
+"""The formats of `pflow trace --NAME`."""

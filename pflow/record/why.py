@@ -1,4 +1,4 @@
-"""Why a cached step was run, or not: the parts of its keys against those of an earlier run, in words."""
+"""The reason why a cached step ran, or did not: the parts of its keys against those of an earlier run, in words."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pflow.cache.differences import Facts
 
 _MOST = 20
-"""Visits of a step that are told of; a batch may have thousands."""
+"""The visits of a step that are explained; a batch may have thousands."""
 
 
 class Visits:
-    """What a run wrote down of the keys of one step: an event for each visit or item, by its path."""
+    """The keys of one step in a run: an event for each visit or item, by its path."""
 
     def __init__(self, run: Run, step: str) -> None:
         self.run = run
@@ -31,7 +31,7 @@ class Visits:
         self._values: dict[str, Any] = {}
 
     def value(self, part: Facts) -> Any:
-        """The value of a part, where the run's snapshot or its flow has one of that digest; else `...`."""
+        """Return the value of a part, if the run's snapshot or its flow has one of that digest; else `...`."""
         if "value" in part:
             return part["value"]
         if not self._values:
@@ -39,7 +39,7 @@ class Visits:
         return self._values.get(str(part.get("path", part["digest"]))[:SHORT], ...)
 
     def nearest(self, event: Event) -> Event | None:
-        """The visit of the same path, else the one that shares most parts."""
+        """Return the visit of the same path, else the one that shares most parts."""
         parts = _digests(event)
         same = self.events.get(event["visit"])
         return same or max(self.events.values(), key=lambda each: len(parts & _digests(each)), default=None)
@@ -50,19 +50,19 @@ def _digests(event: Event) -> set[tuple[str, str, str]]:
 
 
 def _key_events(run: Run) -> list[Event]:
-    """The whole lines that the run wrote of keys."""
+    """Return the events of keys in a run."""
     try:
         with open(os.path.join(run.directory, KEYS), "rb") as file:
             events, warnings = read_events(file.read())
     except OSError:
         return []
     for warning in warnings:
-        say("pflow why", f"warning: of the run {run.id} {warning}")
+        say("pflow why", f"warning: run {run.id}: {warning}")
     return [event for event in events if event["event"] == "key" and _is_sound(event)]
 
 
 def _is_sound(event: Event) -> bool:
-    """Whether an event has what is told of it."""
+    """Return True if an event has all members that are shown."""
     parts = event.get("parts", [])
     are_whole = isinstance(parts, list) and all(isinstance(part, dict) and part.keys() >= _PART for part in parts)
     return are_whole and "verdict" in event["cache"]
@@ -72,7 +72,7 @@ _PART = {"kind", "name", "digest"}
 
 
 def _kept_values(run: Run) -> Iterator[Any]:
-    """The values that a run's snapshot and its flow have, for whatever step."""
+    """Yield the values in a run's snapshot and its flow, for whatever step."""
     snapshot = run.snapshot() or {}
     for values in [snapshot.get("cli_injections", {}), *snapshot.get("config_overrides", {}).values()]:
         yield from values.values()
@@ -86,9 +86,9 @@ def _kept_values(run: Run) -> Iterator[Any]:
 
 
 def earlier(run: Run, step: str) -> Visits | None:
-    """The newest run before this one, of the same flow, that knows the step.
+    """Return the newest run before this one, of the same flow, that has keys of the step.
 
-    A flow is known by its name, one without by how it is wired.
+    A flow is the same if it has the same name, or, without a name, the same wiring.
     """
     for directory in run_directories():
         if os.path.basename(directory) >= run.id or not os.path.isfile(os.path.join(directory, KEYS)):
@@ -101,10 +101,10 @@ def earlier(run: Run, step: str) -> Visits | None:
 
 
 def explain(run: Run, step: str, against: Run | None) -> list[str]:
-    """Lines for each visit of the step that was not a hit, and how many were. Raises PflowError (1)."""
+    """Return lines for each visit of the step that missed, and the number of hits. Raises PflowError (1)."""
     visits = Visits(run, step)
     if not visits.events:
-        raise PflowError(f"cannot tell why '{step}' ran: nothing of it was to be cached", hint=_how(run))
+        raise PflowError(f"cannot tell why '{step}' ran: it was not to be cached", hint=_how(run))
     before = Visits(against, step) if against else earlier(run, step)
     hits = [event for event in visits.events.values() if event["cache"]["verdict"] == "hit"]
     others = [event for event in visits.events.values() if against or event not in hits]
@@ -117,11 +117,11 @@ def explain(run: Run, step: str, against: Run | None) -> list[str]:
 
 def _how(run: Run) -> str:
     known = list(dict.fromkeys(event["step"] for event in _key_events(run)))
-    return f"of {', '.join(known)} it is known" if known else "--cache has the cache keep what a step gives"
+    return f"cached steps are {', '.join(known)}" if known else "--cache caches steps that are not pure"
 
 
 def _label(visit: str) -> str:
-    """A visit as people know it: `check@2`, and `check` for the first; of an item the beginning of its digest."""
+    """Return the name of a visit for people: `check@2`, `check` for the first; an item by the start of its digest."""
     path, bracket, item = visit.partition("[")
     return path.replace("@1/", "/").removesuffix("@1") + bracket + (item[:8] + "]" if item else "")
 
@@ -133,7 +133,7 @@ def _told_hits(hits: list[Event]) -> str:
 
 
 def _lines(visits: Visits, event: Event, before: Visits | None) -> list[str]:
-    """What became of a visit, and below it what changed."""
+    """Return the verdict on a visit, and below it the changes."""
     verdict, why = event["cache"]["verdict"], event["cache"].get("why", "")
     if "parts" not in event:
         return [f"{_label(event['visit'])}: not cached: {why}"]
@@ -148,7 +148,7 @@ def _lines(visits: Visits, event: Event, before: Visits | None) -> list[str]:
 
 
 def _unchanged(event: Event, then: Event) -> str:
-    """Why a step ran again of whose key nothing had changed."""
+    """Say why a step ran again although its key had not changed."""
     if event["cache"]["verdict"] == "hit":
         return "nothing changed"
     if event.get("refreshed"):

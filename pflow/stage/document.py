@@ -11,8 +11,7 @@ from pflow.errors import BAD_DATA, MISSING, PflowError, no_memory
 from pflow.interface.interface import fresh
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage.layout import MARK, parse_value, parse_whole, split_lines
-from pflow.values.jsontext import decode, encode, quote, scan_without_duplicates, text_or_bytes
-from pflow.values.long_text import LONG, decode_long, encode_long, is_long
+from pflow.values.jsontext import LONG, decode, encode, quote, scan_without_duplicates, text_or_bytes
 from pflow.values.paths import meet, parse_path
 
 if TYPE_CHECKING:
@@ -51,8 +50,7 @@ class Document:
         if key not in self._values:
             json = self._members[key]
             try:
-                text = decode_long(json) if len(json) >= LONG else None
-                self._values[key] = decode(json) if text is None else text
+                self._values[key] = _decoded(json)
             except ValueError as error:
                 raise PflowError(f"cannot read '{key}' of the store: {error}", exit=BAD_DATA) from None
         return self._values[key]
@@ -69,7 +67,7 @@ class Document:
 
     def set(self, key: str, value: Any) -> None:
         """Set a key in its place, or at the end. Raises PflowError (65) for what JSON cannot hold."""
-        self.set_json(key, encode_long(value) if is_long(value) else encode(value))
+        self.set_json(key, _encoded(value))
         self._values[key] = value
 
     def set_json(self, key: str, json: Piece) -> None:
@@ -109,6 +107,18 @@ class Document:
         """Give the run its id, where this is its first stage."""
         self.header.setdefault("run", new_run_id())
 
+    def step_id(self, name: str, given: str | None = None) -> str:
+        """Return the id of a new step: the given one, else its node's name, numbered if it is taken: llm, llm-2."""
+        if given:
+            return given
+        taken = [step.get("id") for step in self.header.get("steps", []) if isinstance(step, dict)]
+        ids = [name, *(f"{name}-{number}" for number in range(2, len(taken) + 2))]
+        return next(id for id in ids if id not in taken)
+
+    def add_step(self, entry: dict[str, Any]) -> None:
+        """Add an entry to the trace."""
+        self.header.setdefault("steps", []).append(entry)
+
     def pieces(self) -> list[Piece]:
         """The document in the line layout, in pieces to be written one after the other."""
         header = {"v": VERSION, "by": WRITER, **self.header, "members": len(self._members)}
@@ -118,6 +128,24 @@ class Document:
             pieces += [b",\n" + quote(key).encode() + b":", json]
         pieces.append(b"\n}\n")
         return pieces
+
+
+def _decoded(json: Piece) -> Any:
+    if len(json) >= LONG:
+        from pflow.values.long_text import decode_long
+
+        text = decode_long(json)
+        if text is not None:
+            return text
+    return decode(json)
+
+
+def _encoded(value: Any) -> Piece:
+    if isinstance(value, str) and len(value) >= LONG:
+        from pflow.values.long_text import encode_long
+
+        return encode_long(value)
+    return encode(value)
 
 
 _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

@@ -7,6 +7,7 @@ from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.secrets import secret_names
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, CommonFlag
+from pflow.interface.interface import spell_flag
 from pflow.stage.words import doubts, take_words
 from pflow.values.paths import is_step_name, meet
 from pflow.values.templates import broken_references, parse_place
@@ -89,7 +90,7 @@ def convert_texts(texts: Texts, interface: Interface) -> Flags:
 
 def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     """Convert one flag to what its declaration says, and put it where it belongs."""
-    flag = "--" + name.replace("_", "-")
+    flag = spell_flag(name)
     if name in ("map_in", "map_out"):
         for text in texts:
             add_mapping(getattr(flags, name), flag, str(text))
@@ -153,10 +154,11 @@ def check_common(values: Mapping[str, Any]) -> None:
     forms = [f"--{name}" for name in ("raw", "stream", "json", "quiet") if values[name]]
     if len(forms) > 1 and forms != ["--raw", "--stream"]:
         raise PflowError(f"cannot print in two ways: {' and '.join(forms)}", hint="choose one", exit=USAGE)
-    for name in ("no_stdin", "allow_empty"):
-        if values["skip_empty"] and values[name]:
-            flag = "--" + name.replace("_", "-")
-            raise PflowError(f"cannot take both --skip-empty and {flag}", hint="choose one", exit=USAGE)
+    for flag in COMMON.values():
+        for other in flag.excludes:
+            if values[flag.name] and values[other]:
+                both = f"{flag.flag} and {COMMON[other].flag}"
+                raise PflowError(f"cannot take both {both}", hint="choose one", exit=USAGE)
     if values["refresh"] and values["cache"] in (False, "require"):
         form = "--no-cache" if values["cache"] is False else "--cache=require"
         raise PflowError(f"cannot take both --refresh and {form}", hint="choose one", exit=USAGE)

@@ -12,14 +12,13 @@ from pflow.interface.common import LETTERS
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import divert_prints, raw_form, secure_standard_files, write_pieces
 from pflow.stage.document import Document
-from pflow.stage.trace import add_step, step_id
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
 from pflow.values.paths import parse_path, write_path
 from pflow.words.printable import clean, encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
     from pflow.binding.resolve import Binding
@@ -99,7 +98,7 @@ class Output:
             say(program, f"nothing to do: {why}")
         document.start()
         document.header["skipped"] = True
-        add_step(document, {**entry, "skipped": True})
+        document.add_step({**entry, "skipped": True})
         self.write_document(document)
         return 0
 
@@ -148,7 +147,7 @@ def mark_failed(document: Document, step: str, node: str, error: PflowError) -> 
 def hand_on_error(words: list[str], name: str, error: PflowError, document: Document | None = None) -> None:
     """What a program that is no stage writes where it fails, as a stage would: the store that came in, marked."""
     output, document = Output(words), document or Document()
-    add_step(document, {"id": step_id(document, name, None), "node": name, "exit": error.exit})
+    document.add_step({"id": document.step_id(name), "node": name, "exit": error.exit})
     output.write_error(document, name, name, error)
 
 
@@ -216,24 +215,29 @@ class Outcome:
         lines = {
             "← would read": ", ".join(f"{name} from {origin}" for name, origin in origins.items()),
             "→ would write": ", ".join(places),
-            "would touch": "anything" if self.interface.open else ", ".join(self.interface.effects),
+            "would touch": ", ".join(self.interface.touches),
             **self._touched(),
         }
         return f"{step} (dry run)\n" + "".join(f"    {what}: {text or 'nothing'}\n" for what, text in lines.items())
 
     def _touched(self) -> dict[str, str]:
-        """What says what it would touch, in words, and of each path whether data leads it."""
         params, values = self.binding.find_params(self.document), {}
-        items = {**self.interface.params, **self.interface.reads}
-        for name in [name for name, item in items.items() if item.is_telling]:
+        for name, item in self.interface.telling.items():
             source = self.binding.source_of(name)
-            is_known = source is None or not self.binding.is_pretended(source.paths)
             value = self.view[name] if name in self.view else params.get(name)
-            value = self.interface.default_of(items[name], params) if value == items[name].default else value
-            if not is_known or value not in (None, []):
-                text = clean(text_of(value)) if is_known else "not known yet"
-                values[name] = text + ", whose directory data chooses" * self.binding.is_led_by_data(name)
-        return values
+            value = self.interface.default_of(item, params) if value == item.default else value
+            values[name] = ... if source is not None and self.binding.is_pretended(source.paths) else value
+        return touched(values, [name for name in values if self.binding.is_led_by_data(name)])
+
+
+def touched(values: Mapping[str, Any], led: Collection[str]) -> dict[str, str]:
+    """Say in words the values that decide what a step touches, and that data chooses the directory of those in `led`.
+
+    `...` stands for a value that is not known yet.
+    """
+    known = {name: value for name, value in values.items() if value not in (None, [])}
+    texts = {name: "not known yet" if value is ... else clean(text_of(value)) for name, value in known.items()}
+    return {name: text + ", whose directory data chooses" * (name in led) for name, text in texts.items()}
 
 
 def pretended_places(document: Document) -> list[Path]:

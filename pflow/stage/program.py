@@ -7,6 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.store import is_same
 from pflow.errors import BAD_DATA, PflowError
+from pflow.interface.interface import spell_flag
 from pflow.node import pocketflow
 from pflow.process.start import NODE, start_program
 from pflow.stage.document import Document, new_run_id, read_document
@@ -86,7 +87,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             item = self.interface.params.get(name)
             is_default = item is not None and not item.required and is_same(item.default, value)
             if value is not None and not is_default and not (item and "secret" in item.marks):
-                flag = "--" + name.replace("_", "-")
+                flag = spell_flag(name)
                 flags.append(f"{flag}={self._without_nul(flag, value)}")
         return flags
 

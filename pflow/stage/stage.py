@@ -18,7 +18,6 @@ from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
 from pflow.stage.flags import flags_of
 from pflow.stage.output import Outcome, Output, pretended_places
-from pflow.stage.trace import add_step, enter_span, step_id, write_event
 from pflow.stage.visit import Visit, Visitor
 from pflow.terminal.messages import say, say_error
 from pflow.values.paths import parse_path, write_path
@@ -89,7 +88,7 @@ class Stage(Visitor):
         if intake.ended_with is not None:  # nothing is done, and it goes on as it came
             return self.output.pass_on(intake)
         document.start()
-        self.step = self.entry["id"] = step_id(document, self.name, flags.id)
+        self.step = self.entry["id"] = document.step_id(self.name, flags.id)
         if flags.skip_empty and intake.is_empty():
             return self._skip(document, flags)
         self.untaken = check_stdin(interface, flags, intake)
@@ -121,7 +120,7 @@ class Stage(Visitor):
                 say(self.program, f"reads {name} from {origin}")
         outcome.check()
         if flags.dry_run or "dry" in document.header:
-            add_step(document, {**self.entry, **outcome.pretend(self.step, origins)})
+            document.add_step({**self.entry, **outcome.pretend(self.step, origins)})
             self.output.write_document(document)
         else:
             self._work(node_class, params, flags, outcome)
@@ -176,7 +175,10 @@ class Stage(Visitor):
 
     def _work(self, node_class: Any, params: dict[str, Any], flags: Flags, outcome: Outcome) -> None:
         """Run the node, put its changes into the document and write that."""
-        enter_span(outcome.document)
+        if "TRACEPARENT" in os.environ or "traceparent" in outcome.document.header:
+            from pflow.stage.trace import enter_span
+
+            enter_span(outcome.document)
         self._trace("start", {})
         visit = self.visited = Visit()
         visit.reads = self.entry["reads"]
@@ -199,7 +201,7 @@ class Stage(Visitor):
                 say(self.program, f"cache: {lookup.verdict}")
         self.entry.pop("carries", None)
         self.entry |= visit.entry()
-        add_step(self.document, self.entry)
+        self.document.add_step(self.entry)
         self._trace("end", {"exit": 0})
         if self.untaken and "stdin" not in view.reads:
             self.warn(f"the node did not look at the {self.untaken:,} bytes of stdin; -n leaves them to others")
@@ -245,6 +247,8 @@ class Stage(Visitor):
 
     def _trace(self, event: str, about: dict[str, Any]) -> None:
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
+            from pflow.stage.trace import write_event
+
             header = self.document.header if self.document else {}
             context: dict[str, Any] = {name: header[name] for name in ("run", "traceparent") if name in header}
             write_event(self.program, event, {**context, **self.entry, **about})
@@ -259,7 +263,7 @@ class Stage(Visitor):
         document = self.document or Document()
         failure = {"exit": error.exit}
         self.entry = self.entry | (self.visited.entry(failure) if self.visited else failure)
-        add_step(document, self.entry)
+        document.add_step(self.entry)
         self._trace("end", {})
         if not self.output.has_begun:
             self.output.write_error(document, self.step, self.name, error)

@@ -16,19 +16,6 @@ if TYPE_CHECKING:
     from pflow.stage.document import Document
 
 
-def step_id(document: Document, name: str, given: str | None) -> str:
-    """The name a person gave this step, else its node's, with a number where that ran before: llm, llm-2."""
-    if given:
-        return given
-    taken = [step.get("id") for step in document.header.get("steps", []) if isinstance(step, dict)]
-    ids = [name, *(f"{name}-{number}" for number in range(2, len(taken) + 2))]
-    return next(id for id in ids if id not in taken)
-
-
-def add_step(document: Document, entry: dict[str, Any]) -> None:
-    document.header.setdefault("steps", []).append(entry)
-
-
 def enter_span(document: Document) -> None:
     """Take a TRACEPARENT from the header, else from the environment, and hand a span of our own on in both."""
     parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")

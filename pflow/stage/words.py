@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import Json, Word, read_text
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, LETTERS, OF_FLOWS
-from pflow.interface.interface import word_reads
+from pflow.interface.interface import spell_flag, word_reads
 
 if TYPE_CHECKING:
     from pflow.interface.interface import Item
@@ -159,7 +159,7 @@ def _take_letters(texts: Texts, items: Items, word: str, values: list[str]) -> s
             _take_value(texts, item, [word[at:]] * bool(word[at:]) + values)
             return ""
         _add(texts, item.name, f"-{letter}", True, repeats=letter in LETTERS)
-    return "--" + item.name.replace("_", "-") if item else ""
+    return spell_flag(item.name) if item else ""
 
 
 def _take_value(texts: Texts, item: Item, values: list[str]) -> None:

@@ -5,6 +5,9 @@ Bytes become {"$bytes": "<base64>"} in JSON; a user's object whose only key is `
 
 from __future__ import annotations
 
+import os
+import sys
+
 # json's C parts without its `re` and `enum`, which would take half of a stage's start.
 from _json import encode_basestring, make_encoder, make_scanner
 from _json import scanstring as _scanstring
@@ -20,6 +23,9 @@ quote = encode_basestring
 
 LOWEST, HIGHEST = -(1 << 63), 1 << 64
 """The range of integers that are kept, without its end; others are refused."""
+
+LONG = 1 << 24
+"""The size of a text, in bytes or characters, from which pflow.values.long_text takes it in parts."""
 
 WHITESPACE = " \t\n\r"
 
@@ -88,13 +94,37 @@ def _scanner(context: type[_Strict]) -> Callable[..., tuple[Any, int]]:
     def scan(text: str, at: int = 0) -> tuple[Any, int]:
         """Return the JSON value that begins at `text[at]`, and its end. Raises ValueError in words."""
         try:
-            return _call(scan_once, text, at)
+            value, end = _call(scan_once, text, at)
         except StopIteration as stop:
             raise ScanError("no JSON value", stop.value) from None
         except RecursionError:
             raise ScanError("nested too deeply", at) from None
+        if sys.version_info >= (3, 12):  # where json's C parts go past the depth that our functions can walk
+            limit = sys.getrecursionlimit()
+            if text.count("[", at, end) + text.count("{", at, end) > limit and _depth_is_over(limit, text[at:end]):
+                raise ScanError("nested too deeply", at)
+        return value, end
 
     return scan
+
+
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"'})
+
+
+def _depth_is_over(limit: int, text: str) -> bool:
+    """Return whether sound JSON is nested more deeply than this."""
+    data = text.encode("utf-8", "surrogatepass")
+    if b"\\" in data:
+        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    brackets = data.translate(_ONE_KIND, _NO_BRACKETS).replace(b'""', b"")
+    if brackets.count(b'"'):
+        brackets = b"".join(brackets.split(b'"')[::2])  # without those in strings
+    for _ in range(limit):
+        if not brackets:
+            return False
+        brackets = brackets.replace(b"[]", b"")
+    return bool(brackets)
 
 
 scan = _scanner(_Strict)
@@ -165,6 +195,15 @@ def text_or_bytes(data: bytes | bytearray) -> str | bytes:
         return str(data, "utf-8")
     except UnicodeDecodeError:
         return bytes(data)
+
+
+def path_value(path: str) -> str | bytes:
+    """Return a path as the store holds it: bytes if it is not UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return path
 
 
 def encode(value: Any, *, escape: bool = True) -> bytes:

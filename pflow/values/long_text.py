@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.values.jsontext import check_text, encode, scanstring
+from pflow.values.jsontext import LONG, check_text, encode, scanstring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-LONG = 1 << 24
-"""The size, in bytes or characters, from which that pays."""
 
 _PART = 1 << 20
 _ESCAPE = 12

@@ -41,7 +41,7 @@ END
     expect 65 "flow.json: nodes[0].retries: PF00: it is a str (\"3\"), not an int; write a whole number
 flow.json: nodes[1].params.modle: PF13: llm has no param or read 'modle'; did you mean model?
 flow.json: nodes[1].inputs.prompt: PF14: nothing writes 'raed.content'; did you mean read?
-flow.json: nodes[1].inputs.prompt: PF14: warning: '\${x' is no reference, so it stays as it is; \${name} is one; \$\$ is a dollar
+flow.json: nodes[1].inputs.prompt: PF14: warning: '\${x' is not a reference, so it is left as text; \${name} is a reference, \$\$ a dollar
 flow.json: edges[1].to: PF12: no step is called 'svae'; did you mean save?" \
         'pflow check: 4 errors, 1 warning'
 }
@@ -63,7 +63,7 @@ flow.json: edges[1].to: PF12: no step is called 'svae'; did you mean save?" \
     echo '{"nodes": [{"type": "mine"}, {"type": "own", "inputs": {"n": "many"}}]}' >flow.json
     run --separate-stderr pflow check flow.json
     expect 65 '-' 'pflow check: 2 errors'
-    [[ $output == *"nodes[0].type: PF09: 'mine' is no node"*"nodes[1].inputs.n: PF13: 'n' does not fit: it is a str, not int"* ]]
+    [[ $output == *"nodes[0].type: PF09: 'mine' is not a node"*"nodes[1].inputs.n: PF13: 'n' does not fit: it is a str, not int"* ]]
     [ ! -e ran ]
 }
 
@@ -76,10 +76,10 @@ flow.json: edges[1].to: PF12: no step is called 'svae'; did you mean save?" \
  "outputs": {"files": "list-files.files"}}
 END
     mapping='"mappings": {"write-file": {"input_mappings": {"content": "shell.stdout"}}}'
-    told="nodes[2]: PF18: warning: nothing uses what 'shell' writes, and 'write-file' takes 'content' from 'read-file'; $mapping"
+    told="nodes[2]: PF18: warning: nothing uses what 'shell' writes, while 'write-file' takes 'content' from 'read-file'; $mapping"
     run --separate-stderr pflow check flow.json
     expect 0 '-' 'pflow check: 2 warnings'
-    [[ $output == *"nodes[1]: PF18: warning: nothing uses what 'read-file' writes, and 'shell' takes no 'input'"*"$told" ]]
+    [[ $output == *"nodes[1]: PF18: warning: nothing uses what 'read-file' writes, while 'shell' takes no 'input'"*"$told" ]]
     printf 'b\na\n' >notes.txt
     run --separate-stderr pflow run flow.json -q
     expect 0 '' "pflow run: $told"
@@ -94,7 +94,7 @@ END
     run --separate-stderr pflow check none.json
     expect 66 '' "cannot find the flow 'none.json'"
     run --separate-stderr pflow check
-    expect 2 '' 'cannot tell which flow'
+    expect 2 '' 'cannot load a flow'
 }
 
 @test "the flows that help shows break no rule" {

@@ -122,14 +122,14 @@ END
     in_shells 'for name in lost inside default kept counted later; do pflow import ../made.py:$name 2>err; echo $?; grep -v PFLOW_NODES err; done'
     expect 0 - ''
     [[ $output == "65
-pflow: cannot use 'with-arg' with its 'number' and 'key': a flow keeps no arguments of constructors; "*"step(\"with-arg\", params="*"
+pflow: cannot use 'with-arg' with its 'number' and 'key': a flow does not keep constructor arguments; "*"step(\"with-arg\", params="*"
 65
 pflow: cannot use 'mine' with its 'key': a"*'"retries": 2,
       "wait": 2'*'"end": "!"'*"
 0
 65
 pflow: cannot use Counted: it has a get_next_node of its own"*"
-pflow import: warning: 'with-arg' had its 'number' and 'exec' set after it was made, and a flow keeps params alone"* ]]
+pflow import: warning: 'with-arg' had its 'number' and 'exec' set after it was made, but a flow keeps only params"* ]]
     [[ $output != *secret* && $output != *other* ]]
     run -0 "$PYTHON" -c 'import made; s = {}; made.inside.run(s); print(s)'
     [ "${lines[-1]}" = "{'n': [1, 'other']}" ]

@@ -131,7 +131,7 @@ END
 @test "a file that is in the way of the command is left, and nothing is saved" {
     mkdir -p .local/bin && echo mine >.local/bin/pflow-count
     run --separate-stderr pflow save count "$COUNT" --command
-    expect 73 '' "somebody else's file is there"
+    expect 73 '' "the file is not pflow's"
     [ "$(cat .local/bin/pflow-count)" = mine ]
     [ ! -e "$flows" ]
     chmod 500 .local/bin && rm -f .local/bin/pflow-other

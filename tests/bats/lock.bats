@@ -32,5 +32,5 @@ no findings' $'pflow run: cannot run: nodes[0]: PF17: interface\'s param n of \'
 @test "what is in no file, breaks a rule or cannot be written is not locked" {
     in_shells 'pflow lock "say => say"; echo $?; pflow run "say" --locked -n -q; echo $?; echo "{\"nodes\": [{\"type\": \"nope\"}]}" >f.json
         pflow lock f.json; echo $?; pflow lock nope.json; echo $?; echo say >g.pflow; mkdir g.lock.json; pflow lock g.pflow; echo $?; ls'
-    expect 0 $'2\n2\n65\n66\n73\nf.json\ng.lock.json\ng.pflow' "cannot find the lock file of a flow that is in no file; pflow save NAME 'FLOW' puts it into one"
+    expect 0 $'2\n2\n65\n66\n73\nf.json\ng.lock.json\ng.pflow' "cannot find the lock file of a flow that is not in a file; pflow save NAME 'FLOW' puts it into one"
 }

@@ -133,8 +133,8 @@ E
         printf CANARY-1 >token; printf 0123 >other; pflow resume last -q; echo $?
         for file in other token; do LOGIN_KEY= pflow resume last -q --token@$file; echo $?; LOGIN_KEY=new pflow resume last -q --token@$file; echo $?; done
         grep -rl CANARY pflow; pflow resume last -r --token@token'
-    expect 0 $'78\n78\n78\n78\n78\n16' "it needs the secret 'token' once more; --token@FILE has its text"
-    [[ $stderr == *"the secret 'token' is another one"*'it needs the secret in LOGIN_KEY once more'*'the secret in LOGIN_KEY is another one; '* ]]
+    expect 0 $'78\n78\n78\n78\n78\n16' "it needs the secret 'token' again; --token@FILE has its text"
+    [[ $stderr == *"the secret 'token' has changed"*'it needs the secret in LOGIN_KEY again'*'the secret in LOGIN_KEY has changed; '* ]]
 }
 
 @test "a script in Python goes on by itself, and its decisions are noted" {
@@ -160,7 +160,7 @@ E
         echo "cd3051ac {\"begin\":\"x\"}" >$run/journal.jsonl; pflow run ../three.pflow.json -n -q --resume 2>/dev/null; echo $?; rm -r $(ls -d pflow/runs/0* | tail -n 1); try
         : >ok; printf x >>$run/journal.jsonl; printf x >>$run/trace.jsonl; pflow resume last -q >&-; echo $?'"$ran"
     expect 0 $'66\n66\n78\n1\n65\n66\n78\n1\n65\n0\na b a b b c '
-    [[ $stderr == *'it was ended before anything ran'*'its line '*' is damaged'*"the key of pflow's state is another one"* ]]
+    [[ $stderr == *'it was ended before anything ran'*'its line '*' is damaged'*"the key of pflow's state has changed"* ]]
 }
 
 @test "on a terminal a person decides, and types a secret that is not shown" {

@@ -188,10 +188,9 @@ def test_what_no_key_can_hold_is_refused(interface, why):
 
 def test_code_that_cannot_be_told_is_refused():
     node = make_class(PLAIN)()
-    with pytest.raises(PflowError, match="it imports a module that its code does not name"):
-        make_key(
-            "try", "1", Code({}, "it imports a module that its code does not name"), interface_of(type(node)), node, {}
-        )
+    why = "it imports a module that its code does not name"
+    with pytest.raises(PflowError, match=why):
+        make_key("try", "1", Code({}, why), interface_of(type(node)), node, {})
 
 
 def test_a_node_says_what_else_counts():

@@ -255,7 +255,7 @@ def test_without_a_flag_a_stage_is_never_cached(project):
         ("list-files", ["*.txt"], "cannot digest what it reads from 'directory'"),
         ("write-file", ["a", "--content=x"], "it writes files"),
         ("llm", ["hi", "--model=m", "--continue"], "what was said before counts"),
-        ("llm", ["hi", "--model=m", "-ahttp://127.0.0.1:1/a.png"], "what lies there may change"),
+        ("llm", ["hi", "--model=m", "-ahttp://127.0.0.1:1/a.png"], "its content may change"),
     ],
 )
 def test_what_cannot_be_cached_is_refused(project, name, words, why):

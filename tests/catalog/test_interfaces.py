@@ -31,7 +31,7 @@ def test_a_program_that_says_nothing_is_open(tmp_path, text):
 
 def test_an_interface_that_goes_on_past_them_is_refused(tmp_path):
     items = "".join(f"# - Params: p{n}: int  # one\n" for n in range(200))
-    with pytest.raises(PflowError, match="past the first 4 KiB"):
+    with pytest.raises(PflowError, match="exceeds the first 4 KiB"):
         program_interface(put(tmp_path / "pflow-x", f"#!/bin/sh\n# Do.\n# Interface:\n{items}echo\n"))
     body = "echo\n" * 2000
     interface, _ = program_interface(put(tmp_path / "pflow-x", f"# Do.\n# Interface:\n# - Reads: {ITEM}\n{body}"))
@@ -41,7 +41,7 @@ def test_an_interface_that_goes_on_past_them_is_refused(tmp_path):
 @pytest.mark.parametrize("put_it", [os.mkdir, os.mkfifo, lambda file: os.symlink("/dev/zero", file)])
 def test_what_is_no_file_is_not_opened(tmp_path, put_it):
     put_it(tmp_path / "pflow-x")
-    with pytest.raises(OSError, match="it is no file"):
+    with pytest.raises(OSError, match="it is not a file"):
         read_header(str(tmp_path / "pflow-x"))
 
 
@@ -65,5 +65,5 @@ def test_an_interpreter_is_what_the_first_line_asks_for(line, asked):
 
 @pytest.mark.parametrize("name", ["/nonexistent/sh", "/etc/passwd", "nonexistent-sh", "/bin/sh\r"])
 def test_an_interpreter_that_is_not_there_is_told(name):
-    assert interpreter_fault(name) == f"its interpreter {name!r} is not there"
+    assert interpreter_fault(name) == f"its interpreter {name!r} is missing"
     assert interpreter_fault("/bin/sh") == interpreter_fault("sh") == ""

@@ -218,7 +218,7 @@ def test_a_file_with_such_a_name_is_no_node(place, name):
     [
         (lambda file: os.symlink("no-such-file", file), "it is a link to nowhere"),
         (lambda file: os.symlink(file.name, file), "it cannot be looked at"),
-        (lambda file: put(file, 0o644), "it may not be executed (chmod +x)"),
+        (lambda file: put(file, 0o644), "it is not executable (chmod +x)"),
     ],
 )
 def test_what_cannot_be_a_node_leaves_its_name_to_the_next_and_is_told(place, put_it, why):

@@ -88,7 +88,7 @@ def test_what_cannot_be_printed_as_it_is_stays_in_its_line(check):
     odd = {"nodes": [{"id": "a\nb", "type": "llm"}], "outputs": {"é": "llm.response"}}
     code, out, _ = check(odd)
     assert code == 65
-    assert "'a\\nb' is no name for a step" in out
+    assert "'a\\nb' is not a valid name for a step" in out
     assert out.count("\n") == 3
     name = os.fsdecode(b"\xff.json")
     _, out, _ = check(GOOD, file=name)

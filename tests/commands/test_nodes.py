@@ -200,7 +200,7 @@ def test_a_path_tells_of_a_node_that_no_name_finds(nodes, own, monkeypatch, file
 def test_what_cannot_be_a_node_says_why_when_asked_for(nodes, own):
     (own / "nodes" / "pflow-plain").write_text("#!/bin/sh\n")
     for name in ("plain", f"{own}/nodes/pflow-plain"):
-        with pytest.raises(PflowError, match="it may not be executed") as caught:
+        with pytest.raises(PflowError, match="it is not executable") as caught:
             nodes(name)
         assert caught.value.exit == 127
 

@@ -167,7 +167,7 @@ def test_what_a_dict_says_reaches_an_explicit_read(tmp_path):
 def test_a_flow_with_outputs_of_its_own_is_no_part_of_another():
     first, inner = step(Shout), Flow(start=step(Shout, "inner"), outputs={"x": "loud"})
     first >> inner
-    with pytest.raises(PflowError, match="it has inputs or outputs of its own"):
+    with pytest.raises(PflowError, match="a flow inside a flow cannot have inputs or outputs"):
         Flow(start=first).run({"text": "a"})
 
 

@@ -114,5 +114,5 @@ def test_a_flag_that_the_run_would_take_for_its_own_is_not_told():
     ir["nodes"] = [{"id": "e", "type": "shell", "inputs": {"command": "true", "args": ["$json", "$jobs", "$it"]}}]
     plan = plan_of(ir)
     error = nothing_gives(plan, missing_inputs(plan, {}))
-    assert error.hint.startswith("--it=STR; an input called like a flag of pflow run comes from the store")
+    assert error.hint.startswith("--it=STR; an input with the name of a flag of pflow run comes from the store")
     assert [each["name"] for each in error.details["missing"]] == ["it"]

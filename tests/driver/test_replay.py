@@ -164,11 +164,11 @@ def test_a_secret_comes_from_where_it_came_and_stands_in_no_snapshot(runs):
     first = runs.store("run", "loud", stdin=store, LOUD_TOKEN="hushhush")
     assert runs.error("replay", "last", stdin=store) == (
         78,
-        f"pflow replay: cannot replay the run '{id_of(runs)}': nothing gives 'loud' its secret 'token'; "
+        f"pflow replay: cannot replay the run '{id_of(runs)}': the secret 'token' of 'loud' is missing; "
         "LOUD_TOKEN in the environment gives it\n",
     )
     code, said = runs.error("replay", "last", LOUD_TOKEN="hushhush")
-    assert (code, "what came through its pipe is not kept, it is a secret; pipe it again" in said) == (78, True)
+    assert (code, "its piped input was not kept, since it is a secret; pipe it again" in said) == (78, True)
     assert runs.store("replay", "last", stdin=store, LOUD_TOKEN="hushhush") == first
     assert "hush" not in json.dumps(runs.snapshots())
 
@@ -177,9 +177,9 @@ def test_what_is_known_by_its_digest_only_is_piped_again_and_compared(runs):
     large = b"x" * (MOST_PIPED + 1)
     first = runs.store("run", "echo", stdin=large)
     code, said = runs.error("replay", "last")
-    assert (code, "what came through its pipe is not kept, it is larger than 10 MB" in said) == (66, True)
+    assert (code, "its piped input was not kept, since it is larger than 10 MB" in said) == (66, True)
     code, said = runs.error("replay", "last", stdin=large + b"y")
-    assert (code, "what comes through the pipe as 'stdin' is not what came" in said) == (65, True)
+    assert (code, "'stdin' from the pipe differs from that of the run" in said) == (65, True)
     assert runs.store("replay", "last", stdin=large) == first
     assert len(runs.snapshots()) == 2
 
@@ -217,7 +217,7 @@ def test_what_is_gone_or_another_version_is_said(runs, nodes):
     runs.store("run", "loud => count")
     (nodes / "loud.py").write_text(LOUD.replace("    def", '    version = "1.2.0"\n\n    def', 1))
     code, said = runs.error("replay", "last")
-    assert (code, "warning: the version of a node, or a flow within the flow, is not the run's" in said) == (0, True)
+    assert (code, "warning: the version of a node, or a subflow, has changed since the run" in said) == (0, True)
     (nodes / "loud.py").unlink()
     code, said = runs.error("replay", "last")
     assert (code, "PF11" in said) == (65, True)

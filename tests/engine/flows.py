@@ -12,8 +12,8 @@ from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.record.lines import JOURNAL, read_lines
-from pflow.record.records import Records
+from pflow.record.journal import read_lines
+from pflow.record.records import JOURNAL, Records
 
 
 def plan_of(ir: dict[str, Any], directory: str = ".") -> WiredFlow:

@@ -97,18 +97,18 @@ As a pipe
     ← issue_number: int  --issue (issue_number)
     → issue_data: dict   fetch.issue_data, to analyze, fix
     · touches            network
-    · repeats            only when told to
+    · repeats            only if you say so
     · then               analyze
 
 [2] analyze (say 1.0.0): A node.
     ← prompt: str    fetch.issue_data.labels[0]
     ← tone: str      --tone, else the default "dry"
     → response: str  analyze.response, to fix
-    · model          the default one
+    · model          the default model
     · touches        network
-    · repeats        only when told to
+    · repeats        only if you say so
     · retries        2, 1.5 s apart
-    · cache          its answers are kept, and handed on to the same question
+    · cache          its answers are kept and reused
     · then           fix
 
 [3] fix (say 1.0.0): A node.
@@ -119,7 +119,7 @@ As a pipe
     → response: str  answer, to save
     · model          "big"
     · touches        network
-    · repeats        only when told to
+    · repeats        only if you say so
     · then           save
 
 [4] save (save 1.0.0): A node.
@@ -127,7 +127,7 @@ As a pipe
     ← path: path    "out.md"
     ← key: str      --key, else unset
     · touches       writes files
-    · repeats       only when told to
+    · repeats       only if you say so
 
 It will touch
   writes files  save     path "out.md"
@@ -173,7 +173,7 @@ def read(plan, step, key):
         (Step("b", "say", inputs={"prompt": "hi $who"}), 'the template "hi $who" of --who'),
         (Step("b", "say", input_mappings={"prompt": "topic"}), "--topic"),
         (Step("b", "say", input_mappings={"prompt": "topic.name"}), "--topic (topic.name)"),
-        (Step("b", "say", input_mappings={"prompt": "stdin"}), "what comes through the pipe"),
+        (Step("b", "say", input_mappings={"prompt": "stdin"}), "the pipe"),
         (Step("b", "say", input_mappings={"prompt": "a.parts[0]"}), "a.parts[0]"),
         (Step("b", "say", input_mappings={"prompt": "parts"}), "parts (a)"),
         (Step("b", "say", input_mappings={"prompt": ["a.parts", "topic"]}), "the latest of a.parts, --topic"),
@@ -242,11 +242,11 @@ def test_how_a_step_runs_is_said_where_the_flow_says_it():
         ),
     )
     lines = lines_of(found)
-    kept = "those that fail are kept as null; each result with its item"
+    kept = "failed items become null; each result with its item"
     assert f"× once for each in s.parts, as prompt; 4 at a time; {kept}" in " ".join(lines)
-    assert "· version 1.0 at least, and the same major" in lines
+    assert "· version at least 1.0, same major" in lines
     assert "· timeout 60 s" in lines
-    assert "· visits 3 at most" in lines
+    assert "· visits at most 3" in lines
 
 
 def test_what_repeats_only_when_told_to_is_said_and_a_step_says_otherwise():
@@ -262,7 +262,7 @@ def test_what_repeats_only_when_told_to_is_said_and_a_step_says_otherwise():
 @pytest.mark.parametrize(
     ("type", "words"),
     [
-        ("open-one", "! open its interface says nothing: it may read and write any key"),
+        ("open-one", "! open it declares no interface: it may read and write any key"),
         ("no-such", "! not known there is no such node"),
         ("broken", "broken.py"),
     ],

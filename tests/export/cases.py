@@ -201,7 +201,7 @@ CASES = {
         ),
         {"stdin": "in\n", "text": "in\n", **said("in\n")},
         stdin=b"in\n",
-        sh="takes what comes through the pipe",
+        sh="takes the data from the pipe",
     ),
     "declared outputs": Case(
         {

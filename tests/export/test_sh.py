@@ -164,15 +164,15 @@ def test_any_text_arrives_as_it_is(tmp_path):
     [
         (chain(node("judge"), node("say")), "'judge' may return good, which ends the flow there"),
         (chain(node("llm", params={"model": None}, inputs={"prompt": "x"})), "no flag gives 'llm' its 'model'"),
-        (chain(node("say"), inputs={"value": {"type": "any", "pipe": True}}), "takes what comes through the pipe"),
+        (chain(node("say"), inputs={"value": {"type": "any", "pipe": True}}), "takes the data from the pipe"),
         (chain(node("llm", params={"system": "a\0b"}, inputs={"prompt": "x"})), "no flag gives that value"),
-        (chain(node("say", batch=batch("l", on_error="keep"))), "'say' goes on past items that fail"),
-        (chain(node("say", batch=batch("l", keep_item=True))), "'say' has results with their items"),
+        (chain(node("say", batch=batch("l", on_error="keep"))), "'say' goes on after failed items"),
+        (chain(node("say", batch=batch("l", keep_item=True))), "'say' keeps the items in its results"),
         (chain(node("say", inputs={"tone": "$item_stem"}, batch=batch("l"))), "'say' uses item_name or item_stem"),
-        (chain(node("say", inputs={"value": "$x"}, batch=batch("l"))), "'say' keeps its 'value', which cannot be told"),
+        (chain(node("say", inputs={"value": "$x"}, batch=batch("l"))), "'say' keeps its 'value', which is unknown"),
         (
             chain(node("say"), node("a", "say", batch=batch("said")), mappings=reads(a={"value": "item"})),
-            "'a' writes 'said' where something may be already",
+            "'a' writes 'said' where something may already be",
         ),
     ],
 )  # fmt: skip

@@ -169,7 +169,7 @@ def test_an_answer_that_a_subflow_drops_is_told_in_the_flow_that_runs_it():
 def test_a_subflow_that_holds_itself_is_told():
     document = flow({"id": "a", "type": "self.pflow.json"})
     (finding,) = told(document, {"self.pflow.json": json.dumps(document)})
-    assert "it holds itself: self.pflow.json → self.pflow.json" in finding
+    assert "it contains itself: self.pflow.json → self.pflow.json" in finding
 
 
 def test_the_params_of_a_subflow_are_those_of_its_steps():

@@ -202,10 +202,10 @@ class Many(BatchFlow):
     ("flow", "why"),
     [
         (Flow(), "cannot use Flow: it has no start node"),
-        (WithPrep(start=ReadFile()), "cannot use WithPrep: it has a prep of its own"),
-        (WithPost(start=ReadFile()), "cannot use WithPost: it has a post_async of its own"),
-        (Many(start=ReadFile()), "cannot use Many: it runs its nodes once for each of a batch"),
-        (BatchFlow(start=ReadFile()), "cannot use BatchFlow: it runs its nodes once for each of a batch"),
+        (WithPrep(start=ReadFile()), "cannot use WithPrep: it overrides prep"),
+        (WithPost(start=ReadFile()), "cannot use WithPost: it overrides post_async"),
+        (Many(start=ReadFile()), "cannot use Many: it runs its nodes once for each item of a batch"),
+        (BatchFlow(start=ReadFile()), "cannot use BatchFlow: it runs its nodes once for each item of a batch"),
     ],
 )
 def test_a_flow_that_does_more_than_walk_is_refused(flow, why):
@@ -217,7 +217,7 @@ def test_a_flow_that_does_more_than_walk_is_refused(flow, why):
 def test_a_flow_that_stands_inside_itself_is_refused():
     flow = Flow()
     flow.start(flow)
-    with pytest.raises(PflowError, match="it stands inside itself"):
+    with pytest.raises(PflowError, match="it contains itself"):
         flow_from(flow)
 
 

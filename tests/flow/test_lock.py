@@ -155,10 +155,10 @@ def test_another_version_and_a_renamed_param_are_named_with_what_they_were(place
         ("", "cannot read the lock file '.*outer.lock.json': line 1"),
         ("{", "cannot read the lock file '.*outer.lock.json': line 1"),
         ('{"pflow_lock": 1, "pflow_lock": 1}', "cannot read the lock file '.*"),
-        ("[1]", "'.*outer.lock.json' is no lock file"),
-        ("{}", "'.*outer.lock.json' is no lock file"),
-        ('{"pflow_lock": 2, "more": []}', "'.*outer.lock.json' has version 2, and this pflow reads version 1"),
-        ('{"pflow_lock": true}', "'.*outer.lock.json' has version true, and this pflow reads version 1"),
+        ("[1]", "'.*outer.lock.json' is not a lock file"),
+        ("{}", "'.*outer.lock.json' is not a lock file"),
+        ('{"pflow_lock": 2, "more": []}', "'.*outer.lock.json' has version 2, but this pflow reads version 1"),
+        ('{"pflow_lock": true}', "'.*outer.lock.json' has version true, but this pflow reads version 1"),
     ],
 )
 def test_a_lock_file_that_is_none_is_one_finding_that_says_what_to_type(place, tmp_path, text, message):
@@ -172,7 +172,7 @@ def test_a_lock_file_that_is_none_is_one_finding_that_says_what_to_type(place, t
 
 
 def test_a_flow_in_no_file_has_no_lock_file():
-    with pytest.raises(PflowError, match="in no file") as none:
+    with pytest.raises(PflowError, match="not in a file") as none:
         lock_file(load_named(["shell ls"]).flow)
     assert none.value.exit == 2
 

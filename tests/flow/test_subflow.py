@@ -183,7 +183,7 @@ def test_a_flow_that_holds_itself_says_by_which_way(flows, ring):
     with pytest.raises(PflowError) as caught:
         _ = FlowCatalog(str(flows)).find("./a.pflow.json").interface
     way = " → ".join(f"{name}.pflow.json" for name in [*ring, ring[0]])
-    assert caught.value.message.endswith(f"it holds itself: {way}")
+    assert caught.value.message.endswith(f"it contains itself: {way}")
     assert caught.value.exit == 65
 
 

@@ -82,7 +82,7 @@ def test_a_list_that_is_written_is_nothing_that_may_be_repeated():
     (page,) = files([usage_of_node("mine", interface)]).values()
     shown = sections(rendered(page, width=200))
     assert "what comes [may be repeated, or a JSON list]" in shown["DATA"]
-    assert "what goes [what the pipe carries on]" in shown["WRITES"]
+    assert "what goes [to the pipe]" in shown["WRITES"]
 
 
 @pytest.mark.parametrize("each", usages(), ids=lambda each: each.name)

@@ -137,7 +137,7 @@ def test_the_path_of_a_subflow_is_written_in_full(library, tmp_path):
     inner.write_text(json.dumps(COUNT))
     kept = save_flow("outer", flow({"nodes": [{"id": "in", "type": "./inner.pflow.json"}]}, tmp_path / "sub"))
     assert load_file(kept.file).flow.steps[0].type == str(inner)
-    assert kept.notes == [f"'in' runs the flow in '{inner}': save that too, as flow:NAME, if it may move"]
+    assert kept.notes == [f"'in' runs the flow in '{inner}': if that may move, save it too, and name it flow:NAME"]
 
 
 def test_a_path_to_a_saved_flow_becomes_its_name(library):

@@ -296,7 +296,7 @@ def test_what_is_too_long_is_cut_and_says_so(home, command, end):
 def test_what_is_too_long_to_hold_is_an_error_and_the_child_is_ended(home):
     result = call(home, "shell", {"command": "echo $$ >>nap.pid; yes | head -c 70000000"})
     assert result.meta["pflow/error"]["exit"] == 73
-    assert "cannot take what it wrote: it is longer than 67,108,864 bytes" in words(result)
+    assert "cannot take its output: it is longer than 67,108,864 bytes" in words(result)
     assert not home.napping()
 
 

@@ -157,7 +157,7 @@ def test_what_cannot_be_a_tool_is_left_out_and_said(home, tools):
     assert "'flow:loose-flow' is not offered: it has steps without an interface, and does not declare" in said
     assert "'flow:gone' is not offered: there is no node 'no-such-node'" in said
     assert "'flow:broken' is not offered: cannot read" in said
-    assert "'flow:zoë' is not offered: letters, digits, - and _ make the name of a tool" in said
+    assert "'flow:zoë' is not offered: a tool's name has letters, digits, - and _" in said
     assert "Traceback" not in said
     assert "\x1b" not in said
 

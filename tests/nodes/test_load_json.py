@@ -12,7 +12,7 @@ from tests.nodes.rows import refused
     [
         (LoadJson, '{"a": 1,\n "b": NaN}', "line 2, column 7: NaN is not JSON"),
         (LoadJson, '["18446744073709551616",\n18446744073709551616]', "line 2, column 1: the integer"),
-        (LoadJson, '{"ä": 1,}', "line 1, column 9: "),
+        (LoadJson, '{"ä": 1,x}', "line 1, column 9: "),
         (LoadJson, "[1] 2", "line 1, column 4: something follows"),
         (LoadJson, "[1e999]", "line 1, column 2: "),
         (LoadJson, "[" * 100_000, "nested too deeply"),

@@ -29,7 +29,7 @@ def test_a_value_becomes(value, params, result):
         ("", {}, 65, "line 1, column 1: it is empty"),
         ('{"a": 1,\n "b" 2}', {}, 65, "line 2, column 6: expecting ':' delimiter"),
         ("1\n2", {}, 65, "line 2, column 1: something follows the value"),
-        (FENCED.replace("2.5", "2.5,"), {}, 65, "line 4, column 15: "),
+        (FENCED.replace("2.5", "2.5,x"), {}, 65, "line 4, column 15: "),
         ('{"a": 1, "a": 2}', {}, 65, "the key 'a' appears twice"),
         ("[NaN]", {}, 65, "line 1, column 2: NaN is not JSON"),
         ("[" * 100_000, {}, 65, "nested too deeply"),

@@ -160,7 +160,7 @@ def test_a_flow_in_another_dialect_is_written_back_as_ir(capfd, server):
     with open("old.pflow.json", "w") as file:
         json.dump(old, file)
     main(["old.pflow.json", FRENCH], WRITTEN)
-    assert "the flow was in an older form; it is given as IR" in capfd.readouterr().err
+    assert "the flow was in an older form; its new form is IR" in capfd.readouterr().err
     assert prompt_in("old.pflow.json") == "Sum up in French"
 
 

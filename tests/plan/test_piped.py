@@ -33,7 +33,7 @@ def raw(value="one two"):
     ("piped", "told"),
     [
         (raw(), ["comes text, 7 characters.", '"inputs": {"piped": {"type": "str", "pipe": true}}']),
-        (raw(b"\xff"), ["comes data that is no text, 1 bytes.", '{"piped": {"type": "bytes", "pipe": true}}']),
+        (raw(b"\xff"), ["comes data that is not text, 1 bytes.", '{"piped": {"type": "bytes", "pipe": true}}']),
         (
             store("content", path="/x", content="hi"),
             ["carries content (str, 2 characters).", '{"piped": {"type": "str", "pipe": true}}'],

@@ -145,7 +145,7 @@ def test_the_best_try_is_the_latest_with_the_fewest_errors(server):
     ("model", "exit", "words"),
     [
         ("plan-refuses-by-protocol", 1, "it refused: I will not say."),
-        ("plan-cut", 75, "cut before its end"),
+        ("plan-cut", 75, "cut off"),
         ("plan-rate-limited", 75, "429: slow down"),
         ("plan-forbidden", 77, "403: not in your country"),
         ("refused", 69, "cannot connect"),
@@ -200,7 +200,7 @@ class TestConversation:
 
         (messages,) = requests(server, "for who hears")
         assert [each["role"] for each in messages] == ["system", "user"]
-        assert "read-file: Read a file, exactly as it is." in messages[0]["content"]
+        assert "read-file: Read a file exactly." in messages[0]["content"]
         assert messages[1]["content"] == "Task: read data.txt, summarize it, for who hears"
 
     def test_the_findings_go_back_with_all_that_was_said(self, server):

@@ -54,7 +54,7 @@ def test_of_two_secrets_the_one_that_holds_the_other_is_hidden_whole(monkeypatch
 
 
 def test_a_text_with_a_secret_is_refused_before_a_model_sees_it():
-    with pytest.raises(PflowError, match="the sentence holds what looks like a secret") as refused:
+    with pytest.raises(PflowError, match="the sentence holds something like a secret") as refused:
         refuse_secrets("plan", "say ghp_" + "a" * 30, "the sentence")
     assert refused.value.exit == USAGE
     refuse_secrets("plan", "say a word", "the sentence")

@@ -222,7 +222,7 @@ def test_a_model_that_is_never_right_writes_nothing(capfd, server):
     error, err = refused(capfd, JUDGE, model="wire-never")
     assert error.exit == 65
     assert len(server.requests("wire-never")) == 3
-    assert "'nowhere.title' is nothing that it may take" in err
+    assert "'nowhere.title' is not one of its sources" in err
     assert error.details["findings"]
 
 
@@ -236,7 +236,7 @@ def test_a_model_that_is_never_right_writes_nothing(capfd, server):
 def test_a_model_can_take_neither_a_secret_nor_a_path_from_data(capfd, server, model, document):
     error, err = refused(capfd, document, model=model)
     assert error.exit == 65
-    assert "is nothing that it may take" in err
+    assert "is not one of its sources" in err
 
 
 def test_a_model_is_told_the_reads_and_their_candidates(capfd, server):

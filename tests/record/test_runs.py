@@ -11,8 +11,8 @@ from contextlib import suppress
 import pytest
 
 from pflow.errors import MISSING, PflowError
-from pflow.record.lines import JOURNAL
 from pflow.record.log import KEYS, PRUNED, RunLog, describe
+from pflow.record.records import JOURNAL
 from pflow.record.runs import Run, find_run, list_runs, parse_event, prune, read_events
 from pflow.record.trace import trace_of_run, trace_text
 from pflow.record.trace_formats import as_chrome, as_json, as_otlp
@@ -70,7 +70,7 @@ def test_a_full_disk_ends_the_log_with_one_warning_and_not_the_run(place, monkey
     log.finish(0, None, {})
     monkeypatch.undo()
     told = capfd.readouterr().err
-    assert "cannot go on with the log" in told
+    assert "cannot continue the log" in told
     assert told.count("\n") == 1
 
 
@@ -181,7 +181,7 @@ def test_a_run_ended_as_its_last_event_says(place, log, status, exit, ms):
         ("@2", OLD),
         (OLD, OLD),
         ("01a", OLD),
-        ("01", f"cannot tell which run '01' is: 2 begin so; {NEW}, {OLD}"),
+        ("01", f"cannot find the run '01': 2 ids begin with it; {NEW}, {OLD}"),
         ("@3", "cannot find the run '@3'; pflow runs lists them"),
         ("lats", "cannot find the run 'lats'; pflow runs lists them"),
     ],
@@ -212,7 +212,7 @@ def test_a_line_that_is_no_event_is_left_out_with_a_warning(line):
     assert parse_event(line) is None
     events, warnings = read_events(event("run") + line + b"\n" + event("finish"))
     assert [each["event"] for each in events] == ["run", "finish"]
-    assert warnings == ["lines of the log that are torn or no events are left out: 1"]
+    assert warnings == ["left out lines of the log that are torn or not events: 1"]
 
 
 def test_a_log_that_is_cut_anywhere_is_read_and_no_step_ended_that_it_does_not_say(place):

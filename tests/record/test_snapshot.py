@@ -158,7 +158,7 @@ def test_a_variable_of_the_environment_is_noted_where_nothing_else_sets_the_para
 
 
 def note(snapshot, inputs):
-    snapshot.note_inputs(inputs.wired, inputs.params, inputs.data, inputs.given())
+    snapshot.note_inputs(inputs.wired, inputs.params, inputs.data, inputs.stored_by_flags())
 
 
 def test_flags_are_overrides_of_params_and_injections_into_the_store(locked):

@@ -80,7 +80,7 @@ def test_the_chain_of_templates_runs_as_it_is_printed(place):
     )
     assert (ran.store["claude-code"]["report"], ran.store["claude-code"]["changed_files"]) == ("Done.", ["fix.txt"])
     assert ran.store["llm"]["response"] == ran.store["commit_data"]["subject"] == message
-    assert "nothing writes '$code_report' in --prompt of 'llm'; it is taken for what 'claude-code' hands on" in ran.err
+    assert "nothing writes '$code_report' in --prompt of 'llm'; it is read as the output of 'claude-code'" in ran.err
     assert "nothing writes '$commit_message' in --message of 'git-commit'" in ran.err
     assert git(place.directory, "show", "--format=%B", "--name-only").split() == [*message.split(), "fix.txt"]
     reads = {step["node"]: step["reads"] for step in place.trace()["execution_trace"]}

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from pflow.stage.document import Document
-from pflow.stage.trace import enter_span, step_id
+from pflow.stage.trace import enter_span
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from pflow.stage.trace import enter_span, step_id
     ],
 )
 def test_a_step_is_called_as_a_person_said_else_like_its_node_with_a_number_when_that_is_taken(steps, given, id):
-    assert step_id(Document({"v": 1, "steps": steps}), "llm", given) == id
+    assert Document({"v": 1, "steps": steps}).step_id("llm", given) == id
 
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"

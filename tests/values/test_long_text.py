@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.record.lines import pieces_of, read_lines
+from pflow.record.journal import pieces_of, read_lines
+from pflow.stage import document
 from pflow.values import long_text
 from pflow.values.jsontext import decode, encode
 from pflow.values.long_text import decode_long, encode_long
@@ -21,7 +22,8 @@ SIZE = 80_000_000
 
 @pytest.fixture(autouse=True)
 def short_parts(monkeypatch):
-    monkeypatch.setattr(long_text, "LONG", 1)
+    for module in (long_text, document):
+        monkeypatch.setattr(module, "LONG", 1)
     monkeypatch.setattr(long_text, "_PART", 16)
 
 

@@ -1,11 +1,11 @@
-"""What is decided before a run goes on: which interrupted steps run again, and which finished ones."""
+"""The decisions before a run is resumed: which interrupted and which finished steps run again."""
 
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import AlternativeSource
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
-from pflow.flow.uses import uses
+from pflow.flow.reaching import uses
 from pflow.flow.wired import END
 from pflow.record.records import is_within, outer_paths
 from pflow.terminal.ask import open_terminal
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.flow.wired import WiredFlow, WiredStep, Write
-    from pflow.record.lines import Record
-    from pflow.record.records import Records
+    from pflow.record.records import Record, Records
     from pflow.values.paths import Path
 
 _KEYS = {"r": "run it again", "d": "take it as done", "s": "stop"}
 
 
 class Choices:
-    """What the flags of `pflow resume` say: steps by their names, and the files that secrets are in by theirs."""
+    """The flags of `pflow resume`: names of steps, and the files of secrets by name."""
 
     def __init__(
         self, *, redo: Iterable[str] = (), skip: Iterable[str] = (), start: str | None = None, only: str | None = None,
@@ -37,16 +36,16 @@ class Choices:
         self.files = files or {}
 
     def about(self) -> dict[str, Any]:
-        """The steps by the names of the flags, for an event."""
+        """Return the steps by flag, for an event."""
         known = {"redo": sorted(self.redo), "skip": sorted(self.skip), "from": self.start, "only": self.only}
         return {name: value for name, value in known.items() if value}
 
 
 class Decision:
-    """Makes the records that a journal needs before its run goes on: `decide` gives them, one by one."""
+    """Makes the records that a journal needs before its run is resumed."""
 
     def __init__(self, run: str, flow: WiredFlow, records: Records, choices: Choices) -> None:
-        """Raises PflowError (2) for the name of no step, and for a step that is both to run again and done."""
+        """Raises PflowError (2) for an unknown step, and for one that is named by --redo and --skip."""
         self.run = run
         self.flow = flow
         self.records = records
@@ -62,10 +61,10 @@ class Decision:
             raise PflowError(what, hint="choose one", exit=USAGE)
 
     def decide(self, is_there: Callable[[Path], bool]) -> Iterator[Record]:
-        """The records; `is_there` tells of the store that the run began with.
+        """Yield the records. `is_there` returns True for a place of the store that the run began with.
 
-        Raises PflowError: 65 for what is not decided, 66 where a later step needs what is skipped, 1 for a step that
-        has not run, 2 for one that was not interrupted.
+        Raises PflowError: 65 if a step is undecided, 66 if a later step needs a skipped one, 1 for a step that has not
+        run, 2 for one that was not interrupted.
         """
         again: list[Record] = []
         if self.choices.start is not None:
@@ -78,9 +77,9 @@ class Decision:
         yield from self._settle(cut, is_there)
 
     def _again(self, name: str, *, with_later: bool) -> Iterator[Record]:
-        """What a step's visits are forgotten by, and those around them and after them.
+        """Yield the records that forget a step's visits, those around them and, `with_later`, those after them.
 
-        Raises PflowError: 1 where it has not run, 66 where compaction has taken what it would need.
+        Raises PflowError: 1 if it has not run, 66 if compaction has removed what it would need.
         """
         done = list(self.records.done)
         known = [*done, *self.records.interrupted, *self.records.failed]
@@ -90,7 +89,7 @@ class Decision:
                 holds[outer] = holds.get(outer, False) or is_of(path, name)
         around = {path for path in known if name.startswith(f"{name_of(path)}/")}
         if lost := next((name_of(path) for path in around if path not in holds), None):
-            what = f"cannot run '{name}' again: of '{lost}' only what it gave in the end is kept"
+            what = f"cannot run '{name}' again: only the final result of '{lost}' is kept"
             raise PflowError(what, hint=f"--from={lost} or --only={lost} runs all of it", exit=MISSING)
         if not any(is_of(path, name) for path in known):
             what = f"cannot run '{name}' again: it has not run yet"
@@ -109,21 +108,21 @@ class Decision:
                 yield {"again": visit}
 
     def _refuse_replaced(self, name: str, done: list[str], again: set[str]) -> None:
-        """Raise PflowError (66) where a visit that runs again would see what compaction took from one before it: what a
-        later visit of the same step has replaced.
+        """Raise PflowError (66) if a visit that runs again needs values that compaction dropped from an earlier one,
+        since a later visit of the same step replaced them.
         """
         seen: list[str] = []
         for at, path in enumerate(done):
             if path in again:
                 later = {name_of(each) for each in done[at:]}
                 if lost := next((each for each in seen if name_of(each) in later), None):
-                    what = f"cannot run '{name}' again: what '{name_of(lost)}' gave in an earlier round is not kept"
+                    what = f"cannot run '{name}' again: the result of '{name_of(lost)}' in an earlier round is not kept"
                     raise PflowError(what, hint=f"--from={name_of(lost)} runs that again, too", exit=MISSING)
             elif self.records.done[path].get("dropped"):
                 seen.append(path)
 
     def _settle(self, interrupted: list[str], is_there: Callable[[Path], bool]) -> Iterator[Record]:
-        """Decide what becomes of each interrupted visit and item."""
+        """Yield a record for each interrupted visit and item: it runs again, or is done."""
         found: dict[str, list[str]] = {}
         for path in interrupted:
             found.setdefault(name_of(path), []).append(path)
@@ -144,7 +143,7 @@ class Decision:
                 yield {"end": path}
 
     def _ask(self, names: dict[str, list[str]]) -> set[str]:
-        """Which of them a person wants to run again; the others are done. Raises PflowError (65)."""
+        """Ask a person which steps run again; the others are done. Raises PflowError (65)."""
         terminal = open_terminal() if names else None
         redo: set[str] = set()
         if terminal is None:
@@ -179,21 +178,21 @@ class Decision:
 
 
 def cannot_resume(run: str, why: str, hint: str, exit: int) -> PflowError:
-    """The error for a run that does not go on."""
+    """Return the error for a run that is not resumed."""
     return PflowError(f"cannot resume the run {run}: {why}", hint=hint, exit=exit)
 
 
 FORK = ":fork"
-"""How the path of a visit ends that is one of the fork behind the step."""
+"""The end of the path of a fork's visit, after that of the step before it."""
 
 
 def name_of(path: str) -> str:
-    """The step of a visit's path: of `outer@1/inner@2[…]` it is `outer/inner`."""
+    """Return the step of a visit's path: `outer/inner` for `outer@1/inner@2[…]`."""
     return "/".join(part.partition("@")[0] for part in path.split("/"))
 
 
 def steps_by_name(flow: WiredFlow, prefix: str = "") -> dict[str, tuple[WiredFlow, WiredStep]]:
-    """Each step with the flow that it is a step of; one of a flow in the flow is called `outer/inner`."""
+    """Return each step with its flow; a step of a subflow is called `outer/inner`."""
     found: dict[str, tuple[WiredFlow, WiredStep]] = {}
     for id, step in flow.steps.items():
         found[prefix + id] = flow, step
@@ -203,12 +202,12 @@ def steps_by_name(flow: WiredFlow, prefix: str = "") -> dict[str, tuple[WiredFlo
 
 
 def is_of(path: str, name: str) -> bool:
-    """Whether a visit is one of this step, or inside of one."""
+    """Return True if a visit is one of this step, or inside one."""
     return f"{name_of(path)}/".startswith(f"{name}/")
 
 
 def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool:
-    """Whether a visit belongs to a step that runs again, to one around it or, `with_later`, to one after these."""
+    """Return True if a visit is one of a step that runs again, of one around it or, `with_later`, of one after it."""
     ids = path.split("/")
     for level, wanted in enumerate(name.split("/")):
         id = ids[level].partition("@")[0]
@@ -224,12 +223,12 @@ def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool
 
 
 def _branches(flow: WiredFlow, id: str) -> list[set[str]]:
-    """The steps of each branch of the forks behind a step."""
+    """Return the steps of each branch of the forks behind a step."""
     return [branch for fork in flow.graph.forks() if fork.source == id for branch in fork.branches]
 
 
 def refuse_missing(flow: WiredFlow, step: WiredStep, is_there: Callable[[Path], bool]) -> None:
-    """Raise PflowError (66) where a later step needs what a step that is skipped would have written."""
+    """Raise PflowError (66) if a later step needs what a skipped step would have written."""
     found: dict[tuple[str, str], list[Write | None]] = {}
     for place, reader, key, writes in uses(flow):
         is_lost = bool(writes) and all(write.step == step.id for write in writes) and not is_there(place)
@@ -243,7 +242,7 @@ def refuse_missing(flow: WiredFlow, step: WiredStep, is_there: Callable[[Path], 
 
 
 def _does_without(reader: WiredStep, key: str, lost: list[Write | None]) -> bool:
-    """Whether a step runs where these writes that it takes for a read are not there; None stands for one that is."""
+    """Return True if a step runs without these writes for one of its reads; None stands for one that is there."""
     item, source = reader.interface.reads.get(key), reader.sources.get(key)
     is_optional = key in reader.soft or (source is None and item is not None and not item.required)
     enough = any if isinstance(source, AlternativeSource) else all

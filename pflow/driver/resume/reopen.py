@@ -1,4 +1,4 @@
-"""A run that goes on: its directory locked and read, its flow and inputs as they were, its journal open."""
+"""A run that is reopened: found and locked, its flow and inputs as they were, its journal open."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pflow.driver.begin import enter, is_same, restore_environment, restore_flow
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
-from pflow.files.xdg import make_private, state_key
+from pflow.files.directories import make_private, state_key
 from pflow.flow.wiring import wire
-from pflow.interface.interface import fresh
-from pflow.record.journal import Journal
-from pflow.record.lines import JOURNAL, read_lines
+from pflow.interface.interface import fresh, spell_flag
+from pflow.record.journal import Journal, read_lines
 from pflow.record.log import FLOW, RunLog, runs_directory
+from pflow.record.records import JOURNAL
 from pflow.record.runs import RUNNING, Run, run_directories
 from pflow.record.seal import seal, unseal
 from pflow.terminal.ask import open_terminal
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from pflow.driver.begin import Beginning, Facts
     from pflow.driver.inputs import RunInputs
     from pflow.flow.wired import WiredFlow
-    from pflow.record.lines import Record
+    from pflow.record.records import Record
     from pflow.stage.document import Intake
     from pflow.values.masks import Secrets
 
 
 class Reopened:
-    """A run that nobody else can go on with meanwhile. `events` are those of its log so far."""
+    """A run that nobody else can resume meanwhile. `events` are those of its log so far."""
 
     def __init__(self, run: Run, choices: Choices, secrets: Secrets) -> None:
-        """Raises PflowError: 1 where nothing of it is to be resumed, 75 while it goes on, 65 where it is damaged."""
+        """Raises PflowError: 1 if there is nothing to resume, 75 while it is running, 65 if it is damaged."""
         if run.status != RUNNING:
             _refuse_finished(run, choices)
         self.choices = choices
@@ -59,26 +59,28 @@ class Reopened:
         self.begin: dict[str, Any] = self.records.begin
         self.decided: list[Record] = []
         if not {"store", "inputs", "place", "nodes", "key"} <= self.begin.keys():
-            raise cannot_resume(run.id, "another pflow began it", f"pflow replay {run.id} runs it anew", BAD_DATA)
+            raise cannot_resume(
+                run.id, "another version of pflow began it", f"pflow replay {run.id} runs it anew", BAD_DATA
+            )
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
-            why = "the key of pflow's state is another one, and items go by it"
+            why = "the key of pflow's state has changed, and items are known by it"
             raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
 
     @property
     def models(self) -> list[tuple[str, str, str]]:
-        """The models that were chosen so far, each after its step and param."""
+        """The models that were chosen so far, each with its step and param."""
         return [(id, name, model) for id, name, model in self.records.begin.get("models", ())]
 
     @property
     def script(self) -> str | None:
-        """The script in Python that made the flow, and alone can go on with it."""
+        """The Python script that made the flow, and that alone can resume it."""
         script: str | None = self.begin["place"].get("script")
         return script
 
     def load(self) -> WiredFlow:
-        """The flow as the run kept it, in the directory that the run began in.
+        """Go to the directory that the run began in, and return its flow.
 
-        Raises PflowError: 66 where that is gone, 65 where the flow is damaged.
+        Raises PflowError: 66 if that is gone, 65 if the flow is damaged.
         """
         place = self.begin["place"]
         enter(place["directory"], "resume the run")
@@ -86,7 +88,7 @@ class Reopened:
         return wire(restore_flow(self.run.directory, place))
 
     def hand_to_script(self) -> PflowError:
-        """Note what is decided for a run of a script; the error (2) that says how that goes on."""
+        """Note what is decided for a run of a script; return the error (2) that says how to resume it."""
         is_decided = bool(self.choices.about() or self.choices.accepts_changes)
         if self.choices.accepts_changes:
             self.decided.append({**self.begin, "nodes": {}})  # its classes are in the script alone
@@ -96,37 +98,38 @@ class Reopened:
         return cannot_resume(self.run.id, why, f"python {quote(str(self.script))} --resume", USAGE)
 
     def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
-        """What the run began with. Raises PflowError (78) for a secret that nothing gives, and for another one."""
+        """Return what the run began with. Raises PflowError (78) if a secret is missing, or has changed."""
         begin = fresh(self.begin)  # what the journal has stays sealed
         others = unseal(begin, self._find_secret, self.journal.key)
         if others and not self.choices.accepts_changes:
-            hint = f"pflow resume {self.run.id} --accept-changes goes on all the same"
-            raise cannot_resume(self.run.id, f"the secret '{others[0]}' is another one", hint, BAD_CONFIG)
-        inputs = restore_inputs(begin, flow)
+            hint = f"pflow resume {self.run.id} --accept-changes resumes it all the same"
+            raise cannot_resume(self.run.id, f"the secret '{others[0]}' has changed", hint, BAD_CONFIG)
+        intake = restore_intake(begin)
+        inputs = restore_inputs(begin, flow, intake)
         inputs.reopened = self
-        return inputs, restore_intake(begin)
+        return inputs, intake
 
     def _secrets(self) -> dict[str, str]:
-        """A digest of each variable that holds a secret. Raises PflowError (78) for one that is not set any more."""
+        """Return a digest of each variable that holds a secret. Raises PflowError (78) if one is not set any more."""
         for name in self.begin["secrets"]:
             if not os.environ.get(name):
-                why = f"it needs the secret in {name} once more"
+                why = f"it needs the secret in {name} again"
                 raise cannot_resume(self.run.id, why, f"set {name}", BAD_CONFIG)
         return {name: keyed_digest(self.journal.key, os.environ[name]) for name in self.begin["secrets"]}
 
     def _find_secret(self, name: str) -> str:
-        """The text of a secret, from its file or a person."""
-        flag = f"--{name.replace('_', '-')}"
+        """Return the text of a secret, from its file or a person."""
+        flag = spell_flag(name)
         file = self.choices.files.get(name)
         text = read_text(flag, file) if file else _ask_secret(f"{name} (a secret of the run {self.run.id}): ")
         if not text:
-            why = f"it needs the secret '{name}' once more"
+            why = f"it needs the secret '{name}' again"
             raise cannot_resume(self.run.id, why, f"{flag}@FILE has its text", BAD_CONFIG)
         self.journal.secrets.add(text)
         return text
 
     def settle(self, beginning: Beginning) -> None:
-        """Compare what the run begins with now and then, and decide what runs again.
+        """Compare the flow with what the run began with, and decide what runs again.
 
         Raises PflowError: 78 if something has changed, and what `Decision` raises.
         """
@@ -142,7 +145,7 @@ class Reopened:
         self.decided += decision.decide(lambda path: has(store, path))
 
     def commit(self) -> None:
-        """Keep what was decided, all or nothing; the log says by now that the run is not done any more."""
+        """Keep the decisions, all or none. The log says by now that the run is not done any more."""
         if self.decided:
             record = {"decided": self.decided}
             self.journal.write(record)
@@ -160,7 +163,7 @@ def _ask_secret(question: str) -> str | None:
 
 
 def _refuse_finished(run: Run, choices: Choices) -> None:
-    """Raise PflowError (1) where nothing is to be done."""
+    """Raise PflowError (1) if there is nothing to do."""
     has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))
     runs_again = choices.start is not None or choices.only is not None
     is_done = run.exit == 0
@@ -175,19 +178,19 @@ def _refuse_finished(run: Run, choices: Choices) -> None:
 
 
 def refuse_drift(run: str, before: Facts, now: Facts) -> None:
-    """Raise PflowError (78) where something has changed since a run began; all of it is named."""
+    """Raise PflowError (78), naming all changes, if something has changed since a run began."""
     changes = list(_changes(before["nodes"], now["nodes"]))
     if before["flow"] != now["flow"]:
-        changes.insert(0, "the flow that it kept is another one")
+        changes.insert(0, "its flow has changed")
     others = [name for name, digest in before["secrets"].items() if digest != now["secrets"][name]]
-    changes += [f"the secret in {name} is another one" for name in others]
+    changes += [f"the secret in {name} has changed" for name in others]
     if changes:
-        hint = f"pflow resume {run} --accept-changes goes on all the same"
+        hint = f"pflow resume {run} --accept-changes resumes it all the same"
         raise cannot_resume(run, "; ".join(changes), hint, BAD_CONFIG)
 
 
 def _changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """In words, what is not as it was."""
+    """Yield each change in words."""
     for id, fact in before.items():
         there = now.get(id, {})
         if fact["version"] != there.get("version"):
@@ -206,7 +209,7 @@ def _how(was: str | None, is_now: str | None) -> str:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Keep others from looking while this process looks, and begins a run where it finds none."""
+    """Keep others from looking while this process looks, and begins a run if it finds none."""
     place = runs_directory()
     if place is None:
         yield
@@ -240,7 +243,7 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
 
 
 def _begin_of(directory: str) -> Record | None:
-    """What a run began with; None where it has no journal, or was ended before that began. Raises PflowError (65)."""
+    """Return the first record of a run's journal; None if there is none yet. Raises PflowError (65)."""
     try:
         return next(iter(read_lines(_first_line(directory, JOURNAL))[0]), None)
     except PflowError as error:

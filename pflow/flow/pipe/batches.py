@@ -1,4 +1,4 @@
-"""Batches in pipe syntax: their flags, read and written, and the read of a step that an item fills."""
+"""Batches in pipe syntax: their flags, read and written, and the read that an item fills."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def take_batch(texts: Texts) -> Batch | None:
-    """The batch that a step's flags say, taken out of their texts. Raises PflowError (2) for one that is wrong."""
+    """Make the batch of a step's flags, and remove them from `texts`. Raises PflowError (2) for a wrong one."""
     said = {name: _value(name, texts.pop(name)[0]) for name in BATCH if name in texts}
     over = said.pop("each", False)
     if over is False:
@@ -59,7 +59,7 @@ def _value(name: str, text: str | bool) -> Any:
 
 
 def batch_words(batch: Batch) -> list[str]:
-    """The flags of a batch, quoted: the way back."""
+    """Write the flags of a batch, quoted."""
     return [
         f"--each={quote(batch.over)}" if batch.over else "--each",
         *([f"--as={quote(batch.item)}"] if batch.item != "item" else []),
@@ -70,10 +70,10 @@ def batch_words(batch: Batch) -> list[str]:
 
 
 def filled_by_item(step: Step, interface: Interface) -> str | None:
-    """The read that an item of a step's batch fills unasked: the `[pipe]` read, else the first `[word]` read.
+    """Return the read that an item of a step's batch fills by itself: the `[pipe]` read, else the first `[word]` read.
 
-    None where it is given, where another read has the item's name, and where it is optional and a template or mapping
-    names the item.
+    None if the read is given, if another read has the item's name, or if it is optional and a template or mapping names
+    the item.
     """
     batch, read = step.batch, item_reader(interface)
     if batch is None or read is None or batch.item in interface.reads or step.fills(read.name):
@@ -86,7 +86,7 @@ def item_reader(interface: Interface) -> Item | None:
 
 
 def with_items(wired: WiredFlow) -> WiredFlow:
-    """The flow, the item of each batch mapped to the read that it fills."""
+    """Return the flow with the item of each batch mapped to the read that it fills."""
     steps = [_with_item(step, wired.steps[step.id].interface) for step in wired.flow.steps]
     if steps == wired.flow.steps:
         return wired
@@ -105,7 +105,7 @@ def _with_item(step: Step, interface: Interface) -> Step:
 
 
 def check_item(step: Step, interface: Interface) -> None:
-    """Raise PflowError (2) for a batch whose step would do the same for each item."""
+    """Raise PflowError (2) for a batch whose step does not use the item."""
     batch = step.batch
     if batch is None or interface.open or filled_by_item(step, interface) or _names_item(step, batch, interface):
         return
@@ -117,6 +117,6 @@ def check_item(step: Step, interface: Interface) -> None:
 
 
 def _names_item(step: Step, batch: Batch, interface: Interface) -> bool:
-    """Whether a template or a mapping does."""
+    """Return True if a template or a mapping of the step names the item."""
     parts = (part for part in parts_of_step(step, interface) if part.role != OVER)
     return any(path[0] in {batch.item, *batch.parts} for part in parts for path in part.paths)

@@ -1,9 +1,10 @@
-"""What a pipe would carry into each step of a flow: the latest `[pipe]` write on every way there."""
+"""The data that a pipe carries into each step of a flow, and the steps that move under their ids so as not to meet."""
 
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.graph import ERROR
+from pflow.values.paths import parse_path
 from pflow.words.naming import joined
 
 if TYPE_CHECKING:
@@ -12,13 +13,13 @@ if TYPE_CHECKING:
     from pflow.flow.wired import WiredFlow, WiredStep
 
 STDIN = ""
-"""Stands among the writers for what comes through the pipe into the flow."""
+"""The id that means the flow's stdin, among those of writers."""
 
 
 class Carried:
-    """The steps whose `[pipe]` write may be what is carried, in the order of the flow.
+    """The steps whose `[pipe]` write may be carried, in the order of the flow.
 
-    `is_sure` when on every way one of them has written.
+    `is_sure` if one of them has written on every way.
     """
 
     __slots__ = ("is_sure", "writers")
@@ -29,7 +30,10 @@ class Carried:
 
 
 def carried_into(flow: WiredFlow) -> dict[str, Carried]:
-    """What is carried into each step. Nothing is carried out of a fork, nor from a step to where its failure leads."""
+    """Find what is carried into each step: the latest `[pipe]` write on every way there.
+
+    Nothing is carried out of a fork, nor from a failed step along its `error` edge.
+    """
     closed = _out_of_forks(flow)
     first = flow.graph.first
     takes_stdin = first is not None and _takes_stdin(flow.steps[first])
@@ -43,7 +47,7 @@ def carried_into(flow: WiredFlow) -> dict[str, Carried]:
 
 
 def _takes_stdin(first: WiredStep) -> bool:
-    """Whether the first step works on what comes through the pipe."""
+    """Return True if the first step works on the data from the pipe."""
     if first.step.takes_pipe_apart:
         return True
     read = first.interface.pipe_read
@@ -51,7 +55,7 @@ def _takes_stdin(first: WiredStep) -> bool:
 
 
 def _handed_to(flow: WiredFlow, id: str, closed: set[tuple[str, str]]) -> list[str]:
-    """The next steps that get what a step writes: nothing after its failure, unless its node returns that action."""
+    """Return the next steps that get a step's write; not along its `error` edge, unless its node returns `error`."""
     interface = flow.steps[id].interface
     if interface.pipe_write is None:
         return []
@@ -61,7 +65,7 @@ def _handed_to(flow: WiredFlow, id: str, closed: set[tuple[str, str]]) -> list[s
 
 
 def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, str]]) -> set[str]:
-    """These steps, and all that follow until a step writes something else; a step that fails writes nothing."""
+    """Return these steps, and all that follow until a step writes something else; a failed step writes nothing."""
     seen, todo = set(starts), list(starts)
     for id in todo:
         is_passed = flow.steps[id].interface.pipe_write is None
@@ -74,18 +78,18 @@ def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, st
 
 
 def doubts(flow: WiredFlow, id: str, writers: tuple[str, ...]) -> Iterator[str]:
-    """What is said where a step takes the write of these, though one right before it may write what nobody knows of."""
+    """Yield a warning if a step takes the write of `writers`, though an open step right before it may write any key."""
     read = flow.steps[id].interface.pipe_read
     if read is None or flow.steps[id].step.fills(read.name) or (read.required and not writers):
         return
     interfaces = {each: flow.steps[each].interface for each in flow.graph.before[id]}
     if unknown := [each for each, found in interfaces.items() if found.open and found.pipe_write is None]:
         taken = joined([each or "stdin" for each in writers]) or "nothing"
-        yield f"what {joined(unknown)} writes is not known: '{id}' takes {taken}; --map-in={read.name}=PATH says what"
+        yield f"{joined(unknown)} may write any key: '{id}' takes {taken}; --map-in={read.name}=PATH takes another"
 
 
 def _out_of_forks(flow: WiredFlow) -> set[tuple[str, str]]:
-    """The edges that end a branch of a fork."""
+    """Return the edges that end a branch of a fork."""
     closed: set[tuple[str, str]] = set()
     for fork in flow.graph.forks():
         closed |= set(fork.exits)
@@ -97,12 +101,12 @@ def _out_of_forks(flow: WiredFlow) -> set[tuple[str, str]]:
 
 
 def are_parallel(flow: WiredFlow, ids: set[str]) -> bool:
-    """Whether two of the steps are in different branches of one fork."""
+    """Return True if two of the steps are in different branches of one fork."""
     return any(sum(bool(branch & ids) for branch in fork.branches) > 1 for fork in flow.graph.forks())
 
 
 def is_certain(flow: WiredFlow, writers: set[str], id: str) -> bool:
-    """Whether every path from the first step to this one passes a writer that succeeded."""
+    """Return True if every path from the first step to this one passes a writer that succeeded."""
     first = flow.graph.first
     if first is None or id == first:
         return False
@@ -113,3 +117,36 @@ def is_certain(flow: WiredFlow, writers: set[str], id: str) -> bool:
                 todo += [target for target in targets if target not in seen]
                 seen.update(targets)
     return id not in seen
+
+
+def find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
+    """Find the steps that move whole under their ids: those `apart`, and those whose writes meet another step's keys.
+
+    Moving one may put it in another's way.
+    """
+    moved = set(apart)
+    while more := _meeting(flow, moved):
+        moved |= more
+    return moved
+
+
+def _meeting(flow: WiredFlow, moved: set[str]) -> set[str]:
+    """Return the steps that would write where another does, by the roots of their places."""
+    writers: dict[str, set[str]] = {}
+    free: list[tuple[str, str]] = []
+    for id, step in flow.steps.items():
+        mapped = step.step.output_mappings
+        for key in step.interface.writes:
+            root = str(parse_path(mapped[key])[0]) if key in mapped else id if id in moved else key
+            writers.setdefault(root, set()).add(id)
+            free += [(id, key)] if key not in mapped and id not in moved else []
+        for key in step.step.inputs:
+            if key in step.interface.reads and step.interface.reads[key].is_stored:
+                writers.setdefault(id if is_whole(step, moved) else key, set()).add(id)
+    return {id for id, key in free if len(writers[key]) > 1}
+
+
+def is_whole(step: WiredStep, moved: set[str]) -> bool:
+    """Return True if all writes of a step go under its id, and so its data flags too."""
+    writes = step.interface.writes
+    return step.id in moved and bool(writes) and not any(key in step.step.output_mappings for key in writes)

@@ -1,4 +1,4 @@
-"""Compiling pipe syntax: what a person wrote becomes an ordinary flow, its values carried by mappings."""
+"""Compiling pipe syntax to an ordinary flow, whose values are carried by mappings."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pflow import TYPE_CHECKING
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import REST
 from pflow.flow.pipe.batches import with_items
-from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, is_certain
-from pflow.flow.pipe.moved import find_moved, is_whole
+from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, find_moved, is_certain, is_whole
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
+from pflow.interface.interface import spell_flag
 from pflow.values.paths import parse_path
 from pflow.values.templates import TEMPLATE, is_reference, references
 from pflow.words.naming import names_meant
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def compile_flow(flow: FlowSpec, apart: set[str]) -> FlowSpec:
-    """A new flow with the mappings that pipe syntax implies. Steps in `apart` have `--id`: their keys move under it."""
+    """Return a flow with the mappings that pipe syntax implies. Keys of steps in `apart` (--id) move under the id."""
     compiler = _Compiler(with_items(wire(flow)), apart)
     compiler.refuse_slips()
     compiler.guess()
@@ -41,8 +41,7 @@ def compile_flow(flow: FlowSpec, apart: set[str]) -> FlowSpec:
 class _Compiler:
     """The references of a flow as it is written, each read as if the steps in `moved` had moved under their ids.
 
-    `places` gives, for each step, the places of its paths that mean something else than they say; `fed` the steps that
-    take what others hand on.
+    `places` has, for each step, the places of its paths that moved; `fed` the steps that take what others hand on.
     """
 
     def __init__(self, flow: WiredFlow, apart: set[str]) -> None:
@@ -52,7 +51,7 @@ class _Compiler:
         self.warnings: list[str] = []
         self.places: dict[str, dict[Path, tuple[Path, ...]]] = {id: {} for id in flow.steps}
         self.overs: dict[str, tuple[Path, ...]] = {}
-        """The places of what a step's batch runs over, where they are not what it says."""
+        """The places that a step's batch runs over, if they moved."""
         self.templates: dict[str, list[Reference]] = {id: [] for id in flow.steps}
         """The references in each step's flags, except those of --map-in."""
         for reference in flow.references:
@@ -65,7 +64,7 @@ class _Compiler:
         self.warnings += [text for id in flow.steps if not self.templates[id] for text in doubts(flow, id, fed[id])]
 
     def _find_places(self, reference: Reference) -> None:
-        """Find where the writes that a name means go. `ID.KEY` means the same wherever that is."""
+        """Find where the writes that a name means have moved. `ID.KEY` means the same wherever that is."""
         path = reference.path
         is_by_id = len(path) > 1 and path[0] in self.flow.steps
         if is_by_id or not any(write.step in self.moved for write in reference.writes):
@@ -80,14 +79,14 @@ class _Compiler:
             self.places[reference.step][path] = tuple(places)
 
     def _place_in(self, path: Path, write: Write) -> Path:
-        """The place in the end of what a path leads to in a write; the path itself where it holds the write."""
+        """Return the final place of a path inside a write; the path itself if it contains the write."""
         for name in (write.target, (write.key,)):
             if path[: len(name)] == name:
                 return self._place_of(write) + path[len(name) :]
         return path
 
     def _place_of(self, write: Write) -> Path:
-        """Where a write, or a data flag, goes in the end."""
+        """Return the final place of a write or a data flag."""
         step = self.flow.steps[write.step]
         if write.step not in self.moved or (write.is_data and not is_whole(step, self.moved)):
             return write.target
@@ -100,12 +99,12 @@ class _Compiler:
         return (step.id, key) if step.id in self.moved else (key,)
 
     def _carried_place(self, writer: str) -> Path:
-        """Where in the end the store holds what a step hands on through the pipe."""
+        """Return the final place of the value that a step hands on through the pipe."""
         write = self.flow.steps[writer].interface.pipe_write if writer != STDIN else None
         return ("stdin",) if write is None else self._place_of_key(self.flow.steps[writer], write.name)
 
     def _feeders(self, step: WiredStep) -> tuple[str, ...]:
-        """The steps whose write a step takes as what is carried; none where it is not to, or need not be there."""
+        """Return the steps whose carried write a step takes; none if it does not take it, or it may be missing."""
         read, carried = step.interface.pipe_read, self.carried[step.id]
         if (
             read is None
@@ -119,14 +118,14 @@ class _Compiler:
         return () if is_start or is_used else self._carriers(step)
 
     def _carriers(self, step: WiredStep) -> tuple[str, ...]:
-        """The steps whose write is carried into a step, and is not for a read of its own name there."""
+        """Return the steps whose write is carried into a step, unless a read there has the write's own name."""
         steps = self.flow.steps
         writes = [(id, steps[id].interface.pipe_write if id else None) for id in self.carried[step.id].writers]
         fed = {id: step.interface.read_fed(write.name if write else "stdin") for id, write in writes}
         return tuple(id for id, read in fed.items() if read is step.interface.pipe_read)
 
     def _leads_to(self, reference: Reference, writer: str) -> bool:
-        """Whether a reference is to what a step hands on through the pipe, a part of it, or what holds it."""
+        """Return True if a reference is to the value that a step hands on, to a part of it, or to what contains it."""
         if writer == STDIN:
             return reference.path[0] == "stdin"
         handed_on = self.flow.steps[writer].interface.pipe_write
@@ -136,7 +135,7 @@ class _Compiler:
         return handed_on.name in keys or (reference.path == (writer,) and writer in self.moved)
 
     def refuse_slips(self) -> None:
-        """Raise PflowError (2) for a name in a template that nothing writes and that is near to one that there is."""
+        """Raise PflowError (2) for a name in a template that nothing writes, but that is near to a known one."""
         for reference in [each for templates in self.templates.values() for each in templates]:
             is_slip = bool(reference.trouble) and bool(names_meant(reference.remedy))
             if is_slip and reference.path[0] not in self.flow.steps:
@@ -144,10 +143,10 @@ class _Compiler:
                 raise PflowError(what, hint=reference.remedy, exit=USAGE)
 
     def guess(self) -> None:
-        """Take the one unknown `$name` right after a step for what that hands on, where nothing else takes it.
+        """Read the one unknown `$name` right after a step as the value that it hands on, if nothing else takes that.
 
-        A step may take it too where the name ends as what it hands on is called: `$code_report` for `report`. Then its
-        template has it, as if it were called so there.
+        The step's own [pipe] read may take it if the name ends like the value's: `$code_report` for `report`. Then the
+        template takes it instead.
         """
         batches = [self.carried[id].writers for id, step in self.flow.steps.items() if step.step.takes_pipe_apart]
         taken = {writer for writers in batches for writer in writers}
@@ -163,15 +162,15 @@ class _Compiler:
             self.fed.pop(id, None)
             self.places[id][reference.path] = (place,)
             taken.add(writer)
-            what = f"nothing writes '${name}' in --{reference.key.replace('_', '-')} of '{id}'"
-            self.warnings.append(f"{what}; it is taken for what '{writer}' hands on: ${{{path_text(place)}}}")
+            what = f"nothing writes '${name}' in {spell_flag(reference.key)} of '{id}'"
+            self.warnings.append(f"{what}; it is read as the output of '{writer}': ${{{path_text(place)}}}")
 
     def _takers(self, writer: str) -> set[str]:
-        """The steps whose [pipe] read takes what a step hands on."""
+        """Return the steps whose [pipe] read takes the value that a step hands on."""
         return {id for id, writers in self.fed.items() if writer in writers}
 
     def _only_unknown(self, id: str) -> Reference | None:
-        """The one name in a step's templates that nothing writes and nothing else in the flow reads."""
+        """Return the one name in a step's templates that nothing writes and nothing else in the flow reads."""
         unknown = [each for each in self.templates[id] if each.input not in (None, "stdin")]
         if len({reference.path for reference in unknown}) != 1 or len(unknown[0].path) != 1:
             return None
@@ -182,7 +181,7 @@ class _Compiler:
         return None if is_other else unknown[0]
 
     def _is_taken(self, writer: str) -> bool:
-        """Whether a template, a mapping or a read by its name takes what a step hands on."""
+        """Return True if a template, a mapping or a read by its name takes the value that a step hands on."""
         if any(self._leads_to(reference, writer) for reference in self.flow.references):
             return True
         write = self.flow.steps[writer].interface.pipe_write
@@ -190,7 +189,7 @@ class _Compiler:
         return write is not None and any(_reads_by_name(step, write.name) for step in later)
 
     def step(self, wired: WiredStep) -> Step:
-        """The step with the mappings that are implied."""
+        """Return the step with its implied mappings."""
         step, places = copy(wired.step), self.places[wired.id]
         step.input_mappings = {key: _renamed(source, places) for key, source in wired.step.input_mappings.items()}
         step.params = {key: self._rewritten(wired, key, value) for key, value in wired.step.params.items()}
@@ -212,13 +211,13 @@ class _Compiler:
         if wired.id in self.moved:
             writes = wired.interface.writes
             own = {key: path_text((wired.id, key)) for key in writes}
-            if wired.id in self.apart and (wired.interface.open or not writes):  # what it writes, nobody knows
+            if wired.id in self.apart and (wired.interface.open or not writes):  # its writes are unknown
                 own = {REST: path_text((wired.id,))}
             step.output_mappings = own | wired.step.output_mappings
         return step
 
     def _over(self, wired: WiredStep, written: str) -> str:
-        """The one path that a batch runs over; "" where nothing says which."""
+        """Return the one path that a batch runs over; "" if it is unknown."""
         if written:
             places = self.overs.get(wired.id, ())
         else:
@@ -226,10 +225,10 @@ class _Compiler:
         return path_text(places[0]) if len(places) == 1 else written
 
     def _as_mapping(self, step: WiredStep, item: Item | None, value: Any) -> str | list[str] | None:
-        """The mapping that a templated flag becomes; None where it stays an input.
+        """Return the mapping that a templated flag becomes; None if it stays an input.
 
-        A flag that a stage would not store becomes one, and so does what one of several steps wrote last: no input can
-        say that.
+        A flag that a stage would not store becomes a mapping, and so does the latest of several steps' writes, which no
+        input can express.
         """
         if item is None or not is_liftable(item, value):
             return None
@@ -240,19 +239,19 @@ class _Compiler:
         return None if item.is_stored and isinstance(source, str) else source
 
     def _rewritten(self, step: WiredStep, key: str, value: Any) -> Any:
-        """A flag's value with each name as the one place that it means. Several are left, with a warning."""
+        """Rewrite each name in a flag's value as the one place that it means; leave several, with a warning."""
         item = step.interface.reads.get(key) or step.interface.params.get(key)
         if item is not None and "verbatim" in item.marks:
             return value
         places = self.places[step.id]
         for path in references(value):
             if len(places.get(path, ())) > 1:
-                what = f"'{path_text(path)}' in --{key.replace('_', '-')} of '{step.id}'"
+                what = f"'{path_text(path)}' in {spell_flag(key)} of '{step.id}'"
                 self.warnings.append(f"{what} may mean {_either(places[path])}: name one")
         return rewritten(value, {path: there[0] for path, there in places.items() if len(there) == 1})
 
     def _map_by_name(self, wired: WiredStep, step: Step) -> None:
-        """Map the reads that take the store's key of their name to where the latest write of it moved."""
+        """Map the reads that take the store's key of their name to the place that its latest write moved to."""
         for key, item in wired.interface.reads.items():
             writes = latest(self.flow.writes_named(wired.id, (key,)))
             steps = {write.step for write in writes if not write.is_data}
@@ -269,14 +268,14 @@ def _reads_by_name(step: WiredStep, key: str) -> bool:
 
 
 def is_liftable(item: Item, value: Any) -> bool:
-    """Whether a mapping could say what a flag does: one text that is a template, not one inside a list or an object."""
+    """Return True if a mapping could replace a flag: its value is one templated text, not inside a list or object."""
     if "verbatim" in item.marks or item.type.name in ("list", "dict"):
         return False
     return isinstance(value, str) and any(True for _ in references(value))
 
 
 def _renamed(source: str | list[str], places: dict[Path, tuple[Path, ...]]) -> str | list[str]:
-    """A mapping's source, each of its paths as the places that it means."""
+    """Return a mapping's source with each path replaced by the places that it means."""
     paths = source if isinstance(source, list) else [source]
     if not any(parse_path(path) in places for path in paths):
         return source
@@ -284,13 +283,13 @@ def _renamed(source: str | list[str], places: dict[Path, tuple[Path, ...]]) -> s
 
 
 def _source(places: Iterable[Path]) -> str | list[str]:
-    """A mapping's source: one place, or several of which the one written last counts."""
+    """Return a mapping's source: one place, or several of which the one written last counts."""
     several = list(dict.fromkeys(map(path_text, places)))
     return several[0] if len(several) == 1 else several
 
 
 def _shown(reference: Reference) -> str:
-    return f"'{path_text(reference.path)}' in --{reference.key.replace('_', '-')} of '{reference.step}'"
+    return f"'{path_text(reference.path)}' in {spell_flag(reference.key)} of '{reference.step}'"
 
 
 def _either(places: Iterable[Path]) -> str:

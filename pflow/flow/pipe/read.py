@@ -1,7 +1,8 @@
-"""From words to steps and edges; a shell pipe that was pasted is read too, or refused in words."""
+"""Reading pipe syntax, from words to chains, steps and edges; a pasted shell pipe is read too, or refused."""
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 
 from pflow import TYPE_CHECKING
@@ -9,10 +10,11 @@ from pflow.catalog.kinds import Catalog, find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import Edge, FlowSpec
-from pflow.flow.pipe.chains import read_chains
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, split_name, taken_for_redirection
 from pflow.flow.pipe.scan import (
+    END,
+    LINK,
     cannot_read,
     fault,
     is_cut_separator,
@@ -30,16 +32,15 @@ from pflow.values.templates import parse_template
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pflow.flow.pipe.chains import Mention
     from pflow.flow.pipe.scan import Token
     from pflow.flow.pipe.steps import Draft
 
 
 def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> FlowSpec:
-    """The flow that pipe syntax says, wired; what is doubtful in it is in its `warnings`.
+    """Read and compile a flow in pipe syntax; doubts about it are in its `warnings`.
 
-    One word is a text, with quotes and comments; several are what a shell has taken apart already. Without a
-    `catalog` its steps are nodes only. Raises PflowError (2) for wrong syntax and flags, with their place.
+    One word is a text, with quotes and comments; several words were split by a shell. Without a `catalog` its steps are
+    nodes only. Raises PflowError (2) for wrong syntax and flags, with their place.
     """
     try:
         if len(words) > 1:
@@ -56,21 +57,119 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> FlowSpec
 def _check_batches(flow: FlowSpec) -> None:
     for step in flow.steps:
         if step.takes_pipe_apart:
-            what = f"cannot run '{step.id}' once for each: nothing is carried into it, or not one thing"
+            what = f"cannot run '{step.id}' once for each: nothing is carried into it, or more than one thing"
             raise PflowError(what, hint="--each=PATH names a list", exit=USAGE)
 
 
 def _check_words(words: Sequence[str]) -> None:
-    """Refuse what a shell has left of a `=>` without quotes, and a flow in quotes with more words behind it."""
+    """Refuse the remains of an unquoted `=>`, and a flow in quotes with more words after it."""
     if any(map(is_cut_separator, words)) and (error := taken_for_redirection(words)):
         raise error
     if not any(map(is_separator, words)) and is_pipe_text(words[0]):
-        what = f"cannot take '{shorten(words[1])}' behind a flow in quotes"
-        raise PflowError(what, hint="inside the quotes, after its step", exit=USAGE)
+        what = f"cannot take '{shorten(words[1])}' after a flow in quotes"
+        raise PflowError(what, hint="put it inside the quotes, after its step", exit=USAGE)
+
+
+class Mention:
+    """A step as it is written in a chain: its `words`, the separators `before` and `after` it, if any.
+
+    `prefix` is the part before its name: `pflow-` for a program, `pflow` for the driver.
+    """
+
+    __slots__ = ("after", "before", "prefix", "words")
+
+    def __init__(self, words: list[Token], before: Token | None, after: Token | None) -> None:
+        self.words = words
+        self.before = before
+        self.after = after
+        self.prefix = ""
+        if len(words) > 1 and words[0].text == "pflow":
+            self.prefix = "pflow"
+            del words[: 2 if len(words) > 2 and words[1].text == "run" else 1]
+        program = os.path.basename(words[0].text)
+        if program.startswith("pflow-") and len(program) > 6 and not program.endswith(".json"):
+            words[0].text = program.removeprefix("pflow-")
+            self.prefix = "pflow-"
+
+    @property
+    def name(self) -> str:
+        return self.words[0].text
+
+    @property
+    def at(self) -> int:
+        return self.words[0].at
+
+    @property
+    def action(self) -> str:
+        """The action of the step before that leads here."""
+        separator = self.before.text if self.before else ""
+        return separator[1:-2] if len(separator) > 3 else "default"
+
+    def is_beside_bar(self) -> bool:
+        return any(each is not None and each.text == "|" for each in (self.before, self.after))
+
+
+def read_chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
+    """Return the steps between separators. Raises PflowError (2) for a missing step, or for none at all."""
+    chains: list[list[Token]] = [[]]
+    for at, token in enumerate(tokens):
+        if token.kind != END:
+            chains[-1].append(token)
+        elif not (token.text == "\n" and _is_beside_separator(tokens, at)):
+            chains.append([])
+    parsed = [_mentions(text, chain) for chain in chains if chain]
+    if not parsed:
+        raise fault(text, 0, "it has no step", "read-file --path=a => llm --prompt='…'")
+    return parsed
+
+
+def _is_beside_separator(tokens: list[Token], at: int) -> bool:
+    """Return True if a newline, with others around it, is beside a separator, and so does not end the chain."""
+    for step in (-1, 1):
+        other = at + step
+        while 0 <= other < len(tokens) and tokens[other].kind == END and tokens[other].text == "\n":
+            other += step
+        if 0 <= other < len(tokens) and tokens[other].kind == LINK:
+            return True
+    return False
+
+
+def _mentions(text: str, chain: list[Token]) -> list[Mention]:
+    mentions: list[Mention] = []
+    words: list[Token] = []
+    before: Token | None = None
+    for token in chain:
+        if token.kind != LINK:
+            _check_word(text, token)
+            words.append(token)
+            continue
+        if not words:
+            hint = "add a step, or leave it out; step =error=> other goes on after a failure"
+            raise fault(text, token.at, f"there is nothing before '{token.text}'", hint)
+        if len(token.text) > 3 and not token.text[1:-2].replace("-", "_").isidentifier():
+            raise fault(text, token.at, f"'{token.text[1:-2]}' is not the name of an action", "=failed=>")
+        mentions.append(Mention(words, before, token))
+        words, before = [], token
+    if not words:
+        raise fault(text, chain[-1].at, f"nothing follows '{chain[-1].text}'", "add a step, or leave it out")
+    return [*mentions, Mention(words, before, None)]
+
+
+def _check_word(text: str, word: Token) -> None:
+    """Refuse redirections, `&&`, and separators without spaces."""
+    bare, shown = word.bare, shorten(word.text)
+    if bare.lstrip("0123456789&").startswith(("<", ">")) and not bare.startswith(">>"):
+        hint = "read-file --path=FILE =>" if bare.startswith("<") else "=> write-file --path=FILE"
+        raise fault(text, word.at, f"'{shown}' is a redirection, which only a shell does", hint)
+    is_joined = bare.startswith("::") or (bare.endswith("::") and not bare.startswith("-"))
+    if is_joined or "=>" in bare or ">>" in bare:
+        raise fault(text, word.at, f"'{shown}' is not a separator", "put spaces around it, or quote it")
+    if bare in ("&", "&&"):
+        raise fault(text, word.at, f"'{bare}' works only in a shell", "a => b leads on; a =error=> b if a fails")
 
 
 def _read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[FlowSpec, set[str]]:
-    """The flow as it is written, without what a pipe carries, and the steps with --id.
+    """Read the flow as it is written, without implied mappings, and the steps with --id.
 
     Raises PflowError (2) with the place in the text.
     """
@@ -84,7 +183,7 @@ def _read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[FlowSp
 
 
 class _Reader:
-    """The steps that mentions are of: `drafts` in their order, `named` those that can be referred back to."""
+    """Makes steps of mentions: `drafts` in their order, `named` those that later mentions may refer to."""
 
     def __init__(self, text: str, catalog: Catalog, mentions: list[Mention]) -> None:
         self.text = text
@@ -108,7 +207,7 @@ class _Reader:
             self.draft_of[mention] = self.named[name]
             return
         if name in ids and find_kind(name) is None:
-            why = "words and flags belong where it is named" if name in self.named else "it is named only further on"
+            why = "words and flags belong where it is named" if name in self.named else "it is only named later"
             raise fault(self.text, mention.at, f"cannot refer to '{name}' here: {why}", f"{name} alone, after it")
         type, id = self._type_and_id(mention)
         draft = self._draft(mention, type, id)
@@ -122,10 +221,10 @@ class _Reader:
         type, id = split_name(word)
         if not type or type.startswith("-"):
             raise fault(
-                self.text, mention.at, f"'{shorten(word)}' is no node: a step begins with one", "llm --prompt='…'"
+                self.text, mention.at, f"'{shorten(word)}' is not a node: a step begins with one", "llm --prompt='…'"
             )
         if any(letter.isspace() for letter in type) and not type.endswith(".json"):
-            why = f"'{shorten(word)}' is no node: it has white space in it"
+            why = f"'{shorten(word)}' is not a node: it contains white space"
             raise fault(self.text, mention.at, why, "one text with the whole flow, or each word by itself")
         if id is not None and not is_step_name(id):
             hint = "letters, digits, _ and -, with a letter first; stdin is reserved"
@@ -138,12 +237,12 @@ class _Reader:
         except PflowError as error:
             raise error.within(cannot_read(self.text, mention.at)) from None
         if draft.step.id and any(draft.step.id == other.step.id for other in self.drafts):
-            hint = f"{draft.step.id} alone, without a type, is the first one again"
+            hint = f"{draft.step.id} alone, without a type, means the first one again"
             raise fault(self.text, mention.at, f"two steps are called '{draft.step.id}'", hint)
         return draft
 
     def edges(self, chains: list[list[Mention]]) -> list[Edge]:
-        """The edges, in the order of the steps that they come from."""
+        """Return the edges, in the order of the steps that they come from."""
         pairs = [pair for chain in chains for pair in pairwise(chain)]
         ends = [(self.draft_of[one].step.id, self.draft_of[other].step.id, other.action) for one, other in pairs]
         place = {draft.step.id: at for at, draft in enumerate(self.drafts)}
@@ -155,19 +254,19 @@ def _refers(mention: Mention, ids: set[str] | dict[str, Draft]) -> bool:
 
 
 _TOOLS = {
-    "get": "write-file, or pflow run -r, gives a value out",
-    "set": "a flag of the step that reads it: llm --text='…'",
-    "catch": "an edge for what fails: step =error=> other",
+    "get": "write-file, or pflow run -r, writes a value out",
+    "set": "use a flag of the step that reads it: llm --text='…'",
+    "catch": "use an edge for failures: step =error=> other",
 }
-"""pflow's programs that are not nodes, and what a flow has in their place."""
+"""pflow's programs that are not nodes, and what to use in a flow."""
 
 _FILES = {"cat": "read-file --path=", "tee": "write-file --path="}
 
 
 def _check_pasted(text: str, mentions: list[Mention], catalog: Catalog) -> list[str]:
-    """Refuse, in a pasted pipe, what a shell would have done; warn of what it would have read differently.
+    """Refuse the parts of a pasted pipe that need a shell; warn of those that a shell would read differently.
 
-    `mentions` are those that say what a step is, not those that refer back to one.
+    `mentions` are those that define a step, not those that refer back to one.
     """
     has_driver = any(each.prefix for each in mentions) and any(each.is_beside_bar() for each in mentions)
     if not has_driver and not any(each.prefix == "pflow-" for each in mentions):
@@ -180,12 +279,13 @@ def _check_pasted(text: str, mentions: list[Mention], catalog: Catalog) -> list[
 def _expansions(text: str, word: Token) -> list[str]:
     operator = next((letter for letter in word.bare if letter in "<>&()"), None)
     if operator is not None:
-        raise fault(text, word.at, f"a shell takes the {operator} in '{shorten(word.text)}' for its own", "quote it")
+        raise fault(text, word.at, f"a shell would interpret the {operator} in '{shorten(word.text)}'", "quote it")
     if "$(" in word.loose or "`" in word.loose:
-        raise fault(text, word.at, "nothing is run inside a text here", "a step before it: shell --command='…' => …")
+        hint = "run it in a step before: shell --command='…' => …"
+        raise fault(text, word.at, "pipe syntax runs no commands inside a text", hint)
     if all(isinstance(part, str) for part in parse_template(word.loose)):
         return []
-    return [f"in '{shorten(word.text)}' a shell would put a variable of its own; here it is a key of the store"]
+    return [f"a shell would expand its own variable in '{shorten(word.text)}'; here it is a key of the store"]
 
 
 def _check_program(text: str, mention: Mention, catalog: Catalog) -> None:
@@ -195,7 +295,7 @@ def _check_program(text: str, mention: Mention, catalog: Catalog) -> None:
         return
     if mention.prefix:
         if name in _TOOLS:
-            raise fault(text, mention.at, f"'pflow-{name}' is no node", _TOOLS[name])
+            raise fault(text, mention.at, f"'pflow-{name}' is not a node", _TOOLS[name])
         return
     if mention.before is not None and mention.before.text == ">>":
         raise fault(text, mention.before.at, "'>>' is a redirection here", "=> write-file --append --path=FILE")

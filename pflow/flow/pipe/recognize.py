@@ -1,4 +1,4 @@
-"""What words are: pipe syntax or not, by separators and what is beside them; names of steps; what a shell cut off."""
+"""Recognizing pipe syntax by its separators and the words beside them; names of steps; remains of a redirection."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 def is_pipe(words: Sequence[str]) -> bool:
-    """Whether a command's words are pipe syntax: a separator among them, or a first one that is a flow by itself."""
+    """Return True if a command's words are pipe syntax: one is a separator, or the first is a flow by itself."""
     if any(is_separator(word) for word in words):
         return True
     return bool(words) and is_pipe_text(words[0])
 
 
 def is_pipe_text(text: str) -> bool:
-    """Whether one argument is a flow: a separator outside quotes beside the name of a node or a flow, or one step.
+    """Return True if one argument is a flow: an unquoted separator beside the name of a node or a flow, or one step.
 
-    That is such a name, and flags or words in quotes behind it. Sentences hold `|` too: it separates where there are
-    names of nodes around it, `pflow` or `pflow-…`.
+    One step is such a name with flags or quoted words after it. Sentences may contain `|` too: it separates steps only
+    next to names of nodes, `pflow` or `pflow-…`.
     """
     words = _tokens(text)
     if len(words) < 2:
@@ -43,13 +43,13 @@ def is_pipe_text(text: str) -> bool:
 
 
 def is_misspelt_step(text: str) -> bool:
-    """Whether a text would be one step, were its name not a slip away from a node's."""
+    """Return True if a text would be one step, but its name is a misspelt node."""
     words = _tokens(text)
     return len(words) > 1 and _is_one_step(words[1:]) and is_slip(words[0].text)
 
 
 def _tokens(text: str) -> list[Token]:
-    """The words and separators of a text; those between blanks where a quote is never closed."""
+    """Return the words and separators of a text; split at blanks if a quote is never closed."""
     try:
         tokens = scan(text)
     except PflowError:
@@ -58,7 +58,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _is_one_step(words: list[Token]) -> bool:
-    """Whether words behind a name are of a step, and of no sentence: all before the first flag are in quotes."""
+    """Return True if the words after a name belong to a step, not a sentence: all before the first flag are quoted."""
     if words and not words[0].is_quoted and words[0].text.startswith(('"', "'")):
         return True  # a quote that is never closed
     plain = next((word.text for word in words if not word.is_quoted and word.text != "--"), None)
@@ -76,7 +76,7 @@ def _is_program(word: str) -> bool:
 
 
 def names_node(word: str) -> bool:
-    """Whether a word names a node or a flow, as a step would."""
+    """Return True if a word names a node or a flow, as a step would."""
     if _is_program(word) or word.startswith("flow:"):
         return True
     type, _ = split_name(word)
@@ -86,7 +86,7 @@ def names_node(word: str) -> bool:
 
 
 def is_slip(word: str) -> bool:
-    """Whether a word is near to a node's name."""
+    """Return True if a word is near to a node's name."""
     from pflow.catalog.kinds import list_kinds
     from pflow.words.naming import nearest
 
@@ -94,7 +94,7 @@ def is_slip(word: str) -> bool:
 
 
 def taken_for_redirection(words: Sequence[str]) -> PflowError | None:
-    """The error for a lone `=` (or `=failed=`) among words, or a stdout that is a file here, named like a node."""
+    """Return the error for a lone `=` (or `=failed=`) among words, or for a stdout that is a file named like a node."""
     rest = next((word for word in words if is_cut_separator(word)), None)
     file = _file_of_stdout()
     if rest is not None:
@@ -105,7 +105,7 @@ def taken_for_redirection(words: Sequence[str]) -> PflowError | None:
 
 
 def _is_step(file: str) -> bool:
-    """Whether a step could be called like this file: a node, or a flow; an empty file is only to become one."""
+    """Return True if a step could have this file's name: a node or a flow; an empty file is not yet a flow."""
     if is_flow_type(file):
         return os.path.getsize(file) > 0
     return find_kind(split_name(file.removeprefix("pflow-"))[0]) is not None
@@ -118,7 +118,7 @@ def _redirected(operator: str, left: str, file: str) -> PflowError:
 
 
 def _file_of_stdout() -> str:
-    """The name of the file in this directory that stdout goes to; "" for any other stdout."""
+    """Return the name of the file in this directory that stdout goes to; "" for any other stdout."""
     import stat
 
     try:
@@ -133,7 +133,7 @@ def _file_of_stdout() -> str:
 
 
 def split_name(word: str) -> tuple[str, str | None]:
-    """The type and the id of `llm`, `llm:draft`, `flow:NAME:id` and `./x.pflow.json:id`; None where it has no id."""
+    """Split the type and the id of `llm`, `llm:draft`, `flow:NAME:id` and `./x.pflow.json:id`; None without an id."""
     scheme = "flow:" if word.startswith("flow:") else ""
     type, colon, id = word.removeprefix(scheme).rpartition(":")
     if not colon or (is_flow_type(word) and not scheme and not is_step_name(id)):
@@ -142,14 +142,14 @@ def split_name(word: str) -> tuple[str, str | None]:
 
 
 def full_type(type: str) -> str:
-    """The type that a name in pipe syntax means: a node's, else a saved flow's as `flow:NAME`."""
+    """Return the type that a name in pipe syntax means: a node's, else a saved flow's as `flow:NAME`."""
     if is_flow_type(type) or find_kind(type) is not None:
         return type
     return f"flow:{type}" if saved_flow(type) else type
 
 
 def free_id(type: str, taken: set[str]) -> str:
-    """The id of a step without one: `llm`, then `llm-2`; `fix` for `flow:fix` and `./fix.pflow.json`."""
+    """Make the id of a step without one: `llm`, then `llm-2`; `fix` for `flow:fix` and `./fix.pflow.json`."""
     base = id_after(type, set())
     if not is_step_name(base):
         base = "".join(each if each.isalnum() and each.isascii() else "-" for each in base).strip("-")

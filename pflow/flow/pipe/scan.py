@@ -9,26 +9,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Part = tuple[str, int]
-    """A piece of a word, and how it is quoted."""
+    """A piece of a word, and its kind of quoting."""
 
 WORD, LINK, END = "word", "link", "end"
 SEPARATORS = ("=>", ">>", "|", "::")
 _BEHIND = " \t\r\n;|"
-"""What ends a word."""
+"""The characters that end a word."""
 _SPECIAL = _BEHIND + "'\"\\"
-"""What ends a part of a word without quotes."""
+"""The characters that end the unquoted part of a word."""
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%")
 _MASK = "\0"
 UNQUOTED, _DOUBLE, _QUOTED = range(3)
 _MOST_STEPS = 100
-"""Names that are looked up for an error; what is no flow may hold any number."""
+"""The most names that are looked up for an error; a text that is not a flow may hold any number."""
 
 
 class Token:
     """A word, a separator (LINK) or the end of a chain (END), at its place in the text.
 
-    `bare` is the text with \\0 for each quoted letter; `loose` keeps what is in double quotes, where a shell would
-    expand a `$`.
+    `bare` is the text with \\0 for each quoted letter; `loose` keeps double-quoted text, where a shell expands a `$`.
     """
 
     __slots__ = ("at", "bare", "kind", "loose", "text")
@@ -42,27 +41,27 @@ class Token:
 
     @property
     def is_quoted(self) -> bool:
-        """Whether all of it is in quotes."""
+        """True if all of it is in quotes."""
         return not self.bare.strip(_MASK)
 
 
 def is_separator(text: str) -> bool:
-    """Whether a word without quotes is a separator: `=>`, `>>`, `|`, `::`, or `=failed=>` for an action."""
+    """Return True if an unquoted word is a separator: `=>`, `>>`, `|`, `::`, or `=failed=>` for an action."""
     return text in SEPARATORS or (text.startswith("=") and text.endswith("=>") and len(text) > 3)
 
 
 def separates(word: str) -> bool:
-    """Whether a word that a shell has taken apart stands between steps: a separator, or the `;` between chains."""
+    """Return True if a word split by a shell stands between steps: a separator, or the `;` between chains."""
     return word == ";" or is_separator(word)
 
 
 def is_cut_separator(word: str) -> bool:
-    """Whether a word is what the shell leaves of a `=>` or `=failed=>` that it took for a redirection."""
+    """Return True if a word is what a shell leaves of a `=>` or `=failed=>` that it took for a redirection."""
     return word == "=" or (len(word) > 2 and word.startswith("=") and word.endswith("="))
 
 
 def scan(text: str) -> list[Token]:
-    """The tokens of a text. Raises PflowError (2) for a quote that is never closed."""
+    """Return the tokens of a text. Raises PflowError (2) for a quote that is never closed."""
     tokens: list[Token] = []
     parts: list[Part] = []
     start = at = 0
@@ -90,7 +89,7 @@ def _word(start: int, parts: list[Part]) -> list[Token]:
 
 
 def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
-    """The tokens of words that a shell has taken apart, and the text that their places are in."""
+    """Return the tokens of words that a shell has split, and the text that their places are in."""
     tokens: list[Token] = []
     shown = ""
     for word in words:
@@ -101,7 +100,7 @@ def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
 
 
 def _shown(word: str) -> str:
-    """A word as a shell reads it back; of a flag its value alone is quoted."""
+    """Quote a word for a shell; of a flag, only its value."""
     flag, equals, value = word.partition("=")
     if not flag.startswith("--"):
         return quote(word)
@@ -109,12 +108,12 @@ def _shown(word: str) -> str:
 
 
 def fault(text: str, at: int, why: str, hint: str = "") -> PflowError:
-    """The error for a place in pipe syntax: the text around it, what is wrong and what to do."""
+    """Return the error for a place in pipe syntax: the text around it, the reason and the remedy."""
     return PflowError(f"{cannot_read(text, at)}: {why}", hint=hint, exit=USAGE)
 
 
 def cannot_read(text: str, at: int) -> str:
-    """What could not be read: the text around a place, without what it gives to flags for secrets."""
+    """Return the beginning of an error, with the text around a place; values of secret flags are masked."""
     from pflow.values.masks import MASK, find_secrets
 
     line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text.strip() else ""
@@ -128,7 +127,7 @@ def cannot_read(text: str, at: int) -> str:
 
 
 def secret_flags(text: str) -> set[str]:
-    """The names of the secrets that the nodes take which a text names as its steps."""
+    """Return the names of the secrets of all nodes that a text names as steps."""
     import re
 
     from pflow.binding.secrets import secret_names
@@ -148,7 +147,7 @@ def secret_flags(text: str) -> set[str]:
 
 
 def quote(text: str) -> str:
-    """The text as one word: as it is where that is safe, else in the quotes that need the fewest more."""
+    """Return the text as one word: unquoted if that is safe, else in the quotes that need the fewest escapes."""
     if text and set(text) <= _SAFE and text != "::":
         return text
     if "'" in text and not set(text) & set('"$`\\!'):
@@ -157,7 +156,7 @@ def quote(text: str) -> str:
 
 
 def _part(text: str, at: int) -> tuple[list[Part], int]:
-    """The piece of a word that begins here, and where it ends; no piece for a backslash with the end of its line."""
+    """Return the piece of a word that begins here, and its end; no piece for a backslash at the end of a line."""
     letter = text[at]
     if letter == "\\":
         ending = next((each for each in ("\\\n", "\\\r\n") if text.startswith(each, at)), "")
@@ -175,7 +174,7 @@ def _part(text: str, at: int) -> tuple[list[Part], int]:
     while end < len(text) and text[end] not in _SPECIAL:
         end += 1
     if text[end - 1] == "$" and text.startswith(("'", '"'), end):
-        raise fault(text, end - 1, "$ before a quote is a shell's own", "write the text in '…'")
+        raise fault(text, end - 1, "$ before a quote works only in a shell", "write the text in '…'")
     return [(text[at:end], UNQUOTED)], end
 
 

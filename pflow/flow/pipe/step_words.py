@@ -1,4 +1,4 @@
-"""The words of a step in pipe syntax, from its values: the way back."""
+"""Writing the words of a step in pipe syntax from its values."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pflow.flow.pipe.batches import batch_words
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import interface_of_type
 from pflow.interface.common import COMMON, is_shared
+from pflow.interface.interface import spell_flag
 from pflow.values.jsontext import compact, text_of
 from pflow.values.templates import is_reference
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def step_words(step: Step, catalog: Catalog) -> list[str]:
-    """The flags of a step, quoted: the way back. Raises PflowError for a value that no flag gives."""
+    """Write the flags of a step, quoted. Raises PflowError for a value that no flag gives."""
     interface = interface_of_type(step.type, catalog)[0]
     words = []
     if step.batch is not None:
@@ -40,15 +41,15 @@ def step_words(step: Step, catalog: Catalog) -> list[str]:
 
 
 def cache_words(step: Step) -> list[str]:
-    """The flag that says whether its answers are kept, where one does."""
+    """Write the flag for a step's cache setting, if it has one."""
     if step.cache is None:
         return []
     return ["--cache" if step.cache is True else f"--cache={step.cache}" if step.cache else "--no-cache"]
 
 
 def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
-    """The words that give a read or a param its value, quoted for a shell. Raises PflowError where none do."""
-    type, name = item.type.name if item else "any", key.replace("_", "-")
+    """Write the words that give a read or a param its value, quoted for a shell. Raises PflowError if none do."""
+    type, flag = item.type.name if item else "any", spell_flag(key)
     if key.replace("-", "_") in COMMON and not is_shared(item):
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
     if item is not None and "secret" in item.marks:
@@ -56,7 +57,7 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
     if item is None and set(key) & set("-=@:"):
         raise PflowError(f"no flag gives '{id}' its '{key}': no flag has that name")
     if type == "bool" and isinstance(value, bool):
-        return [quote(f"--{name}" if value else f"--no-{name}")]
+        return [quote(spell_flag(key, value))]
     if isinstance(value, str | bytes):
         texts = [os.fsdecode(value)]
     elif type == "list" and isinstance(value, list) and _is_plain_list(value):
@@ -64,20 +65,20 @@ def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
     elif item is not None and type in ("list", "dict", "int", "float") and item.type.takes(value):
         texts = [_json(value)]
     elif value is None and type != "any":
-        raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} gives no null")
+        raise PflowError(f"no flag gives '{id}' its '{key}': a flag of type {type} cannot give null")
     else:
-        return [f"{quote(f'--{name}')}:={quote(compact(value))}"]
-    return [f"{quote(f'--{name}')}={quote(text)}" for text in texts]
+        return [f"{quote(flag)}:={quote(compact(value))}"]
+    return [f"{quote(flag)}={quote(text)}" for text in texts]
 
 
 def _json(value: Any) -> str:
-    """A value as JSON, as one would write it: 60 for 60.0."""
+    """Write a value as JSON the way a person would: 60 for 60.0."""
     text = text_of(value)
     return text.removesuffix(".0") if isinstance(value, float) else text
 
 
 def _is_plain_list(value: list[Any]) -> bool:
-    """Whether one flag an item gives a list: texts that are no JSON, and not one that is a reference."""
+    """Return True if a list can be given with one flag an item: texts that do not look like JSON or a reference."""
     if not value or not all(isinstance(item, str) and not item.lstrip().startswith("[") for item in value):
         return False
     return len(value) > 1 or not is_reference(value[0])

@@ -1,4 +1,4 @@
-"""One step of pipe syntax: what its words say, as its type's interface takes them."""
+"""One step of pipe syntax, made from its words by its type's interface."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pflow.flow.flow import Step
 from pflow.flow.pipe.batches import check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.written import escaped
-from pflow.interface.common import BATCH, COMMON, OF_FLOWS, REPEATS
-from pflow.interface.interface import Interface
+from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, REPEATS, RUN, STEP, STREAM
+from pflow.interface.interface import Interface, spell_flag
 from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, type_of
 from pflow.stage.words import split_flag, take_words, values_after
 from pflow.values.templates import references
@@ -27,20 +27,15 @@ if TYPE_CHECKING:
     from pflow.stage.words import Items, Texts
     from pflow.values.paths import Path
 
-_OF_A_RUN = ("dry_run", "debug", "verbose", "skip_empty", "refresh", "describe", "help", "version")
-OF_STREAMS = {
-    "from": "--from", "no_stdin": "-n", "allow_empty": "--allow-empty", "raw": "-r", "exact": "--exact",
-    "stream": "--stream",
-    "json": "-j", "quiet": "-q",
-}  # fmt: skip
-"""Flags that say how a stage reads and prints; in a flow, the whole of it does that once."""
-OF_STEPS = tuple(name for name in COMMON if name not in (*_OF_A_RUN, *OF_STREAMS))
+OF_STREAMS = {name: flag.spellings[0] for name, flag in COMMON.items() if flag.of == STREAM}
+"""Flags that say how a stage reads and prints; a flow does that once, as a whole."""
+OF_STEPS = tuple(name for name, flag in COMMON.items() if flag.of in (STEP, BOTH))
 
 
 class Draft:
-    """A step as its words say it, before it is wired.
+    """A step made from its words, before it is wired.
 
-    `is_kept_apart` where `--id` puts it whole under its name. `stream` are its flags that are of no use in a flow.
+    `is_kept_apart` if `--id` puts all its keys under its name. `stream` are its flags that do nothing in a flow.
     """
 
     def __init__(self, step: Step, interface: Interface) -> None:
@@ -51,7 +46,7 @@ class Draft:
         self.warnings: list[str] = []
 
     def all_warnings(self) -> list[str]:
-        """Those of its flags, and one for each that says how the whole flow reads and prints."""
+        """Return the warnings of its flags, and one for each flag that only the whole flow can have."""
         read, step = self.interface.pipe_read, self.step
         takes_pipe = self.interface.may_take_stdin or (read and read.name not in {**step.inputs, **step.input_mappings})
         flags = [OF_STREAMS[name] for name in self.stream if takes_pipe or name != "no_stdin"]
@@ -62,9 +57,9 @@ class Draft:
 
 
 def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) -> Draft:
-    """The step of a type with the flags in `words`; its id is "" where nothing gives one.
+    """Make the step of a type with the flags in `words`; its id is "" if no flag gives one.
 
-    Raises PflowError (2) for the first flag that is wrong. Of a type that is not known every flag is data.
+    Raises PflowError (2) for the first wrong flag. For an unknown type every flag is data.
     """
     interface, is_known = interface_of_type(type, catalog)
     if not catalog.opens_files:
@@ -101,18 +96,18 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
 
 
 def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
-    """The interface of a type, and whether there is one; of what is not known, or not readable, an open one."""
+    """Return the interface of a type, and True if it is known; an open one if it is unknown or unreadable."""
     try:
         kind = catalog.find(type)
         return (kind.interface, True) if kind else (Interface(), False)
-    except PflowError:  # the rules say what is wrong with it
+    except PflowError:  # a finding of the rules
         return Interface(), False
 
 
 def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
-    """The words, `=true` after each flag that is not known and has no value: nothing says whether it wants one.
+    """Return the words with `=true` after each unknown flag that has no value.
 
-    Of a type that is not known only flags are left: the rules say what is wrong with it.
+    For an unknown type only flags are left: the rules say what is wrong with it.
     """
     found = []
     for group, _ in _groups(words, items, {}, is_open=True):
@@ -125,7 +120,7 @@ def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
 def _groups(
     words: list[str], items: Items, own: Mapping[str, bool], *, is_open: bool
 ) -> Iterator[tuple[list[str], bool]]:
-    """Each flag with its values, each bare word, and `--` with all behind it; and whether it is one of `own`."""
+    """Yield each flag with its values, each bare word, and `--` with all after it; and True if it is one of `own`."""
     rest = words[::-1]
     taken = {*(name.replace("_", "-") for name in items), *(item.letter for item in items.values())}
     own = {flag: has_value for flag, has_value in own.items() if flag.lstrip("-") not in taken}
@@ -141,9 +136,9 @@ def _groups(
 
 
 def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
-    """The words of one step, and the flags among them that are for the command.
+    """Split the words of one step from the flags among them that are for the command.
 
-    `own` are those that the command has, and whether a value may follow each. One that the node has too is the step's.
+    `own` are the command's flags, each with True if a value may follow. A flag that the node has too is the step's.
     """
     name = "".join(words[:1]).removeprefix("pflow-")
     interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
@@ -156,7 +151,7 @@ def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], li
 def part_flags(
     words: list[str], items: Items, own: Mapping[str, bool], *, is_open: bool
 ) -> tuple[list[str], list[str]]:  # fmt: skip
-    """The words without a command's `own` flags, and those. A flag that is among `items` too is not the command's."""
+    """Split the words from a command's `own` flags. A flag that is among `items` too is not the command's."""
     others, beside = list[str](), list[str]()
     for group, is_own in _groups(words, items, own, is_open=is_open):
         (beside if is_own else others).extend(group)
@@ -164,7 +159,7 @@ def part_flags(
 
 
 def _is_among(flag: str, own: Mapping[str, bool]) -> bool:
-    """Whether a flag is, or all letters behind one dash are."""
+    """Return True if a flag, or each letter after one dash, is among `own`."""
     letters = "" if flag.startswith("--") or not flag.startswith("-") else flag[1:]
     return flag in own or (bool(letters) and all(f"-{letter}" in own for letter in letters))
 
@@ -173,25 +168,25 @@ def _refuse_files(words: list[str]) -> None:
     for word in words:
         flag, sign, _ = split_flag(word)
         if sign == "@" and flag.startswith("--"):
-            raise PflowError(f"cannot take {flag}@FILE: no file is opened here", hint=f"{flag}=TEXT", exit=USAGE)
+            raise PflowError(f"cannot take {flag}@FILE: no file may be opened here", hint=f"{flag}=TEXT", exit=USAGE)
 
 
 def _refuse_flags_of_a_run(texts: Texts) -> None:
-    for name in _OF_A_RUN:
-        if name in texts:
-            flag = "-v" if name == "verbose" else "--" + name.replace("_", "-")
+    for name in texts:
+        if name in COMMON and COMMON[name].of in (RUN, NODE):
+            flag = COMMON[name].flag
             hint = f"give it to pflow run: pflow run {flag} …"
             raise PflowError(f"cannot take {flag} in a step", hint=hint, exit=USAGE)
 
 
 def _map_in(step: Step, interface: Interface, text: str) -> None:
-    """Take --map-in; one key read from several places takes what was written last."""
+    """Take --map-in; a key with several places takes the one written last."""
     found: dict[str, Path] = {}
     add_mapping(found, "--map-in", text)
     check_keys(found, "--map-in", interface.reads, is_open=interface.open)
     key, _, path = text.partition("=")
     if key in step.inputs:
-        flag = "--" + key.replace("_", "-")
+        flag = spell_flag(key)
         raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)
     before = step.input_mappings.get(key, [])
     several = [*(before if isinstance(before, list) else [before]), path]
@@ -199,11 +194,9 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
 
 
 def _ir_value(flags: Flags, name: str, value: FlagValue, texts: list[str | bool]) -> Any:
-    """The value of a flag as a flow's JSON holds it: as it is written where it is a text or has a reference, else as
-    its type.
+    """Return the value of a flag as a flow's JSON holds it: as written for a text or a template, else as its type.
 
-    With --verbatim a `$` in it is a `$`, which a template writes twice; not in what is `[verbatim]`, where no template
-    is read.
+    With --verbatim each `$` is doubled, as templates need; not for a `[verbatim]` item, which has no templates.
     """
     item = flags.items.get(name.replace("-", "_"))
     is_plain = item is not None and "verbatim" in item.marks
@@ -219,7 +212,7 @@ def _ir_value(flags: Flags, name: str, value: FlagValue, texts: list[str | bool]
 
 
 def _as_json(value: Any) -> Any:
-    """Texts that are UTF-8 as texts and others as bytes, whatever their type made of them."""
+    """Return texts that are UTF-8 as texts and others as bytes, whatever their type made of them."""
     if isinstance(value, list):
         return [_as_json(item) for item in value]
     try:
@@ -233,7 +226,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _escaped(flag: str, value: Any) -> Any:
-    """A value as a template that gives just that value. Raises PflowError (2) for a template in an object's key."""
+    """Return a value as a template that gives exactly it. Raises PflowError (2) for a template in an object's key."""
     try:
         list(references(value))
     except ValueError as error:

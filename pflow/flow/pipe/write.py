@@ -1,4 +1,4 @@
-"""Writing a flow as pipe syntax: a text that compiles to a flow whose steps take the same, or why there is none."""
+"""Writing a flow as pipe syntax: a text that compiles to a flow whose steps take the same values."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from pflow.values.paths import Path
 
     Facts = dict[tuple[str, ...], Any]
-    """All that a step is, takes and leads to, by its place: its id, "read" or "param", the key."""
+    """All that a step is, takes and leads to, by place: its id, "read" or "param", the key."""
 
     Chain = list[tuple[str, str]]
     """Steps in a row, each with the action that leads to it; "" for the first."""
 
 
 def write_pipe(flow: FlowSpec) -> str:
-    """The pipe syntax of a flow, one step a line. Raises PflowError (65) where it cannot say the same.
+    """Write a flow as pipe syntax, one step a line. Raises PflowError (65) if it cannot express the flow.
 
-    What compiling makes by itself is left out. Versions that are asked for are in a comment.
+    Mappings that compiling makes by itself are left out. Required versions are in a comment.
     """
     try:
         _refuse_unsayable(flow)
@@ -47,14 +47,14 @@ def write_pipe(flow: FlowSpec) -> str:
             text, wrong = _trial(wanted, is_short=False)
         if wrong:
             raise PflowError(wrong)
-    except (PflowError, ValueError) as error:  # ValueError: a mapping that is no path
+    except (PflowError, ValueError) as error:  # ValueError: a mapping that is not a path
         why, hint = (error.message, error.hint) if isinstance(error, PflowError) else (str(error), "")
         raise PflowError(f"cannot write the flow in pipe syntax: {why}", hint=hint, exit=BAD_DATA) from None
     return text
 
 
 def _refuse_unsayable(flow: FlowSpec) -> None:
-    """Raise PflowError for what pipe syntax has no words for."""
+    """Raise PflowError for a flow with parts that pipe syntax does not have."""
     ids = {step.id for step in flow.steps}
     whole = {
         "no step": not ids,
@@ -67,13 +67,13 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
     }
     for what, is_so in whole.items():
         if is_so:
-            raise PflowError(f"it has {what}", hint="its JSON says it all")
+            raise PflowError(f"it has {what}", hint="use its JSON")
 
 
 def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[str, str]:
-    """The flow as text, and in words what would differ were it compiled.
+    """Return the flow as text, and the difference, in words, when that is compiled.
 
-    `is_short` writes mappings as flags, which keeps what they use from other reads.
+    `is_short` writes mappings as flags, which keeps their values from other reads.
     """
     flow, here = wanted.flow, _facts(wanted)
     text = _text(*_draft(wanted, here, is_short=is_short))
@@ -81,15 +81,15 @@ def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[str, str]:
     there = _facts(wire(compiled))
     for place in {**here, **there}:
         if here.get(place) != there.get(place):
-            return text, f"no words give '{place[0]}' its {' '.join(place[1:])} as it is"
+            return text, f"it cannot express the {' '.join(place[1:])} of '{place[0]}'"
     for step, other in zip(flow.steps, compiled.steps, strict=True):
         if not step.output_mappings.items() <= other.output_mappings.items():
-            return text, f"no words put what '{step.id}' writes where it goes"
+            return text, f"it cannot express where '{step.id}' writes"
     return text, ""
 
 
 def _facts(flow: WiredFlow) -> Facts:
-    """The facts of each step. What it takes from another is named by who writes that, wherever it lies in the store."""
+    """Return the facts of each step. A value from another step is named by its writer, wherever the store has it."""
     facts: Facts = {}
     leads: dict[str, dict[Path, Any]] = {id: {} for id in ["", *flow.steps]}
     for each in flow.references:
@@ -118,14 +118,14 @@ def _facts(flow: WiredFlow) -> Facts:
 
 
 def _batch(flow: WiredFlow, wired: WiredStep) -> Any:
-    """How a batch runs, and what it runs over."""
+    """Return the settings of a batch, and what it runs over."""
     batch = wired.step.batch
     over = [_lead(each) for each in flow.references if each.step == wired.id and each.role == OVER]
     return batch and (over, batch.item, batch.jobs, batch.on_error, batch.keep_item)
 
 
 def _lead(reference: Reference) -> set[Any]:
-    """What a path leads to: for each write its step and key, and what of it; else the path itself."""
+    """Return what a path leads to: for each write its step, key and the part of it; else the path itself."""
     found: set[Any] = {
         (write.step, write.key, place[len(write.target) :], write.target[len(place) :])
         for write in latest(reference.writes)
@@ -136,7 +136,7 @@ def _lead(reference: Reference) -> set[Any]:
 
 
 def _by_name(flow: WiredFlow, id: str, key: str, item: Item | None) -> set[Any]:
-    """What a read takes that the flow says nothing of."""
+    """Return what a read takes by its name, if the flow does not mention it."""
     if item is None or "explicit" in item.marks:
         return set()
     found = {(write.step, write.key, (), ()) for write in latest(flow.writes_named(id, (key,)))}
@@ -144,7 +144,7 @@ def _by_name(flow: WiredFlow, id: str, key: str, item: Item | None) -> set[Any]:
 
 
 def _value(value: Any, item: Item | None, leads: dict[Path, Any]) -> Any:
-    """A value, each template in it as its parts, and each path as what that leads to."""
+    """Return a value with each template as its parts, and each path as what it leads to."""
     if item is not None and "verbatim" in item.marks:
         return value
     if isinstance(value, dict):
@@ -160,11 +160,11 @@ def _value(value: Any, item: Item | None, leads: dict[Path, Any]) -> Any:
 
 
 def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec, set[str]]:
-    """The flow with only those mappings that compiling does not make, and the steps that are written with --id."""
+    """Return the flow with only those mappings that compiling does not make, and the steps to write with --id."""
     draft, old_steps = copy(wanted.flow), wanted.flow.steps
     draft.steps = [_without_mappings(step) for step in old_steps]
     start, first = draft.steps[0], old_steps[0].input_mappings
-    if not is_short:  # what the first step takes decides what is carried on
+    if not is_short:  # the first step's reads decide what is carried on
         start.input_mappings = {key: source for key, source in first.items() if key not in start.inputs}
     apart = _keep_places(wanted, draft)
     made = _facts(wire(compile_flow(draft, apart)))
@@ -188,7 +188,7 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec
 
 
 def _keep_places(wanted: WiredFlow, draft: FlowSpec) -> set[str]:
-    """Map the writes of a draft that compiling would put elsewhere; the steps for which --id does it."""
+    """Map the writes of a draft that compiling would put elsewhere; return the steps for which --id does it."""
     moved = {step.id for step in compile_flow(draft, set()).steps if _own(step)}
     is_too_much = any(step.id in moved and not _own(step) for step in wanted.flow.steps)
     apart = set()
@@ -203,14 +203,14 @@ def _keep_places(wanted: WiredFlow, draft: FlowSpec) -> set[str]:
 
 
 def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -> bool:
-    """Whether a step's flags have another name that nothing writes: alone there, it would be guessed."""
+    """Return True if a step's flags have another name that nothing writes, which compiling would guess if alone."""
     flags = {*step.inputs, *step.params}
     others = (each for each in wanted.references if each.step == step.id and path_text(each.path) != source)
     return any(each.key in flags and each.input not in (None, "stdin") for each in others)
 
 
 def _without_mappings(step: Step) -> Step:
-    """The step with templates as flags, without its other mappings, and without the places that moving it gives."""
+    """Return the step with templates as flags, without its other mappings and without the places of moved keys."""
     bare = copy(step)
     bare.inputs, bare.input_mappings = dict(step.inputs), {}
     for key, source in step.input_mappings.items():
@@ -224,13 +224,13 @@ def _without_mappings(step: Step) -> Step:
 
 
 def _own(step: Step) -> set[str]:
-    """The writes that are mapped to their names under the step's id."""
+    """Return the writes that are mapped to their names under the step's id."""
     places = {key: path_text((step.id,) if key == REST else (step.id, key)) for key in step.output_mappings}
     return {key for key, path in step.output_mappings.items() if path == places[key]}
 
 
 def _has_flag(item: Item | None) -> bool:
-    """Whether a flag with a reference is the same as a mapping: of a text that is not stored."""
+    """Return True if a flag with a reference equals a mapping: for a text that is not stored."""
     if item is None or item.is_stored:
         return False
     return item.is_textual and is_liftable(item, "$name")
@@ -261,7 +261,7 @@ def _text(flow: FlowSpec, apart: set[str]) -> str:
 
 
 def _chains(flow: FlowSpec) -> list[Chain]:
-    """A flow's edges as chains, so that each step is met for the first time in the order of the steps."""
+    """Return a flow's edges as chains in which each step first appears in the order of the steps."""
     chains: list[Chain] = []
     left: list[Edge] = list(flow.edges)
     met: set[str] = set()
@@ -283,7 +283,7 @@ def _chains(flow: FlowSpec) -> list[Chain]:
 
 
 def _go_on(chains: list[Chain], left: list[Edge], met: set[str]) -> bool:
-    """Lead the last chain to a step that was met, a loop or where branches meet; whether there is one."""
+    """Lead the last chain to a step that was met (a loop, or where branches meet); return True if there is one."""
     edge = next((edge for edge in left if chains and edge.source == chains[-1][-1][0] and edge.target in met), None)
     if edge is not None:
         left.remove(edge)

@@ -1,4 +1,4 @@
-"""The rules that a flow is held to before it runs: a file here each, found by its name; all findings at once."""
+"""The rules that a flow must keep before it runs, in the files of this folder; all findings are reported at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SECTIONS = ("inputs", "outputs", "nodes", "edges", "mappings")
 
 
 def find_rules() -> dict[str, Rule]:
-    """The rules of all files here, by their ids."""
+    """Load the rules of all files here, by id."""
     rules: dict[str, Rule] = {}
     for file in sorted(os.listdir(__path__[0])):
         if file.endswith(".py") and not file.startswith("_"):
@@ -37,10 +37,7 @@ RULES = find_rules()
 
 
 def check(flow: WiredFlow, findings: Sequence[Finding] = ()) -> list[Finding]:
-    """Hold a flow to every rule: what is wrong with it, after the shape `findings` that its file had, by place.
-
-    Those of its subflows are among them.
-    """
+    """Check a flow and its subflows against every rule; return the shape `findings` and all others, by place."""
     return _check(flow, findings, set())
 
 
@@ -54,7 +51,7 @@ def _check(flow: WiredFlow, findings: Sequence[Finding], seen: set[str]) -> list
 
 
 def _in_file(flow: FlowSpec, finding: Finding) -> Finding:
-    """The finding at a place that the flow's file has: what a step of an older form says there, else what is around."""
+    """Move a finding to a place that the flow's file has: its place in an older form, else the nearest above it."""
     document: Any = flow.document
     if document is None:
         from pflow.flow.unload import flow_to_ir
@@ -66,7 +63,7 @@ def _in_file(flow: FlowSpec, finding: Finding) -> Finding:
 
 
 def _in_older_forms(flow: FlowSpec, place: Path) -> Iterator[Path]:
-    """Where seeds 002 and 000 say what stands at this place of the IR."""
+    """Yield the places in the forms of seeds 002 and 000 that correspond to this place of the IR."""
     if place[:1] == ("mappings",) and len(place) > 2:
         for step in [each for each in flow.steps if each.id == place[1]]:
             member = str(place[2]).replace("_mappings", "")
@@ -77,7 +74,7 @@ def _in_older_forms(flow: FlowSpec, place: Path) -> Iterator[Path]:
 
 
 def _existing(value: Any, place: Path) -> Path:
-    """As much of a place as there is."""
+    """Return as much of a place as exists."""
     for at, part in enumerate(place):
         is_there = part in value if isinstance(value, dict) else isinstance(value, list) and part in range(len(value))
         if not is_there:
@@ -87,7 +84,7 @@ def _existing(value: Any, place: Path) -> Path:
 
 
 def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
-    """What is found in the flow that a step runs, once for each file."""
+    """Yield the findings of the flow that a step runs, once for each file."""
     if step.subflow is None or step.kind is None or step.kind.file in seen:
         return
     seen.add(step.kind.file)
@@ -98,7 +95,7 @@ def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Every finding once: wrong shapes first, then by place in the file, then by rule."""
+    """Return every finding once: wrong shapes first, then by place in the file, then by rule."""
     once = {(each.rule, each.place, each.message): each for each in findings}
     return sorted(once.values(), key=_key)
 

@@ -1,4 +1,4 @@
-"""PF18: no answer is dropped: what a step writes is used, or nothing after it does without, or with something older."""
+"""PF18: no answer is dropped while a later step takes an older value, or none, instead."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pflow.flow.findings import Finding, Rule
 from pflow.flow.fits import fits
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.carry import are_parallel, is_certain
-from pflow.flow.reaching import find_writes
-from pflow.flow.uses import uses
+from pflow.flow.reaching import find_writes, uses
 from pflow.flow.written import path_text
 from pflow.values.jsontext import quote
 from pflow.words.naming import joined
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
     from pflow.interface.interface import Item
 
 _ONLY_GIVES = {"network", "reads files"}
-"""The effects of steps that run for nothing but what they write."""
+"""The effects of steps that run only for their writes."""
 
 
 class Dropped:
-    """An answer that nothing uses: of the `writers`, on every way the last before the `reader` and its read `item`.
+    """An answer that nothing uses: `writers` are the last steps on every way before the `reader` and its read `item`.
 
-    `older` are the steps whose write the read takes in its stead; without any it takes nothing.
+    `older` are the steps whose write the read takes instead; without any it takes nothing.
     """
 
     __slots__ = ("item", "older", "reader", "writers")
@@ -39,14 +38,14 @@ class Dropped:
         self.writers: list[str] = []
 
     def has_newer(self, writer: str, graph: Graph) -> bool:
-        """Whether the answer of a writer that comes later is there."""
+        """Return True if a writer later than this one is among the writers."""
         return any(graph.may_precede(writer, later, past_loops=False) for later in self.writers)
 
 
 def dropped_answers(flow: WiredFlow) -> list[Dropped]:
-    """One for each read that is the nearest to a step none of whose writes anything uses, latest writers alone.
+    """Return one for each read that is the nearest to a step whose writes nothing uses; only the latest writers count.
 
-    What such a read takes now is no use, so that one may uncover another.
+    The value that such a read takes now does not count as used, so one finding may uncover another.
     """
     found: dict[str, Dropped] = {}
     seen: set[str] = set()
@@ -59,7 +58,7 @@ def dropped_answers(flow: WiredFlow) -> list[Dropped]:
 
 
 def _unused(flow: WiredFlow, found: dict[str, Dropped]) -> list[str]:
-    """The steps that answer for nobody. One that chooses the way has been of use; an open one may take anything."""
+    """Return the steps whose answers nothing uses. Choosing an edge is a use; an open step may take anything."""
     if flow.is_uncertain or any(flow.graph.open_edges(fork) for fork in flow.graph.forks()):
         return []  # PF12 says more of that
     wrong = {(reader, each.item.name) for reader, each in found.items()}
@@ -70,15 +69,15 @@ def _unused(flow: WiredFlow, found: dict[str, Dropped]) -> list[str]:
 
 
 def _chooses(flow: WiredFlow, id: str) -> bool:
-    """Whether an edge waits for an action that is the step's own."""
+    """Return True if an edge waits for an action of the step's own."""
     return any(action != "default" and action in flow.steps[id].interface.actions for action in flow.graph.next[id])
 
 
 def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped]) -> Iterator[Dropped]:
-    """On each way the nearest `[pipe]` read that could take the answer, where it takes an older write, or nothing.
+    """Yield on each way the nearest `[pipe]` read that could take the answer, but takes an older write, or nothing.
 
-    Past a read that has a value from the flow, or is `found` to want a newer answer, nothing more is missed; an older
-    write is still the wrong one.
+    After a read that has a value from the flow, or is `found` to want a newer answer, taking nothing is no fault any
+    more; taking an older write still is.
     """
     answer = writer.interface.pipe_write
     if answer is None or "secret" in answer.marks:
@@ -98,7 +97,7 @@ def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped]) -> I
 
 
 def _is_left_open(wired: WiredStep, item: Item) -> bool:
-    """Whether the flow says nothing of a read; an item of a batch is what its step works on."""
+    """Return True if the flow does not give a read; the step of a batch works on its item instead."""
     return wired.step.batch is None and not wired.step.fills(item.name) and "explicit" not in item.marks
 
 
@@ -107,14 +106,14 @@ def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) 
     older = [write.step for _, write in found if flow.graph.may_precede(write.step, writer.id, past_loops=False)]
     is_declared = item.name in flow.flow.inputs or flow.first_read == (reader.id, item.name)
     is_templated = any(part.paths for part in flow.parts[reader.id])
-    is_left = item.required or is_declared or is_templated  # what is required stops the run, or is an input of the flow
+    is_left = item.required or is_declared or is_templated  # a required one stops the run, or is an input of the flow
     if older or not (found or is_left or set(writer.interface.effects) - _ONLY_GIVES):
         return Dropped(reader.id, item, list(dict.fromkeys(older)))
     return None
 
 
 def source_of(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
-    """What a mapping would take the read from; None where no path leads to an answer each time."""
+    """Return the source for a mapping of the read; None if no path leads to an answer each time."""
     writers = set(dropped.writers)
     if are_parallel(flow, writers) or not is_certain(flow, writers, dropped.reader):
         return None
@@ -124,10 +123,10 @@ def source_of(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
 
 
 def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) -> Finding:
-    """What is said of a dropped answer: at the last step that writes one."""
+    """Make the finding of a dropped answer, at the last step that writes one."""
     reader, key = dropped.reader, dropped.item.name
     instead = f"'{key}' from {joined(dropped.older)}" if dropped.older else f"no '{key}'"
-    message = f"nothing uses what {joined(dropped.writers)} {_verb(dropped)}, and '{reader}' takes {instead}"
+    message = f"nothing uses what {joined(dropped.writers)} {_verb(dropped)}, while '{reader}' takes {instead}"
     source = source_of(flow, dropped)
     shown = quote(source) if isinstance(source, str) else f"[{', '.join(map(quote, source))}]" if source else "…"
     remedy = f'"mappings": {{"{reader}": {{"input_mappings": {{"{key}": {shown}}}}}}}'

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_graph(flow: WiredFlow) -> Iterator[Finding]:
-    """What leads where is looked at only where ids and edges are right: else nobody knows."""
+    """Check ids and edges, and the graph only if these are right."""
     if not flow.flow.steps:
         yield Finding("PF12", ("nodes",), "the flow has no nodes", 'one is {"id": "ask", "type": "llm"}')
     yield from _check_ids(flow)
@@ -40,23 +40,23 @@ def _check_ids(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, Path] = {}
     for step in flow.flow.steps:
         if step.id in first:
-            remedy = f"rename one: {write_path(first[step.id])} is called so too"
+            remedy = f"rename one: {write_path(first[step.id])} has the same id"
             yield Finding("PF12", (*step.place, "id"), f"two steps are called '{step.id}'", remedy)
         elif not is_step_name(step.id) and step.id != "stdin":  # PF05 says more of that
             remedy = "letters, digits, _ and -, with a letter first"
-            yield Finding("PF12", (*step.place, "id"), f"'{step.id}' is no name for a step", remedy)
+            yield Finding("PF12", (*step.place, "id"), f"'{step.id}' is not a valid name for a step", remedy)
         first.setdefault(step.id, step.place)
 
 
 def _check_reach(flow: WiredFlow) -> Iterator[Finding]:
-    """One finding for each step that is not reached, but none for those that only it leads to."""
+    """Yield one finding for each step that is not reached, but none for those that only it leads to."""
     seen = set(flow.order)
     left = [id for id in flow.steps if id not in seen]
     starts = [id for id in left if all(each in seen for each in flow.graph.before[id])]
     for id in [*starts, *left]:
         if id not in seen:
             seen.update(flow.graph.reach(id))
-            remedy = f"an edge to '{id}', from a step that is reached"
+            remedy = f"add an edge to '{id}' from a step that is reached"
             yield Finding("PF12", flow.steps[id].step.place, f"no edge leads to '{id}'", remedy)
 
 
@@ -64,29 +64,29 @@ def _check_loops(flow: WiredFlow) -> Iterator[Finding]:
     for loop in flow.graph.loops():
         if not any(_may_leave(flow, flow.steps[id], loop) for id in loop):
             way = " → ".join([*loop[:8], "…"] if len(loop) > 8 else [*loop, loop[0]])
-            remedy = "an edge out of it, for an action of one of its steps"
+            remedy = "add an edge out of it, for an action of one of its steps"
             yield Finding("PF12", flow.steps[loop[0]].step.place, f"the loop {way} has no way out", remedy)
 
 
 def _may_leave(flow: WiredFlow, step: WiredStep, loop: list[str]) -> bool:
-    """Whether the flow can go on elsewhere after a step of a loop, or end there."""
+    """Return True if the flow can leave a loop after this step, or end there."""
     edges = flow.graph.next[step.id]
     leaves = any(target not in loop for target in flow.graph.after(step.id))
     return leaves or not _has_actions(step) or any(action not in edges for action in _own_actions(step))
 
 
 def _has_actions(step: WiredStep) -> bool:
-    """Whether it is known which actions a step returns; a flow's are those of its last step."""
+    """Return True if a step's actions are known; a flow's are those of its last step."""
     return step.is_known and step.kind is not None and step.kind.origin != FLOW
 
 
 def _own_actions(step: WiredStep) -> list[str]:
-    """The actions that it declares, without the one that any step may end with."""
+    """Return the declared actions without `error`, with which any step may end."""
     return [action for action in step.interface.actions if action != ERROR]
 
 
 def _check_forks(flow: WiredFlow) -> Iterator[Finding]:
-    """One finding for forks that share steps: what opens the one opens the other."""
+    """Yield one finding for all forks that share steps: the same edge opens them."""
     seen: set[str] = set()
     for fork in flow.graph.forks():
         crossing = flow.graph.open_edges(fork)

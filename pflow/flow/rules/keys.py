@@ -6,6 +6,7 @@ from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.rules.reads import without_source
 from pflow.interface.common import OF_FLOWS, OF_RUNS
+from pflow.interface.interface import spell_flag
 from pflow.values.paths import write_path
 from pflow.values.templates import braced_references
 
@@ -20,15 +21,15 @@ def check_reserved(flow: WiredFlow) -> Iterator[Finding]:
     for place, path in _made_keys(flow):
         root = str(path[0])
         if root == "stdin" or root.startswith("$"):
-            remedy = "stdin is what comes through the pipe" if root == "stdin" else "a key does not begin with $"
+            remedy = "stdin is the data from the pipe" if root == "stdin" else "a key does not begin with $"
             yield Finding("PF05", place, f"'{root}' is reserved", remedy)
     for step in flow.flow.steps:
         if step.id == "stdin":
-            yield Finding("PF05", (*step.place, "id"), "'stdin' is reserved", "call the step something else")
+            yield Finding("PF05", (*step.place, "id"), "'stdin' is reserved", "rename the step")
     takers = [name for name, given in flow.flow.inputs.items() if given.pipe]
     for name in takers[1:]:
-        message = f"what comes through the pipe goes to '{takers[0]}' already"
-        yield Finding("PF05", ("inputs", name, "pipe"), message, 'one input is "pipe": true')
+        message = f"'{takers[0]}' already takes the data from the pipe"
+        yield Finding("PF05", ("inputs", name, "pipe"), message, 'only one input may be "pipe": true')
 
 
 def check_words(flow: WiredFlow) -> Iterator[Finding]:
@@ -38,12 +39,12 @@ def check_words(flow: WiredFlow) -> Iterator[Finding]:
         odd = [step for step in steps if isinstance(step, str) and not _is_plain_word(step)]
         if odd and not str(path[0]).startswith("$") and path not in warned:
             warned.add(path)
-            message = f"'{odd[0]}' is no plain snake_case word"
-            yield Finding("PF10", place, message, "small letters, digits and _ make one", is_warning=True)
+            message = f"'{odd[0]}' is not a plain snake_case word"
+            yield Finding("PF10", place, message, "use lower-case letters, digits and _", is_warning=True)
 
 
 def _made_keys(flow: WiredFlow) -> Iterator[tuple[Path, Path]]:
-    """Every place of a store that the flow itself names and makes: where, and the path."""
+    """Yield every place of a store that the flow itself names, with its place in the file."""
     for kind, names in (("inputs", flow.flow.inputs), ("outputs", flow.flow.outputs)):
         yield from (((kind, name), (name,)) for name in names)
     for wired in flow.steps.values():
@@ -51,7 +52,7 @@ def _made_keys(flow: WiredFlow) -> Iterator[tuple[Path, Path]]:
         if step.batch is not None:
             yield (*step.place, "batch", "as"), (step.batch.item,)
         for key in step.output_mappings:
-            if key in wired.targets:  # else it is no path, and PF14 says so
+            if key in wired.targets:  # else it is not a path, and PF14 says so
                 yield ("mappings", step.id, "output_mappings", key), wired.targets[key]
     for reference in flow.references:
         given = flow.inputs.get(reference.input or "")
@@ -71,20 +72,20 @@ def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
 def check_flags(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
     for name, given in flow.inputs.items():
-        flag, plain = f"--{name.replace('_', '-')}", name.replace("-", "_")
+        flag, plain = spell_flag(name), name.replace("-", "_")
         if given.declared and plain in {*OF_RUNS, *OF_FLOWS}:
-            of_steps = "a step in pipe syntax: there it does not give this input"
-            of_runs = "pflow run: it does not give this input"
+            of_steps = "a step in pipe syntax, and does not give this input there"
+            of_runs = "pflow run, and does not give this input"
             message = f"{flag} is a flag of {of_runs if plain in OF_RUNS else of_steps}"
-            remedy = f"{given.flag} does" if "." in given.flag else "call the input something else"
+            remedy = f"use {given.flag}" if "." in given.flag else "rename the input"
             yield Finding("PF02", ("inputs", name), message, remedy, is_warning=True)
         elif given.declared and (other := first.setdefault(given.flag, name)) != name:
-            message = f"{given.flag} is the flag of '{other}' too: it gives neither"
-            yield Finding("PF02", ("inputs", name), message, "call one of them something else", is_warning=True)
+            message = f"{given.flag} is the flag of '{other}' too, so it gives neither"
+            yield Finding("PF02", ("inputs", name), message, "rename one of them", is_warning=True)
 
 
 def check_use(flow: WiredFlow) -> Iterator[Finding]:
-    """Warn of an input that nothing uses, once it is known what the steps take: a slip is told where it stands."""
+    """Warn of an input that nothing uses, if the steps' reads are known; a misspelt name is reported at its place."""
     is_known = all(step.is_known for step in flow.steps.values()) and not flow.is_uncertain
     parts = [part for parts in flow.parts.values() for part in parts]
     is_faulty = any(each.trouble for each in flow.references) or any(part.fault for part in parts)
@@ -100,7 +101,7 @@ def check_use(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def check_injection(flow: WiredFlow) -> Iterator[Finding]:
-    """An input that a step writes is of no use, unless a step before takes it; below a text nothing can be written."""
+    """Refuse an input that a step overwrites before any step takes it, and writes inside an input that has no keys."""
     writes = [write for each in flow.writes.values() for write in each]
     taken = {reference.input for reference in flow.references}
     for name, given in flow.inputs.items():
@@ -109,8 +110,8 @@ def check_injection(flow: WiredFlow) -> Iterator[Finding]:
             there = [write for write in writes if write.target[0] == name]
             wrong = [write for write in there if (len(write.target) > 1 and is_text) or not is_taken]
             for write in wrong[:1]:
-                message = f"'{write.step}' writes '{write_path(write.target)}', where the input '{name}' stands"
-                yield Finding("PF07", ("inputs", name), message, "call the input something else, or leave it out")
+                message = f"'{write.step}' writes '{write_path(write.target)}', the place of the input '{name}'"
+                yield Finding("PF07", ("inputs", name), message, "rename the input, or leave it out")
 
 
 RULES = (

@@ -1,4 +1,4 @@
-"""PF11 and PF09: every type exists, in the version asked for, and a class of a user's own is a pocketflow.Node."""
+"""PF11 and PF09: every type exists, in the version asked for, and a user's class is a pocketflow.Node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import FLOW, PYTHON, fault_of, no_such_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.schema import version_numbers
+from pflow.flow.flow import version_numbers
 from pflow.words.naming import joined
 
 if TYPE_CHECKING:
@@ -24,11 +24,12 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
     for wired in flow.steps.values():
         place, kind, type = (*wired.step.place, "type"), wired.kind, wired.step.type
         if wired.fault:
-            tells = f"pflow check {type}" if is_flow_type(type) else "fix the file"
-            yield Finding("PF11", place, wired.fault, tells)
-        elif kind is None and type:  # an empty one stands for a wrong shape
+            remedy = f"see pflow check {type}" if is_flow_type(type) else "fix the file"
+            yield Finding("PF11", place, wired.fault, remedy)
+        elif kind is None and type:  # an empty one comes of a wrong shape
             fault, what = fault_of(type), "saved flow" if type.startswith("flow:") else "node"
-            message = f"'{type}' is no node: {fault}" if fault else f"there is no {what} '{type.removeprefix('flow:')}'"
+            there = f"there is no {what} '{type.removeprefix('flow:')}'"
+            message = f"'{type}' is not a node: {fault}" if fault else there
             yield Finding("PF11", place, message, no_such_kind(type).hint)
         elif kind is not None:
             yield from _check_version(wired, kind)
@@ -37,18 +38,18 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             if wired.interface.open and kind.origin != FLOW and not _class_fault(kind):
                 open_kinds.setdefault(kind.name, place)
     if open_kinds:
-        message = f"{joined(open_kinds)} may read and write any key, and take any param: no check knows which"
-        yield Finding(
-            "PF11", next(iter(open_kinds.values())), message, "an 'Interface:' block says it", is_warning=True
-        )
+        message = f"{joined(open_kinds)} may read and write any key, and take any param, so pflow cannot check them"
+        remedy = "declare them in an 'Interface:' block"
+        yield Finding("PF11", next(iter(open_kinds.values())), message, remedy, is_warning=True)
 
 
 def _check_version(wired: WiredStep, kind: Kind) -> Iterator[Finding]:
     asked, there = wired.step.version, kind.version
     numbers, own = version_numbers(asked or there), version_numbers(there)
     if numbers is not None and own is not None and (numbers[0] != own[0] or numbers > own):
-        message = f"'{wired.id}' asks for {kind.name} {asked}, and there is {there}"
-        yield Finding("PF11", (*wired.step.place, "version"), message, "the same major, at least that, would do")
+        message = f"'{wired.id}' asks for {kind.name} {asked}, but there is {there}"
+        remedy = "install the same major version, at least that one"
+        yield Finding("PF11", (*wired.step.place, "version"), message, remedy)
 
 
 def check_classes(flow: WiredFlow) -> Iterator[Finding]:
@@ -59,11 +60,11 @@ def check_classes(flow: WiredFlow) -> Iterator[Finding]:
             checked.add(kind.file)
             if fault := _class_fault(kind):
                 place = (*wired.step.place, "type")
-                yield Finding("PF09", place, f"'{kind.name}' is no node: {fault}", "class …(pocketflow.Node)")
+                yield Finding("PF09", place, f"'{kind.name}' is not a node: {fault}", "class …(pocketflow.Node)")
 
 
 def _class_fault(kind: Kind) -> str:
-    """Why the class in a user's own file can be no pocketflow.Node; it is read, not imported, unless it is already."""
+    """Say why the class in a user's own file cannot be a pocketflow.Node, without importing the file."""
     if kind.origin != PYTHON or kind.is_loaded:
         return ""
     import ast

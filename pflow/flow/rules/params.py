@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pflow.values.paths import Path
 
 _OF_DIALECTS = ("input_bindings", "output_bindings", "config")
-"""Params that the seeds' nodes take in the flows of their dialects, beside those that name a key."""
+"""Params that nodes take in flows of the seeds' dialects, besides those that name a key."""
 
 
 def check_params(flow: WiredFlow) -> Iterator[Finding]:
@@ -39,20 +39,22 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
         if wired.step.batch is not None and wired.step.batch.keep_item:
             yield from _check_kept_items(wired, wired.step.batch.item)
         if wired.step.repeats is not None and wired.subflow is not None:
-            message = f"'{wired.id}' is a flow: each of its steps says whether it repeats"
-            yield Finding("PF13", (*wired.step.place, "repeats"), message, "say it there")
+            message = f"'{wired.id}' is a flow, so each of its steps says whether it repeats"
+            yield Finding("PF13", (*wired.step.place, "repeats"), message, "say it in its steps")
     for name, given in flow.flow.inputs.items():
         item = Item("read", name, flow.inputs[name].type)
         if given.default is not None and flow.inputs[name].secret:
             remedy = "leave it out: the store gives it"
-            yield Finding("PF13", ("inputs", name, "default"), f"'{name}' is secret and stands in the flow", remedy)
+            yield Finding(
+                "PF13", ("inputs", name, "default"), f"'{name}' is secret, but its value is in the flow", remedy
+            )
         if given.default is not None and (why := misfit(item, given.default)):
             message = f"the default of '{name}' does not fit: {why}"
             yield Finding("PF13", ("inputs", name, "default"), message, _wanted(item, given.default))
 
 
 def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str], str]]:
-    """Each name that a step uses and its node does not have: its place, itself, the names there are, what is wrong."""
+    """Yield each name that a step uses but its node does not have: place, name, known names, message."""
     step, interface = wired.step, wired.interface
     params, mappings = [*interface.params, *interface.reads], ("mappings", step.id)
     config = step.params.get("config")
@@ -73,14 +75,14 @@ def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str]
 
 
 def slips(wired: WiredStep) -> set[str | None]:
-    """The reads and params that a step seems to give under a misspelt name."""
+    """Return the reads and params that a step seems to give under a misspelt name."""
     return {meant(key, there) for place, key, there, _ in unknown_names(wired) if place[-2] != "output_mappings"}
 
 
 def _check_needed(wired: WiredStep) -> Iterator[Finding]:
-    """Warn of params without a default that nothing gives here: a flag still may.
+    """Warn of params without a default that the flow does not give; a flag still may.
 
-    A class that was written for plain pocketflow has its defaults in its code.
+    A class written for plain pocketflow has its defaults in its code.
     """
     if wired.interface.inferred:
         return
@@ -94,10 +96,10 @@ def _check_needed(wired: WiredStep) -> Iterator[Finding]:
 
 
 def _check_kept_items(wired: WiredStep, item: str) -> Iterator[Finding]:
-    """A result that holds its item shows it, and has one name for it."""
+    """Refuse keep_item if the items are secret, or if the node writes an `item` of its own."""
     place = (*wired.step.place, "batch", "keep_item")
     if wired.has_secret_items(item):
-        message = f"'{wired.id}' makes a secret of its items: no result may hold them"
+        message = f"'{wired.id}' uses its items as secrets, so results may not hold them"
         yield Finding("PF13", place, message, "leave it out")
     if "item" in wired.interface.writes:
         yield Finding("PF13", place, f"'{wired.id}' writes an 'item' of its own", "leave it out")
@@ -111,13 +113,13 @@ def _item_of(part: Part, wired: WiredStep) -> Item | None:
 
 
 def _check_value(flow: WiredFlow, part: Part, item: Item | None, reference: Reference | None) -> Iterator[Finding]:
-    """Hold an input or a param to its type; of a template as far as it is known what it becomes."""
+    """Check an input or a param against its type; a template as far as its value's type is known."""
     if item is None or part.fault:
         return
     why = ""
     if "secret" in item.marks and not part.paths and part.written is not None:
         remedy = f"the environment's {item.env} gives it" if item.env else "leave it out"
-        yield Finding("PF13", part.place, f"'{part.key}' is secret and stands in the flow", remedy)
+        yield Finding("PF13", part.place, f"'{part.key}' is secret, but its value is in the flow", remedy)
     elif not part.paths:
         why = misfit(item, part.written)
     elif not isinstance(part.written, str):
@@ -131,7 +133,7 @@ def _check_value(flow: WiredFlow, part: Part, item: Item | None, reference: Refe
 
 
 def _wanted(item: Item, value: object) -> str:
-    """What to write instead of a value that does not fit."""
+    """Say what to write instead of a value that does not fit."""
     if item.type.choices:
         return guess(str(value), item.type.choices)
     try:

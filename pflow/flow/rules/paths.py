@@ -41,7 +41,7 @@ def check_paths(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_first(flow: WiredFlow) -> Iterator[Finding]:
-    """What a loop alone brings is not there the first time: an input would be, or another path of a list."""
+    """Refuse a write that only a loop brings: it is missing the first time, unless a list has another path."""
     early = {each.place for each in flow.references if not (each.part.is_template or _is_late(flow, each))}
     late = [each for each in flow.references if _is_late(flow, each) and each.place not in early]
     for reference in {each.place: each for each in late}.values():
@@ -56,21 +56,21 @@ def _is_late(flow: WiredFlow, reference: Reference) -> bool:
 
 
 def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
-    """Hold one value to the grammar of paths and templates; a template never fills what would reach a shell."""
+    """Check one value against the grammar of paths and templates; a template never fills a `[verbatim]` read."""
     item = wired.interface.reads.get(part.key) if wired and part.role == MAPPING else None
     if part.fault:
         yield Finding("PF14", part.place, part.fault, "a path is written fetch.issue.labels[0]")
     elif part.is_template and item is not None and "verbatim" in item.marks:
-        message = f"'{part.key}' is taken as it is, and no template fills it"
+        message = f"'{part.key}' is verbatim, so no template fills it"
         yield Finding("PF14", part.place, message, "values go in as arguments, or on stdin")
     for text in _texts(part.written) if part.is_template and not part.fault else ():
         for broken in broken_references(text):
-            message = f"'{shorten(broken)}' is no reference, so it stays as it is"
-            yield Finding("PF14", part.place, message, "${name} is one; $$ is a dollar", is_warning=True)
+            message = f"'{shorten(broken)}' is not a reference, so it is left as text"
+            yield Finding("PF14", part.place, message, "${name} is a reference, $$ a dollar", is_warning=True)
 
 
 def _check_verbatim(flow: WiredFlow, part: Part, wired: WiredStep | None) -> Iterator[Finding]:
-    """Warn of a reference in a text that no template fills, where it names an input or a write, wherever that went."""
+    """Warn of a `${…}` in a `[verbatim]` text that names an input or a write, wherever that went."""
     item = wired.interface.reads.get(part.key) if wired and part.role in (INPUT, PARAM) else None
     if wired is None or item is None:
         return
@@ -106,7 +106,7 @@ def _check_targets(wired: WiredStep) -> Iterator[Finding]:
 
 
 def _check_trouble(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
-    """The trouble of a reference, unless it comes of something that another rule has found."""
+    """Yield the trouble of a reference, unless it follows from another rule's finding."""
     root, reader = str(reference.path[0]), reference.step
     roots = {str(write.target[0]) for writes in flow.writes.values() for write in writes}
     writer = flow.steps.get(root)
@@ -125,12 +125,12 @@ def _check_trouble(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
 
 
 def _writes(writer: WiredStep, reference: Reference) -> bool:
-    """Whether a step writes the key that `ID.KEY` names."""
+    """Return True if a step writes the key that `ID.KEY` names."""
     return any(key in writer.interface.writes or key in writer.targets for key in map(str, reference.path[1:2]))
 
 
 def _finding(reference: Reference, trouble: str, *, is_warning: bool = False) -> Finding:
-    """What there is instead, where the trouble says it, is the remedy."""
+    """Make a finding; the part of the trouble after `; `, if any, is the remedy."""
     message, _, instead = trouble.partition("; ")
     remedy = reference.remedy or instead or "a path that an earlier step writes"
     return Finding("PF14", reference.place, message, remedy, is_warning=is_warning)

@@ -1,4 +1,4 @@
-"""PF03, PF08 and PF15: every read that a node needs has a source, `[explicit]` ones their own, of a type that fits."""
+"""PF03, PF08 and PF15: every required read has a source of a fitting type, an `[explicit]` read one of its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_sources(flow: WiredFlow) -> Iterator[Finding]:
-    """PF03. In a flow without `inputs` whatever nothing gives is an input, and no finding."""
+    """Check PF03. In a flow without `inputs` a read without a source becomes an input instead."""
     for wired, item in without_source(flow):
         before = flow.before(wired.id)
         writes = [write for _, write in flow.writes_at(wired.id, (item.name,))]
@@ -36,10 +36,10 @@ def check_sources(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def check_explicit(flow: WiredFlow) -> Iterator[Finding]:
-    """PF08. In a flow without `inputs` such a read has a flag of its own."""
+    """Check PF08. In a flow without `inputs` such a read has a flag of its own."""
     for wired, item in without_source(flow):
         if "explicit" in item.marks:
-            message = f"nothing gives '{wired.id}' its '{item.name}'{_doc(item)}, which it never takes by name"
+            message = f"nothing gives '{wired.id}' its '{item.name}'{_doc(item)}, which is not taken by name"
             yield Finding("PF08", wired.step.place, message, _remedy(flow, wired, item))
 
 
@@ -48,7 +48,7 @@ def _doc(item: Item) -> str:
 
 
 def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
-    """The reads that a node needs and that neither a mapping, an input, a param nor the pipe gives."""
+    """Yield the required reads that neither a mapping, an input, a param nor the pipe gives."""
     if not flow.flow.inputs or flow.is_uncertain:
         return
     mismapped = {meant(id, flow.steps) for id in flow.flow.stray_mappings}
@@ -62,9 +62,9 @@ def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
 
 
 def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
-    """What would give a read its value: a mapping from an input or an earlier write, else an input to declare.
+    """Say what would give a read its value: a mapping from an input or an earlier write, else an input to declare.
 
-    Where a file is written, and what a command is, no write is to decide.
+    No write is suggested for an `[explicit]` read, such as a command or the file to write.
     """
     key, is_explicit = item.name, "explicit" in item.marks
     source = key if key in flow.flow.inputs else nearest(key, flow.flow.inputs)
@@ -80,7 +80,7 @@ def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
 
 
 def _written_before(flow: WiredFlow, id: str) -> Iterator[tuple[str, Type]]:
-    """Path and type of what steps before one write, latest first, what a pipe carries before its other writes."""
+    """Yield path and type of earlier steps' writes, latest step first, its `[pipe]` write before the others."""
     for step in reversed([each for each in flow.before(id) if flow.graph.may_precede_first(each.id, id)]):
         for key, item in sorted(step.interface.writes.items(), key=lambda each: "pipe" not in each[1].marks):
             path = write_path(step.targets.get(key, (step.id, key)))
@@ -99,18 +99,18 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_by_name(flow: WiredFlow, wired: WiredStep, item: Item) -> Iterator[Finding]:
-    """Hold a read to the only write of its name, or to the flow's input, as its node and its flow declare them."""
+    """Check a read's type against the only write of its name, or against the flow's declared input."""
     key = item.name
     writes = [write for _, write in flow.writes_at(wired.id, (key,))]
     given = flow.inputs.get(key)
     if not writes and given is not None and given.declared and fits(given.type, item.type) == NO:
-        message = f"'{wired.id}' reads '{key}' as {named(item.type)}, and the input is {named(given.type)}"
+        message = f"'{wired.id}' reads '{key}' as {named(item.type)}, but the input is {named(given.type)}"
         yield Finding("PF15", ("inputs", key, "type"), message, f'"type": "{item.type}"')
     if len(writes) == 1 and writes[0].target == (key,) == (writes[0].key,):
         there = flow.write_type(writes[0])
         if fits(there, item.type) == NO:
             what = f"'{wired.id}' reads '{key}' as {named(item.type)}"
-            message = f"{what}, and '{writes[0].step}' writes it as {named(there)}"
+            message = f"{what}, but '{writes[0].step}' writes it as {named(there)}"
             remedy = f'"mappings": {{"{wired.id}": {{"input_mappings": {{"{key}": …}}}}}}'
             yield Finding("PF15", wired.step.place, message, remedy)
 
@@ -118,17 +118,17 @@ def _check_by_name(flow: WiredFlow, wired: WiredStep, item: Item) -> Iterator[Fi
 def _check_reference(flow: WiredFlow, reference: Reference, wired: WiredStep) -> Iterator[Finding]:
     there, part, path = flow.type_of(reference), reference.part, write_path(reference.path)
     if reference.role == OVER and there.name not in ("list", "dict", "any", "str"):  # a text may hold a list
-        message = f"a batch runs over a list or an object, and '{path}' is {named(there)}"
+        message = f"a batch runs over a list or an object, but '{path}' is {named(there)}"
         yield Finding("PF15", part.place, message, "the path of a list or an object")
     item = wired.interface.reads.get(part.key)
     if part.role != MAPPING or item is None or (part.is_template and not is_reference(part.written)):
         return
     outcome = (template_fits if part.is_template else fits)(there, item.type)
-    what = f"'{part.key}' wants {named(item.type)}, and '{path}'"
+    what = f"'{part.key}' wants {named(item.type)}, but '{path}'"
     if outcome == NO:
         yield Finding("PF15", part.place, f"{what} is {named(there)}", f"map it from {named(item.type)}")
     elif outcome == MAYBE and reference.writes and all(write.item for write in reference.writes):
-        remedy = f"it fails where that is no {item.type}"
+        remedy = f"it fails if that is not {named(item.type)}"
         yield Finding("PF15", part.place, f"{what} may be {named(there)}", remedy, is_warning=True)
 
 

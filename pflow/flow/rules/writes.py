@@ -1,4 +1,4 @@
-"""PF06 and PF16: steps, and the branches of a fork, do not write over one another unless the flow says so."""
+"""PF06 and PF16: steps, and the branches of a fork, do not overwrite each other unless the flow says so."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class _Index:
         self._by_root.setdefault(write.target[0], []).append(write)
 
     def meeting(self, place: Path) -> Iterator[Write]:
-        """The writes whose places meet this one, latest first."""
+        """Yield the writes whose places meet this one, latest first."""
         there = self._by_root.get(place[0], ())
         return (write for write in reversed(there) if meet(write.target, place))
 
 
 def _pairs(flow: WiredFlow) -> Iterator[tuple[Write, Iterator[Write]]]:
-    """Each write, with the earlier ones whose places meet its own, latest first."""
+    """Yield each write with the earlier ones whose places meet its own, latest first."""
     index = _Index()
     for id in flow.order:
         for later in flow.writes[id]:
@@ -45,7 +45,7 @@ def _pairs(flow: WiredFlow) -> Iterator[tuple[Write, Iterator[Write]]]:
 
 
 def check_apart(flow: WiredFlow) -> Iterator[Finding]:
-    """PF06 for the writes of one step, of steps that follow one another, and of the branches of a fork."""
+    """Check PF06 for the writes of one step, of consecutive steps, and of the branches of a fork."""
     for later, before in _pairs(flow):
         earlier = next((write for write in before if _clash(flow, write, later)), None)
         if earlier is not None:
@@ -66,11 +66,11 @@ def _both_go(flow: WiredFlow, earlier: Write, later: Write) -> Finding:
     is_said = mapped.key in step.output_mappings
     where = ("mappings", step.id, "output_mappings", mapped.key) if is_said else step.place
     message = f"'{later.step}' writes '{later.key}', and '{earlier.step}' '{earlier.key}', to '{place}'"
-    return Finding("PF06", where, message, f"{mapped.step}.{mapped.key} is a place of its own")
+    return Finding("PF06", where, message, f"write one to {mapped.step}.{mapped.key}")
 
 
 def _clash(flow: WiredFlow, earlier: Write, later: Write) -> bool:
-    """Whether two writes whose places meet must not: both are mapped there, or one goes inside what holds no keys."""
+    """Return True if two writes may not meet: both are mapped there, or one goes inside a value without keys."""
     is_mapped = [_is_mapped(flow, earlier), _is_mapped(flow, later)]
     if earlier.step == later.step:
         return any(is_mapped)
@@ -81,16 +81,15 @@ def _clash(flow: WiredFlow, earlier: Write, later: Write) -> bool:
 
 
 def _is_overwritten(flow: WiredFlow, earlier: Write, later: Write) -> bool:
-    """Whether one write takes the place of the other in one run, and not each time round a loop."""
+    """Return True if one write replaces the other in one run, not merely on each turn of a loop."""
     precedes, one, other = flow.graph.may_precede, earlier.step, later.step
     return precedes(one, other, past_loops=False) and (precedes(other, one) or not precedes(other, other))
 
 
 def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
-    """PF16: one finding for each step that writes over what others wrote, and one for all by-products together.
+    """Check PF16: one finding for each step that overwrites others' writes, and one for all by-products together.
 
-    By-products that nobody reads (llm's `usage`, where `response` has its own place) do not count where the flow says
-    what it gives.
+    By-products that nothing reads (llm's `usage`, if `response` has its own place) do not count in a flow with outputs.
     """
     over: dict[str, list[Pair]] = {}
     for later, before in _pairs(flow):
@@ -110,7 +109,7 @@ def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _is_main(flow: WiredFlow, write: Write, read: dict[str | int, list[Path]]) -> bool:
-    """Whether a write is what its step hands on, or is read."""
+    """Return True if a write is the one that its step hands on, or is read."""
     main = flow.steps[write.step].interface.pipe_write
     is_read = any(meet(each, write.target) for each in read.get(write.target[0], ()))
     return main is None or main.name == write.key or is_read
@@ -119,20 +118,21 @@ def _is_main(flow: WiredFlow, write: Write, read: dict[str | int, list[Path]]) -
 def _overwritten(flow: WiredFlow, pairs: list[Pair]) -> Finding:
     steps = dict.fromkeys(later.step for _, later in pairs)
     places, verb = _places(later for _, later in pairs), "writes" if len(steps) == 1 else "write"
-    message = f"{joined(steps)} {verb} {places} over what {_steps(pairs)} wrote"
+    noun = "value" if len({earlier.step for earlier, _ in pairs}) == 1 else "values"
+    message = f"{joined(steps)} {verb} {places} over the {noun} from {_steps(pairs)}"
     place = flow.steps[next(iter(steps))].step.place
     return Finding("PF16", place, message, _mapping_for(pairs), is_warning=True)
 
 
 def _is_lost(flow: WiredFlow, earlier: Write, later: Write) -> bool:
-    """Whether a later write takes the place of an earlier one, and was not mapped to that very place."""
+    """Return True if a later write replaces an earlier one without being mapped to exactly that place."""
     is_inside = len(later.target) > len(earlier.target)
     is_said = _is_mapped(flow, later) and (not is_inside or _is_mapped(flow, earlier))
     return earlier.step != later.step and not is_said and _is_overwritten(flow, earlier, later)
 
 
 def _read_places(step: WiredStep) -> Iterator[Path]:
-    """The places of the store that a step takes its values from."""
+    """Yield the places of the store that a step takes its values from."""
     over = [step.over] if step.over is not None else []
     for source in [*step.sources.values(), *step.params.values(), *over]:
         yield from source.paths
@@ -150,7 +150,7 @@ def _steps(pairs: list[Pair]) -> str:
 
 
 def _mapping_for(pairs: list[Pair]) -> str:
-    """The mappings that give each later write a place of its own."""
+    """Write the mappings that give each later write a place of its own."""
     targets: dict[str, list[str]] = {}
     for _, write in pairs:
         place = f"{quote(write.key)}: {quote(path_text((write.step, write.key)))}"
@@ -175,8 +175,8 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
         next((id for id in branch if flow.steps[id].interface.open), "") for branch in map(sorted, fork.branches)
     ]
     if len(unknown := [id for id in unknown if id]) > 1:
-        message = f"nobody knows whether {joined(unknown)} write the same keys, in two {where}"
-        remedy = "an 'Interface:' block in their nodes' files says what they write"
+        message = f"{joined(unknown)} may write the same keys, in two {where}"
+        remedy = "declare their writes in an 'Interface:' block of their nodes' files"
         yield Finding("PF06", flow.steps[unknown[1]].step.place, message, remedy, is_warning=True)
     for id, pairs in meeting.items():
         message = f"'{id}' and {_steps(pairs)} write {_places(write for _, write in pairs)}, in two {where}"
@@ -189,7 +189,7 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
             keys, writers = (list(dict.fromkeys(each)) for each in zip(*met, strict=True))
             verb = "writes" if len(writers) == 1 else "write"
             message = f"'{id}' reads {joined(map(write_path, keys))}, which {joined(writers)} {verb} in another branch"
-            remedy = f"read {'it' if len(keys) == 1 else 'them'} where the {where} have met, or map one of the two"
+            remedy = f"read {'it' if len(keys) == 1 else 'them'} after the {where} meet, or map one of the two"
             yield Finding("PF06", flow.steps[id].step.place, message, remedy)
 
 

@@ -1,4 +1,4 @@
-"""The questions about a plan: run it, edit it as text, save it, explain it, or no."""
+"""The dialogue about a plan: run it, edit it as text, save it, explain it, or leave it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HELP = """\
 
 
 class Dialogue:
-    """One plan and one person. `proposal` is the plan as it was edited last; `is_saved` that it was saved since."""
+    """The dialogue with a person about a plan. `proposal` is its last edit; `is_saved` is true once that is saved."""
 
     def __init__(self, proposal: Proposal, terminal: Terminal) -> None:
         self.proposal = proposal
@@ -41,7 +41,7 @@ class Dialogue:
         self.is_saved = False
 
     def decide(self) -> bool:
-        """Show it, ask, and do what is answered. Whether it is to run."""
+        """Show the plan, ask, and do what is answered; return True if it is to run."""
         keys: dict[str, Callable[[], None]] = {"e": self._edit, "s": self._save, "x": self._explain}
         self._show()
         while True:
@@ -51,7 +51,7 @@ class Dialogue:
             keys.get(key, lambda: self.terminal.say(_HELP))()
 
     def _show(self) -> None:
-        """Show the plan; what was typed before it could be seen answers nothing."""
+        """Show the plan, and forget what was typed before it could be seen."""
         show(proposal_text(self.proposal))
         self.terminal.forget_typed()
 
@@ -59,7 +59,7 @@ class Dialogue:
         show(explained(self.proposal) + "\n")
 
     def _edit(self) -> None:
-        """Edit until it passes the rules, or is left as it was."""
+        """Let the person edit the plan until it passes the rules, or go back to it as it was."""
         before, name = editable_text(self.proposal)
         text = before
         while True:
@@ -72,13 +72,13 @@ class Dialogue:
                     return
             except PflowError as error:
                 say_error("pflow", error)
-                if error.exit not in (BAD_DATA, USAGE):  # another try would end alike
+                if error.exit not in (BAD_DATA, USAGE):  # another try would fail too
                     return
             if self.terminal.choose(_AGAIN, {"e": "edit", "b": "back"}, otherwise="b") == "b":
                 return
 
     def _accept(self, text: str) -> bool:
-        """Go on with what was edited, if it passes the rules."""
+        """Make the edited text the plan if it passes the rules, and return True if it does."""
         flow, errors = read_edited(text, self.proposal)
         if errors:
             show(findings_text(errors))
@@ -101,11 +101,11 @@ class Dialogue:
                     return
             except PflowError as error:
                 say_error("pflow", error)
-                if error.exit != BAD_DATA:  # another name would do no better
+                if error.exit != BAD_DATA:  # another name would fail too
                     return
 
     def _keep(self, name: str) -> bool:
-        """Save it; to replace a flow that has the name is asked first. Whether that is done."""
+        """Save the plan, after a question if another flow has the name; return True if it was saved."""
         try:
             saved = save_flow(name, self.proposal.flow)
         except AlreadySaved as there:
@@ -121,7 +121,7 @@ class Dialogue:
 
 
 def offered_name(name: str) -> str:
-    """A plan's own name, where a saved flow may be called so; empty where a node is."""
+    """Return a plan's own name; empty if a saved flow may not have it."""
     try:
         check_name(name)
     except PflowError:
@@ -130,7 +130,7 @@ def offered_name(name: str) -> str:
 
 
 def editable_text(proposal: Proposal) -> tuple[str, str]:
-    """A plan to edit, with a name for its file: pipe syntax, its inputs as literals; where there is none, its IR."""
+    """Return a plan as text to edit, and a name for its file: pipe syntax with literals for inputs, else its IR."""
     flow = proposal.wired.flow
     try:
         if not flow.outputs:  # pipe syntax would lose them
@@ -142,13 +142,10 @@ def editable_text(proposal: Proposal) -> tuple[str, str]:
 
 
 def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]:
-    """The flow that the text is now, and its errors.
-
-    Raises PflowError: 66 where it is empty, 65 and 2 where it does not parse.
-    """
+    """Read an edited text; return its flow and errors. Raises PflowError: 66 if it is empty, 65 and 2 if malformed."""
     before = proposal.wired.flow
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.split("\n")):
-        raise PflowError("cannot take what was edited: it is empty", exit=MISSING)
+        raise PflowError("cannot take the edited flow: it is empty", exit=MISSING)
     loaded = load_text(text, "plan", before.catalog)
     flow = loaded.flow
     flow.name, flow.description = flow.name or before.name, flow.description or before.description
@@ -158,7 +155,7 @@ def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]
 
 
 def with_inputs(flow: FlowSpec, before: FlowSpec) -> FlowSpec:
-    """The flow with the inputs that it had before and still has: read by name, or with one literal in all readers."""
+    """Return the flow with its earlier inputs that are still read by name, or have one literal in all readers."""
     changed = copy(flow)
     changed.steps, changed.inputs = [copy(step) for step in flow.steps], {}
     steps = {step.id: step for step in changed.steps}

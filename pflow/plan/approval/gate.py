@@ -1,4 +1,4 @@
-"""What --yes may run: each effect of a flow, compared with what is allowed. What is not known before is refused."""
+"""The gate of --yes: each effect of a flow is compared with what is allowed, and what is not known is refused."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 from pflow.catalog.interfaces import BUNDLED
 from pflow.errors import USAGE, PflowError
-from pflow.explain.effects import ANYTHING as OPEN
 from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM, Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
-from pflow.files.root import is_below
+from pflow.files.directories import is_below
 from pflow.flow.wired import WiredFlow
+from pflow.interface.interface import ANYTHING as OPEN
 from pflow.terminal.columns import shorten
 from pflow.values.paths import write_path
 from pflow.values.templates import TEMPLATE, expand
@@ -28,16 +28,16 @@ _LONGEST = 200
 
 
 class Allowed:
-    """What may be done unasked: run commands, touch any path, do anything; and files below the `folders`."""
+    """The words and directories of --allow: commands, paths, anything, and files below the `folders`."""
 
     def __init__(self, words: Sequence[str], directory: str | None) -> None:
-        """`directory` is the working directory, None where it is gone. Raises PflowError (2) for an unknown word."""
+        """`directory` is the working directory, None if it is gone. Raises PflowError (2) for an unknown word."""
         self.directory = directory
         folders = [word for word in words if "/" in word or word in (".", "..", "~")]
         self.words = set(words) - set(folders)
         for word in self.words - {COMMANDS, PATHS, ANYTHING}:
             hint = f"it takes {COMMANDS}, {PATHS}, {ANYTHING} or a directory: ./{word}"
-            raise PflowError(f"cannot allow '{word}': it is no such word", hint=hint, exit=USAGE)
+            raise PflowError(f"cannot allow '{word}': --allow does not know it", hint=hint, exit=USAGE)
         self.folders = [real for each in folders if (real := self.real_path(os.path.expanduser(each)))]
         here = self.real_path(".")
         self.here = None if here == "/" else here  # where services start, and everything is below it
@@ -46,7 +46,7 @@ class Allowed:
         return bool({word, ANYTHING} & self.words)
 
     def real_path(self, path: str) -> str | None:
-        """Where a path leads once every link is followed; None where that cannot be known."""
+        """Follow every link of a path; None if its end cannot be known."""
         if not os.path.isabs(path) and self.directory is None:
             return None
         try:
@@ -55,7 +55,7 @@ class Allowed:
             return None
 
     def allows_path(self, path: str) -> bool:
-        """Whether a path stays below an allowed directory, taken as it is and as a shell would take its ~."""
+        """Return True if a path, taken literally and with ~ expanded, stays below an allowed directory."""
         return all(self._allows_real(self.real_path(each)) for each in {path, os.path.expanduser(path)})
 
     def _allows_real(self, real: str | None) -> bool:
@@ -85,17 +85,17 @@ class Refusal:
 
 
 Reached = tuple[str, str | None, str]
-"""A key, a path that it may be, None where that is not known before, and why."""
+"""A key, a path that it may be (None if it is not known before the run), and why."""
 
 
 class _Unknown(Exception):
-    """A value that is there only when the flow runs; its words say where it comes from."""
+    """A value that is known only when the flow runs; its words say where it comes from."""
 
 
 class Gate:
-    """What a flow would touch, as far as it is known before it runs, and what of that is not allowed.
+    """The comparison of a flow's effects, as far as they are known before it runs, with what is allowed.
 
-    `values` are the inputs that have one; `has_stdin` says that a store may bring in more.
+    `values` are those of the inputs; `has_stdin` says that a store may bring in more.
     """
 
     def __init__(self, wired: WiredFlow, values: dict[str, Any], allowed: Allowed, *, has_stdin: bool) -> None:
@@ -106,7 +106,7 @@ class Gate:
         self.programs = {allowed.real_path(file) for file in _files_of_steps(wired)}
 
     def refusals(self) -> list[Refusal]:
-        """Why the flow may not run unasked; empty where it may."""
+        """Return the reasons why the flow may not run unasked; empty if it may."""
         effects = effects_of_flow(self.wired, Origins(self.wired)) if not self.allowed.allows(ANYTHING) else []
         return list(dict.fromkeys(refusal for effect in effects for refusal in self._of_effect(effect)))
 
@@ -137,13 +137,13 @@ class Gate:
         if effect.step.kind is not None and effect.step.kind.name == "llm":
             history = [origin for key in HISTORY_OF_LLM for origin in effect.values.get(key, [])]
             if any(origin.get("value", True) for origin in history) and not self.allowed.allows(PATHS):
-                yield Refusal(effect.place, "sends a conversation of llm's log", f"--allow={PATHS}")
+                yield Refusal(effect.place, "sends a conversation from llm's log", f"--allow={PATHS}")
             for file in FILES_OF_LLM:
                 for key, path, why in self._paths_of(effect, file):
                     yield from self._of_path(effect, key, path, why)
 
     def _sends_variables(self, effect: Effect, key: str) -> bool:
-        """Whether a value names a variable, or may: what is not known before may be anything."""
+        """Return True if a value names a variable of the environment, or is not known yet."""
         try:
             origins = effect.values.get(key, [])
             return "env:" in str([self._values(origin, False, len(effect.ids) > 1) for origin in origins])
@@ -151,7 +151,7 @@ class Gate:
             return True
 
     def _reached(self, effect: Effect) -> list[Reached]:
-        """Every path that an effect may reach, those of hidden reads and params too."""
+        """Return every path that an effect may reach, those of hidden reads and params too."""
         found = [each for key in effect.values for each in self._paths_of(effect, key)]
         for key, item in effect.step.interface.params.items():
             if item.type.is_path and key not in effect.values:
@@ -162,7 +162,7 @@ class Gate:
         return found
 
     def _paths_of(self, effect: Effect, key: str) -> list[Reached]:
-        """Each path that a key may be."""
+        """Return each path that a key may be."""
         item, is_inner = effect.step.interface.reads.get(key), len(effect.ids) > 1
         is_bare = self.has_stdin and (is_inner or (item is not None and "explicit" not in item.marks))
 
@@ -182,7 +182,7 @@ class Gate:
         return [(key, path, "") for path in paths]
 
     def _values(self, origin: Origin, is_bare: bool, is_inner: bool) -> list[Any]:
-        """What a value may be; `is_bare` says that the store which comes in may hold it too. Raises _Unknown."""
+        """Return the possible values; `is_bare` says that the incoming store may have one too. Raises _Unknown."""
         kind, of = origin["from"], origin.get("of", [])
         if kind == "constant" or (kind in ("default", "param") and not is_bare and not of):
             return [origin["value"]]
@@ -197,7 +197,7 @@ class Gate:
         raise _Unknown(origin_text(origin))
 
     def _of_input(self, origin: Origin) -> list[Any]:
-        """An input's value; [] where it stays unset, so that what comes after it counts."""
+        """Return an input's value; [] if it stays unset, so that the origin after it counts."""
         name = origin.get("input", "")
         wanted = self.wired.inputs.get(name)
         if wanted is None or origin["path"] != name:
@@ -226,7 +226,7 @@ class Gate:
 
 
 def _files_of_steps(wired: WiredFlow) -> Iterator[str]:
-    """The file of each step's node or flow, those of inner flows too."""
+    """Yield the file of each step's node or flow, those of inner flows too."""
     for step in wired.steps.values():
         if step.kind is not None:
             yield step.kind.file
@@ -235,7 +235,7 @@ def _files_of_steps(wired: WiredFlow) -> Iterator[str]:
 
 
 def _git_directory(path: str) -> str:
-    """What git works in: the .git of a directory, or of the nearest one above that has one."""
+    """Return the .git of a directory, or of the nearest one above that has one."""
     folder = os.path.realpath(os.path.expanduser(path))
     while not os.path.lexists(os.path.join(folder, ".git")):
         if folder == (folder := os.path.dirname(folder)):
@@ -244,7 +244,7 @@ def _git_directory(path: str) -> str:
 
 
 def _flag_for(real: str | None) -> str:
-    """The smallest flag that allows a path: for the directory that it is, or leads into."""
+    """Return the smallest flag that allows a path: for the path's directory, or for itself if it is one."""
     folder = real if real and os.path.isdir(real) else os.path.dirname(real or "")
     if not folder or folder == "/" or len(folder) > _LONGEST or not folder.isprintable():
         return f"--allow={PATHS}"
@@ -259,20 +259,20 @@ def _paths(value: Any) -> list[str]:
     if isinstance(value, bytes):
         return [os.fsdecode(value)]
     if not isinstance(value, str):
-        raise _Unknown(f"a value that is no path: {origin_text({'from': 'constant', 'value': value})}")
+        raise _Unknown(f"a value that is not a path: {origin_text({'from': 'constant', 'value': value})}")
     return [value]
 
 
 def _folder(pattern: str) -> str:
-    """The directory that a pattern looks into; below that, the last part of one for hidden names.
+    """Return the directory that a pattern searches; a pattern for hidden names keeps its last part.
 
-    Raises _Unknown where it could follow a link out of that.
+    Raises _Unknown if the pattern could follow a link out of that directory.
     """
     parts = pattern.split("/")
     first = next((at for at, part in enumerate(parts) if set("*?[") & set(part)), None)
     if first is None:
         return pattern
     if parts[-1] == ".." or any(part != "**" for part in parts[first:-1]):
-        raise _Unknown("a pattern that leads through directories which it does not name")
+        raise _Unknown("a pattern that leads through directories it does not name")
     folder = "/".join(parts[:first]) or ("/" if pattern.startswith("/") else ".")
     return os.path.join(folder, parts[-1]) if parts[-1].startswith(".") else folder

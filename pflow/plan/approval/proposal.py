@@ -22,6 +22,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped
 from pflow.interface.common import COMMON
+from pflow.interface.interface import spell_flag
 from pflow.plan.secrets import masked
 from pflow.terminal.columns import (
     Colour,
@@ -40,10 +41,9 @@ from pflow.words.printable import clean
 
 
 class Proposal:
-    """A `flow`, the `words` that a run of it would get, and `wired`: the flow with what the words set in it.
+    """A `flow`, the `words` of a run of it, and `wired`: the flow with the values of these words in it.
 
-    `values` are the inputs that have a value; what comes through the pipe is not among them. `findings` are those of
-    the flow with its flags.
+    `values` are those of the inputs, except the piped one. `findings` are those of the flow with its flags.
     """
 
     def __init__(self, flow: FlowSpec, words: list[str]) -> None:
@@ -62,12 +62,12 @@ class Proposal:
         }
 
     def edited(self, flow: FlowSpec) -> Proposal:
-        """The same run of another flow, in which the values of the flags stand already."""
+        """Propose the same run of another flow, which already has the values of the flags."""
         return Proposal(flow, _words_of_run(self.flags))
 
 
 def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
-    """The flow with the flags' values as if they stood in it: inputs' as their defaults, others in their steps."""
+    """Return the flow with the values of flags in it: those of inputs as defaults, others in their steps."""
     changed = copy(flow)
     changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
     changed.steps = [_stepwith_flags(wired.steps[step.id], inputs) for step in flow.steps]
@@ -93,18 +93,18 @@ def _stepwith_flags(wired: WiredStep, inputs: RunInputs) -> Step:
 
 
 def _as_written(wired: WiredStep, key: str, value: Any) -> Any:
-    """A flag's value as it is written in a flow."""
+    """Return a flag's value as a flow writes it."""
     item = wired.interface.reads.get(key) or wired.interface.params.get(key)
     return value if item is not None and "verbatim" in item.marks else escaped(value)
 
 
 def _words_of_run(flags: RunFlags) -> list[str]:
-    """The flags of the run alone, as words."""
+    """Return the run's own flags as words."""
     switches = {name for name, flag in COMMON.items() if flag.type.name == "bool"}
     switches |= {name for name, item in own_items().items() if item.type.name == "bool"}
     words = []
     for name, value in vars(flags).items():
-        flag = "--" + name.replace("_", "-")
+        flag = spell_flag(name)
         if name in switches:
             words += [flag] * bool(value)
         elif value is not None and not (name in COMMON and value == COMMON[name].default):
@@ -116,7 +116,7 @@ Account = dict[str, Any]
 
 _NAME, _DRAFT = 40, 20_000
 _QUIET = ("default", "nothing")
-"""Origins of reads that nothing gives: what is unset tells nothing of what a step does."""
+"""Origins of unset reads, which do not tell what a step does."""
 
 
 def show(text: str) -> None:
@@ -124,7 +124,7 @@ def show(text: str) -> None:
 
 
 def proposal_text(proposal: Proposal) -> str:
-    """All that a person has to see before it runs."""
+    """Return the text that a person has to see before a flow runs."""
     width, colour = terminal_width(), colour_of(2)
     account = explain(proposal.wired, proposal.findings)
     title = ": ".join(filter(None, (shorten(clean(account["name"]), _NAME), clean(account["description"]))))
@@ -149,7 +149,7 @@ def proposal_text(proposal: Proposal) -> str:
 
 
 def touched_text(wired: WiredFlow, inputs: RunInputs) -> str:
-    """What a run with these inputs will touch; empty for nothing."""
+    """Describe what a run with these inputs will touch; empty for nothing."""
     account = explain(wire(with_flags(wired.flow, wired, inputs)), [])
     rows = touches(account, lambda origins: _origins(origins, inputs.values))
     head = colour_of(2).heading("It will touch")
@@ -157,17 +157,17 @@ def touched_text(wired: WiredFlow, inputs: RunInputs) -> str:
 
 
 def explained(proposal: Proposal) -> str:
-    """What `pflow explain` prints of it."""
+    """Return the text that `pflow explain` prints for a proposal."""
     return "\n" + account_text(explain(proposal.wired, proposal.findings), terminal_width(), colour_of(2))
 
 
 def findings_text(findings: Iterable[Finding]) -> str:
-    """A line a finding."""
+    """Return a line a finding."""
     return "".join(f"  {clean(str(each))}\n" for each in findings)
 
 
 def draft_text(ir: dict[str, Any] | None, findings: Iterable[Finding]) -> str:
-    """A flow that does not pass, as its model wrote it, and what is wrong with it."""
+    """Return a flow that does not pass, as its model wrote it, with its findings."""
     lines: list[str] = []
     if ir is not None:
         text = write_json(ir).rstrip("\n")
@@ -177,7 +177,7 @@ def draft_text(ir: dict[str, Any] | None, findings: Iterable[Finding]) -> str:
 
 
 def _pipe(proposal: Proposal, width: int, colour: Colour) -> list[str]:
-    """The flow in pipe syntax; where it has none, its JSON: what runs is shown whole."""
+    """Return the flow in pipe syntax, or its JSON if it has no pipe form: what runs is shown whole."""
     try:
         lines = pipe_lines(pipe_of(proposal.wired, proposal.values).rstrip("\n"))
     except PflowError as error:
@@ -192,7 +192,7 @@ def _indented(lines: list[str]) -> list[str]:
 
 
 def _brief(step: Account) -> Account:
-    """What a step does, without what the rest of the text says."""
+    """Return a step without the parts that the rest of the text shows."""
     reads = [read for read in step["reads"] if read["from"] and read["from"][0]["from"] not in _QUIET]
     follows = [edge for edge in step["next"] if edge["action"] != "default" or len(edge["to"]) > 1]
     names = {name: shorten(clean(step[name]), _NAME) for name in ("id", "type")}
@@ -209,7 +209,7 @@ def _input_value(values: dict[str, Any], need: Account) -> str:
 
 
 def _origins(origins: list[Account], values: dict[str, Any]) -> str:
-    """Where a value comes from, after the value itself where the words would cut it."""
+    """Return a value's origin in words, after the value itself if the words would cut it."""
     first, words = origins[0], origins_text(origins)
     if first["from"] == "constant" and isinstance(first["value"], str):
         return clean(first["value"])

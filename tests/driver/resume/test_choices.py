@@ -38,8 +38,8 @@ def decide(tmp_path):
 
 START = {"start": "b@1"}
 DROPPED = {"end": "b@1", "changes": [[["x"], None]], "dropped": True}
-LOST = "cannot run 'c' again: what 'b' gave in an earlier round is not kept"
-COMPACT = "cannot run 'in/x' again: of 'in' only what it gave in the end is kept"
+LOST = "cannot run 'c' again: the result of 'b' in an earlier round is not kept"
+COMPACT = "cannot run 'in/x' again: only the final result of 'in' is kept"
 ROUND = ["in@1/x@1", "in@2/x@1"]
 ROUNDS = end("a@1", "in@1/x@1", "in@1/y@1", "in@1", "b@1", "c@1", "b@2")
 

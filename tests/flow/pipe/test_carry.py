@@ -261,11 +261,11 @@ def test_params_and_verbatim_flags_keep_what_is_written():
 
 
 def test_a_step_of_which_nobody_knows_what_it_writes_is_told_where_one_takes_what_came_before_it():
-    said = "what 'prose' writes is not known: 'write-file' takes 'read-file'; --map-in=content=PATH says what"
+    said = "'prose' may write any key: 'write-file' takes 'read-file'; --map-in=content=PATH takes another"
     text = "read-file --path=a => prose => write-file --path=b"
     assert warnings(text) == [said]
     assert warnings("prose => llm --prompt=x") == [
-        "what 'prose' writes is not known: 'llm' takes nothing; --map-in=text=PATH says what"
+        "'prose' may write any key: 'llm' takes nothing; --map-in=text=PATH takes another"
     ]
     assert warnings("prose => llm --prompt='$it'") == []
     assert warnings(f"{text} --content=c") == warnings("prose => write-file --path=b") == []
@@ -276,7 +276,7 @@ def test_an_unknown_name_after_an_untaken_write_names_that_write():
     assert inputs(text)["commit"] == {"message": "${response}"}
     assert wired(text)["commit"] == {"message": "response"}
     assert warnings(text) == [
-        "nothing writes '$commit_message' in --message of 'commit'; it is taken for what 'llm' hands on: ${response}"
+        "nothing writes '$commit_message' in --message of 'commit'; it is read as the output of 'llm': ${response}"
     ]
     moved = "llm => llm => commit --message='Re: $commit_message'"
     assert inputs(moved)["commit"] == {"message": "Re: ${llm-2.response}"}

@@ -182,24 +182,24 @@ def test_actions_forks_and_loops_are_edges():
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "there is no step"),
-        ("# nothing", "there is no step"),
+        ("", "it has no step"),
+        ("# nothing", "it has no step"),
         ("llm =>", "nothing follows '=>'"),
         ("=> llm", "there is nothing before '=>'"),
         ("llm => => judge", "there is nothing before '=>'"),
-        ("llm || judge", "there is nothing before '|'; a step, or leave it out; step =error=> other"),
-        ("llm && judge", "'&&' is a shell's own"),
-        ("llm=> judge", "'llm=>' is no separator; spaces around it"),
-        ("llm >>judge", "'>>judge' is no separator"),
-        ("llm:: judge", "'llm::' is no separator"),
+        ("llm || judge", "there is nothing before '|'; add a step, or leave it out; step =error=> other"),
+        ("llm && judge", "'&&' works only in a shell"),
+        ("llm=> judge", "'llm=>' is not a separator; put spaces around it"),
+        ("llm >>judge", "'>>judge' is not a separator"),
+        ("llm:: judge", "'llm::' is not a separator"),
         ("llm --prompt=x > out.md", "'>' is a redirection, which only a shell does; => write-file"),
-        ("--prompt=x => llm", "'--prompt=x' is no node"),
+        ("--prompt=x => llm", "'--prompt=x' is not a node"),
         ("llm: => judge", "cannot name a step ''"),
         ("llm:stdin", "cannot name a step 'stdin'"),
         ("llm:a => judge:a", "two steps are called 'a'; a alone"),
         ("llm:a --id=b", "cannot name a step 'a' and 'b'"),
         ("llm:fix => judge => fix --prompt=x", "cannot refer to 'fix' here: words and flags belong where"),
-        ("judge => fix; llm:fix", "cannot refer to 'fix' here: it is named only further on"),
+        ("judge => fix; llm:fix", "cannot refer to 'fix' here: it is only named later"),
         ("llm --promt=x", "cannot take --promt: no such flag; did you mean --prompt?"),
         ("judge --level=abc", "cannot take --level='abc': it is not an int"),
         ("llm Summarize this", "cannot take the bare word 'this': --prompt has 'Summarize'; quotes keep"),
@@ -231,7 +231,7 @@ def test_what_is_wrong_is_refused_with_its_place_and_a_remedy(text, why):
     assert why in message
 
 
-@pytest.mark.parametrize("flag", ["--dry-run", "--debug", "-v", "--describe", "--help", "--version"])
+@pytest.mark.parametrize("flag", ["--dry-run", "--debug", "--verbose", "--describe", "--help", "--version"])
 def test_flags_of_a_run_are_refused_in_a_step(flag):
     message = refusal(f"llm {flag} => judge")
     assert f"cannot take {flag} in a step; give it to pflow run: pflow run {flag}" in message
@@ -377,9 +377,9 @@ def test_sentences_and_commands_are_not_pipe_syntax(words):
 
 def test_a_flow_in_quotes_has_nothing_behind_it():
     assert refusal("read-file --path=a => llm", "--topic=x") == (
-        "cannot take '--topic=x' behind a flow in quotes; inside the quotes, after its step"
+        "cannot take '--topic=x' after a flow in quotes; put it inside the quotes, after its step"
     )
-    assert "it has white space in it" in refusal("read-file --path=a", "::", "llm")
+    assert "it contains white space" in refusal("read-file --path=a", "::", "llm")
 
 
 @pytest.fixture

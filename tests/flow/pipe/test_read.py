@@ -1,4 +1,4 @@
-"""Every line of pipe syntax in the seeds, wired."""
+"""Every line of pipe syntax in the seeds, wired; and pasted shell pipes, taken as they are or refused."""
 
 import pytest
 
@@ -8,6 +8,7 @@ from pflow.flow.pipe.recognize import is_pipe
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.rules import check
 from pflow.flow.wiring import wire
+from tests.flow.refusal import refusal
 
 INSTRUCTIONS = """<instructions>
                         1. Understand the problem described in the issue
@@ -100,3 +101,98 @@ def test_a_pipe_from_another_program_says_what_to_write(line):
         parse_pipe([line])
     assert caught.value.message.endswith("'cat' is a program, not a node")
     assert caught.value.hint == "read-file --path=notes.txt"
+
+
+def ids(text):
+    return [step.id for step in parse_pipe([text]).steps]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pflow-read-file --path=a | pflow-llm --prompt=x | pflow-write-file --path=b",
+        "pflow-read-file --path=a |\n  pflow-llm --prompt=x |\n  pflow-write-file --path=b",
+        "pflow-read-file --path=a | \\\n  pflow-llm --prompt=x | \\\n  pflow-write-file --path=b",
+        "./bin/pflow-read-file --path=a | /usr/bin/pflow-llm --prompt=x | pflow-write-file --path=b -q",
+        "pflow read-file --path=a | pflow llm --prompt=x | pflow write-file --path=b",
+        "pflow read-file --path=a => llm --prompt=x >> write-file --path=b",
+        "pflow-read-file -n --path=a|pflow-llm --prompt=x|write-file --path=b",
+    ],
+)
+def test_a_shell_pipe_is_a_flow(text):
+    flow = parse_pipe([text])
+    assert ids(text) == ["read-file", "llm", "write-file"]
+    assert [step.inputs for step in flow.steps] == [{"path": "a"}, {"prompt": "x"}, {"path": "b"}]
+    assert flow.steps[1].input_mappings == {"text": "content"}
+    assert flow.steps[2].input_mappings == {"content": "response"}
+
+
+def test_a_flow_that_is_run_in_the_middle_is_a_step():
+    flow = parse_pipe(["pflow-read-file --path=a | pflow run ./x.pflow.json --topic=y | pflow run flow:z"])
+    assert [step.type for step in flow.steps] == ["read-file", "./x.pflow.json", "flow:z"]
+    assert flow.steps[1].inputs == {"topic": "y"}
+
+
+def test_an_id_names_a_step_and_puts_it_under_it():
+    flow = parse_pipe(["pflow-llm --id=draft --prompt=x | pflow-llm --prompt='Improve ${draft.response}'"])
+    assert [step.id for step in flow.steps] == ["draft", "llm"]
+    assert flow.steps[0].output_mappings == {"response": "draft.response", "usage": "draft.usage"}
+    assert flow.steps[1].output_mappings == {}
+    assert flow.steps[1].input_mappings == {"prompt": "template:Improve ${draft.response}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        ("pflow-read-file -n --path=a | pflow-llm", []),
+        ("pflow-llm -n --prompt=a", ["-n of 'llm'"]),
+        (
+            "pflow-llm --from=text --allow-empty | pflow-write-file --path=o",
+            ["--from of 'llm'", "--allow-empty of 'llm'"],
+        ),
+        ("pflow-llm | pflow-write-file --path=o -q", ["-q of 'write-file'"]),
+        ("pflow-llm -j | pflow-llm --json", ["-j of 'llm'", "-j of 'llm-2'"]),
+    ],
+)
+def test_flags_of_a_stream_are_left_to_the_run(text, warnings):
+    assert [warning.partition(" is not a part")[0] for warning in parse_pipe([text]).warnings] == warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("cat notes.txt | pflow-llm", "'cat' is a program, not a node; read-file --path=notes.txt"),
+        ("pflow-llm | tee x | pflow-llm", "'tee' is a program, not a node; write-file --path=x"),
+        ("pflow-llm | jq '.a | .b' | pflow-llm", "'jq' is a program, not a node; shell --command="),
+        ("FOO=1 pflow-llm | pflow-llm", "'FOO=1' is a program, not a node"),
+        ("pflow-llm | pflow-get response", "'pflow-get' is not a node; write-file, or pflow run -r"),
+        ("pflow-llm 2>/dev/null | pflow-llm", "'2>/dev/null' is a redirection"),
+        ("pflow-llm <in", "'<in' is a redirection, which only a shell does; read-file"),
+        ("pflow-llm >> log.txt", "'>>' is a redirection here; => write-file --append"),
+        ("pflow-llm --prompt=a>b", "a shell would interpret the > in '--prompt=a>b'; quote it"),
+        ('pflow-llm --prompt="$(git diff)"', "pipe syntax runs no commands inside a text"),
+    ],
+)
+def test_what_only_a_shell_can_do_is_refused(text, why):
+    assert why in refusal(text)
+
+
+def test_a_variable_of_the_shell_is_warned_of():
+    doubled = parse_pipe(['pflow-llm --prompt="About $topic"'])
+    assert doubled.warnings == [
+        "a shell would expand its own variable in '--prompt=About $topic'; here it is a key of the store"
+    ]
+    assert doubled.steps[0].input_mappings == {"prompt": "template:About $topic"}
+    assert parse_pipe(["pflow-llm --prompt='About $topic'"]).warnings == []
+    assert parse_pipe(['llm --prompt="About $topic"']).warnings == []
+
+
+def test_outside_a_pasted_pipe_a_bar_leads_on_and_signs_are_text():
+    flow = parse_pipe(["read-file --path=a | llm --prompt=f(x)&y<z | what-is-this"])
+    assert [step.id for step in flow.steps] == ["read-file", "llm", "what-is-this"]
+    assert flow.steps[1].inputs == {"prompt": "f(x)&y<z"}
+
+
+def test_a_name_that_a_step_was_given_is_no_program():
+    flow = parse_pipe(["pflow-read-file --path=a | pflow-llm:jq --prompt=x =failed=> pflow-llm:y; y | jq"])
+    assert [(edge.source, edge.target) for edge in flow.edges] == [("read-file", "jq"), ("jq", "y"), ("y", "jq")]

@@ -73,7 +73,7 @@ def test_the_place_of_a_fault_is_shown_with_what_is_around_it():
 
 @pytest.mark.parametrize("text", ["--x=$'a\\n'", '$"a"'])
 def test_quotes_that_only_some_shells_know_are_refused(text):
-    with pytest.raises(PflowError, match="a shell's own"):
+    with pytest.raises(PflowError, match="works only in a shell"):
         scan(text)
 
 

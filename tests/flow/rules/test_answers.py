@@ -110,7 +110,7 @@ def test_what_is_used_or_run_for_something_else_is_not(document):
 def test_it_says_which_answer_and_what_is_taken_in_its_stead():
     (finding,) = [each for each in told(READ_AND_ASKED) if "PF18" in each]
     assert finding == (
-        "nodes[1]: PF18: warning: nothing uses what 'query' writes, and 'save' takes 'content' from 'load'; "
+        "nodes[1]: PF18: warning: nothing uses what 'query' writes, while 'save' takes 'content' from 'load'; "
         '"mappings": {"save": {"input_mappings": {"content": "query.answer"}}}'
     )
 
@@ -120,7 +120,7 @@ def test_branches_of_a_fork_have_no_one_mapping():
     apart = {id: {"output_mappings": {"answer": f"{id}_answer", "used": f"{id}_used"}} for id in "ab"}
     document = flow(LOAD, {**ASK, "id": "a"}, {**ASK, "id": "b"}, SAVE, edges=fork, mappings=apart)
     assert [each for each in told(document) if "'save'" in each] == [
-        "nodes[2]: PF18: warning: nothing uses what 'a' and 'b' write, and 'save' takes 'content' from 'load'; "
+        "nodes[2]: PF18: warning: nothing uses what 'a' and 'b' write, while 'save' takes 'content' from 'load'; "
         '"mappings": {"save": {"input_mappings": {"content": …}}}'
     ]
 

@@ -42,7 +42,7 @@ WORDS = [
     ),
     (
         flow("query", inputs={"as": {}}, mappings={"query": {"input_mappings": {"prompt": "as"}}}),
-        "inputs.as: PF02: warning: --as is a flag of a step in pipe syntax: there it does not give this input",
+        "inputs.as: PF02: warning: --as is a flag of a step in pipe syntax, and does not give this input there",
     ),
 ]
 

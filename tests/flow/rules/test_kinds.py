@@ -37,8 +37,8 @@ WORDS = [
     (step("qurey"), "nodes[0].type: PF11: there is no node 'qurey'; did you mean query?"),
     (step("read-fil"), "did you mean read-file?"),
     (step("flow:none"), "there is no saved flow 'none'; there is "),
-    (step("sub/none.pflow.json"), "its path begins where this file is"),
-    (step("query", version="2.0.0"), "'a' asks for query 2.0.0, and there is 1.4.2"),
+    (step("sub/none.pflow.json"), "paths begin at this file's directory"),
+    (step("query", version="2.0.0"), "'a' asks for query 2.0.0, but there is 1.4.2"),
 ]
 
 
@@ -94,8 +94,8 @@ def test_a_program_that_cannot_run_is_told_before_anything_runs(tmp_path, monkey
         assert ("cannot run: its interpreter '/nowhere/found' is missing" in messages) != is_there
     program.chmod(0o644)
     finding = only(flow("loud"), {"pflow-loud": LOUD.format("/bin/sh")})
-    assert "'loud' is no node: '" in finding
-    assert "pflow-loud': it may not be executed (chmod +x)" in finding
+    assert "'loud' is not a node: '" in finding
+    assert "pflow-loud': it is not executable (chmod +x)" in finding
 
 
 def test_what_comes_of_an_unknown_node_is_not_said_of_its_step_but_what_runs_later_is():

@@ -90,13 +90,13 @@ def test_a_secret_does_not_stand_in_a_flow():
     assert "hush" not in finding
     inputs = {"mine": {"default": "hush"}, "issue_number": {"type": "int"}}
     finding = only({**step("fetch", params={"token": "$mine"}), "inputs": inputs})
-    assert finding.startswith("inputs.mine.default: PF13: 'mine' is secret and stands in the flow; leave it out")
+    assert finding.startswith("inputs.mine.default: PF13: 'mine' is secret, but its value is in the flow; leave it out")
 
 
 def test_a_result_holds_no_secret_item_and_not_two_things_of_one_name():
     kept = {"over": "users", "keep_item": True}
     finding = only(step("fetch", batch=kept, params={"token": "$item"}, inputs={"issue_number": 1}))
-    assert finding.startswith("nodes[0].batch.keep_item: PF13: 'a' makes a secret of its items")
+    assert finding.startswith("nodes[0].batch.keep_item: PF13: 'a' uses its items as secrets")
     greet = node("Greet", 'Reads: shared["item"]: str  # whom', 'Writes: shared["item"]: str  # the same')
     (finding,) = told(step("greet", batch=kept), greet)
     assert finding.startswith("nodes[0].batch.keep_item: PF13: 'a' writes an 'item' of its own")

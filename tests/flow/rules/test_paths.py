@@ -115,9 +115,9 @@ WORDS = [
     (mapped("fetch..issue_data"), "'fetch..issue_data' has an empty step"),
     (
         mapped("judge.verdict", "judge"),
-        "'judge' does not run before 'query'; an edge that leads from 'judge' to 'query'",
+        "'judge' does not run before 'query'; add an edge that leads from 'judge' to 'query'",
     ),
-    (step("query", inputs={"prompt": "${x"}), "PF14: warning: '${x' is no reference"),
+    (step("query", inputs={"prompt": "${x"}), "PF14: warning: '${x' is not a reference"),
     (
         again("mend.answer"),
         "PF14: 'mend' does not run before the first 'query'; "

@@ -75,7 +75,7 @@ WORDS = [
     ),
     (
         counted("fetch.issue_data.votes"),
-        "'items' wants a list[str], and 'fetch.issue_data.votes' is an int; map it from",
+        "'items' wants a list[str], but 'fetch.issue_data.votes' is an int; map it from",
     ),
 ]
 
@@ -92,7 +92,7 @@ def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
 
 def test_a_read_by_name_is_of_the_type_that_was_written():
     files = node("Items", 'Writes: shared["items"]: int  # how many')
-    assert "'count' reads 'items' as a list[str], and 'items' writes it as an int" in only(flow("items", COUNT), files)
+    assert "'count' reads 'items' as a list[str], but 'items' writes it as an int" in only(flow("items", COUNT), files)
     mappings = {"items": {"output_mappings": {"items": "other"}}}
     assert found(flow("items", COUNT, mappings=mappings), files) == []
 

@@ -85,16 +85,16 @@ FORKS = [
 WORDS = [
     (
         flow("a:query", "b:judge", mappings={**to(a="x"), "b": {"output_mappings": {"verdict": "x.y"}}}),
-        "'b' writes 'verdict', and 'a' 'answer', to 'x.y'; b.verdict is a place of its own",
+        "'b' writes 'verdict', and 'a' 'answer', to 'x.y'; write one to b.verdict",
     ),
     (
         flow("a:query", "b:query"),
-        "nodes[1]: PF16: warning: 'b' writes 'answer' and 'used' over what 'a' wrote; "
+        "nodes[1]: PF16: warning: 'b' writes 'answer' and 'used' over the value from 'a'; "
         '"mappings": {"b": {"output_mappings": {"answer": "b.answer", "used": "b.used"}}}',
     ),
     (
         flow("a:query", "b:query", "c:query", mappings=to(a="x.a", b="x.b", c="x.c")),
-        "nodes[1]: PF16: warning: 'b' and 'c' write 'used' over what 'a' and 'b' wrote; "
+        "nodes[1]: PF16: warning: 'b' and 'c' write 'used' over the values from 'a' and 'b'; "
         '"mappings": {"b": {"output_mappings": {"used": "b.used"}}, "c": {"output_mappings": {"used": "c.used"}}}',
     ),
     (
@@ -104,7 +104,7 @@ WORDS = [
     ),
     (
         fork("a:query", {"id": "b", "type": "both"}),
-        "nodes[2]: PF06: 'b' reads 'answer' and 'used', which 'a' writes in another branch; read them where the",
+        "nodes[2]: PF06: 'b' reads 'answer' and 'used', which 'a' writes in another branch; read them after the",
     ),
 ]
 
@@ -127,8 +127,8 @@ def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
 def test_of_two_open_nodes_in_a_fork_nobody_knows_whether_they_meet():
     (finding,) = [each for each in told(fork("a:anything", "b:anything")) if "PF06" in each]
     assert finding == (
-        "nodes[2]: PF06: warning: nobody knows whether 'a' and 'b' write the same keys, in two branches of the fork at "
-        "'fetch'; an 'Interface:' block in their nodes' files says what they write"
+        "nodes[2]: PF06: warning: 'a' and 'b' may write the same keys, in two branches of the fork at "
+        "'fetch'; declare their writes in an 'Interface:' block of their nodes' files"
     )
     assert not [each for each in told(fork("a:anything", "b:judge")) if "PF06" in each]
 

@@ -70,7 +70,7 @@ def test_an_input_without_a_value_says_so():
     wanted = {**COPY, "inputs": {"path": {"type": "path", "required": True}}}
     assert "(asked for when it runs)" in view(wanted)
     piped = {**COPY, "inputs": {"path": {"type": "path", "pipe": True, "required": True}}}
-    assert "what comes through the pipe" in view(piped)
+    assert "the pipe" in view(piped)
 
 
 def test_a_flow_without_a_pipe_form_says_why():
