@@ -9,7 +9,7 @@ from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
-from pflow.files.root import ROOT, hold_below_root
+from pflow.files.directories import ROOT, hold_below_root
 from pflow.interface.interface import fresh
 from pflow.values.jsontext import path_value
 from pflow.values.paths import meet, write_path
