@@ -9,7 +9,7 @@ from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.pipe.scan import quote
-from pflow.flow.pipe.step_words import cache_words, flag_words
+from pflow.flow.pipe.steps import cache_words, flag_words
 from pflow.flow.wired import WiredStep
 from pflow.flow.written import escaped, rewritten
 from pflow.values.paths import Path, is_step_name, meet, write_path
