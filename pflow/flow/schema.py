@@ -242,7 +242,6 @@ def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding]) -> 
 
 
 def _missing(value: dict[str, Any], schema: Schema, place: Path) -> list[Finding]:
-    """Return a finding for each required member that is missing."""
     if "anyOf" in schema and not any(each["required"][0] in value for each in schema["anyOf"]):
         return [Finding(SHAPE, place, "it has no id, type or name", 'add "type", the node that it runs')]
     missing = [name for name in schema.get("required", ()) if name not in value]

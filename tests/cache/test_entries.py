@@ -109,10 +109,10 @@ KEEP = """
 import os, sys
 os.umask(0)
 from pflow.cache.entries import find, keep
-from pflow.cache.key import Key, Part
+from pflow.cache.key import Key, KeyPart
 for number in range(int(sys.argv[1])):
-    keep(Key("try", [Part("read", "a", number)], {}), "x" * 1000)
-    assert find(Key("try", [Part("read", "a", number)], {}), print)[0] == "x" * 1000
+    keep(Key("try", [KeyPart("read", "a", number)], {}), "x" * 1000)
+    assert find(Key("try", [KeyPart("read", "a", number)], {}), print)[0] == "x" * 1000
 """
 
 

@@ -118,7 +118,6 @@ def _facts(flow: WiredFlow) -> Facts:
 
 
 def _batch(flow: WiredFlow, wired: WiredStep) -> Any:
-    """Return the settings of a batch, and what it runs over."""
     batch = wired.step.batch
     over = [_lead(each) for each in flow.references if each.step == wired.id and each.role == OVER]
     return batch and (over, batch.item, batch.jobs, batch.on_error, batch.keep_item)

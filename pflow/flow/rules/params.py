@@ -132,7 +132,6 @@ def _check_value(flow: WiredFlow, part: Part, item: Item | None, reference: Refe
 
 
 def _wanted(item: Item, value: object) -> str:
-    """Say what to write instead of a value that does not fit."""
     if item.type.choices:
         return guess(str(value), item.type.choices)
     try:
