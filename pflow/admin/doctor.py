@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from pflow import __version__
 from pflow.errors import PflowError
-from pflow.files.xdg import pflow_directory
+from pflow.files.directories import pflow_directory
 from pflow.help.installation import NAME, Installation, read_installation
 from pflow.interface.source import in_words
 

@@ -24,7 +24,7 @@ nodes='read-file write-file list-files shell llm'
     done
     in_shells 'pflow-llm --help -v >whole; pflow-llm -vh | cmp - whole; grep -c "^  --map-in KEY=PATH  *read KEY" whole; pflow-llm --help'
     [[ ${lines[0]} -eq 1 && ${#lines[@]} -lt 45 && $output != *'read KEY'* ]]
-    in_shells 'pflow run -h | grep -c "many branches"; pflow run --help -v | grep -c "many branches"'
+    in_shells 'pflow run -h | grep -c "this many branches"; pflow run --help -v | grep -c "this many branches"'
     expect 0 $'0\n1'
     in_shells 'pflow-llm --help'
     for flag in prompt text model system temperature max-tokens schema option; do

@@ -13,7 +13,7 @@ from pflow.driver.begin import enter, is_same, restore_environment, restore_flow
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
-from pflow.files.xdg import make_private, state_key
+from pflow.files.directories import make_private, state_key
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal, read_lines
@@ -104,9 +104,10 @@ class Reopened:
         if others and not self.choices.accepts_changes:
             hint = f"pflow resume {self.run.id} --accept-changes resumes it all the same"
             raise cannot_resume(self.run.id, f"the secret '{others[0]}' has changed", hint, BAD_CONFIG)
-        inputs = restore_inputs(begin, flow)
+        intake = restore_intake(begin)
+        inputs = restore_inputs(begin, flow, intake)
         inputs.reopened = self
-        return inputs, restore_intake(begin)
+        return inputs, intake
 
     def _secrets(self) -> dict[str, str]:
         """Return a digest of each variable that holds a secret. Raises PflowError (78) if one is not set any more."""
