@@ -32,12 +32,12 @@ def rendered(page: str, width: int = WIDTH) -> str:
 
 
 def manned(page: str, width: int = WIDTH) -> str:
-    """The page as man-db shows it."""
+    """The page as man-db shows it; groff 1.24 writes an em dash twice."""
     need("man", "groff")
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": str(width), "MANPAGER": "cat", "TERM": "dumb"}
     ran = subprocess.run(["man", "-l", "-"], input=page.encode(), capture_output=True, env=environment, check=False)
     assert ran.stderr == b""
-    return re.sub("\x1b\\[[0-9;]*m|.\b", "", ran.stdout.decode()).replace("\xa0", " ")
+    return re.sub("\x1b\\[[0-9;]*m|.\b", "", ran.stdout.decode()).replace("\xa0", " ").replace("——", "—")
 
 
 def sections(text: str) -> dict[str, str]:

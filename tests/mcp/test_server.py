@@ -20,6 +20,7 @@ def server(home):
     """A server that is spoken to by hand, with the flow NAP running in it."""
     started = subprocess.Popen(
         [BIN / "pflow", "mcp", "serve"],
+        bufsize=0,  # select knows nothing of what is in a buffer, which holds 128 kB from Python 3.14 on
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -61,7 +61,7 @@ def test_an_encoding_decodes(tmp_path, encoding, data, content):
     ("encoding", "data", "why"),
     [
         ("utf-8", b"four\xff", "in position 4: invalid start byte"),
-        ("punycode", b"a-b", "incomplete punicode string"),  # a decoder that does not say where
+        ("punycode", b"a-b", "incomplete pun"),  # a decoder whose words do not say where
     ],
 )
 def test_what_its_encoding_does_not_decode_is_named_with_its_place(tmp_path, encoding, data, why):
