@@ -66,7 +66,7 @@ def test_a_path_that_begins_with_a_step_means_its_write():
         (flow(step("c", "count")), {"n": "many"}, 65, "cannot read 'n'"),
         (flow(step("t", "text")), {}, 66, "cannot find 'text'"),
         (flow(step("c", "count"), into={"c.n": "start"}), {}, 66, "'start'"),
-        (flow(step("a", "choose")), {"action": ["left"]}, 1, "no action"),
+        (flow(step("a", "choose")), {"action": ["left"]}, 1, "not an action"),
         (flow(step("b", "echo", batch={"over": "items"})), {"items": 7}, 65, "it is an int"),
         (flow(step("b", "echo", batch={"over": "items"})), {"items": '["cut'}, 65, "as JSON and is not a list"),
         (flow(step("f", "fail"), step("c", "count")), {}, 1, "cannot do it"),
@@ -442,7 +442,7 @@ def test_a_hundred_levels_of_subflows(tmp_path):
 def test_a_flow_that_holds_itself_is_refused(tmp_path):
     type = write_flow(tmp_path, "a", flow(step("b", "./b.pflow.json")))
     write_flow(tmp_path, "b", flow(step("a", type)))
-    assert "holds itself" in plan_of(flow(step("a", type)), str(tmp_path)).steps["a"].fault
+    assert "contains itself" in plan_of(flow(step("a", type)), str(tmp_path)).steps["a"].fault
 
 
 def test_a_subflow_of_nodes_without_an_interface_gives_what_they_wrote(tmp_path, nodes):
