@@ -1,4 +1,4 @@
-"""The copy-file node: a file's content in another, whole or not at all."""
+"""The copy-file node: copy a file, whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pflow.node import Node, Shared
 class CopyFile(Node):
     """Copy a file, whole or not at all, whatever its size.
 
-    A destination that is a directory, or ends in a slash, gets the file under its own name; missing directories are
-    made. Links are followed on both sides, but not one that is only found in the directory. A new file gets the mode of
-    the other minus the umask, and a file that is replaced keeps its own, as with cp. What the pipe carries goes on.
+    If the destination is a directory, or ends in a slash, the copy keeps the file's name; missing directories are made.
+    Named links are followed on both sides, but not a link that is already in the destination directory. A new file gets
+    the source's mode minus the umask, and a replaced one keeps its own, as with cp. The pipe's content goes on.
 
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to copy
     - Reads: shared["destination"]: path [explicit] [word]  # the file to write, or the directory for it
-    - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
+    - Params: overwrite: bool = true  # replace an existing file; --no-overwrite: fail if the file exists
     - Effects: reads files, writes files
     - Repeats: yes
 

@@ -1,4 +1,4 @@
-"""The delete-file node: a file that is no more."""
+"""The delete-file node: delete a file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pflow.node import Node, Shared
 class DeleteFile(Node):
     """Delete a file.
 
-    Of a link the link itself, never a directory. What the pipe carries goes on.
+    A link itself is deleted, not its target; a directory never is. The pipe's content goes on.
 
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to delete
-    - Params: missing_ok: bool = false  # do nothing where there is none
+    - Params: missing_ok: bool = false  # do nothing if the file does not exist
     - Effects: writes files
     - Repeats: no
 

@@ -184,11 +184,14 @@ def restore_intake(record: Record) -> Intake:
     return Intake(document, store["kind"])
 
 
-def restore_inputs(record: Record, wired: WiredFlow) -> RunInputs:
-    """Return the inputs, for the flow wired anew."""
+def restore_inputs(record: Record, wired: WiredFlow, intake: Intake) -> RunInputs:
+    """Return the inputs, for the flow wired anew, without the value that the pipe gives: it will be taken again."""
     inputs = RunInputs(wired)
     for name in _INPUTS:
         getattr(inputs, name).update(record["inputs"][name])
+    for name, value in RunInputs(wired).with_pipe(intake, allow_empty=True).values.items():
+        if inputs.values.get(name) == value:
+            del inputs.values[name]
     inputs.origins = {name: wired.inputs[name].flag for name in inputs.values if name in wired.inputs}
     return inputs
 

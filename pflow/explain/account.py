@@ -5,7 +5,7 @@ from typing import Any
 
 from pflow.catalog.kinds import FLOW
 from pflow.errors import PflowError
-from pflow.explain.effects import effects_of_flow, effects_of_step
+from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding
@@ -108,7 +108,7 @@ def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
             "reads": _reads(step, origins),
             "writes": _writes(flow, step, origins),
             "params": {key: origins.of_param(step, key) for key in step.step.params if key not in step.interface.reads},
-            "effects": list(effects_of_step(step)),
+            "effects": list(step.interface.touches),
             "repeats": repeats(step),
             **_manner(step, origins),
             "next": list(_edges(flow, step.id, order, meets)),

@@ -18,7 +18,7 @@ from pflow.values.paths import parse_path, write_path
 from pflow.words.printable import clean, encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
     from pflow.binding.resolve import Binding
@@ -215,24 +215,29 @@ class Outcome:
         lines = {
             "← would read": ", ".join(f"{name} from {origin}" for name, origin in origins.items()),
             "→ would write": ", ".join(places),
-            "would touch": "anything" if self.interface.open else ", ".join(self.interface.effects),
+            "would touch": ", ".join(self.interface.touches),
             **self._touched(),
         }
         return f"{step} (dry run)\n" + "".join(f"    {what}: {text or 'nothing'}\n" for what, text in lines.items())
 
     def _touched(self) -> dict[str, str]:
-        """Describe the values that tell what it would touch, and which paths data chooses."""
         params, values = self.binding.find_params(self.document), {}
-        items = {**self.interface.params, **self.interface.reads}
-        for name in [name for name, item in items.items() if item.is_telling]:
+        for name, item in self.interface.telling.items():
             source = self.binding.source_of(name)
-            is_known = source is None or not self.binding.is_pretended(source.paths)
             value = self.view[name] if name in self.view else params.get(name)
-            value = self.interface.default_of(items[name], params) if value == items[name].default else value
-            if not is_known or value not in (None, []):
-                text = clean(text_of(value)) if is_known else "not known yet"
-                values[name] = text + ", whose directory data chooses" * self.binding.is_led_by_data(name)
-        return values
+            value = self.interface.default_of(item, params) if value == item.default else value
+            values[name] = ... if source is not None and self.binding.is_pretended(source.paths) else value
+        return touched(values, [name for name in values if self.binding.is_led_by_data(name)])
+
+
+def touched(values: Mapping[str, Any], led: Collection[str]) -> dict[str, str]:
+    """Say in words the values that decide what a step touches, and that data chooses the directory of those in `led`.
+
+    `...` stands for a value that is not known yet.
+    """
+    known = {name: value for name, value in values.items() if value not in (None, [])}
+    texts = {name: "not known yet" if value is ... else clean(text_of(value)) for name, value in known.items()}
+    return {name: text + ", whose directory data chooses" * (name in led) for name, text in texts.items()}
 
 
 def pretended_places(document: Document) -> list[Path]:

@@ -200,7 +200,7 @@ class TestConversation:
 
         (messages,) = requests(server, "for who hears")
         assert [each["role"] for each in messages] == ["system", "user"]
-        assert "read-file: Read a file, exactly as it is." in messages[0]["content"]
+        assert "read-file: Read a file exactly." in messages[0]["content"]
         assert messages[1]["content"] == "Task: read data.txt, summarize it, for who hears"
 
     def test_the_findings_go_back_with_all_that_was_said(self, server):

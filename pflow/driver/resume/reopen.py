@@ -104,9 +104,10 @@ class Reopened:
         if others and not self.choices.accepts_changes:
             hint = f"pflow resume {self.run.id} --accept-changes resumes it all the same"
             raise cannot_resume(self.run.id, f"the secret '{others[0]}' has changed", hint, BAD_CONFIG)
-        inputs = restore_inputs(begin, flow)
+        intake = restore_intake(begin)
+        inputs = restore_inputs(begin, flow, intake)
         inputs.reopened = self
-        return inputs, restore_intake(begin)
+        return inputs, intake
 
     def _secrets(self) -> dict[str, str]:
         """Return a digest of each variable that holds a secret. Raises PflowError (78) if one is not set any more."""
