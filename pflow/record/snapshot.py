@@ -10,7 +10,7 @@ from pflow.binding.sources import Constant, find
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.reaching import is_stored
 from pflow.stage.document import NOTHING, RAW, STORE
-from pflow.values.jsontext import encode, text_or_bytes
+from pflow.values.jsontext import encode, path_value, text_or_bytes
 from pflow.values.masks import MASK
 from pflow.values.paths import parse_path, write_path
 
@@ -247,10 +247,4 @@ def kept(value: Any) -> Any:
         return [kept(item) for item in value]
     if isinstance(value, dict):
         return {key: kept(item) for key, item in value.items()}
-    if not isinstance(value, str):
-        return value
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(value)
-    return value
+    return path_value(value) if isinstance(value, str) else value

@@ -13,7 +13,7 @@ from pflow.driver.begin import enter, is_same, restore_environment, restore_flow
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
-from pflow.files.xdg import make_private, state_key
+from pflow.files.directories import make_private, state_key
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal, read_lines
