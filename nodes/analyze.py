@@ -1,4 +1,4 @@
-"""The analyze node: a report on rows, and its numbers."""
+"""The analyze node: analyze rows column by column."""
 
 from __future__ import annotations
 

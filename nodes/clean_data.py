@@ -1,4 +1,4 @@
-"""The clean-data node: clean rows."""
+"""The clean-data node: strip, convert and deduplicate rows."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class CopyFile(Node):
             place = place_in(destination, path, "write")
             act = f"{act} to '{place}'"
             _check(os.fstat(source), place, act)
-            if place != destination and os.path.islink(place):  # it may lead anywhere, and nobody named it
+            if place != destination and os.path.islink(place):  # a link that was not named may lead anywhere
                 raise PflowError(f"{act}: it is a link", hint="give its name as the destination", exit=CANNOT_WRITE)
             copy(source, place, overwrite=self.params["overwrite"])
         except OSError as error:
@@ -58,7 +58,7 @@ class CopyFile(Node):
 
 
 def _check(source: os.stat_result, place: str, act: str) -> None:
-    """Refuse what has no end, and to write a file over itself. Raises PflowError."""
+    """Refuse a source that is not a regular file, or that is the target itself. Raises PflowError."""
     if not stat.S_ISREG(source.st_mode):
         raise PflowError(f"{act}: it is not a regular file", exit=CANNOT_WRITE)
     if os.path.exists(place) and os.path.samestat(source, os.stat(place)):

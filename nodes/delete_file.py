@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from pflow.errors import PflowError
 from pflow.files.file_paths import check_kind, checked_path, read_failure
 from pflow.node import Node, Shared
 
@@ -35,14 +34,9 @@ class DeleteFile(Node):
         try:
             check_kind(path, "delete", follow=False)
             os.unlink(path)
-        except FileNotFoundError as error:
-            if not self.params["missing_ok"]:
-                raise _failure(path, error) from error
         except OSError as error:
-            raise _failure(path, error) from error
-
-
-def _failure(path: str, error: OSError) -> PflowError:
-    failure = read_failure(f"cannot delete '{path}'", error)
-    failure.hint = "its directory must be writable" if isinstance(error, PermissionError) else ""
-    return failure
+            if isinstance(error, FileNotFoundError) and self.params["missing_ok"]:
+                return
+            failure = read_failure(f"cannot delete '{path}'", error)
+            failure.hint = "its directory must be writable" if isinstance(error, PermissionError) else ""
+            raise failure from error

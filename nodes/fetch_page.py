@@ -1,4 +1,4 @@
-"""The fetch-page node: the readable text of a web page."""
+"""The fetch-page node: fetch the readable text of a web page."""
 
 from __future__ import annotations
 

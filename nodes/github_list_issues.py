@@ -1,4 +1,4 @@
-"""The github-list-issues node: the issues of a repository on GitHub."""
+"""The github-list-issues node: list issues on GitHub."""
 
 from __future__ import annotations
 

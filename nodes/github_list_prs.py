@@ -1,4 +1,4 @@
-"""The github-list-prs node: the pull requests of a repository on GitHub."""
+"""The github-list-prs node: list pull requests on GitHub."""
 
 from __future__ import annotations
 

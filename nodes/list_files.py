@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code, reason_of
-from pflow.files.root import fault_of
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, reason_of
+from pflow.files.directories import fault_of
+from pflow.files.file_paths import read_failure
 from pflow.node import Node, Shared
+from pflow.values.jsontext import path_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,11 +59,11 @@ class ListFiles(Node):
         try:
             os.scandir(directory).close()
         except OSError as error:
-            raise _failure(directory, error) from error
+            raise read_failure(f"cannot list '{directory}'", error) from error
         base = "" if directory == "." else os.path.join(directory, "")
         is_wanted = _KINDS[self.params["kind"]]
         found = (base + path for path in _Search(base, pattern, self.params["hidden"]).run())
-        return [_as_value(path) for path in sorted(filter(is_wanted, found), key=os.fsencode)]
+        return [path_value(path) for path in sorted(filter(is_wanted, found), key=os.fsencode)]
 
     def post(self, shared: Shared, prepared: object, files: list[str | bytes]) -> None:
         shared["files"] = files
@@ -142,16 +144,3 @@ def _is_folder(entry: os.DirEntry[str], *, follow: bool) -> bool:
         return entry.is_dir(follow_symlinks=follow)
     except OSError:
         return False
-
-
-def _as_value(path: str) -> str | bytes:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(path)
-    return path
-
-
-def _failure(directory: str, error: OSError) -> PflowError:
-    exit = MISSING if isinstance(error, NotADirectoryError) else exit_code(error)
-    return PflowError(f"cannot list '{directory}': {reason_of(error)}", exit=exit)

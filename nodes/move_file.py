@@ -41,11 +41,9 @@ class MoveFile(Node):
         act = f"cannot move '{path}'"
         try:
             check_kind(path, "move", follow=False)
-        except FileNotFoundError as error:
-            if self.params["missing_ok"]:
-                return
-            raise read_failure(act, error) from error
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and self.params["missing_ok"]:
+                return
             raise read_failure(act, error) from error
         try:
             place = place_in(destination, path, "write")

@@ -54,6 +54,6 @@ def _decode(data: bytes, path: str, encoding: str | None) -> str | bytes:
     except UnicodeError as error:
         raise PflowError(
             f"cannot read '{path}' as {encoding}: {error}",
-            hint="--encoding=bytes leaves it as it is",
+            hint="--encoding=bytes does not decode it",
             exit=BAD_DATA,
         ) from None

@@ -1,4 +1,4 @@
-"""The save-csv node: rows into a CSV file."""
+"""The save-csv node: save rows as a CSV file."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pflow.files.directories import hold_below_root
 from pflow.files.file_paths import checked_target, write_whole
-from pflow.files.root import hold_below_root
 from pflow.node import Any, Node, Shared
 
 

@@ -45,7 +45,7 @@ def read_text(flag: str, file: str) -> Word:
     Raises PflowError: 2 if the word names no file, 65 if the file is not text, 77 outside the root, else the exit code
     of the system's error.
     """
-    from pflow.files.root import hold_below_root
+    from pflow.files.directories import hold_below_root
 
     if file in ("", "-", "/dev/stdin"):
         why = "stdin is not a file" if file else "no file is named"

@@ -8,7 +8,7 @@ import time
 from pflow import TYPE_CHECKING
 from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, touch
 from pflow.errors import BAD_DATA, PflowError
-from pflow.files.xdg import read_cached, read_own
+from pflow.files.directories import read_cached, read_own
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import decode, encode, quote
 

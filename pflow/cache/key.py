@@ -186,7 +186,7 @@ def _ask(more: Callable[[dict[str, Any]], dict[str, Any]], reads: dict[str, Any]
 
 
 def _of_secret(value: Any) -> str:
-    from pflow.files.xdg import state_key
+    from pflow.files.directories import state_key
 
     return keyed_digest(state_key(), value)
 

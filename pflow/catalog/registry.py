@@ -104,7 +104,7 @@ def own_directories() -> list[str]:
 
 def data_directory(name: str) -> str | None:
     """Return pflow's directory of this name under XDG_DATA_HOME; None if the environment names no place."""
-    from pflow.files.xdg import pflow_directory
+    from pflow.files.directories import pflow_directory
 
     data = pflow_directory("XDG_DATA_HOME", ".local/share")
     return os.path.join(data, name) if data else None

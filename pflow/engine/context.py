@@ -10,7 +10,7 @@ from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
 from pflow.engine.commits import Commits
 from pflow.errors import PflowError, node_error
-from pflow.files.xdg import state_key
+from pflow.files.directories import state_key
 from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import plain

@@ -5,6 +5,7 @@ Bytes become {"$bytes": "<base64>"} in JSON; a user's object whose only key is `
 
 from __future__ import annotations
 
+import os
 import sys
 
 # json's C parts without its `re` and `enum`, which would take half of a stage's start.
@@ -194,6 +195,15 @@ def text_or_bytes(data: bytes | bytearray) -> str | bytes:
         return str(data, "utf-8")
     except UnicodeDecodeError:
         return bytes(data)
+
+
+def path_value(path: str) -> str | bytes:
+    """Return a path as the store holds it: bytes if it is not UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return path
 
 
 def encode(value: Any, *, escape: bool = True) -> bytes:

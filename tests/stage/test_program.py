@@ -326,4 +326,4 @@ def test_a_path_to_what_is_no_node_is_127():
 def test_a_file_whose_name_is_no_nodes_is_refused_before_it_runs(name):
     program("touch ran", name=name)
     ran = Ran("pflow", f"bin/pflow-{name}")
-    assert (ran.exit, "its name is none; a node's name has" in ran.stderr, os.listdir()) == (65, True, ["bin"])
+    assert (ran.exit, "is not a valid node name; a node's name has" in ran.stderr, os.listdir()) == (65, True, ["bin"])

@@ -17,7 +17,8 @@ from pflow.errors import (
     PflowError,
     lone_surrogate,
 )
-from pflow.files.root import ROOT
+from pflow.files.directories import ROOT
+from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,10 +93,7 @@ class Git:
         def hear(part: bytes) -> None:
             said.extend(part)
             if is_shown and not self.reads and not part.startswith((b"fatal: ", b"error: ")):  # those become our error
-                try:
-                    os.write(2, part)
-                except OSError:
-                    pass  # nobody reads stderr
+                write_stderr(part)
 
         start = ("git", "-C", self.repo, "--no-pager", "--literal-pathspecs", *self.settings)
         argv: list[Word] = [self._word(each) for each in (*start, *words)]

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, no_extra, shorten
 from pflow.files import atomic
-from pflow.files.xdg import cache_directory, make_private
+from pflow.files.directories import cache_directory, make_private
 
 MAX_SILENCE = 30.0
 """The most seconds without any data."""
