@@ -166,7 +166,7 @@ def remembered(question: list[str], find: Callable[[], tuple[Any, Iterable[str]]
     Nothing is remembered if the cache cannot be used.
     """
     try:
-        file = os.path.join(directory(DIGESTS), digest_of(question))
+        file = os.path.join(directory("digests"), digest_of(question))
     except PflowError:
         file = ""
     try:
