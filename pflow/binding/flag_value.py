@@ -170,7 +170,10 @@ def _parse_json(flag: str, text: str) -> Any:
     try:
         return decode(text.encode())
     except ValueError as error:
-        raise PflowError(f"cannot take {flag}='{shorten(text)}': it is not JSON: {error}", exit=USAGE) from None
+        from pflow.values.json_input import place_of
+
+        what = f"cannot take {flag}='{shorten(text)}': it is not JSON: {place_of(text, error)}"
+        raise PflowError(what, exit=USAGE) from None
 
 
 class Finder:
