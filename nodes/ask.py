@@ -25,7 +25,7 @@ class Ask(Node):
     Interface:
     - Reads: shared["question"]: str [explicit] [own] [word]  # the question
     - Writes: shared["answer"]: str [pipe]  # the answer
-    - Params: choices: list[str] = [] [flag choice]  # an allowed answer; repeat it for several
+    - Params: choices: list[str] = [] [flag choice]  # an allowed answer
     - Params: default: str = null  # the answer to an empty line, and if nobody can be asked
     - Repeats: yes
 

@@ -18,7 +18,7 @@ class GithubCreateIssue(Node):
     - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin here
     - Writes: shared["issue_url"]: str [pipe]  # its URL
     - Writes: shared["issue_number"]: int  # its number
-    - Params: labels: list[str] = [] [flag label]  # a label; repeat it for several
+    - Params: labels: list[str] = [] [flag label]  # a label
     - Effects: network
     - Repeats: yes
 

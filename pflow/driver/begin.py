@@ -15,7 +15,7 @@ from pflow.engine.step import bind
 from pflow.errors import MISSING, PflowError, reason_of
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
+from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.record.journal import raw
 from pflow.record.log import FLOW
 from pflow.record.snapshot import Snapshot, kept, place_of
@@ -73,6 +73,7 @@ class Beginning:
 
     def _snapshot(self) -> Snapshot:
         snapshot = Snapshot(self.secrets)
+        snapshot.flow_hash = flow_hash(self.wired)
         snapshot.place = self.place
         snapshot.note_piped(self.wired, self.intake, self._piped())
         snapshot.note_inputs(self.wired, self.inputs.params, self.inputs.data, self.inputs.stored_by_flags())

@@ -107,13 +107,13 @@ class Execution:
             with alone():
                 self.reopened = find_unfinished(self.beginning, self.flags)
                 if self.reopened is None:
-                    return self._begin()
-        if self.reopened is not None:
-            self.reopened.settle(self.beginning)
-        return self._begin()
+                    return self._begin(new_run_id())
+        if self.reopened is None:
+            return self._begin(new_run_id())
+        self.reopened.settle(self.beginning)
+        return self._begin(self.reopened.run.id)
 
-    def _begin(self) -> Listeners:
-        run_id = self.reopened.run.id if self.reopened else new_run_id()
+    def _begin(self, run_id: str) -> Listeners:
         self.note(run_id)
         return Listeners(self.beginning, run_id, self.flags, self.output.end_line, self.reopened)
 

@@ -53,9 +53,8 @@ class RunLog:
         self.directory = directory
         self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children and programs inherit: the run goes on while one of them has it."""
-        self._keys = -1
-        self.has_keys = True
-        """True while the parts of keys can be kept."""
+        self._keys: int | None = None
+        """The descriptor of the file of keys, once there is one; -1 if it cannot be written."""
         self._trace = open_private(os.path.join(directory, TRACE), os.O_APPEND)
         self.journal: Journal | None = None
         self._begun = time.monotonic()
@@ -169,11 +168,12 @@ class RunLog:
         """Write the parts of a cached step's key."""
         path = os.path.join(self.directory, KEYS)
         try:
-            if self._keys < 0:
+            if self._keys is None:
                 self._keys = open_private(path, os.O_APPEND)
-            write_all(self._keys, data)
+            if self._keys >= 0:
+                write_all(self._keys, data)
         except OSError as error:
-            self.has_keys = False
+            self._keys = -1
             _warn(f"cannot write '{path}': {reason_of(error)}")
 
     def finish(

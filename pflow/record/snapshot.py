@@ -166,7 +166,8 @@ class Snapshot:
         data = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else encode(value)
         is_kept = self._size + len(data) <= MOST_PIPED
         self._size += len(data) if is_kept else 0
-        self.inject(path, _as_text(value) if is_kept else _digest(data))
+        text_of_bytes = text_or_bytes(value) if isinstance(value, bytes) else value
+        self.inject(path, text_of_bytes if is_kept else _digest(data))
         self.piped["paths"].append(text)
         self.piped["again"] += [] if is_kept and is_whole else [text]
 
@@ -224,10 +225,6 @@ def _digest(data: bytes) -> dict[str, Any]:
     import hashlib
 
     return {"$digest": f"sha256:{hashlib.sha256(data).hexdigest()}", "size": len(data)}
-
-
-def _as_text(value: Any) -> Any:
-    return text_or_bytes(value) if isinstance(value, bytes) else value
 
 
 def _is_pipe_secret(wired: WiredFlow) -> bool:

@@ -56,7 +56,7 @@ class Reopened:
         if self.journal.records is None:
             raise cannot_resume(run.id, "it was ended before anything ran", "pflow run begins it anew", FAILED)
         self.records = self.journal.records
-        self.begin: dict[str, Any] = self.records.begin
+        self.begin = self.records.begin
         self.decided: list[Record] = []
         if not {"store", "inputs", "place", "nodes", "key"} <= self.begin.keys():
             raise cannot_resume(
@@ -65,17 +65,13 @@ class Reopened:
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
             why = "the key of pflow's state has changed, and items are known by it"
             raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
-
-    @property
-    def models(self) -> list[tuple[str, str, str]]:
-        """The models that were chosen so far, each with its step and param."""
-        return [(id, name, model) for id, name, model in self.records.begin.get("models", ())]
-
-    @property
-    def script(self) -> str | None:
+        self.script: str | None = self.begin["place"].get("script")
         """The Python script that made the flow, and that alone can resume it."""
-        script: str | None = self.begin["place"].get("script")
-        return script
+
+    @property
+    def models(self) -> list[list[str]]:
+        """The models that were chosen so far, each after its step and param."""
+        return list(self.records.begin.get("models", ()))
 
     def load(self) -> WiredFlow:
         """Go to the directory that the run began in, and return its flow.
