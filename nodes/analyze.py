@@ -1,4 +1,4 @@
-"""The analyze node: what is in rows, as a report and as numbers."""
+"""The analyze node: analyze rows column by column."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from pflow.node import Any, Node, Shared
 
 
 class Analyze(Node):
-    """Analyze rows: for each column how many values, how many are missing, which kind, their range and their mean.
+    """Analyze rows: for each column the number of values and of missing ones, their type, range and mean.
 
-    Texts that are all numbers count as numbers, so rows of CSV need no types. What is null or an empty text is missing.
-    --method=detailed reports quartiles and the most frequent values too; `stats` always has them.
+    A column of numeric texts counts as numbers, so rows of CSV need no types. A null or an empty text is missing.
+    --method=detailed also reports quartiles and the most frequent values; `stats` always has them.
 
-    --sql runs one query of SQLite over the table `rows`, and reports what it gives. There too texts that are all
-    numbers are numbers, and what is empty is NULL. It can only read.
+    --sql runs an SQLite query over the table `rows`, and reports its result. There, too, numeric texts are numbers, and
+    empty values are NULL. A query can only read.
 
     Interface:
-    - Reads: shared["rows"]: list[dict] [pipe]  # an object a row
+    - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
     - Writes: shared["report"]: str [pipe]  # a table in Markdown
     - Writes: shared["result"]: list[dict]  # the rows of that table
-    - Writes: shared["stats"]: dict{rows: int, columns: dict}  # for each column of what is reported its numbers
+    - Writes: shared["stats"]: dict{rows: int, columns: dict}  # the statistics of each column
     - Params: method: brief|detailed = "brief"  # how much to report
-    - Params: sql: str = null  # report what this query gives: SELECT … FROM rows
+    - Params: sql: str = null  # report the result of this query: SELECT … FROM rows
     - Effects: none
 
     Examples:

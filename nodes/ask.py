@@ -1,4 +1,4 @@
-"""The ask node: a question to the person at the terminal."""
+"""The ask node: ask the person at the terminal."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 
 _ERASE_LINE = "\r\x1b[K"
-"""In a run the line may say which step it is at; the question takes its place."""
+"""In a run the line may show the current step; the question replaces it."""
 
 
 class Ask(Node):
     """Ask the person at the terminal.
 
-    The question goes to the terminal whatever stdin and stdout are, and a line answers it; with --choice one of these
-    does, or the beginning of one. An empty line is the default. Where nobody can be asked, in cron or with stderr in a
-    file, the default is the answer; without one that is an error (66).
+    The question goes to the terminal, whatever stdin and stdout are. The answer is one line; with --choice it is one of
+    the choices, or the beginning of one. An empty line means the default. Where nobody can be asked, in cron or with
+    stderr in a file, the default is the answer; without a default that is an error (66).
 
     Interface:
-    - Reads: shared["question"]: str [explicit] [own] [word]  # what is asked
+    - Reads: shared["question"]: str [explicit] [own] [word]  # the question
     - Writes: shared["answer"]: str [pipe]  # the answer
-    - Params: choices: list[str] = [] [flag choice]  # the answers to choose from
-    - Params: default: str = null  # the answer of an empty line, and where nobody can be asked
+    - Params: choices: list[str] = [] [flag choice]  # an allowed answer
+    - Params: default: str = null  # the answer to an empty line, and if nobody can be asked
     - Repeats: yes
 
     Examples:
@@ -39,7 +39,7 @@ class Ask(Node):
     def prep(self, shared: Shared) -> str:
         choices, default = self.params["choices"], self.params["default"]
         if choices and default is not None and default not in choices:
-            what = f"cannot take '{shorten(default)}' as the default: it is none of the choices"
+            what = f"cannot use '{shorten(default)}' as the default: it is not one of the choices"
             raise PflowError(what, hint=f"--default takes one of {', '.join(choices)}", exit=USAGE)
         return "\n".join(map(clean, shared["question"].rstrip().split("\n")))
 
@@ -56,14 +56,14 @@ class Ask(Node):
             answer = self.params["default"]
         if answer is None:
             why = "there is no terminal" if terminal is None else "no answer came"
-            raise PflowError(f"cannot ask '{shorten(question)}': {why}", hint="--default answers it then", exit=MISSING)
+            raise PflowError(f"cannot ask '{shorten(question)}': {why}", hint="--default answers for it", exit=MISSING)
         return str(answer)
 
     def post(self, shared: Shared, question: str, answer: str) -> None:
         shared["answer"] = answer
 
     def _ask(self, terminal: Terminal, question: str) -> str | None:
-        """What is answered, one question after another; None for no more lines, or an empty one."""
+        """Ask until the answer is valid; None at the end of input, or for an empty line with a default."""
         choices, default = self.params["choices"], self.params["default"]
         options = f" [{', '.join(map(clean, choices))}]" if choices else ""
         shown = f"{question}{options}{f' ({clean(default)})' if default else ''}"

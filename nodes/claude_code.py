@@ -13,32 +13,32 @@ if TYPE_CHECKING:
 
 
 class ClaudeCode(Node):
-    """Have Claude Code work in a directory, and take its report.
+    """Have Claude Code work in a directory and report.
 
-    It may read files below the directory, and do what --allowed-tools names in Claude Code's own words: 'Edit(./**)',
-    the default, has it change files there, 'Bash(pytest *)' run pytest, and Bash any command. What it asks for beyond
-    that is denied, and the step fails (77). All of the prompt is text: no @FILE in it is read, and no /COMMAND is run.
-    Settings, CLAUDE.md, hooks, plugins and MCP servers count with --load-settings only; where ANTHROPIC_API_KEY is
-    set, its tools are Bash, Edit and Read without it.
+    It may read files below the directory, and do whatever --allowed-tools names in Claude Code's own words:
+    'Edit(./**)', the default, lets it change files there, 'Bash(pytest *)' run pytest, and Bash any command. Anything
+    else is denied, and the step fails (77). The prompt is plain text: an @FILE in it is not read, a /COMMAND not run.
+    Settings, CLAUDE.md, hooks, plugins and MCP servers only count with --load-settings; without it, if
+    ANTHROPIC_API_KEY is set, its tools are Bash, Edit and Read.
 
-    --expect holds its work to a file in the directory that is new or changed, or to a command, !COMMAND, which
-    /bin/sh runs there and which ends with 0. Nothing that it has done is taken back when the step fails.
+    --expect=FILE fails unless that file in the directory is new or changed; --expect=!COMMAND fails unless /bin/sh runs
+    that command there with exit code 0. When the step fails, its changes stay.
 
     Interface:
-    - Reads: shared["prompt"]: str [pipe] [own] [word]  # what to do
-    - Writes: shared["report"]: str [pipe]  # what it says that it did
-    - Writes: shared["cost"]: float  # its own estimate of what it cost, in dollars
+    - Reads: shared["prompt"]: str [pipe] [own] [word]  # the task
+    - Writes: shared["report"]: str [pipe]  # its report on the work
+    - Writes: shared["cost"]: float  # its own estimate of the cost, in dollars
     - Writes: shared["session"]: str  # its name for this session
-    - Writes: shared["changed_files"]: list[path]  # below the directory; in a repository none that git ignores
-    - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float}  # what it took
-    - Params: directory: path = "."  # where it works
-    - Params: allowed_tools: list[str] = ["Edit(./**)"] [verbatim]  # what it may do beside reading
-    - Params: model: str = null [short m]  # which model, a name or an alias of Claude Code's
-    - Params: max_turns: int = null  # how many turns it may take (79)
-    - Params: max_budget: float = null  # after how many dollars it stops (79); a run's --max-cost holds too
-    - Params: time_limit: float = 1800  # after how many seconds it is ended (124)
-    - Params: expect: list[str] = [] [verbatim]  # a file, or !COMMAND, that must hold when it is done
-    - Params: load_settings: bool = false  # work with these settings, and keep the session for claude --resume
+    - Writes: shared["changed_files"]: list[path]  # changed files below the directory, without those that git ignores
+    - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float}  # the tokens and their cost
+    - Params: directory: path = "."  # the directory to work in
+    - Params: allowed_tools: list[str] = ["Edit(./**)"] [verbatim]  # a tool to allow besides reading
+    - Params: model: str = null [short m]  # a model's name or alias in Claude Code
+    - Params: max_turns: int = null  # the most turns (79)
+    - Params: max_budget: float = null  # the most dollars (79); a run's --max-cost holds too
+    - Params: time_limit: float = 1800  # the most seconds (124)
+    - Params: expect: list[str] = [] [verbatim]  # a file that must change, or !COMMAND that must succeed
+    - Params: load_settings: bool = false  # load the user's settings, and keep the session for claude --resume
     - Effects: reads files, writes files, network, runs commands
     - Repeats: no
 
@@ -59,7 +59,7 @@ class ClaudeCode(Node):
         for name in ("max_turns", "max_budget", "time_limit"):
             if params[name] is not None and not params[name] > 0:
                 what = f"cannot have claude work: {name} is {params[name]}"
-                raise PflowError(what, hint="it is more than 0", exit=USAGE)
+                raise PflowError(what, hint="it must be more than 0", exit=USAGE)
         settings = {name: params[name] for name in AgentTask.__dataclass_fields__ if name in params}
         return AgentTask(**{**settings, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
 

@@ -1,4 +1,4 @@
-"""The clean-data node: rows without what is empty, twice or badly typed."""
+"""The clean-data node: strip, convert and deduplicate rows."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import os
 from pflow.node import Any, Node, Shared
 
 
-class CleanData(Node):  # not flow_safe: to hash and keep rows unasked takes longer than to clean them
-    """Clean rows: no white space around names and texts, no empty rows, none that was there before.
+class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer than cleaning them
+    """Clean rows: strip white space, convert types, drop empty rows and duplicates.
 
-    Columns are renamed first, then stripped, then given types, and then rows are dropped; a value that is not of its
-    column's type becomes null. What was dropped is counted on stderr and in `dropped`. With --strict nothing is
-    dropped: the first that would be is an error (65), with row and column.
+    Columns are renamed first, then stripped, then converted; then rows are dropped. A value that does not fit its
+    column's type becomes null. Dropped rows and values are counted on stderr and in `dropped`. With --strict the first
+    one is an error (65) instead, with row and column.
 
     Interface:
-    - Reads: shared["rows"]: list[dict] [pipe]  # an object a row
-    - Writes: shared["rows"]: list[dict] [pipe]  # those that are left
-    - Writes: shared["dropped"]: dict{empty: int, duplicates: int, values: int}  # how many rows, and values made null
-    - Params: strict: bool = false  # fail where something would be dropped
-    - Params: strip: bool = true  # take white space from around names and texts
-    - Params: drop_empty: bool = true  # drop rows without a value
-    - Params: dedupe: bool = true  # drop rows that are as one before
-    - Params: unique: list[str] = []  # rows with the same values of these columns count as the same
-    - Params: rename: list[str] = []  # OLD=NEW, another name for a column
-    - Params: types: list[str] = []  # NAME=int, float, bool or str: what a column holds; empty is null
+    - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
+    - Writes: shared["rows"]: list[dict] [pipe]  # the rows that are left
+    - Writes: shared["dropped"]: dict{empty: int, duplicates: int, values: int}  # counts of dropped rows and values
+    - Params: strict: bool = false  # fail instead of dropping anything
+    - Params: strip: bool = true  # strip white space around names and texts; --no-strip: keep it
+    - Params: drop_empty: bool = true  # drop rows without a value; --no-drop-empty: keep them
+    - Params: dedupe: bool = true  # drop duplicate rows; --no-dedupe: keep them
+    - Params: unique: list[str] = []  # a column to compare for duplicates; without it, all columns
+    - Params: rename: list[str] = []  # OLD=NEW: rename a column
+    - Params: types: list[str] = []  # NAME=int, float, bool or str: convert a column; empty becomes null
     - Effects: none
 
     Examples:

@@ -1,4 +1,4 @@
-"""The copy-file node: a file's content in another, whole or not at all."""
+"""The copy-file node: copy a file, whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pflow.node import Node, Shared
 class CopyFile(Node):
     """Copy a file, whole or not at all, whatever its size.
 
-    A destination that is a directory, or ends in a slash, gets the file under its own name; missing directories are
-    made. Links are followed on both sides, but not one that is only found in the directory. A new file gets the mode of
-    the other minus the umask, and a file that is replaced keeps its own, as with cp. What the pipe carries goes on.
+    If the destination is a directory, or ends in a slash, the copy keeps the file's name; missing directories are made.
+    Named links are followed on both sides, but not a link that is already in the destination directory. A new file gets
+    the source's mode minus the umask, and a replaced one keeps its own, as with cp. The pipe's content goes on.
 
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to copy
     - Reads: shared["destination"]: path [explicit] [word]  # the file to write, or the directory for it
-    - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
+    - Params: overwrite: bool = true  # replace an existing file; --no-overwrite: fail if the file exists
     - Effects: reads files, writes files
     - Repeats: yes
 
@@ -48,7 +48,7 @@ class CopyFile(Node):
             place = place_in(destination, path, "write")
             act = f"{act} to '{place}'"
             _check(os.fstat(source), place, act)
-            if place != destination and os.path.islink(place):  # it may lead anywhere, and nobody named it
+            if place != destination and os.path.islink(place):  # a link that was not named may lead anywhere
                 raise PflowError(f"{act}: it is a link", hint="give its name as the destination", exit=CANNOT_WRITE)
             copy(source, place, overwrite=self.params["overwrite"])
         except OSError as error:
@@ -58,7 +58,7 @@ class CopyFile(Node):
 
 
 def _check(source: os.stat_result, place: str, act: str) -> None:
-    """Refuse what has no end, and to write a file over itself. Raises PflowError."""
+    """Refuse a source that is not a regular file, or that is the target itself. Raises PflowError."""
     if not stat.S_ISREG(source.st_mode):
         raise PflowError(f"{act}: it is not a regular file", exit=CANNOT_WRITE)
     if os.path.exists(place) and os.path.samestat(source, os.stat(place)):

@@ -1,4 +1,4 @@
-"""The custom-analysis node: what a query of one's own finds in rows."""
+"""The custom-analysis node: query rows by SQL."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from pflow.node import Any, Node, Shared
 
 
 class CustomAnalysis(Node):
-    """Analyze rows by a query of SQLite over the table `rows`.
+    """Analyze rows by an SQLite query over the table `rows`.
 
-    Columns of texts that are all numbers are numbers, and what is empty is NULL. A query can only read.
+    Numeric texts are numbers there, and empty values are NULL. A query can only read.
 
     Interface:
-    - Reads: shared["rows"]: list[dict] [pipe]  # an object a row
+    - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
     - Reads: shared["sql"]: str [own] [word]  # the query: SELECT … FROM rows
     - Writes: shared["report"]: str [pipe]  # a table in Markdown
     - Writes: shared["result"]: list[dict]  # the rows of that table
-    - Writes: shared["stats"]: dict{rows: int, columns: dict}  # for each of its columns its numbers
+    - Writes: shared["stats"]: dict{rows: int, columns: dict}  # the statistics of each column
     - Effects: none
 
     Examples:

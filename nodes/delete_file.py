@@ -1,10 +1,9 @@
-"""The delete-file node: a file that is no more."""
+"""The delete-file node: delete a file."""
 
 from __future__ import annotations
 
 import os
 
-from pflow.errors import PflowError
 from pflow.files.file_paths import check_kind, checked_path, read_failure
 from pflow.node import Node, Shared
 
@@ -12,11 +11,11 @@ from pflow.node import Node, Shared
 class DeleteFile(Node):
     """Delete a file.
 
-    Of a link the link itself, never a directory. What the pipe carries goes on.
+    A link itself is deleted, not its target; a directory never is. The pipe's content goes on.
 
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to delete
-    - Params: missing_ok: bool = false  # do nothing where there is none
+    - Params: missing_ok: bool = false  # do nothing if the file does not exist
     - Effects: writes files
     - Repeats: no
 
@@ -35,14 +34,9 @@ class DeleteFile(Node):
         try:
             check_kind(path, "delete", follow=False)
             os.unlink(path)
-        except FileNotFoundError as error:
-            if not self.params["missing_ok"]:
-                raise _failure(path, error) from error
         except OSError as error:
-            raise _failure(path, error) from error
-
-
-def _failure(path: str, error: OSError) -> PflowError:
-    failure = read_failure(f"cannot delete '{path}'", error)
-    failure.hint = "its directory must be writable" if isinstance(error, PermissionError) else ""
-    return failure
+            if isinstance(error, FileNotFoundError) and self.params["missing_ok"]:
+                return
+            failure = read_failure(f"cannot delete '{path}'", error)
+            failure.hint = "its directory must be writable" if isinstance(error, PermissionError) else ""
+            raise failure from error

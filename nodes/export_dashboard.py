@@ -1,4 +1,4 @@
-"""The export-dashboard node: rows or a report as one HTML file, with a table and a plot."""
+"""The export-dashboard node: export rows or a report as an HTML file."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pflow.node import Any, Node, Shared
 
 
 class ExportDashboard(Node):
-    """Export rows, or a report on some, as one HTML file: a table, and bars for its first column of numbers.
+    """Export rows or a report as an HTML file: a table, and bars for the first column of numbers.
 
-    The file needs nothing else, no network and no script, and all that comes from data is text in it. Of a report the
-    rows of `result` are the table, and its text stands below. The first column that is no number names the bars. The
-    file is written whole or not at all, and takes the place of one that was there.
+    The file needs no network and no scripts, and data is only ever text in it. For a report, the table has the rows of
+    `result`, with the report's text below. The first column without numbers names the bars. The file is written whole
+    or not at all, and replaces an existing one.
 
     Interface:
     - Reads: shared["report"]: any [pipe]  # a report, or rows
     - Reads: shared["result"]: list[dict] = null  # the rows behind a report
     - Reads: shared["path"]: path = "dashboard.html" [explicit] [word] [flag file]  # the file to write
-    - Params: title: str = "Dashboard"  # what stands above it
+    - Params: title: str = "Dashboard"  # the title of the page
     - Effects: writes files
     - Repeats: yes
 

@@ -1,4 +1,4 @@
-"""The fetch-page node: the readable text of a web page."""
+"""The fetch-page node: fetch the readable text of a web page."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
 
 class FetchPage(Node):
-    """Fetch a web page, and hand on what there is to read on it.
+    """Fetch the readable text of a web page.
 
-    Menus, footers and comments are left out. What a browser's scripts would add is not there. A plain text or JSON
-    comes as it is. It asks as pflow-http does, with its exit codes.
+    Menus, footers and comments are left out, and so is content that scripts add in a browser. Plain text and JSON come
+    unchanged. Requests and exit codes are those of pflow-http.
 
     Interface:
     - Reads: shared["url"]: str [explicit] [word]  # the page, with http:// or https://
-    - Writes: shared["text"]: str [pipe]  # what there is to read
+    - Writes: shared["text"]: str [pipe]  # the readable text
     - Writes: shared["title"]: str  # its title, which may be empty
-    - Params: format: markdown|text = "markdown"  # whether headings, lists and emphasis are marked
-    - Params: links: bool = false  # keep where links lead
-    - Params: max_size: int = 20000000  # how many bytes the page may have (73)
+    - Params: format: markdown|text = "markdown"  # markdown keeps headings, lists and emphasis
+    - Params: links: bool = false  # keep the targets of links
+    - Params: max_size: int = 20000000  # the most bytes of the page (73)
     - Effects: network
     - Repeats: yes
 
@@ -35,7 +35,7 @@ class FetchPage(Node):
 
     @staticmethod
     def warm() -> None:
-        """Do the slow imports early; what goes wrong here goes wrong again, in words, in exec."""
+        """Do the slow imports early; a failure here is reported by exec."""
         try:
             import trafilatura  # noqa: F401
 
@@ -44,7 +44,7 @@ class FetchPage(Node):
             return
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        """Nothing more: it sends no keys."""
+        """Return nothing more, since it sends no keys."""
         return {}
 
     def prep(self, shared: Shared) -> str:

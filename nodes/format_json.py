@@ -1,4 +1,4 @@
-"""The format-json node: a value as JSON text."""
+"""The format-json node: write a value as JSON text."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from pflow.node import Any, Node, Shared, flow_safe
 
 @flow_safe
 class FormatJson(Node):
-    """Write a value as JSON text, which ends with a newline.
+    """Write a value as JSON text, with a newline at its end.
 
-    A text that begins with a brace or a bracket is taken as JSON, and is an error (65) where it is none; any other is
-    a JSON string.
+    A text that begins with a brace or a bracket must be JSON (65); any other text becomes a JSON string.
 
     Interface:
     - Reads: shared["data"]: any [pipe]  # the value
-    - Writes: shared["text"]: str [pipe]  # it as JSON
-    - Params: indent: int = 2  # blanks for each level; 0 puts all on one line
-    - Params: sort: bool = false  # the members of objects in the order of their keys
-    - Params: lines: bool = false  # each item of a list on a line of its own: JSON lines
+    - Writes: shared["text"]: str [pipe]  # the JSON text
+    - Params: indent: int = 2  # the spaces for each level; 0 writes one line
+    - Params: sort: bool = false  # sort the members of objects by their keys
+    - Params: lines: bool = false  # write each item of a list on its own line: JSON lines
 
     Examples:
         echo '{"name": "Ada", "born": 1815}' | pflow-format-json -r
@@ -30,7 +29,7 @@ class FormatJson(Node):
 
     def prep(self, shared: Shared) -> Any:
         if not 0 <= self.params["indent"] <= 16:
-            raise PflowError(f"cannot indent by {self.params['indent']} blanks", hint="0 to 16 will do", exit=USAGE)
+            raise PflowError(f"cannot indent by {self.params['indent']} spaces", hint="0 to 16 will do", exit=USAGE)
         return shared["data"]
 
     def exec(self, data: Any) -> str:

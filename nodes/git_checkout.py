@@ -1,4 +1,4 @@
-"""The git-checkout node: another branch."""
+"""The git-checkout node: switch to a branch."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pflow.node import Node, Shared
 
 
 class GitCheckout(Node):
-    """Switch a git repository to a branch; to a tag or a commit, without a branch.
+    """Switch to a branch, or to a tag or commit (a detached HEAD).
 
-    A branch that only a remote has is made here, as git checkout does. Changes that are not committed come along; git
-    refuses where they would be lost. What came through the pipe goes on.
+    A branch that only a remote has is made here, as git checkout does. Uncommitted changes are kept; git refuses to
+    switch if they would be lost. The pipe's content goes on.
 
     Interface:
     - Reads: shared["branch"]: str [explicit] [word]  # the branch, tag or commit
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository
-    - Params: create: bool = false [short b]  # make the branch, where there is none of that name
+    - Params: create: bool = false [short b]  # make the branch if it does not exist
     - Effects: writes files, runs commands
     - Repeats: yes
 
@@ -33,7 +33,7 @@ class GitCheckout(Node):
         if not branch:
             raise PflowError(f"{git.act}: the name is empty", exit=MISSING)
         if branch.startswith("-"):
-            raise PflowError(f"{git.act}: no name begins with -", exit=BAD_DATA)
+            raise PflowError(f"{git.act}: a name cannot begin with -", exit=BAD_DATA)
         return git, branch
 
     def exec(self, prepared: tuple[Git, str]) -> None:

@@ -1,4 +1,4 @@
-"""The git-commit node: what has changed, as a commit."""
+"""The git-commit node: commit changes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ Prepared = tuple[Git, bytes, list[Word] | None]
 
 
 class GitCommit(Node):
-    """Commit what is staged in a git repository; where nothing is, every change, new files too.
+    """Commit the staged changes; if nothing is staged, every change, new files too.
 
-    Hooks run as ever, and what they say is shown. A run that is resumed after it was killed commits once: it finds its
-    commit in the reflog. Where a commit fails, what it had staged is unstaged again.
+    Hooks run as usual, and their output is shown. A run that is killed and resumed commits once: it finds its commit in
+    the reflog. If the commit fails, the files that it staged are unstaged again.
 
     Interface:
-    - Reads: shared["message"]: str [pipe] [word] [short m]  # the message: a line, an empty one, and more
-    - Reads: shared["paths"]: list[path] = null [explicit]  # only these files and directories, staged or not
-    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths begin there
-    - Writes: shared["commit"]: str [pipe]  # its hash; that of the last commit where nothing had changed
-    - Writes: shared["commit_data"]: dict{hash: str, author: str, date: str, subject: str, body: str}  # all of it
-    - Params: all: bool = false [short a]  # every change, new files too, also where some are staged
-    - Actions: default, unchanged  # unchanged when there is nothing to commit
+    - Reads: shared["message"]: str [pipe] [word] [short m]  # the message: a subject, an empty line, a body
+    - Reads: shared["paths"]: list[path] = null [explicit]  # commit only these files and directories, staged or not
+    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths are relative to it
+    - Writes: shared["commit"]: str [pipe]  # its hash; that of the last commit if nothing had changed
+    - Writes: shared["commit_data"]: dict{hash: str, author: str, date: str, subject: str, body: str}  # the commit
+    - Params: all: bool = false [short a]  # commit every change, new files too, even if some are staged
+    - Actions: default, unchanged  # unchanged if there is nothing to commit
     - Effects: writes files, runs commands
     - Repeats: yes
 
@@ -39,7 +39,7 @@ class GitCommit(Node):
 
     def exec(self, prepared: Prepared) -> tuple[dict[str, Any] | None, bool]:
         git, message, paths = prepared
-        # A stage within a shell step has that step's key in its environment, and may be one of many there.
+        # A stage within a shell step has that step's key in its environment, perhaps together with others.
         mark = mark_of(vars(self).get("step_key", ""), message, paths)
         found = find_marked(git, mark)
         is_made = bool(found) or (paths != [] and commit(git, message, paths, mark, takes_all=self.params["all"]))

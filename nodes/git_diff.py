@@ -1,4 +1,4 @@
-"""The git-diff node: what differs."""
+"""The git-diff node: show changes in files."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from pflow.node import Any, Node, Shared
 
 
 class GitDiff(Node):
-    """Show what differs in a git repository: as git diff, between the files and what is staged.
+    """Show the changes in a git repository's files, by default those that are not staged.
 
-    --revision=HEAD shows all changes since the last commit, --staged those that are staged, --revision=A..B those
-    between two commits. A file that git does not track is in none of them. In the text a byte that is not UTF-8 is
-    U+FFFD, and of a binary file it says only that it differs.
+    --revision=HEAD shows all changes since the last commit, --staged the staged ones, --revision=A..B those between two
+    commits. Untracked files are never shown. In the text a byte that is not UTF-8 is U+FFFD, and a binary file has no
+    patch.
 
-    In `changes` a file has its path (from the top of the repository), from (where it was renamed), change (modified,
-    added, deleted, renamed, copied, type changed, conflicted), and how many lines were added and deleted; null where it
-    is binary, or in conflict.
+    In `changes` each file has path (from the top of the repository), from (if it was renamed), change (modified, added,
+    deleted, renamed, copied, type changed, conflicted), and the number of lines added and deleted (null for a binary
+    file or a conflict).
 
     Interface:
-    - Reads: shared["revision"]: str = null [explicit] [word]  # compared with the files: HEAD; or a range: main..HEAD
-    - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # only these files and directories
-    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths begin there
-    - Writes: shared["diff"]: str [pipe]  # the patch; empty where nothing differs
+    - Reads: shared["revision"]: str = null [explicit] [word]  # compare with HEAD, say; or a range: main..HEAD
+    - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # show only these files and directories
+    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths are relative to it
+    - Writes: shared["diff"]: str [pipe]  # the patch; empty without changes
     - Writes: shared["changes"]: list[dict{path: path, from: path, change: str, added: int, deleted: int}]  # by file
-    - Params: staged: bool = false  # what is staged, in place of the files
-    - Params: stat: bool = false  # in place of the patch a line a file
+    - Params: staged: bool = false  # show the staged changes
+    - Params: stat: bool = false  # show a line for each file, instead of the patch
     - Effects: reads files
 
     Examples:
@@ -40,7 +40,7 @@ class GitDiff(Node):
         revision = shared.get("revision")
         start = [] if revision is None else ["--end-of-options", revision]
         paths = shared["paths"]
-        # git takes two paths alone, one outside, for files to compare without a repository: three it never does.
+        # git may compare two paths as files outside a repository, but never three.
         paths = [*paths[:1], *paths] if len(paths) == 2 else paths
         selected = [*["--cached"] * self.params["staged"], *start, "--", *paths]
         return Git(shared["repo"], "show the differences", reads=True), selected

@@ -1,4 +1,4 @@
-"""The git-log node: the commits of a repository."""
+"""The git-log node: list commits."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pflow.node import Any, Node, Shared
 class GitLog(Node):
     """List the commits of a git repository, the newest first.
 
-    An author is `Name <address>`, a date that of the author in ISO 8601.
+    `author` is `Name <address>`, `date` the author's date in ISO 8601.
 
     Interface:
-    - Reads: shared["revision"]: str = null [explicit] [word]  # where it begins, HEAD if unset, or a range: v1.0..HEAD
-    - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # only commits that touch one of these
-    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths begin there
+    - Reads: shared["revision"]: str = null [explicit] [word]  # the newest one, HEAD if unset, or a range: v1.0..HEAD
+    - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # list only commits that touch one of these
+    - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths are relative to it
     - Writes: shared["commits"]: list[dict{hash: str, author: str, date: str, subject: str, body: str}] [pipe]
-    - Params: max: int = null  # so many at most
-    - Params: since: str = null  # only what is newer: 2026-01-31, yesterday, "2 weeks ago"
+    - Params: max: int = null  # the most commits
+    - Params: since: str = null  # list only newer commits: 2026-01-31, yesterday, "2 weeks ago"
     - Effects: reads files
 
     Examples:

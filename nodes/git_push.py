@@ -1,4 +1,4 @@
-"""The git-push node: a branch or tag to a remote."""
+"""The git-push node: push a branch or tag."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pflow.node import Node, Shared
 class GitPush(Node):
     """Push a branch or a tag of a git repository.
 
-    Nothing is ever forced. Nobody is asked for a password: git has to get in by a credential helper, an ssh key in the
-    agent, or what its settings say. What came through the pipe goes on.
+    It never forces a push and never asks for a password: git needs a credential helper, an ssh key in the agent, or
+    other settings that give access. The pipe's content goes on.
 
     Interface:
-    - Reads: shared["branch"]: str = null [explicit] [word]  # the branch or tag; the current branch if unset
-    - Reads: shared["remote"]: str = null [explicit]  # the name of a remote; where the branch belongs if unset
+    - Reads: shared["branch"]: str = null [explicit] [word]  # the branch or tag; without it, the current branch
+    - Reads: shared["remote"]: str = null [explicit]  # the remote's name; without it, that of the branch's upstream
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository
-    - Params: set_upstream: bool = false [short u]  # remember where it went
-    - Params: tags: bool = false  # all tags, too
+    - Params: set_upstream: bool = false [short u]  # remember the remote as the branch's upstream
+    - Params: tags: bool = false  # push all tags too
     - Effects: network, runs commands
     - Repeats: yes
 

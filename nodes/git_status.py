@@ -1,4 +1,4 @@
-"""The git-status node: what is not as in the last commit."""
+"""The git-status node: show uncommitted changes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pflow.node import Any, Node, Shared
 
 
 class GitStatus(Node):
-    """Show the branch of a git repository, and what is not as in its last commit.
+    """Show the branch and the uncommitted changes of a git repository.
 
-    The text has a line a file, as in `staged: modified a.txt`, or `clean`. In the data each file has path (from the top
-    of the repository), from (where it was renamed), staged and unstaged (modified, added, deleted, renamed, copied,
-    type changed), untracked and conflicted. What is not there is null: the branch of a detached HEAD, the commit before
-    the first, an upstream.
+    The text has a line for each file, such as `staged: modified a.txt`, or `clean`. In the data each file has path
+    (from the top of the repository), from (if it was renamed), staged and unstaged (modified, added, deleted, renamed,
+    copied, type changed), untracked and conflicted. Missing values are null: the branch of a detached HEAD, the commit
+    before the first one, an upstream.
 
     Interface:
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository
-    - Writes: shared["status"]: str [pipe]  # as text
+    - Writes: shared["status"]: str [pipe]  # the status as text
     - Writes: shared["status_data"]: dict{branch: str, commit: str, upstream: str, ahead: int, behind: int, files: list}
     - Effects: reads files
 

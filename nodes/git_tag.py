@@ -1,4 +1,4 @@
-"""The git-tag node: a name for a commit."""
+"""The git-tag node: tag a commit."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Prepared = tuple[Git, str, str, bytes | None]
 class GitTag(Node):
     """Tag a commit of a git repository; with a message, by an annotated tag.
 
-    A tag that is at this commit already is left as it is; one that is elsewhere is never moved. What came through the
-    pipe goes on.
+    A tag that is already at this commit is left alone; one at another commit is never moved. The pipe's content goes
+    on.
 
     Interface:
     - Reads: shared["name"]: str [explicit] [word]  # the tag
-    - Reads: shared["at"]: str = "HEAD" [explicit]  # what it tags: a commit, or what leads to one
-    - Reads: shared["message"]: str = null [explicit] [own] [short m]  # what it says
+    - Reads: shared["at"]: str = "HEAD" [explicit]  # the commit, branch or tag to tag
+    - Reads: shared["message"]: str = null [explicit] [own] [short m]  # the message of an annotated tag
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository
     - Effects: writes files, runs commands
     - Repeats: yes
@@ -43,8 +43,8 @@ class GitTag(Node):
             raise PflowError(f"{git.act}: there is no commit '{at}'", exit=MISSING)
         there = commit_of(git, f"refs/tags/{name}")
         if there not in (None, commit):
-            what = f"{git.act}: it is there already, at {there[:10]}"
-            raise PflowError(what, hint="delete that tag, or take another name", exit=CANNOT_WRITE)
+            what = f"{git.act}: it exists already, at {there[:10]}"
+            raise PflowError(what, hint="delete that tag, or use another name", exit=CANNOT_WRITE)
         if there is None:
             kind = [] if message is None else ["--annotate", "--file=-"]
             git.run("tag", *kind, "--", name, commit, input=message)

@@ -1,4 +1,4 @@
-"""The github-add-comment node: a comment on an issue or a pull request on GitHub."""
+"""The github-add-comment node: comment on an issue or a pull request on GitHub."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pflow.node import Any, Node, Shared
 
 
 class GithubAddComment(Node):
-    """Comment on an issue or a pull request of GitHub.
+    """Comment on an issue or a pull request on GitHub.
 
-    Repository and issue are those of the store where no flag names them: what comes after github-get-issue answers that
-    issue. A run that is resumed, or tries again, comments once: each comment has a mark of its step, which GitHub does
-    not show, and it is looked for among those of the last 30 days. A key is needed, found as for github-get-issue.
+    Without flags, repository and issue come from the store: after github-get-issue it answers that issue. A run that is
+    resumed, or tries again, comments once: it looks for the hidden mark of its step among the comments of the last 30
+    days. It needs a key, as github-get-issue describes.
 
     Interface:
     - Reads: shared["body"]: str [pipe]  # the comment
     - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin here
-    - Reads: shared["issue_number"]: int [flag issue]  # issue or pull request number
-    - Writes: shared["comment_url"]: str [pipe]  # where it stands
+    - Reads: shared["issue_number"]: int [flag issue]  # the number of the issue or pull request
+    - Writes: shared["comment_url"]: str [pipe]  # the comment's URL
     - Effects: network
     - Repeats: yes
 

@@ -1,4 +1,4 @@
-"""The github-create-issue node: a new issue on GitHub."""
+"""The github-create-issue node: create an issue on GitHub."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pflow.node import Any, Node, Shared
 class GithubCreateIssue(Node):
     """Create an issue on GitHub.
 
-    A run that is resumed, or tries again, creates one: it has a mark of its step, which GitHub does not show, and is
-    looked for among the issues of the last 30 days. A key is needed, found as for github-get-issue.
+    A run that is resumed, or tries again, creates it once: it looks for the hidden mark of its step among the issues of
+    the last 30 days. It needs a key, as github-get-issue describes.
 
     Interface:
     - Reads: shared["title"]: str [word]  # its title
-    - Reads: shared["body"]: str = "" [pipe]  # what it says
+    - Reads: shared["body"]: str = "" [pipe]  # its text
     - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin here
-    - Writes: shared["issue_url"]: str [pipe]  # where it is
+    - Writes: shared["issue_url"]: str [pipe]  # its URL
     - Writes: shared["issue_number"]: int  # its number
-    - Params: labels: list[str] = [] [flag label]  # its labels
+    - Params: labels: list[str] = [] [flag label]  # a label
     - Effects: network
     - Repeats: yes
 

@@ -1,4 +1,4 @@
-"""The github-create-pr node: a new pull request on GitHub."""
+"""The github-create-pr node: create a pull request on GitHub."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pflow.node import Any, Node, Shared
 
 
 class GithubCreatePr(Node):
-    """Create a pull request on GitHub, for a branch that is there: git-push puts it there.
+    """Create a pull request on GitHub from a branch that has been pushed.
 
-    A run that is resumed, or tries again, creates one: it has a mark of its step, which GitHub does not show. A key is
-    needed, found as for github-get-issue.
+    A run that is resumed, or tries again, creates it once, by a hidden mark of its step. It needs a key, as
+    github-get-issue describes.
 
     Interface:
     - Reads: shared["title"]: str [word]  # its title
-    - Reads: shared["body"]: str = "" [pipe]  # what it says
+    - Reads: shared["body"]: str = "" [pipe]  # its text
     - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin here
-    - Writes: shared["pr_url"]: str [pipe]  # where it is
+    - Writes: shared["pr_url"]: str [pipe]  # its URL
     - Writes: shared["pr_number"]: int  # its number
-    - Params: head: str = null  # the branch with the changes, or OWNER:BRANCH; without it, the one here
-    - Params: base: str = null  # the branch to change; without it, the default one of the repository
+    - Params: head: str = null  # the branch with the changes, or OWNER:BRANCH; without it, the current one here
+    - Params: base: str = null  # the branch to change; without it, the repository's default
     - Params: draft: bool = false  # make it a draft
     - Effects: network
     - Repeats: yes

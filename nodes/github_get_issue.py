@@ -1,4 +1,4 @@
-"""The github-get-issue node: an issue of a repository on GitHub."""
+"""The github-get-issue node: get an issue from GitHub."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from pflow.node import Any, Node, Shared
 
 
 class GithubGetIssue(Node):
-    """Get an issue of GitHub, with its comments.
+    """Get an issue from GitHub, with its comments.
 
-    issue is a text to be read, by people and models; issue_data has title, body, state, url, user.login,
-    labels[0].name, comments[0].body, and what else GitHub tells of an issue, under its names there. Anybody may have
-    written what stands in it. The key is GITHUB_TOKEN, else GH_TOKEN, else gh's; what is public needs none.
-    GITHUB_API_URL names another GitHub than github.com.
+    `issue` is a text for people and models; `issue_data` has title, body, state, url, user.login, labels[0].name,
+    comments[0].body and more, under GitHub's names. Anybody may have written the text. The key is GITHUB_TOKEN, else
+    GH_TOKEN, else gh's; public repositories need no key. GITHUB_API_URL names a GitHub other than github.com.
 
     Interface:
     - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin here
-    - Reads: shared["issue_number"]: int [flag issue] [word]  # issue number
+    - Reads: shared["issue_number"]: int [flag issue] [word]  # the issue's number
     - Writes: shared["issue"]: str [pipe]  # its title, body and comments, as a text
     - Writes: shared["issue_title"]: str  # its title
-    - Writes: shared["issue_data"]: dict  # all of it
-    - Params: comments: bool = true  # with its comments
+    - Writes: shared["issue_data"]: dict  # the issue as data
+    - Params: comments: bool = true  # get its comments too; --no-comments: without them
     - Effects: network
     - Repeats: yes
 

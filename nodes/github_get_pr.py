@@ -1,4 +1,4 @@
-"""The github-get-pr node: a pull request of a repository on GitHub."""
+"""The github-get-pr node: get a pull request from GitHub."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from pflow.node import Any, Node, Shared
 
 
 class GithubGetPr(Node):
-    """Get a pull request of GitHub, with the files that it changes.
+    """Get a pull request from GitHub, with the list of its changed files.
 
-    pr is a text to be read, by people and models; pr_data has title, body, state, url, user.login, head.ref, base.ref,
-    files[0].filename, with --diff also diff, and what else GitHub tells of one, under its names there. The key and
-    GITHUB_API_URL are as for github-get-issue.
+    `pr` is a text for people and models; `pr_data` has title, body, state, url, user.login, head.ref, base.ref,
+    files[0].filename, with --diff also diff, and more, under GitHub's names. Key and GITHUB_API_URL are as for
+    github-get-issue.
 
     Interface:
     - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin here
-    - Reads: shared["pr_number"]: int [flag pr] [word]  # pull request number
+    - Reads: shared["pr_number"]: int [flag pr] [word]  # the pull request's number
     - Writes: shared["pr"]: str [pipe]  # its title, body and files, as a text
     - Writes: shared["pr_title"]: str  # its title
-    - Writes: shared["pr_data"]: dict  # all of it
-    - Params: diff: bool = false  # with what it changes in them
+    - Writes: shared["pr_data"]: dict  # the pull request as data
+    - Params: diff: bool = false  # get its diff too
     - Effects: network
     - Repeats: yes
 

@@ -1,4 +1,4 @@
-"""The github-list-issues node: the issues of a repository on GitHub."""
+"""The github-list-issues node: list issues on GitHub."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pflow.node import Any, Node, Shared
 class GithubListIssues(Node):
     """List the issues of a repository on GitHub, the newest first.
 
-    The key and GITHUB_API_URL are as for github-get-issue.
+    Key and GITHUB_API_URL are as for github-get-issue.
 
     Interface:
     - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME; without it, that of the remote origin here
     - Writes: shared["issues"]: list[dict] [pipe]  # number, title, body, state, url, user.login, labels[0].name, …
-    - Params: state: open|closed|all = "open"  # which of them
-    - Params: labels: list[str] = [] [flag label]  # those with this label, with all of several
-    - Params: since: str = null  # those changed since then: 2026-11-01 or 2026-11-01T08:00:00Z
-    - Params: limit: int = 30  # at most so many
+    - Params: state: open|closed|all = "open"  # the state of issues to list
+    - Params: labels: list[str] = [] [flag label]  # list only issues with this label, or with all of several
+    - Params: since: str = null  # list only issues changed since: 2026-11-01 or 2026-11-01T08:00:00Z
+    - Params: limit: int = 30  # the most issues
     - Effects: network
     - Repeats: yes
 

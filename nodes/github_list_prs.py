@@ -1,4 +1,4 @@
-"""The github-list-prs node: the pull requests of a repository on GitHub."""
+"""The github-list-prs node: list pull requests on GitHub."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pflow.node import Any, Node, Shared
 class GithubListPrs(Node):
     """List the pull requests of a repository on GitHub, the newest first; with --since the last changed first.
 
-    The key and GITHUB_API_URL are as for github-get-issue.
+    Key and GITHUB_API_URL are as for github-get-issue.
 
     Interface:
     - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME; without it, that of the remote origin here
     - Writes: shared["prs"]: list[dict] [pipe]  # number, title, body, state, url, user.login, head.ref, base.ref, …
-    - Params: state: open|closed|all = "open"  # which of them
-    - Params: labels: list[str] = [] [flag label]  # those with this label, with all of several
-    - Params: since: str = null  # those changed since then: 2026-11-01 or 2026-11-01T08:00:00Z
-    - Params: limit: int = 30  # at most so many
+    - Params: state: open|closed|all = "open"  # the state of pull requests to list
+    - Params: labels: list[str] = [] [flag label]  # list only those with this label, or with all of several
+    - Params: since: str = null  # list only those changed since: 2026-11-01 or 2026-11-01T08:00:00Z
+    - Params: limit: int = 30  # the most pull requests
     - Effects: network
     - Repeats: yes
 
@@ -45,7 +45,7 @@ class GithubListPrs(Node):
 
         repo, since, limit = prepared
         github = Client(f"cannot list the pull requests of '{repo}'", "there is no such repository")
-        # GitHub itself selects them neither by labels nor by time.
+        # GitHub itself cannot filter pull requests by label or time.
         query = {"state": self.params["state"], "sort": "updated" if since else "created", "direction": "desc"}
         rows = takewhile(lambda row: row["updated_at"] >= since, github.rows(f"/repos/{repo}/pulls", query))
         wanted = set(self.params["labels"] or [])

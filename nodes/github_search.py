@@ -1,4 +1,4 @@
-"""The github-search node: search in GitHub."""
+"""The github-search node: search GitHub."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pflow.node import Any, Node, Shared
 
 Found = tuple[list[dict[str, Any]], int]
 
-_CUT = "GitHub did not search everything in time"
+_CUT = "GitHub ran out of time and did not search everything"
 
 
 class GithubSearch(Node):
-    """Search GitHub for issues, pull requests, repositories, code or commits, the best first.
+    """Search GitHub for issues, pull requests, repositories, code or commits, the best match first.
 
-    The query is as on its pages: 'crash label:bug state:open'. GitHub gives at most 1,000 results, allows few searches
-    a minute, and searches code only with a key, which is found as for github-get-issue.
+    The query is the same as on its web pages: 'crash label:bug state:open'. GitHub returns at most 1,000 results,
+    allows few searches a minute, and needs a key to search code, as github-get-issue describes.
 
     Interface:
-    - Reads: shared["query"]: str [word]  # what to search for
-    - Reads: shared["repo"]: str = null [explicit]  # in this repository alone, OWNER/NAME
-    - Writes: shared["results"]: list[dict] [pipe]  # what was found: title or name or path, url, …
-    - Writes: shared["total"]: int  # how many there are
+    - Reads: shared["query"]: str [word]  # the query
+    - Reads: shared["repo"]: str = null [explicit]  # search only this repository, OWNER/NAME
+    - Writes: shared["results"]: list[dict] [pipe]  # the results: title or name or path, url, …
+    - Writes: shared["total"]: int  # the number of all matches
     - Params: kind: issues|prs|repositories|code|commits = "issues"  # what to search for
-    - Params: limit: int = 30  # at most so many
+    - Params: limit: int = 30  # the most results
     - Effects: network
     - Repeats: yes
 

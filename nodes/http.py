@@ -1,4 +1,4 @@
-"""The http node: ask a web server."""
+"""The http node: send an HTTP request."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ if TYPE_CHECKING:
     from pflow.kit.web.answer import Response
 
 _ONCE = ("POST", "PATCH")
-"""What a server may do twice when it is asked twice."""
+"""Methods that a server may carry out twice if the request is repeated."""
 _LONGEST = 1e8
-"""Seconds, three years of them; of many more a socket knows nothing."""
+"""Seconds, three years; a socket cannot wait for many more."""
 
 
 class Http(Node):
-    """Ask a web server, and hand on what it answers.
+    """Send an HTTP request and return the answer.
 
-    A key comes from the environment, as env:NAME in a header's value, and goes to the URL's own origin alone: no
-    redirect takes it elsewhere, and where the answer repeats one of 8 characters or more, it is masked. Headers that
-    hold keys are refused when their value is written out. A step of a flow sends POST and PATCH with an
-    Idempotency-Key, the same on each try and resume. HTTPS_PROXY, HTTP_PROXY, NO_PROXY and SSL_CERT_FILE count.
+    A key comes from the environment, as env:NAME in a header's value, and goes only to the URL's own origin: redirects
+    do not take it elsewhere, and if the answer repeats a key of 8 characters or more, it is masked. A header for a key
+    is refused if its value is written out. A step of a flow sends POST and PATCH with an Idempotency-Key, the same in
+    each try and resume. HTTPS_PROXY, HTTP_PROXY, NO_PROXY and SSL_CERT_FILE are respected.
 
-    A status of 400 or more is a failure: 66 for 404 and 410, 77 for 401 and 403, 75 for 408, 429 and 5xx, where
-    --retries waits as long as the server asks, and 65 for others. So is an answer that is cut (75), or too large (73).
+    A status of 400 or more is a failure: 66 for 404 and 410, 77 for 401 and 403, 75 for 408, 429 and 5xx (--retries
+    waits as long as the server asks), and 65 for others. So is an answer that is cut (75) or too large (73).
 
     Interface:
-    - Reads: shared["url"]: str [explicit] [word]  # what to ask for, with http:// or https://
-    - Reads: shared["body"]: any = null [pipe] [explicit]  # what is sent: text, bytes, or JSON of anything else
-    - Writes: shared["body"]: any [pipe]  # what came: text, or bytes when it is none
-    - Writes: shared["status"]: int  # the status, 200 where all is well
-    - Writes: shared["headers"]: dict  # the headers of the answer, by their names in lower case
-    - Params: method: GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS = "GET" [short X]  # what to do
+    - Reads: shared["url"]: str [explicit] [word]  # the URL, with http:// or https://
+    - Reads: shared["body"]: any = null [pipe] [explicit]  # the body to send: text, bytes, or anything else as JSON
+    - Writes: shared["body"]: any [pipe]  # the body of the answer: text, or bytes if it is not text
+    - Writes: shared["status"]: int  # the status code, such as 200
+    - Writes: shared["headers"]: dict  # the headers of the answer, by lower-case name
+    - Params: method: GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS = "GET" [short X]  # the request method
     - Params: header: list[str] = [] [short H] [verbatim]  # 'NAME: VALUE'; env:NAME in it is a variable's value
     - Params: query: list[str] = []  # NAME=VALUE, added to the URL
-    - Params: form: list[str] = []  # NAME=VALUE, the field of a form that is sent as the body
-    - Params: follow: bool = true  # go where a redirect leads, but never from https to http
-    - Params: check: bool = true  # fail when the status is 400 or more
-    - Params: max_size: int = 100000000  # how many bytes the answer may have, unpacked (73)
-    - Params: max_silence: float = 60  # seconds in which the server may send nothing (75)
-    - Actions: default, error  # error when the status is 400 or more and that is not checked
+    - Params: form: list[str] = []  # NAME=VALUE, a field of a form to send as the body
+    - Params: follow: bool = true  # follow redirects, but never from https to http; --no-follow: return them
+    - Params: check: bool = true  # fail if the status is 400 or more; --no-check: take the action error
+    - Params: max_size: int = 100000000  # the most bytes of the answer, unpacked (73)
+    - Params: max_silence: float = 60  # the most seconds without any data (75)
+    - Actions: default, error  # error if the status is 400 or more, with --no-check
     - Effects: network
     - Repeats: unless method is POST, PATCH
 
@@ -62,8 +62,8 @@ class Http(Node):
         import pflow.kit.web.client  # noqa: F401
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        """The keys in the headers, so that nobody gets what another may see."""
-        from pflow.files.xdg import state_key
+        """Return the keys in the headers, so that each key has its own cached answers."""
+        from pflow.files.directories import state_key
         from pflow.kit.web.headers import read_headers
 
         if self.params["method"] != "GET":

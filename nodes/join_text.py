@@ -1,4 +1,4 @@
-"""The join-text node: one text of many."""
+"""The join-text node: join texts into one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pflow.values.paths import kind_of, look_inside
 class JoinText(Node):
     """Join texts into one.
 
-    Of an object its values are joined, as a batch over an object leaves them. A text that holds a list or an object as
-    JSON is that; any other stays as it is. null is an empty text, any other item that is no text its JSON.
+    An object's values are joined, such as those of a batch over an object. A text with a JSON list or object counts as
+    that list or object; any other text stays unchanged. A null becomes an empty text, other values their JSON.
 
     Interface:
-    - Reads: shared["texts"]: any [pipe]  # a list of texts, or an object of them
-    - Writes: shared["text"]: str [pipe]  # one text
-    - Params: separator: str = "\\n"  # what stands between two of them
+    - Reads: shared["texts"]: any [pipe]  # a list or an object of texts
+    - Writes: shared["text"]: str [pipe]  # the joined text
+    - Params: separator: str = "\\n"  # the text between two texts
 
     Examples:
         pflow-split-text --size=0 --by=line --strip <examples/notes.txt | pflow-join-text --separator=' / ' -r
@@ -34,7 +34,7 @@ class JoinText(Node):
             return [*texts.values()] if isinstance(texts, dict) else texts
         if isinstance(texts, str):
             return [texts]
-        raise PflowError(f"cannot join 'texts': it is {kind_of(texts)}, and neither list nor object", exit=BAD_DATA)
+        raise PflowError(f"cannot join 'texts': it is {kind_of(texts)}, not a list or an object", exit=BAD_DATA)
 
     def exec(self, texts: list[Any]) -> str:
         separator: str = self.params["separator"]
@@ -48,4 +48,4 @@ def _text(number: int, value: Any) -> str:
     try:
         return str(value, "utf-8") if isinstance(value, bytes) else text_of(value)
     except UnicodeDecodeError:
-        raise PflowError(f"cannot join item {number}: it is bytes, and they are not UTF-8", exit=BAD_DATA) from None
+        raise PflowError(f"cannot join item {number}: its bytes are not UTF-8", exit=BAD_DATA) from None

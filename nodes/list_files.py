@@ -1,13 +1,15 @@
-"""The list-files node: the files that match a pattern."""
+"""The list-files node: list files that match a pattern."""
 
 from __future__ import annotations
 
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code, reason_of
-from pflow.files.root import fault_of
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, reason_of
+from pflow.files.directories import fault_of
+from pflow.files.file_paths import read_failure
 from pflow.node import Node, Shared
+from pflow.values.jsontext import path_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,12 +20,12 @@ _ANY_DEPTH = "**"
 class ListFiles(Node):
     """List the files that match a pattern, sorted by their bytes.
 
-    * stands for any characters of a name, ? for one, [ab] for one of these, ** between slashes for any depth of
-    directories. A link counts as what it points to, but ** does not go through it. No match is an empty list.
+    * matches any characters of a name, ? one character, [ab] one of these, ** between slashes any depth of directories.
+    A link counts as its target, but ** does not follow it. Without a match the list is empty.
 
     Interface:
-    - Reads: shared["pattern"]: path [explicit] [word]  # which files: *.txt, docs/**/*.md
-    - Reads: shared["directory"]: path = "." [explicit]  # where the pattern begins; the paths begin with it too
+    - Reads: shared["pattern"]: path [explicit] [word]  # the pattern: *.txt, docs/**/*.md
+    - Reads: shared["directory"]: path = "." [explicit]  # the directory to search, with which the paths begin
     - Writes: shared["files"]: list[path] [pipe]  # their paths
     - Params: hidden: bool = false  # let wildcards match names that begin with a dot
     - Params: kind: files|directories|all = "files"  # what to list
@@ -48,7 +50,7 @@ class ListFiles(Node):
             return pattern, directory
         if directory != ".":
             raise PflowError(
-                f"cannot list '{pattern}' in '{directory}': it begins at /", hint="leave the first / out", exit=USAGE
+                f"cannot list '{pattern}' in '{directory}': it begins with /", hint="omit the first /", exit=USAGE
             )
         return pattern, "/"
 
@@ -57,11 +59,11 @@ class ListFiles(Node):
         try:
             os.scandir(directory).close()
         except OSError as error:
-            raise _failure(directory, error) from error
+            raise read_failure(f"cannot list '{directory}'", error) from error
         base = "" if directory == "." else os.path.join(directory, "")
         is_wanted = _KINDS[self.params["kind"]]
         found = (base + path for path in _Search(base, pattern, self.params["hidden"]).run())
-        return [_as_value(path) for path in sorted(filter(is_wanted, found), key=os.fsencode)]
+        return [path_value(path) for path in sorted(filter(is_wanted, found), key=os.fsencode)]
 
     def post(self, shared: Shared, prepared: object, files: list[str | bytes]) -> None:
         shared["files"] = files
@@ -86,7 +88,7 @@ class _Search:
             self.segments.append("*")
 
     def run(self) -> set[str]:
-        """The paths that match, relative to the base."""
+        """Return the matching paths, relative to the base."""
         todo, seen = [("", 0)], {("", 0)}
         while todo:
             path, matched = todo.pop()
@@ -97,7 +99,7 @@ class _Search:
         return {path for path, matched in seen if matched == len(self.segments)} - {""}
 
     def _steps(self, folder: str, segment: str, matched: int) -> Iterator[tuple[str, int]]:
-        """Where one more segment leads from here: a path below, and how many segments have then matched."""
+        """Yield the paths that one more segment leads to, with the number of segments matched by then."""
         if fault := fault_of(self.base + folder or "."):
             self._leave_out(folder, fault)
         elif segment == _ANY_DEPTH:
@@ -127,7 +129,7 @@ class _Search:
                 return list(entries)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        except OSError as error:  # one closed directory is no reason to list nothing
+        except OSError as error:  # list the rest
             self._leave_out(folder, reason_of(error))
             return []
 
@@ -142,16 +144,3 @@ def _is_folder(entry: os.DirEntry[str], *, follow: bool) -> bool:
         return entry.is_dir(follow_symlinks=follow)
     except OSError:
         return False
-
-
-def _as_value(path: str) -> str | bytes:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(path)
-    return path
-
-
-def _failure(directory: str, error: OSError) -> PflowError:
-    exit = MISSING if isinstance(error, NotADirectoryError) else exit_code(error)
-    return PflowError(f"cannot list '{directory}': {reason_of(error)}", exit=exit)

@@ -11,32 +11,31 @@ if TYPE_CHECKING:
 
 
 class Llm(Node):
-    """Ask a language model, through the llm library: every provider that has a plugin for it works.
+    """Ask a language model, through the llm library and the providers of its plugins.
 
-    The text comes after the prompt; bytes go along as an attachment, and so does a PDF, and an SVG where the model
-    takes it. Without --model and PFLOW_MODEL it asks llm's default where that was chosen or has a key, else the small
-    local model that `pflow models get smollm2` brings. A GGUF file is a model too: --model=./FILE.gguf. An answer that
-    reached its token limit counts as one, and stderr says so.
+    The text follows the prompt; bytes are sent as an attachment, and so are a PDF and, if the model accepts it, an SVG.
+    Without --model and PFLOW_MODEL it uses llm's default if that was chosen or has a key, else the small local model of
+    `pflow models get smollm2`. A GGUF file is a model too: --model=./FILE.gguf. An answer that reached its token limit
+    still counts, with a warning on stderr.
 
-    --continue and --conversation go on with what `llm`, `llm chat` or pflow-llm put into llm's log, with the same model
-    unless --model or PFLOW_MODEL names another; in an empty log --continue begins a conversation. Their answers are
-    logged too, unless --no-log or `llm logs off` says no. One that cannot be logged is handed on all the same, with a
-    warning.
+    --continue and --conversation continue a conversation of `llm`, `llm chat` or pflow-llm in llm's log, with its model
+    unless --model or PFLOW_MODEL names another; in an empty log --continue begins one. Their answers are logged too,
+    unless --no-log or `llm logs off` says otherwise. An answer that cannot be logged is kept, with a warning.
 
     Interface:
-    - Reads: shared["prompt"]: str = null [own] [word]  # what to ask
-    - Reads: shared["text"]: any = null [pipe]  # what it is about: text after the prompt, bytes as an attachment
-    - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema the value
-    - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float, conversation: str}  # what it took
-    - Params: model: str = null [short m] [env PFLOW_MODEL]  # which model: an id, an alias or a GGUF file
+    - Reads: shared["prompt"]: str = null [own] [word]  # the prompt
+    - Reads: shared["text"]: any = null [pipe]  # the subject: text after the prompt, bytes as an attachment
+    - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema a value
+    - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float, conversation: str}  # its tokens
+    - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, an alias or a GGUF file
     - Params: system: str = null [short s]  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words
-    - Params: max_tokens: int = null  # how long the answer may get
+    - Params: max_tokens: int = null  # the most tokens of the answer
     - Params: schema: any = null [verbatim]  # the answer's schema: JSON, short ('name, amount int') or a file
-    - Params: attachment: list[path] = [] [short a]  # a file or URL that goes along
-    - Params: continue: bool = false [short c]  # go on with the last conversation of llm's log
-    - Params: conversation: str = null [flag cid]  # go on with the conversation of this ID
-    - Params: log: bool = null [env PFLOW_LLM_LOG]  # put question and answer into llm's log
+    - Params: attachment: list[path] = [] [short a]  # a file or URL to attach
+    - Params: continue: bool = false [short c]  # continue the last conversation in llm's log
+    - Params: conversation: str = null [flag cid]  # continue the conversation with this ID
+    - Params: log: bool = null [env PFLOW_LLM_LOG]  # record question and answer in llm's log; --no-log: do not
     - Params: option: list[str] = [] [short o pair]  # NAME=VALUE, any other option of the model
     - Effects: network
     - Repeats: yes
@@ -54,7 +53,7 @@ class Llm(Node):
 
     @staticmethod
     def warm() -> None:
-        """Do the slow imports early; what goes wrong here goes wrong again, in words, in exec."""
+        """Do the slow imports early; a failure here is reported by exec."""
         try:
             from pflow.models import ask, choose  # noqa: F401
 
@@ -63,12 +62,12 @@ class Llm(Node):
             return
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        """The model that would be asked, and what decides its answers beside the question."""
+        """Return the model, and everything but the question that decides its answer."""
         from pflow.models.identity import model_parts
 
         params = self.params
         if params["continue"] or params["conversation"]:
-            raise PflowError("cannot cache what comes in a conversation: what was said before counts", exit=BAD_CONFIG)
+            raise PflowError("cannot cache an answer in a conversation: it depends on earlier ones", exit=BAD_CONFIG)
         return model_parts(params["model"], params["attachment"] or [], params["schema"])
 
     def prep(self, shared: Shared) -> Request:
@@ -104,7 +103,7 @@ class Llm(Node):
 
 
 def _question(prompt: Any, text: Any, places: list[str]) -> tuple[str, bytes | None]:
-    """The words of the question, and what of the text goes with them: bytes, a PDF or a drawing."""
+    """Return the question as text, and a piped attachment: bytes, a PDF or a drawing."""
     from pflow.models.media import media_type
     from pflow.values.jsontext import text_of
 

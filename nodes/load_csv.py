@@ -1,4 +1,4 @@
-"""The load-csv node: a CSV file as rows."""
+"""The load-csv node: load the rows of a CSV file."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from pflow.node import Any, Node, Shared
 
 
 class LoadCsv(Node):
-    """Load the rows of a CSV file: an object a row, each value a text, under the names of the first line.
+    """Load the rows of a CSV file as objects of texts, with the names in the first line.
 
-    The delimiter is the one of comma, semicolon, tab and | that the first line has most. Quotes may hold line ends and
-    doubled quotes; a byte order mark and blank lines are left out. A row with too few or too many columns, a column
-    without a name or with another's, and a quote that is not closed are errors, with line and column.
+    The delimiter is the most frequent one of comma, semicolon, tab and | in the first line. Quoted values may contain
+    line ends and doubled quotes; a byte order mark and blank lines are ignored. A row with too few or too many columns,
+    a column without a name or with the name of another, and an open quote are errors, with line and column.
 
-    --infer gives a column a type where all that is in it has that: whole numbers within 64 bits, numbers, true and
-    false. 007 stays text, and what is empty becomes null.
+    --infer converts a column if all its values fit: to whole numbers of 64 bits, to numbers, to true and false. 007
+    stays a text, and an empty value becomes null.
 
     Interface:
-    - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without one, what the pipe carries
-    - Reads: shared["text"]: any = null [pipe]  # CSV, where there is no path
-    - Writes: shared["rows"]: list[dict] [pipe]  # an object a row
-    - Params: delimiter: str = null  # what stands between two columns: one character, or tab
-    - Params: quotes: bool = true  # quotation marks go around values; without it they are characters like others
-    - Params: encoding: str = null  # decode the file as this (latin-1, cp1252, utf-16, …); without it, UTF-8
-    - Params: header: bool = true  # the first line has the names; without it they are c1, c2, …
-    - Params: infer: bool = false  # numbers, true and false become what they are, and what is empty null
+    - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text
+    - Reads: shared["text"]: any = null [pipe]  # CSV, if there is no path
+    - Writes: shared["rows"]: list[dict] [pipe]  # the rows, one object each
+    - Params: delimiter: str = null  # the delimiter: one character, or tab
+    - Params: quotes: bool = true  # quotation marks enclose values; --no-quotes: they are ordinary characters
+    - Params: encoding: str = null  # the encoding of the file: latin-1, cp1252, utf-16, …; without it, UTF-8
+    - Params: header: bool = true  # the first line has the names; --no-header: they are c1, c2, …
+    - Params: infer: bool = false  # convert columns of numbers, of true and false; empty becomes null
     - Effects: reads files
 
     Examples:

@@ -1,4 +1,4 @@
-"""The load-json node: the value in a JSON file."""
+"""The load-json node: load the value in a JSON file."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pflow.node import Any, Node, Shared
 class LoadJson(Node):
     """Load the value in a JSON file.
 
-    What JSON does not have (NaN, a comma too many) and integers past 64 bits are errors, with line and column.
+    Invalid JSON (NaN, a trailing comma) and integers of more than 64 bits are errors, with line and column.
 
     Interface:
-    - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without one, what the pipe carries
-    - Reads: shared["text"]: any = null [pipe]  # JSON, where there is no path
+    - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text
+    - Reads: shared["text"]: any = null [pipe]  # JSON, if there is no path
     - Writes: shared["data"]: any [pipe]  # the value
-    - Params: encoding: str = null  # decode the file as this; without it, UTF-8
+    - Params: encoding: str = null  # the encoding of the file; without it, UTF-8
     - Effects: reads files
 
     Examples:

@@ -1,4 +1,4 @@
-"""The load-jsonl node: a file of JSON lines as rows."""
+"""The load-jsonl node: load a file of JSON lines."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pflow.node import Any, Node, Shared
 
 
 class LoadJsonl(Node):
-    """Load a file of JSON lines: a value a line.
+    """Load a file of JSON lines, with a value on each line.
 
-    Blank lines are left out. A line that is no JSON is an error, with its number and column.
+    Blank lines are ignored. A line that is not JSON is an error, with its number and column.
 
     Interface:
-    - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without one, what the pipe carries
-    - Reads: shared["text"]: any = null [pipe]  # JSON lines, where there is no path
-    - Writes: shared["rows"]: list [pipe]  # the values in their order, as a rule objects
-    - Params: encoding: str = null  # decode the file as this; without it, UTF-8
+    - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text
+    - Reads: shared["text"]: any = null [pipe]  # JSON lines, if there is no path
+    - Writes: shared["rows"]: list [pipe]  # the values in order, usually objects
+    - Params: encoding: str = null  # the encoding of the file; without it, UTF-8
     - Effects: reads files
 
     Examples:

@@ -1,4 +1,4 @@
-"""The move-file node: another name for a file, on another file system too."""
+"""The move-file node: move or rename a file."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pflow.node import Node, Shared
 
 
 class MoveFile(Node):
-    """Give a file another name or directory.
+    """Move or rename a file.
 
-    A destination that is a directory, or ends in a slash, gets the file under its own name; missing directories are
-    made. A link is moved itself. The file stays the same, with its mode and times; on another file system it is copied
-    whole, then deleted, so that at each moment one of the two is there. What the pipe carries goes on.
+    If the destination is a directory, or ends in a slash, the file keeps its name there; missing directories are made.
+    A link itself is moved. The file keeps its mode and times; to another file system it is copied whole, then deleted,
+    so that at each moment one of the two exists. The pipe's content goes on.
 
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to move
     - Reads: shared["destination"]: path [explicit] [word]  # its new name, or the directory for it
-    - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
-    - Params: missing_ok: bool = false  # do nothing where there is no file to move
+    - Params: overwrite: bool = true  # replace an existing file; --no-overwrite: fail if the file exists
+    - Params: missing_ok: bool = false  # do nothing if the file does not exist
     - Effects: writes files
     - Repeats: no
 
@@ -41,11 +41,9 @@ class MoveFile(Node):
         act = f"cannot move '{path}'"
         try:
             check_kind(path, "move", follow=False)
-        except FileNotFoundError as error:
-            if self.params["missing_ok"]:
-                return
-            raise read_failure(act, error) from error
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and self.params["missing_ok"]:
+                return
             raise read_failure(act, error) from error
         try:
             place = place_in(destination, path, "write")
@@ -58,7 +56,7 @@ class MoveFile(Node):
 
 
 def _is_same(path: str, place: str) -> bool:
-    """Whether a file, or what a link leads to, would be lost under another name of its own."""
+    """Return True if both names lead to one file, which would be lost."""
     if not os.path.lexists(place):
         return False
     there = os.lstat(place)

@@ -1,4 +1,4 @@
-"""The parse-json node: the value that a JSON text holds."""
+"""The parse-json node: parse a JSON text."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from pflow.values.json_input import parse_lines, parse_text
 
 @flow_safe
 class ParseJson(Node):
-    """Read the value that a JSON text holds.
+    """Parse a JSON text.
 
-    The text is JSON, or has JSON in a fence of ``` as models write it: the first fence counts that is marked as json,
-    else the first. What is no JSON is an error (65) that names line and column; nothing is guessed, rounded or
-    repaired.
+    The text is JSON, or has JSON in a fence of ```, as models write it; a fence marked json counts before others.
+    Invalid JSON is an error (65) with line and column; nothing is guessed, rounded or repaired.
 
     Interface:
     - Reads: shared["text"]: str [pipe]  # the JSON text
     - Writes: shared["data"]: any [pipe]  # the value
-    - Params: lines: bool = false  # each line that is not blank is a value: JSON lines, as a list
+    - Params: lines: bool = false  # parse JSON lines: a list with the value of each line that is not blank
 
     Examples:
         echo '{"name": "Ada"}' | pflow-parse-json | pflow-select name -r

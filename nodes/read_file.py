@@ -1,4 +1,4 @@
-"""The read-file node: a file's content, exactly."""
+"""The read-file node: read a file exactly."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _BYTES = "bytes"
 
 
 class ReadFile(Node):
-    """Read a file, exactly as it is.
+    """Read a file exactly.
 
-    Line ends, a missing last newline and a byte order mark stay. What is UTF-8 becomes text, anything else bytes.
+    Line ends, a missing final newline and a byte order mark stay unchanged. UTF-8 becomes text, anything else bytes.
 
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to read
-    - Writes: shared["content"]: any [pipe]  # what it holds: text, or bytes when it is not UTF-8
-    - Params: encoding: str = null  # decode it as this (latin-1, utf-16, …) or not at all; bytes leaves it as it is
+    - Writes: shared["content"]: any [pipe]  # its content: text, or bytes if it is not UTF-8
+    - Params: encoding: str = null  # decode it as this (latin-1, utf-16, …) or fail; bytes does not decode it
     - Effects: reads files
 
     Examples:
@@ -54,6 +54,6 @@ def _decode(data: bytes, path: str, encoding: str | None) -> str | bytes:
     except UnicodeError as error:
         raise PflowError(
             f"cannot read '{path}' as {encoding}: {error}",
-            hint="--encoding=bytes leaves it as it is",
+            hint="--encoding=bytes does not decode it",
             exit=BAD_DATA,
         ) from None

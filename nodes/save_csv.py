@@ -1,4 +1,4 @@
-"""The save-csv node: rows into a CSV file."""
+"""The save-csv node: save rows as a CSV file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from pflow.node import Any, Node, Shared
 class SaveCsv(Node):
     """Save rows as a CSV file, whole or not at all.
 
-    A column for each name that a row has, in the order in which they first appear. What is null or not there is empty,
-    a list or an object its JSON text. The file is UTF-8, its lines end with a newline; it takes the place of one that
-    was there.
+    The columns are all names in the rows, in order of appearance. A null or missing value is empty, a list or object
+    is written as JSON. The file is UTF-8, with a newline after each line, and replaces an existing one.
 
     Interface:
-    - Reads: shared["rows"]: list[dict] [pipe]  # an object a row
+    - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
     - Reads: shared["path"]: path [explicit] [word] [flag file]  # the file to write
-    - Params: delimiter: str = ","  # what stands between two columns: one character, or tab
-    - Params: header: bool = true  # write the names as the first line
+    - Params: delimiter: str = ","  # the delimiter: one character, or tab
+    - Params: header: bool = true  # write the names as the first line; --no-header: omit them
     - Effects: writes files
     - Repeats: yes
 

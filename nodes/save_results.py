@@ -1,29 +1,29 @@
-"""The save-results node: whatever came of a flow, in a file for people or programs."""
+"""The save-results node: save results in a file."""
 
 from __future__ import annotations
 
+from pflow.files.directories import hold_below_root
 from pflow.files.file_paths import checked_target, write_whole
-from pflow.files.root import hold_below_root
 from pflow.node import Any, Node, Shared
 
 
 class SaveResults(Node):
-    """Save results in a file: as JSON, JSON lines, CSV or a table in Markdown.
+    """Save results in a file: as JSON, JSON lines, CSV or a Markdown table.
 
-    The file's name says which (.json, .jsonl, .csv, .md), unless --format does; without a name it is results.json, or
-    results with the format's suffix, in the working directory. The file is written whole or not at all, and takes the
-    place of one that was there.
+    The format is --format, else that of the file's suffix (.json, .jsonl, .csv, .md). Without a file name it writes
+    results.json, or results with the format's suffix, in the working directory. The file is written whole or not at
+    all, and replaces an existing one.
 
-    A text is saved as it is in Markdown; in the forms for programs go with it the rows and numbers that analyze
-    found: JSON has `results`, `result` and `stats`, the others have the rows of `result`. Where there are none, a text
-    that holds an object or a list as JSON is saved as that.
+    In Markdown a text is saved unchanged. The other formats add the rows and numbers of analyze: JSON has `results`,
+    `result` and `stats`, the others only the rows of `result`. Without those, a text with a JSON object or list is
+    saved as that object or list.
 
     Interface:
-    - Reads: shared["results"]: any [pipe]  # what to save: rows, any other value or a text
+    - Reads: shared["results"]: any [pipe]  # the results: rows, any other value or a text
     - Reads: shared["result"]: list[dict] = null  # the rows behind a text
     - Reads: shared["stats"]: dict = null  # the numbers behind a text
     - Reads: shared["path"]: path = "results.$format" [explicit] [word] [flag file]  # the file to write
-    - Params: format: json|jsonl|csv|md = null  # how to write it; without it the file's name says so, else json
+    - Params: format: json|jsonl|csv|md = null  # the format; without it that of the file's suffix, else json
     - Effects: writes files
     - Repeats: yes
 

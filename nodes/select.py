@@ -1,4 +1,4 @@
-"""The select node: one place of what the pipe carries."""
+"""The select node: select one value."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pflow.values.paths import Path, kind_of, look_inside, look_up, parse_path, 
 
 @flow_safe
 class Select(Node):
-    """Take one place out of what the pipe carries.
+    """Select one value from the data in the pipe.
 
-    A place is a path, items[0].name: a number counts from 0, from the end where it is negative, and a key with other
-    signs is written ["odd key"]. A text that holds an object or a list as JSON is looked into. A missing place is an
-    error (66) that says what there is, unless --default is given. --field takes of an object, or of each in a list,
-    these members alone.
+    The place is a path, such as items[0].name: numbers count from 0, negative ones from the end, and a key with other
+    characters is written ["odd key"]. A path may lead into a text with a JSON object or list. A missing place is an
+    error (66) that says what is there, unless --default is given. --field keeps only these members of an object, or of
+    each object in a list.
 
     Interface:
-    - Reads: shared["data"]: any [pipe]  # where to look
-    - Reads: shared["place"]: str = "" [explicit] [own] [word]  # the path of what is taken; without it, all
-    - Writes: shared["selected"]: any [pipe]  # what is there
-    - Params: default: any = null  # instead of what is missing
-    - Params: fields: list[str] = [] [flag field]  # the members that an object keeps, in this order
+    - Reads: shared["data"]: any [pipe]  # the data to select from
+    - Reads: shared["place"]: str = "" [explicit] [own] [word]  # the path of the value; without it, all
+    - Writes: shared["selected"]: any [pipe]  # the value
+    - Params: default: any = null  # the value if the place is missing
+    - Params: fields: list[str] = [] [flag field]  # a member to keep, in this order
 
     Examples:
         echo '{"items": [{"name": "Ada"}, {"name": "Bob"}]}' | pflow-select 'items[-1].name' -r
@@ -53,7 +53,7 @@ class Select(Node):
 
     def _members(self, row: Any, steps: Path) -> dict[str, Any]:
         if not isinstance(row, dict):
-            what = f"cannot take fields of {write_path(steps)}: it is {kind_of(row)}, and only objects have fields"
+            what = f"cannot select fields of {write_path(steps)}: it is {kind_of(row)}, and only objects have fields"
             raise PflowError(what, exit=BAD_DATA)
         return {field: self._find(row, (*steps, field), len(steps)) for field in self.params["fields"]}
 
@@ -63,7 +63,7 @@ class Select(Node):
         except PflowError as error:
             if self.params["default"] is not None:
                 return self.params["default"]
-            # 'rows[0]' is what jq would want of the document: the rows themselves are what the pipe carries.
+            # 'rows[0]' would be right for jq on the document, but here the pipe carries the rows themselves.
             if at == 1 and isinstance(value, list) and isinstance(steps[1], str) and not steps[1].isdecimal():
                 error.hint = f"the place begins in the list: '{shorten(write_path(steps[2:]) if steps[2:] else '[0]')}'"
             raise error.within(f"cannot select '{shorten(write_path(steps[1:]))}'") from None

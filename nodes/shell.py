@@ -15,27 +15,27 @@ Ran = tuple[Text, Text, int]
 
 
 _TAIL_LINES, _TAIL_LENGTH, _COMMAND_LENGTH = 3, 300, 60
-_USE_STDIN = "what is long or binary goes to the command's stdin: the read 'input'"
+_USE_STDIN = "long or binary data goes to the command's stdin, by the read 'input'"
 
 
 class Shell(Node):
     """Run a command with /bin/sh.
 
-    The command is taken as it is written: values reach it as its arguments, "$1", "$2", …, and on its stdin, never as
-    a part of its text. Its stderr is shown as it comes. It has no terminal, and it ends when its shell does: what that
-    left in the background is not waited for. With --cache the command, its arguments, its stdin and the directory
-    count; what it reads itself, files and variables, is not known: --refresh runs it again.
+    No templates are expanded in the command: it gets values as its arguments, "$1", "$2", …, and on its stdin. Its
+    stderr is shown as it comes. It has no terminal, and it ends when its shell does, without waiting for background
+    processes. --cache compares the command, its arguments, its stdin and the directory, but not the files and variables
+    that it reads itself: --refresh runs it again.
 
     Interface:
     - Reads: shared["command"]: str [explicit] [word] [verbatim]  # the command
-    - Reads: shared["args"]: list[str] = [] [own] [word]  # its arguments, $1 and on
+    - Reads: shared["args"]: list[str] = [] [own] [word]  # its arguments, from $1 on
     - Reads: shared["input"]: any = null [pipe]  # its stdin: text and bytes exactly, anything else as a line of JSON
-    - Writes: shared["stdout"]: any [pipe]  # what it printed: text, or bytes when it is not UTF-8
-    - Writes: shared["stderr"]: any  # what it printed on stderr
-    - Writes: shared["exit_code"]: int  # its exit code, 128+n when signal n killed it
-    - Params: check: bool = true  # fail, with its exit code, when the command does
-    - Params: max_output: int = 1000000000  # how many bytes it may print; one that prints more is ended (73)
-    - Actions: default, error  # error when the command failed and that is not checked
+    - Writes: shared["stdout"]: any [pipe]  # its output: text, or bytes if it is not UTF-8
+    - Writes: shared["stderr"]: any  # its output on stderr
+    - Writes: shared["exit_code"]: int  # its exit code, 128+n if signal n killed it
+    - Params: check: bool = true  # fail if the command does, with its exit code; --no-check: take the action error
+    - Params: max_output: int = 1000000000  # the most bytes that it may print before it is ended (73)
+    - Actions: default, error  # error if the command failed, with --no-check
     - Effects: runs commands
 
     Examples:
@@ -48,7 +48,7 @@ class Shell(Node):
     version = "1.0.0"
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        """Where the command runs: the files that it finds there are not known."""
+        """Return the directory of the command, in place of the files there, which are not known."""
         return {"directory": os.fsencode(os.getcwd())}
 
     def prep(self, shared: Shared) -> tuple[str, list[bytes], bytes | None]:
@@ -56,9 +56,9 @@ class Shell(Node):
         if "\0" in command:
             raise PflowError(f"cannot run {command!r}: a command cannot contain NUL", exit=BAD_DATA)
         args = [_argument(n, value) for n, value in enumerate(shared.get("args") or [], 1)]
-        if args and "$" not in command and not command.startswith(". "):  # a file that . reads has them too
-            remedy = 'quotes keep a command whole, and "$1" is its first argument'
-            print(f"warning: nothing in '{_short(command)}' takes its arguments; {remedy}", file=sys.stderr)
+        if args and "$" not in command and not command.startswith(". "):  # a file read by . has arguments too
+            remedy = 'put the whole command in quotes; "$1" is its first argument'
+            print(f"warning: '{_short(command)}' does not use its arguments; {remedy}", file=sys.stderr)
         return command, args, _input(shared.get("input"))
 
     def exec(self, prepared: tuple[str, list[bytes], bytes | None]) -> Ran:
@@ -82,7 +82,7 @@ class Shell(Node):
             try:
                 os.write(2, part)
             except OSError:
-                pass  # nobody can be told any more
+                pass  # nobody reads stderr
 
         try:
             # -- for a command that begins with a dash.
@@ -139,7 +139,7 @@ def _failure(command: str, code: int, stderr: bytearray) -> PflowError:
     said = " / ".join(lines[-_TAIL_LINES:])[-_TAIL_LENGTH:]
     return PflowError(
         f"cannot finish '{_short(command)}': exit code {code}" + (f": {said}" if said else ""),
-        hint="--no-check takes a failure as an answer, with the action error",
+        hint="with --no-check it goes on with the action error",
         exit=code,
         is_permanent=False,
     )

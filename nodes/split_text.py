@@ -1,4 +1,4 @@
-"""The split-text node: a text in chunks."""
+"""The split-text node: split a text into chunks."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pflow.values.chunks import chunks, parts
 class SplitText(Node):
     """Split a text into chunks, as for a batch (--each) over a text that is too long for a model.
 
-    A chunk ends where a paragraph ends, as long as one ends in it, else where a line, a sentence or a word does.
-    Nothing is left out: the chunks, joined, are the text. With --size=0 each paragraph, line, … is a chunk by itself.
+    A chunk ends at the end of a paragraph if it contains one, else of a line, a sentence or a word. Joined, the chunks
+    are the text again. With --size=0 each paragraph, line, … is a chunk.
 
     Interface:
     - Reads: shared["text"]: str [pipe]  # the text
     - Writes: shared["chunks"]: list[str] [pipe]  # its chunks, in order
-    - Params: size: int = 4000  # how many characters a chunk has at most
-    - Params: overlap: int = 0  # how many characters of the chunk before a chunk repeats at most, in whole words
-    - Params: by: paragraph|line|sentence|word|character = "paragraph"  # where it may be cut, if it can be cut there
-    - Params: strip: bool = false  # without the white space around each chunk, and without chunks of nothing else
+    - Params: size: int = 4000  # the most characters of a chunk
+    - Params: overlap: int = 0  # the most characters to repeat from the chunk before, in whole words
+    - Params: by: paragraph|line|sentence|word|character = "paragraph"  # where to cut if possible
+    - Params: strip: bool = false  # strip white space around each chunk, and drop empty chunks
 
     Examples:
         pflow-split-text --size=200 <examples/notes.txt

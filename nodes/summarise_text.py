@@ -1,4 +1,4 @@
-"""The summarise-text node: what a text says, in short."""
+"""The summarise-text node: summarise a text with a language model."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
 
 
 _LEAST = 100
-"""Characters of a part: a slip of --chunk is not to ask a thousand times."""
+"""The least characters of a part, so that a slip in --chunk does not cause a thousand calls."""
 
 
 class SummariseText(Node):
     """Summarise a text of any length with a language model.
 
-    A text that is longer than the model takes at once is cut into parts between its paragraphs, lines or sentences; the
-    model summarises each, and then makes one summary of these. stderr says so. How much a model takes is known of those
-    on this machine and of many providers'; any other gets 24,000 characters, about 8,000 tokens, unless --chunk says
-    more or less. Another try (--retries) goes on after the parts that are done. The model is chosen as pflow-llm does.
-    pflow-summarize-text is the same program.
+    A text that is too long for the model is cut into parts between paragraphs, lines or sentences; the model summarises
+    each part, then the summaries, and stderr says so. The limit is known for local models and many providers' models;
+    any other model gets 24,000 characters at a time, about 8,000 tokens, unless --chunk says otherwise. Another try
+    (--retries) continues after the finished parts. The model is chosen as by pflow-llm. pflow-summarize-text is the
+    same program.
 
     Interface:
-    - Reads: shared["text"]: str [pipe]  # what to summarise
+    - Reads: shared["text"]: str [pipe]  # the text to summarise
     - Writes: shared["summary"]: str [pipe]  # the summary
-    - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float, calls: int}  # what it took
-    - Params: style: str = null  # what it is to be like: 'three points', 'one sentence in German'
-    - Params: model: str = null [short m] [env PFLOW_MODEL]  # which model: an id, an alias or a GGUF file
+    - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float, calls: int}  # the tokens and cost
+    - Params: style: str = null  # the style of the summary: 'three points', 'one sentence in German'
+    - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, an alias or a GGUF file
     - Params: temperature: float = null  # how freely the model chooses its words
-    - Params: max_tokens: int = null  # how long the summary may get
-    - Params: chunk: int = null  # the most characters of the text that the model gets at once
+    - Params: max_tokens: int = null  # the most tokens of the summary
+    - Params: chunk: int = null  # the most characters to send at a time
     - Params: option: list[str] = [] [short o pair]  # NAME=VALUE, any other option of the model
     - Effects: network
     - Repeats: yes
@@ -47,7 +47,7 @@ class SummariseText(Node):
 
     @staticmethod
     def warm() -> None:
-        """Do the slow imports early; what goes wrong here goes wrong again, in words, in exec."""
+        """Do the slow imports early; a failure here is reported by exec."""
         try:
             from pflow.models import choose, summary  # noqa: F401
 
@@ -65,7 +65,7 @@ class SummariseText(Node):
         if not text.strip():
             raise PflowError("cannot summarise the text: it is empty", exit=MISSING)
         if params["chunk"] is not None and params["chunk"] < _LEAST:
-            raise PflowError(f"cannot take --chunk={params['chunk']}: it is at least {_LEAST}", exit=USAGE)
+            raise PflowError(f"cannot use --chunk={params['chunk']}: it must be at least {_LEAST}", exit=USAGE)
         from pflow.models.ask import parse_options
         from pflow.models.summary import SummaryTask
 

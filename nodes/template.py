@@ -1,4 +1,4 @@
-"""The template node: a text with what the store holds in it."""
+"""The template node: fill a template from the store."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pflow.node import Any, Node, Shared, flow_safe
 
 @flow_safe
 class Template(Node):
-    """Fill a template with what the store holds.
+    """Fill a template with values from the store.
 
-    The template is filled as any flag is: $name and ${a.path[0]} from the store, just before the node runs; $$ is a
-    dollar. Single quotes keep the shell away from it. --template@letter.txt takes it from a file. A template that is
-    itself data, out of the store, stays as it is: what is brought in is never looked through.
+    Like any flag, the template is filled just before the node runs: $name and ${a.path[0]} come from the store, and $$
+    is a dollar. Single quotes protect it from the shell. --template@letter.txt reads it from a file. Inserted values,
+    and a template that comes from the store, are never expanded.
 
     Interface:
-    - Reads: shared["template"]: str [explicit] [own] [word]  # the template, 'Dear $name', as a person wrote it
-    - Writes: shared["text"]: str [pipe]  # the template with its references filled
+    - Reads: shared["template"]: str [explicit] [own] [word]  # the template: 'Dear $name'
+    - Writes: shared["text"]: str [pipe]  # the filled template
 
     Examples:
         pflow-set name=Zoë | pflow-template 'Dear $name,'

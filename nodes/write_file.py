@@ -1,4 +1,4 @@
-"""The write-file node: content into a file, whole or not at all."""
+"""The write-file node: write a file, whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pflow.node import Any, Node, Shared
 class WriteFile(Node):
     """Write a file, whole or not at all.
 
-    Text and bytes are written exactly as they are, anything else as one line of JSON. The new content is written
-    aside and takes the file's place in one step, so a failure at any moment leaves the old content. A file keeps its
-    mode; a link is followed; missing directories are made. Pipes and devices are written to directly.
+    Text and bytes are written exactly, anything else as one line of JSON. The new content is written to a temporary
+    file, which then replaces the old one in one step, so a failure at any moment leaves the old content. A file keeps
+    its mode; a link is followed; missing directories are made. Pipes and devices are written to directly.
 
-    --append adds in place, and ends a text with a newline unless it is empty, has one, or --exact is given. What the
-    file held stays, and a failure or a signal takes back what was added. Only kill -9 or a power cut in the middle of
-    it leaves a part of the addition at the end; a file that was not there yet is still whole or not there.
+    --append adds to the file, and ends a text with a newline unless it is empty, has one, or --exact is given. A
+    failure or a signal undoes the addition. Only kill -9 or a power cut in the middle may leave a part of it at the
+    end; a new file is still whole or not there at all.
 
     Interface:
-    - Reads: shared["content"]: any [pipe]  # what to write
+    - Reads: shared["content"]: any [pipe]  # the content
     - Reads: shared["path"]: path [explicit] [word]  # the file to write
     - Params: append: bool = false  # add the content to the end of the file
-    - Params: exact: bool = false  # with --append, as with -r: add no newline to the text
-    - Params: overwrite: bool = true  # replace a file that is there; without it, that is an error
+    - Params: exact: bool = false  # with --append or -r: do not add a newline to the text
+    - Params: overwrite: bool = true  # replace an existing file; --no-overwrite: fail if the file exists
     - Effects: writes files
     - Repeats: unless append
 
@@ -39,8 +39,8 @@ class WriteFile(Node):
     def prep(self, shared: Shared) -> tuple[str, Any]:
         if self.params["append"] and not self.params["overwrite"]:
             raise PflowError(
-                "cannot both append to a file and refuse it",
-                hint="give one of --append and --no-overwrite",
+                "cannot append to a file and also refuse an existing one",
+                hint="use either --append or --no-overwrite",
                 exit=USAGE,
             )
         return checked_target(shared["path"], "write"), shared["content"]

@@ -1,4 +1,4 @@
-"""The yt-transcript node: what is said in a video of YouTube."""
+"""The yt-transcript node: get the transcript of a YouTube video."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from pflow.node import Any, Node, Shared
 Segments = list[dict[str, Any]]
 
 _LONGEST = 3600
-"""Seconds of a --delay."""
+"""The most seconds of --delay."""
 
 
 class YtTranscript(Node):
-    """Get the transcript of a video of YouTube: a line for each of its captions.
+    """Get the transcript of a YouTube video, with a line for each caption.
 
-    One that a person made comes before one that a machine made. YouTube blocks who asks often, and most addresses of
-    data centres: --delay keeps calls apart, those of a batch's jobs and of other programs of the user too, and --proxy
-    goes another way. A proxy's URL with a password comes from the environment, as --proxy=env:NAME, or HTTPS_PROXY
-    holds it. It needs an extra: pip install 'pflow-shell[youtube]'.
+    A person's transcript comes before a machine's. YouTube blocks frequent callers, and most addresses of data centres:
+    --delay spaces out all calls of this user, those of a batch's jobs and of other programs too, and --proxy uses
+    another address. A proxy's URL with a password comes from the environment, by --proxy=env:NAME or HTTPS_PROXY. It
+    needs an extra: pip install 'pflow-shell[youtube]'.
 
     Interface:
-    - Reads: shared["url"]: str [explicit] [word]  # the video: its URL, in any form, or its ID
-    - Writes: shared["transcript"]: str [pipe]  # what is said
+    - Reads: shared["url"]: str [explicit] [word]  # the video's URL, in any form, or its ID
+    - Writes: shared["transcript"]: str [pipe]  # the transcript
     - Writes: shared["segments"]: list[dict{text: str, start: float, duration: float}]  # each caption, in seconds
-    - Params: language: str = "en"  # the language's code; several with commas: the first that there is
-    - Params: proxy: str = null [verbatim]  # the URL of a proxy, http://HOST:PORT, or env:NAME: a variable holds it
+    - Params: language: str = "en"  # the language's code; of several with commas, the first that exists
+    - Params: proxy: str = null [verbatim]  # a proxy's URL, http://HOST:PORT, or env:NAME for that variable's value
     - Params: delay: float = 0  # the least seconds between two calls
     - Effects: network
     - Repeats: yes

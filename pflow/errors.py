@@ -144,7 +144,7 @@ def exit_code(error: BaseException) -> int:
 
 def reason_of(error: BaseException) -> str:
     """Return the system's words for an error, in lower case; of any other error, its own."""
-    return (getattr(error, "strerror", "") or str(error)).lower()
+    return str(getattr(error, "strerror", "") or error).lower()
 
 
 def no_extra(act: str, library: str, extra: str) -> PflowError:

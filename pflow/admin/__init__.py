@@ -1,1 +1,1 @@
-"""An installation: man pages and completions put in place, and what is missing or broken."""
+"""An installation: installing its man pages and completions, and finding what is missing or broken."""

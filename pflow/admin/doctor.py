@@ -1,6 +1,6 @@
-"""What an installation has, what is broken, and what to type then: a table of checks, each of which yields lines.
+"""The examination of an installation: a table of checks, each of which yields lines.
 
-Checks import in their functions: what is damaged costs the others nothing.
+Checks import in their functions, so that a damaged part does not stop the other checks.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import NamedTuple
 
 from pflow import __version__
 from pflow.errors import PflowError
-from pflow.files.xdg import pflow_directory
+from pflow.files.directories import pflow_directory
 from pflow.help.installation import NAME, Installation, read_installation
 from pflow.interface.source import in_words
 
-WELL, ADVICE, BROKEN = "well", "advice", "broken"
+WELL, ADVICE, BROKEN = "ok", "advice", "broken"
 
 
 class Line(NamedTuple):
-    """What was found about something: how it is, in words, and what to do where it is not well."""
+    """A finding about a part: its state, a text, and what to do."""
 
     about: str
     state: str
@@ -36,7 +36,7 @@ class Line(NamedTuple):
 
 
 def examine() -> Iterator[Line]:
-    """The lines of every check, in order; one that fails is a line itself."""
+    """Yield the lines of every check in order; a check that fails is a line itself."""
     installation = read_installation()
     for about, check in CHECKS.items():
         try:
@@ -58,17 +58,17 @@ def _pflow(installation: Installation) -> Iterator[Line]:
     if found is None:
         yield Line("pflow", ADVICE, "pflow-llm is not on PATH", installation.to_path())
     elif os.path.isfile(own) and not os.path.samefile(found, own):
-        text = f"'{found}' of another installation stands before this one on PATH"
+        text = f"'{found}' of another installation comes before this one on PATH"
         yield Line("pflow", ADVICE, text, installation.to_path())
 
 
 def _packages(installation: Installation) -> Iterator[Line]:
-    """What pflow needs and is not there."""
+    """Find requirements of pflow that are not installed."""
     for requirement in [each for each in requires(NAME) or () if ";" not in each]:
         try:
             version(re.split(r"[^\w.-]", requirement)[0])
         except ModuleNotFoundError:
-            yield Line("pflow", BROKEN, f"it needs {requirement}, and has none", installation.mend())
+            yield Line("pflow", BROKEN, f"it needs {requirement}, which is not installed", installation.mend())
 
 
 def _llm(installation: Installation) -> Iterator[Line]:
@@ -88,11 +88,11 @@ def _llm(installation: Installation) -> Iterator[Line]:
     keys = settings.directory() / "keys.json"
     if keys.is_file() and keys.stat().st_mode & 0o077:
         todo = f"chmod 600 {shlex.quote(str(keys))}"
-        yield Line("llm", BROKEN, f"others may read the keys in '{keys}'", todo)
+        yield Line("llm", BROKEN, f"others can read the keys in '{keys}'", todo)
 
 
 def _plugins() -> dict[str, EntryPoint]:
-    """The plugins that llm loads, without pflow's own, each by its distribution and version."""
+    """Return the plugins that llm loads, without pflow's own, each by its distribution and version."""
     wanted = os.environ.get("LLM_LOAD_PLUGINS")
     found = [(entry.dist, entry) for entry in entry_points(group="llm") if entry.dist and entry.dist.name != NAME]
     loaded = [(dist, entry) for dist, entry in found if wanted is None or dist.name in wanted.split(",")]
@@ -121,12 +121,12 @@ def _model(installation: Installation) -> Iterator[Line]:
     model = choose(os.environ.get("PFLOW_MODEL") or None)
     check_key(model)
     if isinstance(model, LocalModel) and (todo := engine_command()):
-        yield Line("model", BROKEN, f"'{model.model_id}' is asked, and its engine is missing", todo)
+        yield Line("model", BROKEN, f"'{model.model_id}' is the default, but its engine is missing", todo)
     else:
-        yield Line("model", WELL, f"'{model.model_id}' is asked, and has its key or needs none")
+        yield Line("model", WELL, f"'{model.model_id}' is the default, and has the key it needs")
     try:
         check_key(planner := choose_capable(None))
-        yield Line("model", WELL, f"'{planner.model_id}' plans what a sentence asks")
+        yield Line("model", WELL, f"'{planner.model_id}' plans flows from sentences")
     except PflowError as error:
         yield Line("model", ADVICE, error.message, error.hint)
 
@@ -141,12 +141,12 @@ def _shells(installation: Installation) -> Iterator[Line]:
         filled = [place for place in places if any((place / FOLDERS[program]).glob("**/*pflow*"))]
         found = [place for place in filled if not advise(place)[program][1]]
         if found:
-            yield Line(program, WELL, f"finds what is in '{found[0] / FOLDERS[program]}'")
+            yield Line(program, WELL, f"finds pflow's files in '{found[0] / FOLDERS[program]}'")
         elif places[-1] in filled:
             todo = f"add to {file}: {'; '.join(lines)}"
             yield Line(program, ADVICE, f"does not look into '{places[-1] / FOLDERS[program]}'", todo)
         else:
-            yield Line(program, ADVICE, "finds no page or completion of pflow's", "pflow setup")
+            yield Line(program, ADVICE, "finds no files of pflow", "pflow setup")
 
 
 def _nodes(installation: Installation) -> Iterator[Line]:
@@ -165,17 +165,17 @@ def _nodes(installation: Installation) -> Iterator[Line]:
 def _state(installation: Installation) -> Iterator[Line]:
     place = nearest = pflow_directory("XDG_STATE_HOME", ".local/state")
     if not place or not nearest:
-        yield Line("state", ADVICE, "runs have no place, and are not kept", "set HOME")
+        yield Line("state", ADVICE, "runs are not kept: there is no directory for them", "set HOME")
         return
     while not os.path.lexists(nearest):
         nearest = os.path.dirname(nearest)
     sizes = (file.lstat().st_size for file in Path(place).rglob("*") if file.is_file())
     text = f"{sum(sizes) / 1e6:.1f} MB in '{place}'"
     if not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
-        todo = "make it a directory of yours, or set XDG_STATE_HOME to another place"
+        todo = "make it a directory that you can write, or set XDG_STATE_HOME to another"
         yield Line("state", BROKEN, f"{text}; '{nearest}' cannot be written", todo)
     elif nearest == place and os.stat(place).st_mode & 0o077:
-        yield Line("state", BROKEN, f"{text}; others may look into it", f"chmod go= {shlex.quote(place)}")
+        yield Line("state", BROKEN, f"{text}; others can read it", f"chmod go= {shlex.quote(place)}")
     else:
         yield Line("state", WELL, text)
 

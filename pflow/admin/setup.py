@@ -1,4 +1,4 @@
-"""Man pages and completions: written below a prefix by a list of what was written, and taken away by that list."""
+"""Installing man pages and completions below a prefix, and removing them by the list of what was written."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ FOLDERS = {
     "zsh": "zsh/site-functions",
     "fish": "fish/vendor_conf.d",
 }
-"""For each program, the directory below share/ that it reads."""
+"""The directory below share/ that each program reads."""
 
 WRITE, UPDATE, REMOVE, KEEP, CHANGED = "write", "update", "remove", "keep", "changed"
-"""What becomes of a file: it is new, another version, no longer wanted, as it should be, or changed by somebody."""
+"""The changes of a file: it is new, another version, no longer wanted, up to date, or edited by somebody."""
 
 _PACKAGE = Path(__file__).parent.parent
-_BEGIN = "# >>> pflow setup (pflow setup --undo takes this block away)"
+_BEGIN = "# >>> pflow setup (pflow setup --undo removes this block)"
 _END = "# <<< pflow setup"
 
 
 def find_share(prefix: str | None) -> Path:
-    """The share directory of a prefix, else the user's own. Raises PflowError (2, 78)."""
+    """Return the share directory of a prefix, else the user's own. Raises PflowError (2, 78)."""
     if prefix == "":
         raise PflowError("cannot use '' as a prefix: it is empty", hint="--prefix DIR", exit=USAGE)
     if prefix is None and not _users_share():
-        raise PflowError("cannot tell where to put things: HOME is not set", hint="--prefix DIR", exit=BAD_CONFIG)
+        raise PflowError("cannot tell where to install: HOME is not set", hint="--prefix DIR", exit=BAD_CONFIG)
     return Path(os.path.abspath(os.path.expanduser(prefix) + "/share" if prefix else _users_share()))
 
 
 def _users_share() -> str:
-    """XDG_DATA_HOME or ~/.local/share; empty where the environment names neither."""
+    """Return XDG_DATA_HOME or ~/.local/share; empty if the environment names neither."""
     data, home = os.environ.get("XDG_DATA_HOME", ""), os.environ.get("HOME", "")
     return data if os.path.isabs(data) else f"{home}/.local/share" if os.path.isabs(home) else ""
 
 
 @dataclass
 class Setup:
-    """What setup did below a share directory, as its list there says.
+    """The work of setup below a share directory, as its list there records it.
 
     `files` are names below share/, each with the SHA-256 of every version that setup wrote; `directories` those that
-    it made; `block` the lines that it put into the start-up file `zshrc`.
+    it made; `block` the lines that it added to the start-up file `zshrc`.
     """
 
     share: Path
@@ -69,7 +69,7 @@ class Setup:
         return self.share / "pflow" / "setup.json"
 
     def changes(self, wanted: dict[str, bytes]) -> dict[str, str]:
-        """What becomes of each file where these are wanted. Raises PflowError (73) where another is in the way."""
+        """Return the change of each file if these are wanted. Raises PflowError (73) if another file is in the way."""
         names = [*wanted, *sorted(self.files.keys() - wanted)]
         found = {name: self._change(name, wanted.get(name)) for name in names}
         return {name: change for name, change in found.items() if change}
@@ -90,9 +90,9 @@ class Setup:
         raise PflowError(what, hint=hint, exit=CANNOT_WRITE)
 
     def put(self, wanted: dict[str, bytes], zshrc: Path | None = None) -> None:
-        """Make share/ hold the wanted files; with `zshrc`, tell zsh in that file. Raises OSError.
+        """Make share/ hold the wanted files; with `zshrc`, add zsh's lines to that file. Raises OSError.
 
-        The list is saved before the files are written: what a kill leaves is known, and goes on the next time.
+        The list is saved before the files are written, so that after a kill the next setup knows all of them.
         """
         changes, is_first = self.changes(wanted), not self.files
         ours = [name for name, change in changes.items() if change in (WRITE, UPDATE)]
@@ -116,7 +116,7 @@ class Setup:
         self._save()
 
     def take_away(self) -> None:
-        """Remove what the list names and nobody changed, then the list. Raises OSError."""
+        """Remove the files of the list that nobody edited, then the list. Raises OSError."""
         if self.block in (text := _text(self.zshrc)) and self.block:
             _write(self.zshrc, text.replace(self.block, "", 1))
         self._remove(self.changes({}))
@@ -130,14 +130,14 @@ class Setup:
         self._remove_directories()
 
     def _make_directory(self, directory: Path) -> None:
-        """Make a directory that nobody else may write: zsh asks before it trusts any other."""
+        """Make a directory that only its owner can write: zsh asks before it trusts any other."""
         if not directory.is_dir():
             self._make_directory(directory.parent)
             directory.mkdir(mode=0o755)
             self.directories.append(os.path.relpath(directory, self.share))
 
     def _remove_directories(self) -> None:
-        """Remove those that setup made and that are empty, the deepest first."""
+        """Remove the empty directories that setup made, deepest first."""
         paths = {name: os.path.normpath(self.share / name) for name in self.directories}
         for name in sorted(paths, key=lambda name: len(paths[name]), reverse=True):
             try:
@@ -152,7 +152,7 @@ class Setup:
 
 
 def read_setup(share: Path) -> Setup:
-    """What the list says; an empty one where there is none. Raises PflowError (65) for any other file."""
+    """Read the list below share/; without one, return an empty setup. Raises PflowError (65) for any other file."""
     setup = Setup(share)
     try:
         members = json.loads(setup.list_file.read_bytes())
@@ -160,7 +160,7 @@ def read_setup(share: Path) -> Setup:
     except (FileNotFoundError, NotADirectoryError):
         return setup
     except (ValueError, TypeError, KeyError):
-        hint = "it is pflow's own file: with it removed, nothing is known of an earlier setup"
+        hint = "if you remove it, pflow does not know what an earlier setup installed"
         what = f"cannot read '{setup.list_file}': pflow setup did not write it"
         raise PflowError(what, hint=hint, exit=BAD_DATA) from None
 
@@ -170,9 +170,9 @@ def _digest(data: bytes) -> str:
 
 
 def find_wanted() -> tuple[dict[str, bytes], list[str]]:
-    """The files to put, by their names below share/, and why a node of the user's own has none.
+    """Return the files to install by their names below share/, and the reasons why some own nodes have none.
 
-    Raises PflowError (66) where pflow came without its pages.
+    Raises PflowError (66) if pflow's own pages are missing.
     """
     usages: list[CommandUsage] = []
     left_out: list[str] = []
@@ -186,16 +186,16 @@ def find_wanted() -> tuple[dict[str, bytes], list[str]]:
     pages = {f"{FOLDERS['man']}/man1/{name}": text for name, text in man_pages(usages).items()}
     loaders = {f"{FOLDERS['bash']}/{usage.name}": LOADER.format(name=usage.name) for usage in usages}
     own = {name: text.encode("utf-8", "replace") for name, text in (pages | loaders).items()}
-    return own | _bundled(), left_out  # a name of pflow's is never another's
+    return own | _bundled(), left_out  # a file of pflow wins over an own node's
 
 
 def bundled_directory() -> Path:
-    """Where man/ and completions/ are: in pflow/share/ of an installation, at the top of a checkout."""
+    """Return the directory of man/ and completions/: pflow/share/ of an installation, or the top of a checkout."""
     return _PACKAGE / "share" if (_PACKAGE / "share").is_dir() else _PACKAGE.parent
 
 
 def _bundled() -> dict[str, bytes]:
-    """The pages and completions that came with pflow."""
+    """Return the pages and completions that come with pflow."""
     root = bundled_directory()
     sources = {"man": root / "man"} | {shell: root / "completions" / shell for shell in ("bash", "zsh", "fish")}
     files = {
@@ -210,7 +210,7 @@ def _bundled() -> dict[str, bytes]:
 
 
 def zshrc_path() -> Path:
-    """The start-up file of an interactive zsh. Raises PflowError (78) where the environment names no directory."""
+    """Return the start-up file of an interactive zsh. Raises PflowError (78) if the environment names no directory."""
     home = os.environ.get("ZDOTDIR") or os.environ.get("HOME", "")
     if not os.path.isabs(home):
         raise PflowError("cannot find .zshrc: HOME is not set", exit=BAD_CONFIG)
@@ -218,7 +218,7 @@ def zshrc_path() -> Path:
 
 
 def new_block(share: Path, zshrc: Path) -> str:
-    """The block that a start-up file of zsh lacks; empty where it lacks nothing."""
+    """Return the block that a start-up file of zsh lacks; empty if it lacks nothing."""
     lines = _zsh_lines(share, _text(zshrc))
     return "\n".join([_BEGIN, *lines, _END, ""]) if lines else ""
 
@@ -230,12 +230,12 @@ def _zsh_lines(share: Path, text: str) -> list[str]:
 
 
 def _text(file: str | Path) -> str:
-    """The text of a start-up file, empty where there is none; surrogates stand for bytes that are not UTF-8."""
+    """Read a start-up file; empty if it is missing. Surrogates stand for bytes that are not UTF-8."""
     return Path(file).read_bytes().decode("utf-8", "surrogateescape") if os.path.isfile(file) else ""
 
 
 def _write(file: str, text: str) -> None:
-    """Write a start-up file; one in which nothing is left goes."""
+    """Write a start-up file, or delete it if nothing is left in it."""
     if text:
         replace(file, text.encode("utf-8", "surrogateescape"), mode=0o644)
     else:
@@ -243,7 +243,7 @@ def _write(file: str, text: str) -> None:
 
 
 def advise(share: Path) -> dict[str, tuple[str, list[str]]]:
-    """For man and each shell that is installed, the file and the lines that its user has to add; no lines for none."""
+    """Return for man and each installed shell the file to edit, and the lines to add, if any."""
     folders = {program: str(share / folder) for program, folder in FOLDERS.items()}
     home, is_users = os.path.expanduser("~"), str(share) == _users_share()
     data = os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"

@@ -9,8 +9,9 @@ from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
-from pflow.files.root import ROOT, hold_below_root
+from pflow.files.directories import ROOT, hold_below_root
 from pflow.interface.interface import fresh
+from pflow.values.jsontext import path_value
 from pflow.values.paths import meet, write_path
 from pflow.values.templates import leading_references
 from pflow.values.types import from_text
@@ -264,9 +265,5 @@ def is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:
 
 def _as_stored(item: Item | None, value: Any) -> Any:
     """Return a data flag's value as the store holds it: a path that is not UTF-8 becomes bytes."""
-    if item is not None and item.type.name == "path" and isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return os.fsencode(value)
-    return value
+    is_path = item is not None and item.type.name == "path" and isinstance(value, str)
+    return path_value(value) if is_path else value

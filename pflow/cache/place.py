@@ -10,7 +10,7 @@ import time
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import failpoint
-from pflow.files.xdg import cache_directory, make_private, read_cached
+from pflow.files.directories import cache_directory, make_private, read_cached
 from pflow.values.digest import digest_of, file_digest, file_stamp
 from pflow.values.jsontext import decode, encode
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-ENTRIES, BLOBS, DIGESTS = "entries", "blobs", "digests"
+ENTRIES, BLOBS = "entries", "blobs"
 LIMIT = "PFLOW_CACHE_SIZE"
 """The variable that limits the size of the cache: 500M, 2G."""
 

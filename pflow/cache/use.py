@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pflow.catalog.interfaces import Kind
     from pflow.interface.interface import Interface
 
-    Changes = dict[str, Any]
-
 HIT, MISS, OFF = "hit", "miss", "off"
 
 

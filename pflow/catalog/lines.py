@@ -14,7 +14,7 @@ from pflow.catalog.interfaces import PROGRAM, PYTHON, interpreter_fault, program
 from pflow.catalog.kinds import BUNDLED, FLOW, Kind, find_node, list_nodes, no_such_kind, node_at
 from pflow.catalog.registry import saved_flows
 from pflow.errors import NOT_FOUND, PflowError, reason_of
-from pflow.files.xdg import cache_directory, read_cached
+from pflow.files.directories import cache_directory, read_cached
 from pflow.interface.source import in_words, read_interface, read_python, source_version
 from pflow.values.digest import file_stamp
 from pflow.values.jsontext import quote, scan
@@ -125,7 +125,6 @@ def _is_row(row: Any) -> bool:
 
 
 def _save(path: str, rows: dict[str, list[str]]) -> None:
-    """Keep the rows for the next run, if possible."""
     try:
         texts = [f"{quote(file)}:[{','.join(map(quote, row))}]" for file, row in rows.items()]
         data = (",\n".join([_HEADER, *texts]) + "}\n").encode()

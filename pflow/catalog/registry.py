@@ -104,7 +104,7 @@ def own_directories() -> list[str]:
 
 def data_directory(name: str) -> str | None:
     """Return pflow's directory of this name under XDG_DATA_HOME; None if the environment names no place."""
-    from pflow.files.xdg import pflow_directory
+    from pflow.files.directories import pflow_directory
 
     data = pflow_directory("XDG_DATA_HOME", ".local/share")
     return os.path.join(data, name) if data else None
@@ -137,7 +137,7 @@ def is_flow_type(type: str) -> bool:
 
 
 def flow_file(type: str, directory: str = ".") -> str | None:
-    """Return the file of the flow that a type names, relative to `directory`; None if there is none."""
+    """Return the file of the flow that a type names, relative to `directory`; None if it does not exist."""
     saved = type.startswith("flow:")
     file = saved_flow(type.removeprefix("flow:")) if saved else os.path.normpath(os.path.join(directory, type))
     return os.path.abspath(file) if file and os.path.isfile(file) else None

@@ -1,4 +1,4 @@
-"""What commands share: click with our exit codes, its declarations as help, and what they print: JSON, text, files."""
+"""The parts that commands share: click with our exit codes and help, and the output of JSON, text and files."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from pflow.words.printable import clause, clean, clean_json, encodable
 
 
 def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> None:
-    """Write data to stdout, or make it all that a file holds. Raises PflowError (73, 77).
+    """Write data to stdout, or replace a file's content. Raises PflowError (73, 77).
 
-    A terminal is shown each character that it would obey as its escape.
+    Control characters for a terminal are escaped.
     """
     if file is None:
         lines = data.decode("utf-8", "surrogateescape").split("\n") if os.isatty(1) else []
@@ -53,12 +53,12 @@ def cannot_write(file: str, error: OSError, hint: str = "") -> PflowError:
 
 
 def print_text(text: str) -> None:
-    """Print a text to stdout, in ASCII where the locale shows nothing else."""
+    """Print a text to stdout, in ASCII if the locale shows nothing else."""
     write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
 
 
 def print_table(rows: Sequence[Sequence[str]], when: str) -> None:
-    """Print rows in columns, fitted to a terminal, elsewhere a line each; `when` says whether in colour."""
+    """Print rows in columns, fitted to a terminal, elsewhere a line each; `when` is that of --color."""
     lines = table(rows, terminal_width(otherwise=1 << 30), indent=0, first=colour_of(1, when).name)
     print_text("".join(f"{line}\n" for line in lines))
 
@@ -68,7 +68,7 @@ def print_json(value: Any) -> None:
 
 
 def json_line(value: Any) -> bytes:
-    """A document and a newline. A byte that is not UTF-8, as names of files may have, is written as \\\\udcff."""
+    """Return a document and a newline. A byte that is not UTF-8, as in a file's name, becomes \\\\udcff."""
     try:
         text = str(encode(value, escape=False), "utf-8")
     except PflowError:
@@ -85,18 +85,18 @@ def _encodable(value: Any) -> Any:
 
 
 def say_in_json(words: list[str], error: PflowError) -> None:
-    """Print an error where --json stands before any step of a flow, unless something stands on stdout already."""
+    """Print an error as JSON if --json stands before any step of a flow, unless stdout has output already."""
     ends = (at for at, word in enumerate(words) if word == "--" or is_separator(word))
     if 1 in begun or "--json" not in words[: next(ends, len(words))]:
         return
     try:
         print_json({"error": error_document(error, words[0])})
     except (ClosedPipe, PflowError):
-        pass  # who does not read it has the exit code
+        pass  # without a reader the exit code is enough
 
 
 def error_document(error: PflowError, command: str) -> dict[str, Any]:
-    """What is told of an error: its words, its exit code, the names that may have been meant, and its details."""
+    """Return an error as a document: its words, its exit code, the names that may have been meant, its details."""
     about: dict[str, Any] = {"message": error.message, "hint": error.hint, "exit": error.exit, "command": command}
     if near := names_meant(error.hint):
         about["near"] = near
@@ -108,9 +108,9 @@ color_option = click.option(
     "when",
     type=click.Choice(WHEN),
     default=AUTO,
-    help="Print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set.",
+    help="Print in colour; auto, the default, does so on a terminal unless NO_COLOR is set.",
 )
-"""Gives a command `when`, for `pflow.terminal.columns.colour_of`."""
+"""The option --color, which gives a command `when`, for `pflow.terminal.columns.colour_of`."""
 
 
 class FlowCommand(click.Command):
@@ -130,7 +130,7 @@ class FlowCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def part(self, args: list[str]) -> tuple[list[str], list[str]]:
-        """The words without those of a step that is the whole flow, and those."""
+        """Split off the words of a step that is the whole flow; return the other words, and those."""
         options = [each for each in self.params if isinstance(each, click.Option)]
         own = {name: not each.is_flag for each in options for name in each.opts}
         own |= dict.fromkeys(("-h", "--help"), False)
@@ -143,25 +143,25 @@ class FlowCommand(click.Command):
 
 
 class Known(click.types.StringParamType):
-    """Any text, as the type of an option or a word; TAB offers what is known."""
+    """Any text, as the type of an option or a word; TAB offers the `choices`."""
 
     def __init__(self, choices: Iterable[str]) -> None:
         self.choices = tuple(choices)
 
 
 def seconds(text: str) -> float:
-    """A time to wait, as the type of an option."""
+    """Parse a time to wait: the type of --timeout."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0.001 <= value <= 10 * 365 * 24 * 3600:
-        raise click.UsageError(f"'{text}' is no time to wait, in seconds")
+        raise click.UsageError(f"--timeout takes a number of seconds, not '{text}'")
     return value
 
 
 def checked(loaded: Loaded, act: str) -> WiredFlow:
-    """A flow wired. Raises PflowError (65) where it breaks a rule; each finding is said."""
+    """Wire and check a flow, and print its findings. Raises PflowError (65) if it breaks a rule."""
     wired = wire(loaded.flow)
     findings = check(wired, loaded.findings)
     refuse_errors(findings, act)
@@ -171,7 +171,7 @@ def checked(loaded: Loaded, act: str) -> WiredFlow:
 
 
 def run_click(command: click.Command, name: str, words: list[str], about: object = None) -> int:
-    """Run the command, which may want to know something (`about`). Raises PflowError for wrong flags (2)."""
+    """Run a click command, whose context gets `about`. Raises PflowError (2) for wrong flags."""
     flags = command.part(words)[0] if isinstance(command, FlowCommand) else words
     flags = flags[: (*flags, "--").index("--")]
     if "--help" in flags or "-h" in flags:
@@ -196,7 +196,7 @@ _ARGUMENTS = {
     "source": kinds.FILE,
     "words": kinds.FLOW,
 }
-"""What a word is, by the name of the function's argument that takes it."""
+"""The kind of a word, by the name of the function's argument that takes it."""
 
 _METAVARS = {
     "FILE": kinds.FILE,
@@ -209,7 +209,7 @@ _METAVARS = {
 
 
 def usage_of_click(command: click.Command, name: str) -> CommandUsage:
-    """How `pflow NAME` is used. The docstring's blocks after a \\b are kept as they are; the last one has examples."""
+    """Return the usage of `pflow NAME`. The docstring's blocks after a \\b stay as they are; the last has examples."""
     paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
     arguments = [each for each in command.params if isinstance(each, click.Argument)]
     words = " ".join(_metavar(each) for each in arguments)
@@ -224,7 +224,7 @@ def usage_of_click(command: click.Command, name: str) -> CommandUsage:
 
 
 def _paragraph(text: str) -> str:
-    """A paragraph; what follows a \\b is indented, and stays as it is."""
+    """Return a paragraph; text after a \\b is indented and stays as it is."""
     return "\n".join(f"  {line}" for line in text.split("\n")[1:]) if text.startswith("\b") else text
 
 

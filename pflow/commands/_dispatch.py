@@ -1,4 +1,4 @@
-"""What the words of `pflow` ask for: a command, a node, a tool, a saved flow, pipe syntax or a sentence."""
+"""The dispatch of `pflow WORD…`: to a command, a node, a tool, a saved flow, pipe syntax or a sentence."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
 """The commands whose words may be pipe syntax."""
 
 _RUNS = ("run", "resume", "replay")
-"""The commands that run a flow, and need no stdout with -q."""
+"""The commands that run a flow; with -q they need no stdout."""
 
 
 def run(words: list[str]) -> int:
-    """What the words ask for, and the exit code."""
+    """Do what the words ask for, and return the exit code."""
     closed = secure_standard_files()
     try:
         return _run(words, closed)
@@ -37,10 +37,10 @@ def run(words: list[str]) -> int:
 
 
 def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
-    """Say an error, as JSON too where a command was asked for it; of a run, --json is about the store.
+    """Print an error, also as JSON for a command with --json (the --json of a run is about the store).
 
-    What would have been a stage hands an error document on, and so does `pflow trace` of a store where its words are
-    wrong. Into a file it does not: a > that was meant for a flow may have opened that.
+    A stage passes on an error document, and so does `pflow trace` of a store if its words are wrong. Nothing goes into
+    a file: a > that was meant for a flow may have opened it.
     """
     from pflow.values.masks import mask_flags
 
@@ -60,9 +60,9 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
 
 
 def _run(words: list[str], closed: list[int]) -> int:
-    """Pipe syntax, a command, a node, a saved flow or a sentence, whichever the words are first.
+    """Run the words as pipe syntax, a command, a node, a saved flow or a sentence, whichever fits first.
 
-    A flow or node gets `closed`, the standard files that were.
+    `closed` are the standard files that were closed, which a flow or node gets closed again.
     """
     is_help = words[0:1] == ["help"] and len(words) == 2 and not _is_page(words[1])
     words = [words[1], "--help"] if is_help else words
@@ -70,7 +70,7 @@ def _run(words: list[str], closed: list[int]) -> int:
     if 1 in closed and words and words[0] not in _RUNS and words[0] in ("--help", "-h", *commands):
         raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
     if not words and not os.isatty(2):
-        raise PflowError("cannot run nothing: no word was given", hint="pflow --help lists what there is", exit=USAGE)
+        raise PflowError("cannot run pflow without a word", hint="pflow --help lists the commands", exit=USAGE)
     if not words or words[0] in ("--help", "-h"):
         from pflow.commands.help import driver_help
 
@@ -94,7 +94,7 @@ def _run(words: list[str], closed: list[int]) -> int:
 
 
 def _is_page(word: str) -> bool:
-    """Whether `pflow help WORD` asks for a page, and not for the help of what has the name."""
+    """Return True if `pflow help WORD` means a page, not the help of something called WORD."""
     from pflow.commands.help import page
 
     return word == "pflow" or page(word) is not None
@@ -102,14 +102,14 @@ def _is_page(word: str) -> bool:
 
 def _is_pipe(words: list[str]) -> bool:
     if not any(map(separates, words)) and not {" ", "\t", "\n"} & set(words[0]):
-        return False  # told without the modules that know pipe syntax
+        return False  # quick, without the modules of pipe syntax
     from pflow.flow.pipe.recognize import is_pipe
 
     return is_pipe(words)
 
 
 def _check_redirection(words: list[str], *, is_node: bool) -> None:
-    """Raise PflowError (2) where the shell took a separator for a redirection: `a => b` leaves an = and a file b."""
+    """Raise PflowError (2) if the shell took a separator for a redirection: `a => b` leaves an = and a file b."""
     if any(map(is_cut_separator, words)) or (is_node and _is_file(1)):
         from pflow.flow.pipe.recognize import taken_for_redirection
 
@@ -119,7 +119,7 @@ def _check_redirection(words: list[str], *, is_node: bool) -> None:
 
 
 def _is_written_down(word: str) -> bool:
-    """Whether a word is a whole flow: then a > after it was meant."""
+    """Return True for a word that is a whole flow: a > after it was meant."""
     return " " in word or "/" in word or word.endswith(".json") or os.path.isfile(word)
 
 
@@ -133,7 +133,7 @@ def _is_file(fd: int) -> bool:
 def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
     from pflow.catalog.registry import saved_flow
 
-    for name in (words[0], words[0].removeprefix("pflow-")):  # also as the command that runs it is called
+    for name in (words[0], words[0].removeprefix("pflow-")):  # the flow's own command is called pflow-NAME
         if saved_flow(name) is not None:
             return _run_flow([name, *words[1:]], closed)
     if is_sentence(words[0]):
@@ -144,7 +144,7 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
 
 
 def _not_found(words: list[str]) -> PflowError:
-    """The error (127) for words that are no command, node, saved flow or sentence, with the nearest names."""
+    """Return the error (127) for words that mean nothing to pflow, with the nearest names."""
     from pflow.catalog.kinds import fault_of, list_kinds
     from pflow.catalog.registry import saved_flows, tool_names
     from pflow.words.naming import did_you_mean, likely
@@ -156,7 +156,7 @@ def _not_found(words: list[str]) -> PflowError:
     near = likely(word, names, 2)
     hint = did_you_mean(*near) or "pflow --help lists what there is"
     if len(word.split()) > 1:
-        hint = step_hint(word) or "a flow in one argument is 'a => b', its first word a node"
+        hint = step_hint(word) or "a flow in one argument is 'a => b', and its first word is a node"
     elif len(words) > 2 and not near and not any(each.startswith("-") for each in words):
         hint = "a sentence is one argument: put quotes around it"
     return PflowError(f"cannot find '{shorten(word)}': no such command or node", hint=hint, exit=NOT_FOUND)
@@ -170,15 +170,15 @@ def _run_flow(words: list[str], closed: list[int]) -> int:
 
 
 def _close_again(closed: list[int]) -> None:
-    """Let who comes next see for itself what was closed."""
+    """Close standard files again, so that the program that runs next sees them closed."""
     for fd in closed:
         os.close(fd)
 
 
 def _run_program(program: str, word: str, words: list[str], *, is_help: bool) -> int:
-    """A class or a program with an interface as a stage; any other program takes the place of this process.
+    """Run a class, or a program with an interface, as a stage; any other program replaces this process.
 
-    Raises PflowError (66) for help on such: it would have to run to tell how it is used.
+    Raises PflowError (66) for help on a program without an interface: only running it would tell.
     """
     name = os.path.splitext(os.path.basename(program).removeprefix("pflow-"))[0]
     name = name.replace("_", "-") if program.endswith(".py") else name
@@ -188,24 +188,24 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
 
         if not is_node_name(name):
             hint = "a node's name has letters, digits, - and _ only"
-            raise PflowError(f"cannot run '{program}' as a node: its name is none", hint=hint, exit=BAD_DATA)
+            raise PflowError(f"cannot run '{program}': '{name}' is not a valid node name", hint=hint, exit=BAD_DATA)
         main_of_file(program, name, words)
     from pflow.catalog.kinds import launcher
     from pflow.process.start import pass_guard, start_program
 
     if is_help and launcher(os.path.basename(program)) != program:
-        hint = f"pflow {word} --help runs it, and asks it itself"
-        raise PflowError(f"cannot tell how '{program}' is used: it has no interface", hint=hint, exit=MISSING)
+        hint = f"pflow {word} --help runs it and asks the program itself"
+        raise PflowError(f"cannot show the help of '{program}': it has no interface", hint=hint, exit=MISSING)
     pass_guard(program, name)
     return start_program(program, lambda begin: os.execv(begin[0], [*begin, *words]))
 
 
 def _has_interface(program: str) -> bool:
-    """Whether it has one, be it a broken one: the stage says what is wrong with that."""
+    """Return True if a program has an interface, even a broken one, whose fault the stage then reports."""
     from pflow.process.start import beginning
 
     if not os.path.isfile(program + ".interface") and b"Interface:" not in beginning(program, 4096):
-        return False  # without the modules that could read it
+        return False  # quick, without the modules that read interfaces
     from pflow.catalog.interfaces import program_interface
 
     try:
@@ -217,7 +217,7 @@ def _has_interface(program: str) -> bool:
 
 
 def _run_command(word: str, words: list[str]) -> int:
-    """A command's own main, or its click function with its errors in our words and codes."""
+    """Run a command's own main, or its click function with errors in our words and codes."""
     module = f"pflow.commands.{word.replace('-', '_')}"
     __import__(module)
     main: Callable[[list[str]], int] | None = getattr(sys.modules[module], "main", None)
@@ -229,10 +229,10 @@ def _run_command(word: str, words: list[str]) -> int:
 
 
 def _find_program(word: str) -> str | None:
-    """The executable or the file of the node or tool that a word means."""
+    """Find the executable or the file of the node or tool that a word means."""
     if "/" in word:
         return word if _is_node_file(word) else None
-    word = word.removeprefix("pflow-")  # as a program's guard calls it that was started by its bare name
+    word = word.removeprefix("pflow-")  # the guard of a program started by its bare name calls it so
     if not word or word.startswith("-"):
         return None
     from pflow.catalog.kinds import BUNDLED, TOOL, find_node, launcher
@@ -245,7 +245,7 @@ def _find_program(word: str) -> str | None:
 
 
 def _is_node_file(file: str) -> bool:
-    """Whether a file is meant as a node: by its name or by its interface."""
+    """Return True for a file that is a node by its name or its interface."""
     name = os.path.basename(file)
     return os.path.isfile(file) and (name.startswith("pflow-") or name.endswith(".py") or _has_interface(file))
 

@@ -1,4 +1,4 @@
-"""`make generate`: writes what follows from the nodes, tools and commands; with --check, names what is out of date."""
+"""`make generate`: write all files that follow from nodes, tools and commands; with --check, name the stale ones."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pflow.terminal.messages import say_error
 ROOT = Path(__file__).parent.parent.parent
 RULES_PAGE = "pflow-flow.5"
 
-# Every line costs each stage its time: what a launcher imports is all that it does.
+# Every line of a launcher costs each stage time.
 NODE_LAUNCHER = '#!python\nfrom pflow.stage.main import main\n\nmain("{name}")\n'
 TOOL_LAUNCHER = "#!python\nfrom pflow.{module} import main\n\nmain()\n"
 
 
 class Difference(NamedTuple):
-    """A file that is not as generated: where it is, what is wrong with it, the text it should have (None: orphan)."""
+    """A file that differs from what is generated: its path, the problem, the text it should have (None: orphan)."""
 
     path: Path
     problem: str
@@ -36,20 +36,20 @@ class Difference(NamedTuple):
 
 
 def launchers(root: Path) -> dict[str, str]:
-    """The executables: the driver, one for each tool in pflow/plumbing/, one for each node in nodes/."""
+    """Make the executables: the driver, one for each tool in pflow/plumbing/, one for each node in nodes/."""
     texts = {"pflow": TOOL_LAUNCHER.format(module="commands.main")}
     for tool in _modules(root / "pflow" / "plumbing"):
         texts[f"pflow-{_name(tool)}"] = TOOL_LAUNCHER.format(module=f"plumbing.{tool.stem}")
     for node in _modules(root / "nodes"):
         name = _name(node)
         if f"pflow-{name}" in texts:
-            raise PflowError(f"cannot make 'pflow-{name}' of nodes/{node.name}: a tool has that name", exit=BAD_DATA)
+            raise PflowError(f"cannot make 'pflow-{name}' for nodes/{node.name}: a tool has that name", exit=BAD_DATA)
         texts[f"pflow-{name}"] = NODE_LAUNCHER.format(name=name)
     return texts
 
 
 def table(root: Path) -> dict[str, str]:
-    """What TAB knows of commands and tools; it reads the interfaces of nodes themselves."""
+    """Make the table of commands and tools for TAB, which reads the interfaces of nodes itself."""
     rows = {each.name: [each.summary, _rows(each.flags), _rows(each.arguments)] for each in typed()}
     lines = [f"{json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}" for name, row in rows.items()]
     return {TABLE: "{" + ",\n".join(lines) + "}\n"}
@@ -65,12 +65,12 @@ def man_pages(root: Path) -> dict[str, str]:
 
 
 def loaders(root: Path) -> dict[str, str]:
-    """What bash-completion finds by a command's name: a line that loads the shim."""
+    """Make the files that bash-completion finds by a command's name: a line that loads the shim."""
     return {name: LOADER.format(name=name) for name in launchers(root) if name != "pflow"}
 
 
 def rules_page(root: Path) -> dict[str, str]:
-    """pflow-flow(5), whose table of rules follows from them."""
+    """Make pflow-flow(5), whose table lists the rules."""
     file = root / "man" / "man5" / RULES_PAGE
     page = file.read_text() if file.is_file() else ""
     before, first, rest = page.partition(".It Sy \\&PF01\n")
@@ -86,11 +86,11 @@ GENERATED: list[tuple[str, str, Callable[[Path], dict[str, str]]]] = [
     ("pflow/completion", TABLE, table),
     ("completions/bash", "pflow-*", loaders),
 ]
-"""The files of a folder whose names match the pattern, and what makes them: the text of each by its name."""
+"""Each folder, the pattern of its generated files, and the function that makes their texts by name."""
 
 
 def _modules(folder: Path) -> list[Path]:
-    """The Python files of a folder, in order; a leading underscore keeps one out."""
+    """Return the Python files of a folder in order, without those that begin with an underscore."""
     return sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
 
 
@@ -99,14 +99,14 @@ def _name(module: Path) -> str:
 
 
 def differences(root: Path) -> Iterator[Difference]:
-    """What `generate` would change, folder by folder.
+    """Yield what `generate` would change, folder by folder.
 
-    Raises PflowError (65), with file and line, at the first node whose interface is missing or bad.
+    Raises PflowError (65), with file and line, for the first node whose interface is missing or bad.
     """
     for node in _modules(root / "nodes"):
         file = os.path.relpath(node)
         if read_interface(file).open:
-            hint = "the docstring of its class has a line 'Interface:', and one item a line after it"
+            hint = "add a line 'Interface:' to its docstring, and after it a line for each item"
             raise PflowError(f"cannot find an interface in '{file}'", hint=hint, exit=BAD_DATA)
     for name, pattern, make in GENERATED:
         folder, texts, mode = root / name, make(root), 0o755 if name == "bin" else 0o644
@@ -127,12 +127,12 @@ def _problem(path: Path, text: str, mode: int) -> str:
 
 
 def check(root: Path) -> list[str]:
-    """What is out of date, a line a file."""
+    """Return a line for each stale file."""
     return [f"{change.path.relative_to(root)}: {change.problem}" for change in differences(root)]
 
 
 def generate(root: Path) -> list[str]:
-    """Bring every generated file up to date. What was done, a line a file."""
+    """Bring every generated file up to date, and return a line for each change."""
     changes = list(differences(root))
     for change in changes:
         if change.text is None:

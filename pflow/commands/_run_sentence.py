@@ -1,4 +1,4 @@
-"""pflow "SENTENCE": a flow is planned from it, shown, asked about, and run."""
+"""pflow "SENTENCE": plan a flow, show it, ask, and run it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _NAME = "'SENTENCE'"
 
 
 def main(words: list[str], closed: list[int]) -> int:
-    """Plan the first word, and run what comes of it. `closed` are the standard files that were closed.
+    """Plan a flow from the first word, and run it. `closed` are the standard files that were closed.
 
-    Raises PflowError: 2 for wrong flags, 77 where it may not run, and what planning raises.
+    Raises PflowError: 2 for wrong flags, 77 if the flow may not run, and what planning raises.
     """
     return run_click(command, _NAME, words, closed)
 
@@ -45,22 +45,22 @@ def usage_of_sentence() -> CommandUsage:
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--yes", is_flag=True, help="Run it without asking, as far as that is allowed.")
+@click.option("--yes", is_flag=True, help="Run the flow without asking, if --allow allows it.")
 @click.option(
     "--allow",
     multiple=True,
     metavar="commands|paths|anything|DIR",
-    help="What --yes may do too: run commands, reach any paths, do anything, or reach the files below a directory.",
+    help="Also allow --yes to run commands, reach any path, do anything, or reach files below a directory.",
 )
 @click.option("--model", metavar="MODEL", help="The model that plans.")
-@click.option("--fresh", is_flag=True, help="Ask the model anew.")
+@click.option("--fresh", is_flag=True, help="Ask the model again, even if it planned the sentence before.")
 @click.option(
     "--timeout",
     type=seconds,
     metavar="SECONDS",
-    help="End planning, and the run, after so many seconds each, with 124.",
+    help="End planning and the run after so many seconds each, with 124.",
 )
-@click.option("--dry-run", "is_dry", is_flag=True, help="Show the flow and what it would do, and run nothing.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Show the flow and what it would do, without running it.")
 @click.argument("sentence", metavar="")
 @click.argument("rest", nargs=-1, type=click.UNPROCESSED, metavar="")
 @click.pass_obj
@@ -77,14 +77,14 @@ def command(
 ) -> int:
     """Plan a flow from a sentence, show it, ask, and run it.
 
-    The sentence is one argument. A model plans the flow, which is held to the rules that pflow check tells of; nothing
-    runs before it was shown and allowed. Other flags are those of pflow run, and of the flow itself: --path=notes.txt.
-    What comes through the pipe is read first, and is an input of the flow; the model is told its size, or the keys of a
-    store with their types, never a value. -n leaves it to others.
+    The sentence is one argument. A model plans the flow, which must pass the rules of pflow check. Nothing runs before
+    it is shown and allowed. Other flags are those of pflow run, and of the flow itself: --path=notes.txt. Piped input
+    is read first, and becomes an input of the flow. The model is told its size, or the keys of a store with their
+    types, never a value. -n leaves stdin alone.
 
-    Without a terminal it runs with --yes alone. That allows the network, and files below this directory that are not
-    hidden; commands, and files elsewhere, hidden or not known yet, need --allow. pflow plan prints the flow and runs
-    nothing.
+    Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not
+    hidden. Commands, and files that are elsewhere, hidden or not known yet, need --allow. pflow plan prints the flow
+    without running it.
     """
     words = [*rest, *["--dry-run"] * is_dry, *([f"--timeout={timeout:g}"] if timeout else [])]
     flags = _flags_of_run(words)
@@ -112,30 +112,30 @@ def command(
 
 
 def _check_stdout(closed: list[int], flags: RunFlags) -> None:
-    """Raise PflowError (73), before a model is paid, where the result could go nowhere."""
+    """Raise PflowError (73), before a model is paid, if the result could not be printed."""
     if 1 in closed and not flags.quiet:
         hint = "-q if nothing is wanted"
         raise PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
 
 
 def _run(decided: Proposal, closed: list[int], intake: Intake) -> int:
-    """Run it. The inputs are pinned as they were shown: a store that comes in might have others."""
+    """Run the flow with the inputs that were shown: the incoming store might have others."""
     for fd in closed:
         os.close(fd)
     return Driver().run_flow(lambda: decided.flow, decided.words, decided.values, intake)
 
 
 def _flags_of_run(words: list[str]) -> RunFlags:
-    """The flags of the run, before its flow is there.
+    """Parse the flags of the run before its flow exists.
 
-    Raises PflowError (2) for a wrong one, and for a word that is no flag and follows none.
+    Raises PflowError (2) for a wrong flag, and for a bare word that does not follow a flag.
     """
     for before, word in zip(["", *words], words, strict=False):
         is_flag = word.startswith("-") and len(word) > 1
         if not is_flag and (not before.startswith("--") or "=" in before):
             shown = word if len(word) <= 40 else word[:39] + "…"
-            what = f"cannot take the bare word '{shown}': a sentence is one argument, and what follows flags"
-            raise PflowError(what, hint="put quotes around all of it", exit=USAGE)
+            what = f"cannot take the bare word '{shown}': a sentence is one argument, and only flags follow it"
+            raise PflowError(what, hint="put quotes around the whole sentence", exit=USAGE)
     own = part_flags(words, {}, own_flags(), is_open=True)[1]
     return RunFlags(take_words(own, own_items(), is_open=False))
 
@@ -152,7 +152,7 @@ def with_signals(work: Callable[[], int]) -> int:
 
 
 def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool, piped: Piped | None) -> Planned:
-    """Plan; where no try passes, show the best one and its findings on stderr before the error is raised."""
+    """Plan a flow. If no try passes, show the best one and its findings on stderr before the error is raised."""
     try:
         return plan_sentence(sentence, model=model, fresh=fresh, timeout=timeout, report=_report, piped=piped)
     except Unplannable as error:
@@ -161,7 +161,7 @@ def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool
 
 
 def _report(text: str) -> None:
-    """Tell a person at a terminal what is going on."""
+    """Show the progress to a person at a terminal."""
     if os.isatty(2):
         show(colour_of(2).dim(clean(text)) + "\n")
 
@@ -169,14 +169,14 @@ def _report(text: str) -> None:
 def _decide(
     planned: Planned, words: list[str], terminal: Terminal | None, allowed: Allowed | None, intake: Intake
 ) -> Proposal | None:
-    """What is to be run, as a person at the terminal says, or what --yes allows; None where it was saved instead."""
+    """Return the flow to run, by a person's decision or by --yes; None if it was saved instead."""
     proposal = Proposal(planned.flow, words)
     refuse_errors(proposal.findings)
     return _ask(proposal, terminal) if terminal else _hold(proposal, allowed, intake)
 
 
 def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:
-    """What a person wants to run; None where it was saved instead. Raises PflowError (77) for a no."""
+    """Return the flow that a person wants to run; None if it was saved instead. Raises PflowError (77) for a no."""
     dialogue = Dialogue(proposal, terminal)
     if dialogue.decide():
         return dialogue.proposal
@@ -186,7 +186,7 @@ def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:
 
 
 def _hold(proposal: Proposal, allowed: Allowed | None, intake: Intake) -> Proposal:
-    """Show it where anybody can see it. Raises PflowError (77) unless what --yes allows is enough."""
+    """Show the flow if anybody can see it. Raises PflowError (77) if --yes does not allow all that it does."""
     refused = [] if allowed is None else _refusals(proposal, allowed, intake)
     if refused or allowed is None or (os.isatty(2) and not proposal.flags.quiet):
         show(proposal_text(proposal))
@@ -198,12 +198,12 @@ def _hold(proposal: Proposal, allowed: Allowed | None, intake: Intake) -> Propos
         raise PflowError(f"cannot run the plan: {what} not allowed", hint=hint, exit=DENIED)
     if allowed is None and not proposal.flags.dry_run:
         hint = "--yes runs it, pflow plan prints it"
-        raise PflowError("cannot run the plan: nobody is there to be asked", hint=hint, exit=DENIED)
+        raise PflowError("cannot run the plan: nobody can be asked", hint=hint, exit=DENIED)
     return proposal
 
 
 def _refusals(proposal: Proposal, allowed: Allowed, intake: Intake) -> list[Refusal]:
-    """Raises PflowError (66) for inputs that nothing gives; on a terminal the run asks for them."""
+    """Return the gate's refusals. Raises PflowError (66) for missing inputs, unless the run can ask for them."""
     has_stdin = intake.kind != NOTHING
     missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values)
     if missing and not os.isatty(2):

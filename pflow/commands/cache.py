@@ -1,4 +1,4 @@
-"""pflow cache: what is kept of answers; checked, made smaller, removed."""
+"""pflow cache: Show, check, shrink or clear the cache of answers."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ ACTS = ("info", "prune", "verify", "clear")
 @click.command
 @click.argument("act", required=False, type=click.Choice(ACTS), metavar="[info|prune|verify|clear]")
 @click.argument("node", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Of info: print a JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="With info, print a JSON object.")
 def command(act: str | None, node: str | None, as_json: bool) -> int:
-    """Print how many answers of each node the cache has, and how much room all of it takes; or look after it.
+    """Show how many answers of each node the cache has and how much space it takes, or maintain it.
 
-    "prune" removes what was not used for longest until the rest fits. That happens by itself, too: PFLOW_CACHE_SIZE is
-    the most that the cache may take (500M, 2G; 1G where it says nothing), and nothing that was used within the last
-    minute is removed. "verify" reads every answer, drops those that are damaged and names them; then its exit code
-    is 1. "clear" removes the answers of NODE, or without one the whole cache; it can be removed by hand as well.
+    "prune" removes the least recently used answers until the rest fits, which pflow also does by itself.
+    PFLOW_CACHE_SIZE sets the limit (500M, 2G); the default is 1G. Answers that were used within the last minute stay.
+    "verify" reads every answer, removes the damaged ones and names them; its exit code is then 1. "clear" removes the
+    answers of NODE, or the whole cache. You can also delete the cache by hand.
 
-    Answers are kept below ~/.cache/pflow/results/, for their owner alone. A damaged one is never used: the step that
-    wants it runs, and makes it again. pflow-node(7) says what an answer depends on.
+    Answers are kept in ~/.cache/pflow/results/, readable only by you. A damaged answer is never used: the step runs
+    again and replaces it. pflow-node(7) lists what an answer depends on.
 
     \b
     pflow cache
@@ -90,7 +90,7 @@ def _verify() -> int:
             drop(path)
             bad += 1
             say("pflow cache", f"dropped an answer of '{path.rsplit('/', 2)[1]}': {error}")
-    say("pflow cache", f"{_count(good)} are whole, {bad} were damaged")
+    say("pflow cache", f"{_count(good)} {'is' if good == 1 else 'are'} whole; damaged: {bad}")
     return 1 if bad else 0
 
 
@@ -98,8 +98,8 @@ def _clear(node: str | None) -> int:
     names = {path.rsplit("/", 2)[1] for path in paths()}
     wanted = {name for name in names if node is None or plain(name) == plain(node)}
     if node is not None and not wanted:
-        there = f"there is: {', '.join(sorted(names))}" if names else "the cache is empty"
-        raise PflowError(f"cannot clear the cache of '{node}': nothing of it is kept", hint=there, exit=MISSING)
+        there = f"the cache has {', '.join(sorted(names))}" if names else "the cache is empty"
+        raise PflowError(f"cannot clear the cache of '{node}': it has no answers", hint=there, exit=MISSING)
     say("pflow cache", f"removed {_count(clear(wanted if node else None))}")
     return 0
 
@@ -109,7 +109,7 @@ def _count(number: int) -> str:
 
 
 def _size(size: int) -> str:
-    """So many bytes in words."""
+    """Return a number of bytes in words."""
     power = min(max(size.bit_length() - 1, 0) // 10, 4)
     number = f"{size / (1 << 10 * power):,.1f}".removesuffix(".0")
     return f"{number} {('bytes', 'KB', 'MB', 'GB', 'TB')[power]}"

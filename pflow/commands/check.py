@@ -1,4 +1,4 @@
-"""pflow check: what is wrong with a flow, before it runs."""
+"""pflow check: Check a flow before it runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FORMS = {
 
 
 class _Command(FlowCommand):
-    """A command whose help tells the rules."""
+    """A command whose help lists the rules."""
 
     @staticmethod
     def notes() -> list[str]:
@@ -48,24 +48,24 @@ class _Command(FlowCommand):
     "--json",
     "as_json",
     is_flag=True,
-    help="Print one JSON document: findings, and what it needs, gives, touches.",
+    help="Print one JSON document: findings, and what the flow needs, gives and touches.",
 )
-@click.option("--strict", is_flag=True, help="Take warnings for errors.")
-@click.option("--locked", is_flag=True, help="Find what is not as the lock file says (pflow lock).")
-@click.option("--schema", is_flag=True, help="Print the JSON schema of a flow's file; no flow is needed.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option("--locked", is_flag=True, help="Compare the flow with its lock file (pflow lock).")
+@click.option("--schema", is_flag=True, help="Print the JSON schema of flow files; takes no FLOW.")
 @color_option
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED)
 def command(flow: tuple[str, ...], as_json: bool, strict: bool, locked: bool, schema: bool, when: str) -> int:
     """Check FLOW: a file, a saved flow, pipe syntax, or - for stdin. Nothing is run, imported or changed.
 
-    Each finding is a line: the file, the place in it, the rule, what is wrong and what to do. The exit code is 65
-    where one is an error.
+    Each finding is one line: the file, the place, the rule, the fault and the remedy. The exit code is 65 if one of
+    them is an error.
 
-    A line for each node says what was inferred of it, where its interface has no mark [pipe] or it declares none.
+    If a node declares no interface, or its interface has no mark [pipe], a line says what pflow inferred.
 
-    With --json a finding has its place as a JSON pointer too; where the rule knows them, the names that may have been
-    meant, nearest first (near), and what to merge into the flow (merge, as RFC 7396 says). needs, gives and touches are
-    those of pflow explain --json; inferred has those lines by node.
+    With --json each finding also has its place as a JSON pointer. Where the rule knows them, it has the names that may
+    have been meant, nearest first (near), and a change to merge into the flow (merge, see RFC 7396). needs, gives and
+    touches are those of pflow explain --json; inferred has the inferred facts by node.
 
     \b
     pflow check examples/report.pflow.json
@@ -98,19 +98,19 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, locked: bool, sc
 
 
 def _inferred(wired: WiredFlow) -> dict[str, str]:
-    """Of each node that does not declare all of it what was inferred, and why it was."""
+    """Return what was inferred of each node with an incomplete interface, and why."""
     notes = {}
     for step in wired.steps.values():
         interface, kind = step.interface, step.kind
         if kind is not None and (interface.inferred or (interface.open and kind.origin != FLOW)):
-            what = f"inferred: {inferred_in_words(interface)}" if interface.inferred else "nothing of it is known"
+            what = f"inferred: {inferred_in_words(interface)}" if interface.inferred else "its interface is unknown"
             lacks = interface.fault or "it has no 'Interface:' block" if interface.open else "no item is marked [pipe]"
             notes[kind.name] = f"{what} ({kind.file}: {lacks})"
     return notes
 
 
 def _name_of(words: Sequence[str]) -> str:
-    """What the findings call the flow: its file, or how it was given."""
+    """Return the flow's name in findings: its file, or how it was given."""
     if len(words) != 1:
         return "pipe"
     return "stdin" if words[0] == "-" else find_file(words[0]) or "pipe"
@@ -128,7 +128,7 @@ def _print_lines(name: str, flow: FlowSpec, findings: Sequence[Finding], when: s
 
 
 def _line(name: str, finding: Finding, colour: Colour) -> str:
-    """`bad.json: nodes[0].id: PF12: …`, its rule painted."""
+    """Return a line such as `bad.json: nodes[0].id: PF12: …`, its rule painted."""
     paint = colour.warning if finding.is_warning else colour.fault
     return _one_line(f"{name}: {finding}").replace(finding.rule, paint(finding.rule), 1)
 
@@ -148,7 +148,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _print_json(name: str, wired: WiredFlow | None, findings: Sequence[Finding], code: int) -> None:
-    """Print the document of a check that ends with this exit code. `wired` is None where it could not be read."""
+    """Print the document of a check that ends with this exit code. `wired` is None for an unreadable flow."""
     document = {
         "file": _one_line(name),
         "ok": code == 0,
@@ -164,8 +164,8 @@ def _print_json(name: str, wired: WiredFlow | None, findings: Sequence[Finding],
 
 
 def _entry(finding: Finding) -> dict[str, Any]:
-    """A finding with its place as a JSON `pointer`; where the remedy has them, the names that may have been meant
-    (`near`, the nearest first), and what to `merge` into the flow (RFC 7396)."""
+    """Return a finding with its place as a JSON `pointer`, and from its remedy the names that may have been meant
+    (`near`) and what to `merge` into the flow (RFC 7396)."""
     found = {"near": names_meant(finding.remedy), "merge": _merge(finding.remedy)}
     return {
         **finding.as_json(),
@@ -175,7 +175,7 @@ def _entry(finding: Finding) -> dict[str, Any]:
 
 
 def _merge(remedy: str) -> Any:
-    """The members of a flow that a remedy writes out: `"mappings": {…}`."""
+    """Return the members of a flow that a remedy writes out: `"mappings": {…}`."""
     try:
         return json.loads(f"{{{remedy}}}") if remedy.startswith(('"mappings": {', '"inputs": {')) else None
     except ValueError:  # a part of it is for a person to fill in

@@ -1,4 +1,4 @@
-"""pflow doctor: what is missing or broken, and what to type."""
+"""pflow doctor: Find what is missing or broken in this installation."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from pflow.words.printable import clean, clean_json, encodable
 
 USAGE = CommandUsage(
     "pflow doctor",
-    "Examine this installation: a line for each thing, which is well, or what to do about it.",
+    "Examine this installation: a line for each thing says that it is ok, or what to do.",
     ("pflow doctor [--json]",),
 )
 USAGE.description = """\
-It looks at Python and what pflow needs, at llm with its plugins and settings, at the model that would be asked and
-whether it has its key, at what man and TAB find, at your own nodes, and at the directory of runs: how large it is, and
-that only you can read it.
+It examines Python and pflow's requirements, llm with its plugins and settings, the default model and its key, the man
+pages and completions, your own nodes, and the directory of runs: its size, and that only you can read it.
 
-A line is well, or it is advice, for what can be added, or something is broken. A command that adds to pflow is one
-that survives an upgrade: uv tool install with --with, pipx inject, or pip install. No key is shown, nothing is changed,
-no model is asked, and no node is run; plugins of llm are loaded.
+Each line is ok, advice (something can be added) or broken. The commands it suggests survive an upgrade: uv tool install
+with --with, pipx inject, or pip install. It shows no keys, changes nothing, asks no model and runs no node; it loads
+the plugins of llm.
 
-The exit code is 0 where nothing is broken, with advice too, and 1 where something is."""
+The exit code is 1 if something is broken, else 0; advice does not count."""
 USAGE.flags = [Flag(("--json",), "print one JSON document: ok, and findings with about, state, text and todo"), HELP]
 USAGE.examples = ("pflow doctor", "pflow doctor --json | jq -r '.findings[] | select(.state == \"broken\") | .todo'")
 

@@ -1,4 +1,4 @@
-"""pflow explain: what a flow does, where its values go, and what it will touch."""
+"""pflow explain: Explain what a flow does, and what it will touch."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pflow.terminal.messages import say
 
 
 @click.command(cls=FlowCommand)
-@click.option("--graph", "as_graph", is_flag=True, help="List the flow's steps and edges instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option("--graph", "as_graph", is_flag=True, help="List only the flow's steps and edges.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @color_option
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
 def command(flow: tuple[str, ...], as_graph: bool, as_json: bool, when: str) -> int:
     """Explain a flow without running it: its steps, where each value comes from and goes to, what it will touch.
 
-    FLOW is a file, a saved flow, pipe syntax, or - for stdin. What is wrong with the flow is said on stderr, and the
-    exit code is then 65.
+    FLOW is a file, a saved flow, pipe syntax, or - for stdin. If the flow has errors, stderr lists them, and the exit
+    code is 65.
 
     \b
     pflow explain examples/report.pflow.json

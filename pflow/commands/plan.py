@@ -1,4 +1,4 @@
-"""pflow plan: from a sentence to a flow, printed and not run."""
+"""pflow plan: Plan a flow from a sentence, without running it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pflow.stage.document import take_in
 
 
 class _Command(FlowCommand):
-    """A command whose help tells the limits."""
+    """A command whose help lists the limits."""
 
     @staticmethod
     def notes() -> list[str]:
@@ -35,32 +35,32 @@ class _Command(FlowCommand):
 @click.command(cls=_Command)
 @click.option("--pipe", "as_pipe", is_flag=True, help="Print the flow in pipe syntax.")
 @click.option("--model", metavar="MODEL", help="The model that plans.")
-@click.option("--fresh", is_flag=True, help="Ask the model anew, also for what was planned before.")
+@click.option("--fresh", is_flag=True, help="Ask the model again, even if it planned the sentence before.")
 @click.option("--timeout", type=seconds, metavar="SECONDS", help="End planning after so many seconds, with 124.")
-@click.option("-n", "--no-stdin", is_flag=True, help="Leave stdin alone: plan as if nothing came through the pipe.")
-@click.option(
-    "--wire", is_flag=True, help="Propose the mappings that a flow made by hand lacks: pflow plan --wire FLOW."
-)
+@click.option("-n", "--no-stdin", is_flag=True, help="Do not read stdin: plan as if nothing were piped.")
+@click.option("--wire", is_flag=True, help="Propose the mappings that a flow lacks: pflow plan --wire FLOW.")
 @click.option("--edit", is_flag=True, help="Change a flow as a sentence says: pflow plan --edit FLOW SENTENCE.")
-@click.option("--write", is_flag=True, help="Put the flow that --wire or --edit changed back where it was; asks first.")
-@click.option("--yes", is_flag=True, help="Let --write ask nothing.")
+@click.option(
+    "--write", is_flag=True, help="Write the flow that --wire or --edit changed back to its file, after asking."
+)
+@click.option("--yes", is_flag=True, help="Let --write go ahead without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print errors as JSON too; with --wire or --edit the change.")
 @color_option
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SENTENCE…")
 def command(words: tuple[str, ...], when: str, timeout: float | None, **options: Any) -> int:
-    """Plan a flow from a sentence and print it, in JSON. Nothing is run.
+    """Plan a flow from a sentence, and print it as JSON without running it.
 
-    A model that PFLOW_PLAN_MODEL or PFLOW_MODEL names, or else llm's default one, is given the sentence and what nodes
-    and saved flows there are. Its answer is held to the rules that pflow check tells of, and to the limits below, and
-    handed back with what is wrong, three times at most. Paths, URLs and numbers of the sentence become inputs of the
-    flow. The same sentence is planned once. - takes the sentence from stdin. What comes through the pipe otherwise
-    becomes an input too: the model is told the size of a text, or the keys of a store with their types, never a value.
-    Pipe syntax becomes JSON without any model.
+    The model named by --model, PFLOW_PLAN_MODEL or PFLOW_MODEL, else llm's default, gets the sentence and a description
+    of all nodes and saved flows. Its flow must pass the rules of pflow check and the limits below. If it does not, the
+    model gets the findings and another try, three tries in all. Paths, URLs and numbers of the sentence become inputs
+    of the flow. A plan is cached: the same sentence asks the model once. - reads the sentence from stdin. Otherwise
+    piped input becomes an input of the flow too. The model is told the size of a text, or the keys of a store with
+    their types, never a value. Pipe syntax becomes JSON without a model.
 
-    With --wire or --edit the first word is a flow: a file, a saved flow, pipe syntax, or - for stdin. The change is
-    shown on stderr as a diff; the flow that comes of it is printed, or with --write put back.
+    With --wire or --edit the first word is a flow: a file, a saved flow, pipe syntax, or - for stdin. stderr shows the
+    change as a diff. The changed flow is printed, or with --write written back.
 
-    The exit code is 65 where no answer passes: the best one is then on stderr; 78 where no model can plan.
+    The exit code is 65 if no try passes; the best one is then on stderr. It is 78 if no model can plan.
 
     \b
     pflow plan 'read-file --path=examples/notes.txt => llm --prompt=Summarize'
@@ -78,7 +78,7 @@ def command(words: tuple[str, ...], when: str, timeout: float | None, **options:
 
 
 def _change(words: list[str], timeout: float | None, color: str, *, wire: bool, edit: bool, **options: Any) -> int:
-    """What --wire and --edit do with a flow that is there."""
+    """Change an existing flow, for --wire and --edit."""
     from pflow.plan.change import ChangeOptions
 
     if wire and edit:
@@ -91,7 +91,7 @@ def _change(words: list[str], timeout: float | None, color: str, *, wire: bool, 
 def _flow(
     words: list[str], model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool
 ) -> WiredFlow:  # fmt: skip
-    """The flow that the words say. Raises PflowError: 2 for no words and for a flow that is there already."""
+    """Return the flow of pipe syntax or a sentence. Raises PflowError (2) without words, and for an existing flow."""
     if words == ["-"]:
         no_stdin = True
         words = [read_text(0, "the sentence on stdin").strip()]
@@ -100,7 +100,7 @@ def _flow(
         raise PflowError("cannot plan: there is no sentence", hint=hint, exit=USAGE)
     if len(words) == 1 and find_file(words[0]) is not None:
         hint = "pflow explain shows it, --edit FLOW 'SENTENCE' changes it, --wire FLOW wires it"
-        raise PflowError(f"cannot plan '{words[0]}': it is a flow, or a file, and no sentence", hint=hint, exit=USAGE)
+        raise PflowError(f"cannot plan '{words[0]}': it is a flow or a file, not a sentence", hint=hint, exit=USAGE)
     sentence = " ".join(words)
     is_flow = is_pipe(words) or is_pipe_text(" ".join(map(quote, words))) or any(map(is_cut_separator, words))
     if is_flow or not is_sentence(sentence):
@@ -111,7 +111,7 @@ def _flow(
 def _planned(
     sentence: str, model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool
 ) -> WiredFlow:  # fmt: skip
-    """The flow of a sentence; only here a model's library is loaded. Raises PflowError where an error comes in."""
+    """Plan the flow of a sentence; only this loads a model's library. Raises PflowError for an error from the pipe."""
     from pflow.commands._run_sentence import plan, with_signals
     from pflow.plan.piped import piped_in
 
@@ -120,7 +120,7 @@ def _planned(
     def work() -> int:
         intake = take_in(no_stdin=no_stdin)
         if (error := intake.document.header.get("error")) is not None:
-            raise PflowError(f"cannot plan: an error comes in: {error.get('message', '')}", exit=error["exit"])
+            raise PflowError(f"cannot plan: stdin has an error: {error.get('message', '')}", exit=error["exit"])
         planned.append(plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake)).flow)
         return OK
 

@@ -1,4 +1,4 @@
-"""pflow remove: remove a saved flow, and keep its last versions."""
+"""pflow remove: Remove a saved flow, and keep its last versions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pflow.terminal.messages import say, say_error
 def command(saved: tuple[str, ...]) -> int:
     """Remove saved flows, and the programs pflow-NAME that pflow save --command made for them.
 
-    FLOW is a name. The last version of each is kept, and its file is printed: pflow show --old NAME shows it. All names
-    are looked up before anything is removed: where one is unknown, the exit code is 127 and all stay.
+    FLOW is a name. The last version of each flow is kept, and its path is printed; pflow show --old NAME shows it. If
+    one of the names is unknown, nothing is removed, and the exit code is 127.
 
     \b
     pflow save count 'read-file --path=examples/notes.txt => shell --command="wc -w"'
@@ -41,7 +41,7 @@ def command(saved: tuple[str, ...]) -> int:
 
 
 def _find(names: list[str]) -> dict[str, str]:
-    """The file of each flow, by its name as saved. Raises PflowError (127) for an unknown name."""
+    """Return the file of each flow by its saved name. Raises PflowError (127) for an unknown name."""
     found: dict[str, str] = {}
     errors: list[PflowError] = []
     for name in names:

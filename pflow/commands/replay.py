@@ -1,4 +1,4 @@
-"""pflow replay: do a run again, with the same values."""
+"""pflow replay: Repeat a run with the same values."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from pflow.stage.words import take_words
 from pflow.values.types import Type
 
 _REFUSED = {
-    **{name: "what came through the pipe is known" for name, flag in COMMON.items() if flag.fd == 0},
-    "resume": "pflow resume goes on with a run",
+    **{name: "the piped input is that of the run" for name, flag in COMMON.items() if flag.fd == 0},
+    "resume": "pflow resume continues a run",
 }
 """The flags of `pflow run` that a replay does not take, and why."""
 
 USAGE = CommandUsage(
     "pflow replay",
-    "Do a run again, with the values that it was given.",
+    "Repeat a run, with the values that it was given.",
     ("pflow replay RUN [FLAG]…",),
 )
 USAGE.description = """\
-A new run of the same flow begins in the directory of the first, with what that was given: flags, answers, variables of
-the environment, the models that were chosen, and what came through the pipe, of a store the keys that the flow may look
-at. It has a log of its own. A terminal is shown what it will touch before it begins; --dry-run says what it would do,
-and touches nothing.
+A new run of the same flow begins in the same directory, with the same flags, answers, variables of the environment,
+chosen models and piped input (of a store the keys that the flow may read). It has its own log. On a terminal it first
+shows what it will touch; --dry-run shows what it would do, without touching anything.
 
-RUN is a run's id or how it begins, or last, which is @1, or @2, the one before.
+RUN is a run's id or the beginning of one; last or @1 is the newest run, @2 the one before.
 
-Stdin is not read, unless more than 10 MB came through the pipe, or a secret: that is piped again, and 65 where it is
-something else. Other secrets come from the environment again; 78 is for one that is not there.
+Stdin is not read, except if the piped input had more than 10 MB or a secret: pipe it again then; other data ends with
+65. Other secrets come from the environment again; the exit code is 78 if one is missing.
 
-It runs the code that the nodes have now. What a Python script ran, the script runs again: it is told what to type."""
+The nodes run the code that they have now. For a run of a Python script, it prints the command that runs the script
+again."""
 USAGE.flags = flags_of_runs(without=_REFUSED)
 USAGE.arguments = [argument("RUN", kinds.RUN)]
 USAGE.examples = (
@@ -56,7 +56,7 @@ USAGE.examples = (
 
 
 def main(words: list[str]) -> int:
-    """Do the run again that the words name."""
+    """Repeat the run that the words name."""
     if asks_for_help(words):
         write_pieces(1, [help_text(USAGE).encode()])
         return 0
@@ -64,7 +64,7 @@ def main(words: list[str]) -> int:
 
 
 def _prepare(words: list[str]) -> tuple[RunFlags, RunInputs, Intake]:
-    """What the run is done again with. Raises PflowError, as Replay does; 2 for wrong words."""
+    """Return the flags, inputs and piped input of the run. Raises PflowError as Replay does; 2 for wrong words."""
     flags, word = _parse(words)
     replay = Replay(find_run(word))
     wired = checked(replay.flow())

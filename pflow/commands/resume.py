@@ -1,4 +1,4 @@
-"""pflow resume: go on with a run that failed or was killed."""
+"""pflow resume: Resume a failed or killed run."""
 
 from __future__ import annotations
 
@@ -27,36 +27,38 @@ Texts = dict[str, list[str | bool]]
 @click.option("-j", "--json", "as_json", is_flag=True, help="Print the store document, even to a terminal.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
 @click.option("--redo", multiple=True, metavar="STEP", help="Run this interrupted step again.")
-@click.option("--skip", multiple=True, metavar="STEP", help="Take this interrupted step as done, without writes.")
-@click.option("--from", "start", metavar="STEP", help="Run this step, and all after it, again.")
-@click.option("--only", metavar="STEP", help="Run this step again; what later ones gave stays.")
-@click.option("--accept-changes", is_flag=True, help="Go on, though code, versions or secrets are others by now.")
-@click.option("--max-cost", metavar="USD", help="Another limit for what the run spends, all its parts together.")
-@click.option("--max-tokens-total", metavar="N", help="The same for tokens.")
-@click.option("--max-calls", metavar="N", help="The same for calls of models.")
+@click.option("--skip", multiple=True, metavar="STEP", help="Treat this interrupted step as done, without writes.")
+@click.option("--from", "start", metavar="STEP", help="Run this step and all later ones again.")
+@click.option("--only", metavar="STEP", help="Run this step again, and keep the results of later ones.")
+@click.option("--accept-changes", is_flag=True, help="Go on even if code, versions or secrets have changed.")
+@click.option(
+    "--max-cost", metavar="USD", help="Set a new limit for the cost of the whole run, earlier parts included."
+)
+@click.option("--max-tokens-total", metavar="N", help="Set a new limit for the tokens of the whole run.")
+@click.option("--max-calls", metavar="N", help="Set a new limit for the calls of models in the whole run.")
 def command(
     run: str, rest: tuple[str, ...], raw: bool, as_json: bool, quiet: bool, redo: tuple[str, ...],
     skip: tuple[str, ...], start: str | None, only: str | None, accept_changes: bool, max_cost: str | None,
     max_tokens_total: str | None, max_calls: str | None,
 ) -> int:  # fmt: skip
-    """Go on with a run that failed or was killed, after the last thing that is known to be done.
+    """Resume a failed or killed run after the last step that is known to be done.
 
-    RUN is a run's id or how it begins, or `last`. Steps, and items of batches, that have ended do not run again: the
-    store is made of what the run's journal says that they changed. What failed runs again. What began and has no end,
-    was ended by a signal, a time limit or another's failure, was interrupted: it runs again where its node says that it
-    repeats (pflow-node(7)), or the step does. Else a person is asked, and a script says --redo=STEP or --skip=STEP,
-    which is for each of its visits and items. Without that the exit code is 65; it is 66 where a later step needs what
+    RUN is a run's id or the beginning of one, or `last`. Steps and items of batches that are done do not run again:
+    their changes come from the run's journal. Failed ones run again. A step is interrupted if it began but did not end,
+    or was ended by a signal, a time limit or another step's failure. It runs again if its node or the step says that
+    it repeats (pflow-node(7)). Otherwise a person is asked; a script gives --redo=STEP or --skip=STEP, which applies to
+    all visits and items of the step. Without an answer the exit code is 65. It is 66 if a later step needs a value that
     a skipped one would have written.
 
-    It goes on in the directory that the run began in, with the inputs and the variables that it began with, and reads
-    no stdin; it has its own -r, -j and -q, and prints what the run would have. Secrets are kept nowhere: they come from
-    the environment once more, a person is asked, or --KEY@FILE has the text of one. What has changed since, in the code
-    or the version of a node, is named, and the exit code is 78; --accept-changes goes on.
+    The run goes on in its directory, with its inputs and variables, and does not read stdin. Its result is printed as
+    the run would have printed it, or as your -r, -j or -q say. Secrets are not kept: they come from the environment
+    again, from a person, or from the file of --KEY@FILE. If the code or the version of a node has changed, it is named,
+    and the exit code is 78; --accept-changes goes on.
 
-    A run that still goes on, or something that it started, is left alone (75). One that is done has nothing to resume
-    (1): with --keep-store it takes --from and --only all the same. A run of a script in Python goes on by
-    `python SCRIPT --resume`; flags that decide something are noted for that. pflow run --resume FLOW goes on with the
-    newest run of a flow, or begins one. What is done outlasts kill -9, but not a power cut.
+    A run that is still going on, or has left a process running, is not touched (75). A run that is done has nothing to
+    resume (1), but with --keep-store it takes --from and --only. A run of a Python script is resumed by
+    `python SCRIPT --resume`; the decisions of your flags are noted for it. pflow run --resume FLOW resumes the newest
+    run of a flow, or begins one. Finished steps survive kill -9, but not a power cut.
 
     \b
     pflow run 'list-files "examples/*.txt" => shell "test -e ready"' -n -q --keep-store || touch ready
@@ -78,7 +80,7 @@ def command(
 def _prepare(
     run: Run, flags: RunFlags, choices: Choices, secrets: Secrets
 ) -> tuple[RunFlags, RunInputs, Intake]:  # fmt: skip
-    """What the run goes on with. Raises PflowError, as Reopened does; 65 where its flow breaks a rule by now."""
+    """Return the run's flags, inputs and piped input. Raises PflowError as Reopened does; 65 if it breaks a rule."""
     reopened = Reopened(run, choices, secrets)
     if reopened.script:
         raise reopened.hand_to_script()
@@ -89,7 +91,7 @@ def _prepare(
 
 
 def _file(word: str) -> tuple[str, str]:
-    """The secret and the file of `--KEY@FILE`. Raises PflowError (2) for any other word."""
+    """Return the secret and the file of `--KEY@FILE`. Raises PflowError (2) for any other word."""
     key, sign, file = word.removeprefix("--").partition("@")
     if word.startswith("--") and sign and "=" not in key:
         return key.replace("-", "_"), os.path.abspath(file)

@@ -1,10 +1,10 @@
-"""pflow run: run a flow as a stage of a pipe."""
+"""pflow run: Run a flow as a stage of a pipe."""
 
 from __future__ import annotations
 
 
 def main(words: list[str]) -> int:
-    """Run the flow that the words name. It takes its words apart itself: click alone would double the time it takes."""
+    """Run the flow that the words name. click would double the time of a run, so the driver parses the words itself."""
     from pflow.driver.driver import Driver
 
     return Driver().run(words)

@@ -1,4 +1,4 @@
-"""pflow runs: the runs that there are, how each ended, and what to type next."""
+"""pflow runs: List the runs, how each ended, and what to type next."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from pflow.commands._click import color_option, print_json
+from pflow.errors import USAGE, PflowError
 from pflow.process.streams import write_pieces
 from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Run, list_runs
 from pflow.terminal.columns import Colour, colour_of, duration
@@ -22,34 +23,37 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
 def moment(text: str) -> float:
-    """A moment, in seconds: how long ago it is (2d, 3h, 90m), or its date, with a time where one is wanted."""
+    """Parse an age (2d, 3h, 90m) or a date with or without a time, and return the time in seconds.
+
+    Raises PflowError (2).
+    """
     if ago := re.fullmatch(r"(\d{1,9})([smhdw])", text, re.ASCII):
         return time.time() - int(ago[1]) * _UNITS[ago[2]]
     try:
         return datetime.datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise click.UsageError(f"'{text}' is no moment: 2d, 3h, 90m or a date, 2026-11-22") from None
+        what = f"cannot list runs: --since takes a date or an age (2026-01-31, 3d), not '{text}'"
+        raise PflowError(what, hint="pflow runs --help", exit=USAGE) from None
 
 
 @click.command
-@click.option("-n", "limit", type=click.IntRange(min=0), metavar="N", help="Only the newest N.")
-@click.option("--failed", is_flag=True, help="Only those that failed or were killed.")
-@click.option("--flow", "name", metavar="FLOW", help="Only those of the flow of this name.")
-@click.option("--since", type=moment, metavar="WHEN", help="Only those that began since: 2d, 3h, 90m ago, or a date.")
+@click.option("-n", "limit", type=click.IntRange(min=0), metavar="N", help="List only the newest N runs.")
+@click.option("--failed", is_flag=True, help="List only runs that failed or were killed.")
+@click.option("--flow", "name", metavar="FLOW", help="List only runs of this flow.")
+@click.option("--since", type=moment, metavar="WHEN", help="List only runs that began since a date or an age (2d, 3h).")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @color_option
 def command(
     limit: int | None, failed: bool, name: str | None, since: float | None, as_json: bool, when: str
 ) -> int:  # fmt: skip
-    """Print the runs of the driver, newest first: id, when, how long, how it ended, how far it came, the flow's name.
+    """List the runs, newest first: id, begin, duration, status, steps done, and the flow's name.
 
-    A run that failed is shown with its exit code; one without an end is running or was killed. Of a killed one `>75 ms`
-    is the time up to its last event (`ms` of --json): how long it went on after that is not known. `2/3` are the steps
-    that were done, and all that the flow has: a loop runs some again, an edge passes others by. `failed items: 3` are
-    those that a batch went on without. A run that asked models is shown with what they cost, and with `usage` in
-    --json: calls, tokens, cost, and as `unpriced` the calls whose cost is not known. What can be typed next stands at
-    the end of the line, and in `next` of --json: pflow resume to go on with the run, pflow why for a step of it that
-    was not in the cache.
+    A failed run is shown with its exit code. A run without an end is running or was killed. For a killed run, `>75 ms`
+    is the time up to its last event (`ms` in --json); when it was killed is not known. `2/3` means that 2 of the flow's
+    3 steps were done; a loop repeats steps, and an edge can pass by some. `failed items: 3` is the number of items that
+    a batch went on without. A run that asked models is shown with their cost. --json has their `usage`: calls, tokens,
+    cost, and in `unpriced` the calls whose cost is not known. The end of the line, and `next` in --json, say what to
+    type next: pflow resume to continue the run, or pflow why for a step that was not in the cache.
 
     \b
     pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
@@ -67,14 +71,14 @@ def command(
         return 0
     if not runs and limit != 0:
         is_filtered = failed or name is not None or since is not None
-        say("pflow runs", "there are no such runs" if is_filtered else "there are no runs yet")
+        say("pflow runs", "no run matches" if is_filtered else "there are no runs yet")
     colour = colour_of(1, when)
     write_pieces(1, [_line(run, colour).encode() for run in runs])
     return 0
 
 
 def _next(run: Run) -> list[str]:
-    """The commands that go on with a run, or tell of it what no other does."""
+    """Return the commands to type next: one that resumes the run, and one that explains a missed step."""
     why = [f"pflow why {run.id} {shlex.quote(run.missed)}"] if run.missed else []
     return [f"pflow resume {run.id}", *why] if run.is_resumable else why
 

@@ -1,4 +1,4 @@
-"""pflow save: keep a flow under a name."""
+"""pflow save: Save a flow under a name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pflow.values.templates import TEMPLATE
 from pflow.words.printable import clean
 
 _LONGEST = 40
-"""Letters of a step's words in a description of its flow."""
+"""The most letters of a step's words in the description of its flow."""
 
 
 class _Command(FlowCommand):
@@ -40,30 +40,32 @@ class _Command(FlowCommand):
 
 
 @click.command(cls=_Command)
-@click.option("--description", metavar="TEXT", help="What the flow is for, in your words.")
+@click.option("--description", metavar="TEXT", help="Describe the purpose of the flow.")
 @click.option("--command", "with_command", is_flag=True, help="Also make pflow-NAME, a program on PATH that runs it.")
 @click.option("--force", is_flag=True, help="Replace another flow of this name without asking.")
 @click.argument("name")
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="[FLOW…]")
 def command(name: str, flow: tuple[str, ...], description: str | None, with_command: bool, force: bool) -> int:
-    """Save a flow under NAME: pflow NAME runs it then, and flow:NAME is a node for other flows.
+    """Save a flow under NAME, so that pflow NAME runs it, and other flows can use it as flow:NAME.
 
-    FLOW is a file, a saved flow, pipe syntax, or - for stdin, as it is without FLOW too. It is checked first: one that
-    breaks a rule is not saved. It is kept as JSON in $XDG_DATA_HOME/pflow/flows/ (~/.local/share/pflow/flows/); that
-    file is printed. NAME has letters, digits, - and _, and is that of no command, node or tool of pflow's; names that
-    differ only in case, - and _ are one. A subflow that FLOW names by a path is named by its whole path.
+    FLOW is a file, a saved flow, pipe syntax, or - for stdin, which is also the default. A flow that breaks a rule is
+    not saved. Flows are kept as JSON in $XDG_DATA_HOME/pflow/flows/ (~/.local/share/pflow/flows/); the path is printed.
+    NAME has letters, digits, - and _, and must not be a command, node or tool of pflow. Names that differ only in case,
+    - and _ are the same. A path to a subflow in FLOW becomes absolute.
 
-    Without --description you are asked what the flow is for; without a terminal its own words say it.
+    Without --description you are asked for the purpose of the flow; without a terminal the description is made from its
+    steps.
 
-    Where another flow has the name, you are asked; without a terminal, only --force replaces it. What was replaced or
-    removed is kept, ten times for each name: pflow show --old NAME shows the last, and brings it back as below.
+    If another flow has the name, you are asked whether to replace it; without a terminal, only --force replaces it. The
+    last ten replaced or removed versions of each name are kept. pflow show --old NAME shows the last one, and the last
+    example below brings it back.
 
-    With --command, pflow-NAME goes into ~/.local/bin, or into ~/bin where that alone is on PATH. It needs neither PATH
-    nor the directory that it is started in, for cron; nodes of your own it finds without them only in
-    ~/.local/share/pflow/nodes/. pflow remove takes it away. A file that is not ours is left (73).
+    With --command, pflow-NAME is written to ~/.local/bin, or to ~/bin if only that is on PATH. It runs from any
+    directory and without PATH, as under cron; your own nodes must then be in ~/.local/share/pflow/nodes/. pflow remove
+    removes it. A file that pflow did not write is not touched (73).
 
-    The exit code is 0, also where the same flow is there already; 1 for the answer no; 65 for a flow that breaks a rule
-    or holds a secret, and for a name that no flow can have; 73 where another flow, or a file, is in the way.
+    The exit code is 0, also if the same flow was saved before; 1 if you answer no; 65 for a flow that breaks a rule or
+    has a secret, and for an invalid name; 73 if another flow or a file is in the way.
 
     \b
     pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'
@@ -93,7 +95,7 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
 
 
 def _own_words(wired: WiredFlow) -> str:
-    """What a flow does in its own words: each step's type, and what its first bare word says."""
+    """Describe a flow by its steps: the type of each, and its first bare word."""
     words = []
     for step in wired.steps.values():
         key = next((key for key, item in step.interface.reads.items() if "word" in item.marks), "")
@@ -105,15 +107,15 @@ def _own_words(wired: WiredFlow) -> str:
 
 
 def _described(proposal: str) -> str:
-    """What a person says that the flow is for; where nobody is asked or answers, what is proposed."""
+    """Ask a person for the flow's purpose; without an answer, return the proposal."""
     answer = ask(f"What is it for? [{clean(proposal)}] ") if os.isatty(1) else None
     if answer is None:
-        say("pflow save", f"described as: {proposal}; --description=TEXT says it in your words")
+        say("pflow save", f"described as: {proposal}; --description=TEXT sets your own")
     return answer or proposal
 
 
 def _save(name: str, flow: FlowSpec, *, force: bool) -> SaveResult:
-    """Save it; where another flow has the name, ask. Raises PflowError: 73 without a terminal, 1 for the answer no."""
+    """Save a flow, asking if another one has the name. Raises PflowError: 73 without a terminal, 1 for a no."""
     try:
         return save_flow(name, flow, replace=force)
     except AlreadySaved as there:
@@ -129,11 +131,11 @@ def _save(name: str, flow: FlowSpec, *, force: bool) -> SaveResult:
 def _report(name: str, saved: SaveResult) -> None:
     lines = list(saved.notes)
     if not saved.is_changed:
-        lines.append(f"'{saved.name}' is this very flow already")
+        lines.append(f"'{saved.name}' is the same flow already")
     elif saved.name != name:
         lines.append(f"saved as '{saved.name}', which is the same name")
     if saved.old is not None:
-        lines.append(f"what '{saved.name}' was is kept in {saved.old}")
+        lines.append(f"the version of '{saved.name}' before is {saved.old}")
     if found := find_node(saved.name):
         lines.append(f"warning: pflow {saved.name} is the node '{found.file}'; the flow is flow:{saved.name}")
     for line in lines:

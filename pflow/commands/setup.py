@@ -1,4 +1,4 @@
-"""pflow setup: man pages and completions, put where man and the shells look."""
+"""pflow setup: Install man pages and completions."""
 
 from __future__ import annotations
 
@@ -32,19 +32,20 @@ _WOULD = _DONE | {WRITE: "would write", UPDATE: "would update", REMOVE: "would r
 
 
 @click.command
-@click.option("--prefix", metavar="DIR", help="Put them below DIR/share; without it, where a user's own are found.")
-@click.option("--dry-run", "is_dry", is_flag=True, help="Say what would be done, and touch nothing.")
-@click.option("--undo", is_flag=True, help="Take away exactly what an earlier setup put there.")
+@click.option("--prefix", metavar="DIR", help="Install below DIR/share; the default is the user's own directory.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Print what would be done, and touch nothing.")
+@click.option("--undo", is_flag=True, help="Remove exactly what an earlier setup installed.")
 @click.option("--zshrc", "with_zshrc", is_flag=True, help="Also add the line that zsh needs to ~/.zshrc.")
 @click.option("-v", "--verbose", is_flag=True, help="Print a line for each file.")
 def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verbose: bool) -> int:
-    """Put man pages and completions where man, bash, zsh and fish look: pflow's, and those of your own nodes.
+    """Install the man pages and completions of pflow and of your own nodes for man, bash, zsh and fish.
 
-    They go below ~/.local/share, or XDG_DATA_HOME. Setup ends with what a shell still needs to find them; it edits no
-    start-up file unless --zshrc asks for it. After an update, or with a new node of yours, run it again.
+    They are written below XDG_DATA_HOME, or ~/.local/share. Setup ends by printing the lines that a shell still needs
+    to find them. It edits no start-up file, except ~/.zshrc with --zshrc. Run it again after an update, and after you
+    write a node.
 
-    Setup never overwrites a file that it did not write: then it does nothing (73). It leaves a file that you changed,
-    and so does --undo, which takes the rest away. Where there is nothing to take away, --undo succeeds.
+    Setup never overwrites a file that it did not write; it then does nothing (73). A file that you changed stays, also
+    with --undo, which removes the rest. --undo succeeds even if there is nothing to remove.
 
     \b
     pflow setup
@@ -52,8 +53,8 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
     pflow setup --undo
     """
     if undo and with_zshrc:
-        hint = "--undo alone takes the block out of ~/.zshrc too"
-        raise PflowError("cannot put a block into ~/.zshrc and undo that", hint=hint, exit=USAGE)
+        hint = "--undo alone removes the block from ~/.zshrc too"
+        raise PflowError("cannot take both --zshrc and --undo", hint=hint, exit=USAGE)
     share = find_share(prefix)
     setup = read_setup(share)
     if undo and not setup.files:
@@ -67,7 +68,7 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
         lines += _act(setup, wanted, zshrc_path() if with_zshrc else None, is_dry=is_dry, undo=undo)
     except OSError as error:
         what = f"cannot write '{error.filename}'" if error.filename else "cannot write"
-        hint = "the same command goes on where this ended, and with --undo takes it back"
+        hint = "run the same command again to finish, or with --undo to undo it"
         exit = DENIED if exit_code(error) == DENIED else CANNOT_WRITE
         raise PflowError(f"{what}: {reason_of(error)}", hint=hint, exit=exit) from None
     lines += [] if undo or is_dry else _advice_lines(share)
@@ -76,10 +77,10 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
 
 
 def _report(setup: Setup, wanted: dict[str, bytes], *, is_dry: bool, verbose: bool) -> list[str]:
-    """What becomes of the files; what is left is said on stderr."""
+    """Return lines on what happens to the files; stderr names those that are left."""
     words, changes = _WOULD if is_dry else _DONE, setup.changes(wanted)
     for name in [name for name, change in changes.items() if change == CHANGED]:
-        say("pflow setup", f"'{setup.share / name}' is left as it is: it was changed since setup wrote it")
+        say("pflow setup", f"'{setup.share / name}' is left unchanged: it was edited since setup wrote it")
     lines = [f"{words[change]} {clean(str(setup.share / name))}" for name, change in changes.items() if verbose]
     for program, folder in FOLDERS.items():
         counts = Counter(words[change] for name, change in changes.items() if name.startswith(f"{folder}/"))
@@ -89,7 +90,7 @@ def _report(setup: Setup, wanted: dict[str, bytes], *, is_dry: bool, verbose: bo
 
 
 def _act(setup: Setup, wanted: dict[str, bytes], zshrc: Path | None, *, is_dry: bool, undo: bool) -> list[str]:
-    """Do it, unless it is tried only; what becomes of the start-up file of zsh."""
+    """Install or undo, unless `is_dry`; return lines on what happens to zsh's start-up file."""
     is_new = bool(zshrc and new_block(setup.share, zshrc))
     file, would = clean(setup.zshrc if undo else str(zshrc)), "would " * is_dry
     lines = [f"zsh   {would}add{'ed' * (not is_dry)} a block to {file}"] * is_new
@@ -102,10 +103,10 @@ def _act(setup: Setup, wanted: dict[str, bytes], zshrc: Path | None, *, is_dry: 
 
 
 def _advice_lines(share: Path) -> list[str]:
-    """What the user still has to do."""
+    """Return the lines on what the user still has to do."""
     advice = advise(share)
     done = ", ".join(program for program, (_, text) in advice.items() if not text)
-    lines = ["", f"New shells find this by themselves: {done}."] if done else []
+    lines = ["", f"New shells find these by themselves: {done}."] if done else []
     for program, (file, text) in advice.items():
         if text:
             lines += ["", f"For {program}, add to {clean(file)}:", *(f"  {line}" for line in text)]

@@ -1,4 +1,4 @@
-"""pflow show: one saved flow, with what it needs, gives and touches."""
+"""pflow show: Show a saved flow, and what it needs, gives and touches."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from pflow.words.printable import clean
 
 
 @click.command
-@click.option("--json", "as_json", is_flag=True, help="Print its file, exactly as it is.")
-@click.option("--old", "is_old", is_flag=True, help="Show what it was before it was last replaced or removed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the flow's file unchanged.")
+@click.option("--old", "is_old", is_flag=True, help="Show the version before it was last replaced or removed.")
 @color_option
 @click.argument("saved", metavar="FLOW")
 def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
-    """Show a saved flow: as pipe syntax, its description, its inputs and outputs, what it touches, its file.
+    """Show a saved flow: its pipe syntax, description, inputs and outputs, what it touches, and its file.
 
-    FLOW is its name. With --old it may be that of a flow that was removed. pflow explain shows its steps too.
+    FLOW is its name; with --old also that of a removed flow. pflow explain shows its steps too.
 
-    The exit code is 0; 65 where the flow is broken: what is wrong with it is said on stderr; 66 where --old finds
-    nothing; 127 where no flow has the name.
+    The exit code is 0; 65 if the flow has errors, which stderr lists; 66 if --old finds no version; 127 for an unknown
+    name.
 
     \b
     pflow save count 'read-file --path=examples/notes.txt => shell --command="wc -w"' --description='Count words'
@@ -60,15 +60,15 @@ def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
 
 
 def _file(name: str, *, is_old: bool) -> str:
-    """The flow's file. Raises PflowError: 127 for an unknown name, 66 where there is no older version."""
+    """Return the flow's file. Raises PflowError: 127 for an unknown name, 66 if there is no older version."""
     olds = olds_of(name)
     if is_old and olds:
         return olds[-1]
     file = saved_flow(name)
     if file is None:
         error = no_saved_flow(name)
-        hint = f"pflow show {name} --old shows what it was" if olds else error.hint
+        hint = f"pflow show {name} --old shows its last version" if olds else error.hint
         raise PflowError(error.message, hint=hint, exit=error.exit)
     if is_old:
-        raise PflowError(f"cannot find an older '{name}': it was never replaced", exit=MISSING)
+        raise PflowError(f"cannot find an older version of '{name}': it was never replaced", exit=MISSING)
     return file

@@ -1,4 +1,4 @@
-"""pflow test-node: hold a node to what every node has to do."""
+"""pflow test-node: Test that a node does what every node must do."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class _Command(click.Command):
     multiple=True,
     metavar="CHECK",
     type=Known(check.id for check in choose_checks([])),
-    help="Do this check alone, or those whose names hold this.",
+    help="Run only this check, or the checks whose names contain this.",
 )
-@click.option("--list", "as_list", is_flag=True, help="Print the checks, and do none.")
+@click.option("--list", "as_list", is_flag=True, help="List the checks without running them.")
 @click.option("--json", "in_json", is_flag=True, help="Print the report as one JSON document.")
 @click.option("--verbose", "-v", is_flag=True, help="Show each command that was run.")
 @click.option(
@@ -44,7 +44,7 @@ class _Command(click.Command):
     type=seconds,
     default=30.0,
     metavar="SECONDS",
-    help="End a run after so long; after 30 without it.",
+    help="End a run after so many seconds; the default is 30.",
 )
 @color_option
 @click.argument("path", required=False, metavar="PATH")
@@ -61,10 +61,10 @@ def command(
 ) -> int:
     """Test a node: a program pflow-NAME, a NAME.py, or the NAME of one.
 
-    It is run some fifty times, as its users run it: a program by itself, as from a shell; a class in Python by pflow.
-    Each run happens in a new directory with sample.txt and folder/other.txt, and has a home of its own. Values for its
-    reads are made from their types; FLAG… after -- gives it more, such as a model or another command. The exit code is
-    1 where a check fails.
+    The node runs some fifty times, as its users run it: a program as from a shell, a Python class through pflow. Each
+    run has a new directory with sample.txt and folder/other.txt, and a home of its own. Values for the node's reads are
+    made from their types. FLAG… after -- gives it more, such as a model or another command. The exit code is 1 if a
+    check fails.
 
     \b
     pflow test-node read-file
@@ -76,7 +76,7 @@ def command(
         write_pieces(1, [list_lines(checks).encode()])
         return 0
     if path is None:
-        raise PflowError("cannot test: which node?", hint="pflow test-node PATH", exit=USAGE)
+        raise PflowError("cannot test: no node was named", hint="pflow test-node PATH", exit=USAGE)
     node = find_node(path)
     catch_signals()
     limit_files()
@@ -86,12 +86,12 @@ def command(
             if in_json:
                 write_pieces(1, [encode(as_json(node, done)), b"\n"])
             return int(any(each.failed for each in done))
-    except Interrupted as interrupted:  # what ran was ended, and its directory removed
+    except Interrupted as interrupted:  # by now the run was ended, and its directory removed
         die_of(interrupted.signal)
 
 
 def _print_lines(node: TestedNode, verdicts: Iterable[Verdict], *, verbose: bool, when: str) -> Sequence[Verdict]:
-    """Print a line for each check as it is done, then the numbers; the verdicts."""
+    """Print a line for each check as it is done, then the numbers; return the verdicts."""
     colour = colour_of(1, when)
     done = []
     for verdict in verdicts:

@@ -1,4 +1,4 @@
-"""pflow trace: what each step of a run read, wrote and took."""
+"""pflow trace: Show what each step of a run read, wrote and took."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from pflow.words.printable import clean_json
 
 @click.command
 @click.argument("run", required=False)
-@click.option("--store", is_flag=True, help="Add the final store: keys, types and sizes; a piped one's values too.")
+@click.option("--store", is_flag=True, help="Add the final store: keys, types, sizes; values too if it is piped.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON document: trace, snapshot and events.")
 @click.option("--chrome", "form", flag_value="chrome", help="Print a timeline for Perfetto or chrome://tracing.")
 @click.option("--otlp", "form", flag_value="otlp", help="Print OpenTelemetry spans, as lines of OTLP's JSON.")
 @color_option
 def command(run: str | None, store: bool, form: str | None, when: str) -> int:
-    """Print the trace of a run: each step, what it read from where, what it wrote, how long it took.
+    """Print the trace of a run: each step, what it read and from where, what it wrote, and how long it took.
 
-    RUN is a run's id or how it begins, or `last`, which is `@1`, or `@2`, the one before. Without it, the trace is that
-    of the store on stdin, or where there is none, of the last run. One that still goes on is shown as far as it is.
+    RUN is a run's id or the beginning of one; `last` or `@1` is the newest run, `@2` the one before. Without RUN it
+    traces the store on stdin, or without stdin the last run. A run that is not over is shown as far as it got.
 
-    The exit code is 0; for a store that a failed stage printed, it is that stage's.
+    The exit code is 0, or that of the failed stage that printed the store.
 
     \b
     pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
@@ -40,7 +40,7 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
     pflow trace last --chrome >timeline.json
     """
     if store and form in ("chrome", "otlp"):
-        raise PflowError(f"cannot put the store into --{form}", hint="--json has room for it", exit=USAGE)
+        raise PflowError(f"cannot take --store with --{form}", hint="--json can have the store", exit=USAGE)
     if run is None and is_readable():
         trace, code = _from_stdin(store)
     else:
@@ -56,7 +56,9 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
 def _from_stdin(store: bool) -> tuple[Trace, int]:
     intake = take_store()
     if intake.kind == "raw":
-        raise PflowError("cannot trace stdin: it is no store", hint="-j makes a last stage print one", exit=BAD_DATA)
+        raise PflowError(
+            "cannot trace stdin: it is not a store", hint="-j makes the last stage print one", exit=BAD_DATA
+        )
     trace = trace_of_document(intake.document, with_store=store)
     return trace, int(trace["exit"])
 

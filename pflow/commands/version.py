@@ -1,4 +1,4 @@
-"""pflow version: the version of pflow, as -V and --version print it too."""
+"""pflow version: Print the version of pflow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ USAGE.examples = ("pflow version",)
 
 
 def main(words: list[str]) -> int:
-    """Raises PflowError (2)."""
+    """Print the version or the help. Raises PflowError (2) for other words."""
     flags, others = split_flags(words, USAGE.flags)
     if others:
         raise PflowError(f"cannot take '{others[0]}': pflow version takes no words", exit=WRONG_FLAGS)

@@ -1,4 +1,4 @@
-"""pflow why: what changed that made a cached step run, or not."""
+"""pflow why: Explain why a cached step ran, or did not."""
 
 from __future__ import annotations
 
@@ -13,20 +13,18 @@ from pflow.words.printable import clean
 @click.command
 @click.argument("run")
 @click.argument("step")
-@click.option(
-    "--against", metavar="RUN", help="Compare with RUN, and not with the newest earlier one that has the step."
-)
+@click.option("--against", metavar="RUN", help="Compare with RUN, instead of the newest earlier run that has the step.")
 def command(run: str, step: str, against: str | None) -> int:
-    """Print why a step of a run was taken from the cache, or why not: what of its key changed since an earlier run.
+    """Explain why a step of a run came from the cache, or not: what changed in its key since an earlier run.
 
-    RUN is a run's id or how it begins, or `last`, which is `@1`, or `@2`, the one before. STEP is a step's name, that
-    of one in a flow of the flow `outer/inner`, or one visit of it, `check@2`. The earlier run is the newest of the same
-    flow that has the step.
+    RUN is a run's id or the beginning of one; `last` or `@1` is the newest run, `@2` the one before. STEP is a step's
+    name, `outer/inner` for a step of an inner flow, or `check@2` for one visit. The earlier run is the newest one of
+    the same flow that has the step.
 
-    What a key is made of is kept with each run (pflow-node(7)): names, digests and sizes. A value is shown where it
-    stands in the flow or in the run's snapshot, as flags do. Nothing is run or asked for it.
+    Each run keeps the parts of its keys (pflow-node(7)): names, digests and sizes. A value is shown if the flow or the
+    run's snapshot has it, as with flags. Nothing is run, and no model is asked.
 
-    The exit code is 1 where nothing is known of the step: it was not to be cached.
+    The exit code is 1 if nothing is known of the step, because it was not to be cached.
 
     \b
     cat examples/notes.txt | pflow run 'shell "wc -w" --cache' -q

@@ -203,7 +203,13 @@ def _flags(usage: CommandUsage, used: set[str], word: str) -> Iterator[Candidate
                 if is_long and flag.values:
                     yield Candidate(group, f"{name}=", flag.text)
                 if is_long and flag.is_bool:
-                    yield Candidate(group, f"--no-{name[2:]}", f"not: {flag.text}")
+                    yield Candidate(group, f"--no-{name[2:]}", _turned_off(flag, name))
+
+
+def _turned_off(flag: Flag, name: str) -> str:
+    """Describe --no-NAME: by the clause `; --no-NAME: …` in the flag's text, if it has one."""
+    own = flag.text.partition("; --no-")[2].partition(": ")[2].partition(" [")[0]
+    return own or f"turn off {name}"
 
 
 # The endings of the files that a value may name.

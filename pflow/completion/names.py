@@ -1,4 +1,4 @@
-"""What can be completed: commands, nodes, saved flows, runs, models, files, and the flags of each. Nothing is run."""
+"""The things to complete: commands, nodes, saved flows, runs, models, files, and the flags of each. Nothing is run."""
 
 from __future__ import annotations
 

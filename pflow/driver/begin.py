@@ -15,7 +15,7 @@ from pflow.engine.step import bind
 from pflow.errors import MISSING, PflowError, reason_of
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.flow.unload import flow_to_ir
+from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.record.journal import raw
 from pflow.record.log import FLOW
 from pflow.record.snapshot import Snapshot, kept, place_of
@@ -73,6 +73,7 @@ class Beginning:
 
     def _snapshot(self) -> Snapshot:
         snapshot = Snapshot(self.secrets)
+        snapshot.flow_hash = flow_hash(self.wired)
         snapshot.place = self.place
         snapshot.note_piped(self.wired, self.intake, self._piped())
         snapshot.note_inputs(self.wired, self.inputs.params, self.inputs.data, self.inputs.stored_by_flags())
@@ -184,11 +185,14 @@ def restore_intake(record: Record) -> Intake:
     return Intake(document, store["kind"])
 
 
-def restore_inputs(record: Record, wired: WiredFlow) -> RunInputs:
-    """Return the inputs, for the flow wired anew."""
+def restore_inputs(record: Record, wired: WiredFlow, intake: Intake) -> RunInputs:
+    """Return the inputs, for the flow wired anew, without the value that the pipe gives: it will be taken again."""
     inputs = RunInputs(wired)
     for name in _INPUTS:
         getattr(inputs, name).update(record["inputs"][name])
+    for name, value in RunInputs(wired).with_pipe(intake, allow_empty=True).values.items():
+        if inputs.values.get(name) == value:
+            del inputs.values[name]
     inputs.origins = {name: wired.inputs[name].flag for name in inputs.values if name in wired.inputs}
     return inputs
 

@@ -16,6 +16,7 @@ from pflow.engine.engine import Engine, outputs_of
 from pflow.errors import PflowError
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.stage.document import new_run_id
+from pflow.stage.output import touched
 from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
@@ -106,13 +107,13 @@ class Execution:
             with alone():
                 self.reopened = find_unfinished(self.beginning, self.flags)
                 if self.reopened is None:
-                    return self._begin()
-        if self.reopened is not None:
-            self.reopened.settle(self.beginning)
-        return self._begin()
+                    return self._begin(new_run_id())
+        if self.reopened is None:
+            return self._begin(new_run_id())
+        self.reopened.settle(self.beginning)
+        return self._begin(self.reopened.run.id)
 
-    def _begin(self) -> Listeners:
-        run_id = self.reopened.run.id if self.reopened else new_run_id()
+    def _begin(self, run_id: str) -> Listeners:
         self.note(run_id)
         return Listeners(self.beginning, run_id, self.flags, self.output.end_line, self.reopened)
 
@@ -259,15 +260,11 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     writes = [write_path(wired.place_of(key)) for key in wired.interface.writes]
     parts += ["reads " + ", ".join(reads)] if reads else []
     parts += ["writes " + ", ".join(writes)] if writes else []
-    parts += [", ".join(wired.interface.effects)] if wired.interface.effects else []
-    items = {**wired.interface.params, **wired.interface.reads}
+    parts += [", ".join(wired.interface.touches)] if wired.interface.touches else []
     params = wired.step.params | inputs.params.get(wired.id, {})
-    defaults = {key: wired.interface.default_of(item, params) for key, item in items.items() if not item.required}
-    params = defaults | params
-    for key in [key for key, item in items.items() if item.is_telling]:
-        is_led = key not in inputs.data.get(wired.id, {}) and inputs.wired.is_led_by_data(wired.id, key)
-        known = values.get(key, params.get(key))
-        if is_led or known not in (None, []):
-            value = clean(text_of("not known yet" if known is None else known))
-            parts.append(f"{key}: {value}" + ", whose directory data chooses" * is_led)
-    return "; ".join(parts)
+    data, telling = inputs.data.get(wired.id, {}), wired.interface.telling
+    defaults = {key: wired.interface.default_of(item, params) for key, item in telling.items() if not item.required}
+    led = {key for key in telling if key not in data and inputs.wired.is_led_by_data(wired.id, key)}
+    known = {key: value for key, value in (defaults | params | values).items() if value is not None}
+    shown = touched({key: known.get(key, ... if key in led else None) for key in telling}, led)
+    return "; ".join([*parts, *(f"{key}: {text}" for key, text in shown.items())])

@@ -8,7 +8,6 @@ from pflow import TYPE_CHECKING
 from pflow.driver.arguments import PROGRAM
 from pflow.engine.context import StepFailed
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
-from pflow.flow.unload import flow_hash
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.record.log import RunLog, runs_directory
 from pflow.record.snapshot import own_params
@@ -54,20 +53,14 @@ class Listeners:
         document = beginning.intake.document
         parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
         enter_span(document)
-        if reopened is not None:
-            self.log: RunLog | None = self._resume_log(reopened)
-        else:
-            self.log = self._open_log(beginning, parent)
+        self.log = self._resume_log(reopened) if reopened else self._open_log(beginning, parent)
         self.progress: LogProgress | None = None
         self.is_drawn = os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
-        self.is_quiet = flags.quiet
-        self.is_verbose = flags.verbose
         self.is_traced = os.environ.get("PFLOW_TRACE", "0") not in ("", "0")
 
     def _open_log(self, beginning: Beginning, parent: str | None) -> RunLog | None:
         if runs_directory() is None and self.flags.no_journal:
             return None
-        self.snapshot.flow_hash = flow_hash(self.wired)
         name, header = self.wired.flow.name or "flow", beginning.intake.document.header
         about = {"name": name, "flow_hash": self.snapshot.flow_hash, "steps": len(self.wired.steps)}
         spans = {"traceparent": header.get("traceparent"), "parent": parent}
@@ -81,7 +74,6 @@ class Listeners:
 
     def _resume_log(self, reopened: Reopened) -> RunLog:
         """Reopen the log of a run, and count its events so far."""
-        self.snapshot.flow_hash = flow_hash(self.wired)
         for chosen in reopened.models:
             self.snapshot.override(*chosen)
         for event in reopened.events:
@@ -93,7 +85,7 @@ class Listeners:
 
     def write(self, line: bytes) -> None:
         if line.startswith(_KEY):
-            if self.log is not None and self.log.has_keys:
+            if self.log is not None:
                 self.log.key(line)
             return
         if self.log is not None:
@@ -102,9 +94,9 @@ class Listeners:
             write_lines(PROGRAM, line)
         event = decode(line)
         self._count(event)
-        if not self.is_quiet:
+        if not self.flags.quiet:
             self._show(event)
-        if self.is_verbose and event["event"] == "end":
+        if self.flags.verbose and event["event"] == "end":
             self.clear()
             say_places(event)
         if model := event.get("model") or event.get("cache", {}).get("model"):
@@ -147,7 +139,7 @@ class Listeners:
     def finish(self, error: BaseException | None, store: dict[str, Any]) -> None:
         """End the run: `store` is its final one, `error` ended it early."""
         self.clear()
-        if self.is_verbose and self.usage.calls:
+        if self.flags.verbose and self.usage.calls:
             self.end_line()
             say(PROGRAM, f"used {', '.join(self.usage.words())}")
         if self.log is None:

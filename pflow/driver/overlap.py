@@ -9,7 +9,7 @@ import time
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import open_private
-from pflow.files.xdg import make_private, state_directory
+from pflow.files.directories import make_private, state_directory
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
 from pflow.record.log import FLOW, LOCK

@@ -32,7 +32,11 @@ class Replay:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.kept = _snapshot_of(run)
+        try:
+            self.kept = Snapshot.read(run.snapshot())
+        except (KeyError, TypeError, ValueError, AttributeError):
+            what = f"cannot replay the run '{run.id}': its snapshot is missing or damaged"
+            raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA) from None
         if self.kept.place["script"]:
             hint = " ".join(["python", *map(quote, [self.kept.place["script"], *self._flags()])])
             what = f"cannot replay the run '{run.id}': a script runs its flow"
@@ -102,22 +106,9 @@ class Replay:
                 document.set(str(path[0]), self.kept.cli_injections[write_path(path)])
         if piped["as"] == "json":
             document.own = [key for key in document if key != "stdin"]
-        return Intake(document, STORE if piped["as"] == "json" else piped["as"], _raw(document, piped["as"]))
-
-
-def _snapshot_of(run: Run) -> Snapshot:
-    """Raise PflowError (65) if it is missing, damaged, or of a pflow that did not say where the run was."""
-    try:
-        return Snapshot.read(run.snapshot())
-    except (KeyError, TypeError, ValueError, AttributeError):
-        what = f"cannot replay the run '{run.id}': its snapshot is missing or damaged"
-        raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA) from None
-
-
-def _raw(document: Document, how: str) -> bytes:
-    """Return the bytes that came raw."""
-    value = document["stdin"] if how == RAW else b""
-    return value if isinstance(value, bytes) else str(value).encode()
+        raw = document["stdin"] if piped["as"] == RAW else b""
+        data = raw if isinstance(raw, bytes) else str(raw).encode()
+        return Intake(document, STORE if piped["as"] == "json" else piped["as"], data)
 
 
 def _inject(inputs: RunInputs, path: Path, value: Any) -> None:

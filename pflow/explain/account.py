@@ -5,7 +5,7 @@ from typing import Any
 
 from pflow.catalog.kinds import FLOW
 from pflow.errors import PflowError
-from pflow.explain.effects import effects_of_flow, effects_of_step
+from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding
@@ -98,7 +98,6 @@ def _piped(flow: WiredFlow) -> dict[str, str] | None:
 
 
 def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
-    """Return the account of each step, in the order of the file."""
     order = {id: at for at, id in enumerate(flow.graph.order())}
     meets = {(fork.source, fork.action): fork.meet for fork in flow.graph.forks()}
     return [
@@ -108,7 +107,7 @@ def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
             "reads": _reads(step, origins),
             "writes": _writes(flow, step, origins),
             "params": {key: origins.of_param(step, key) for key in step.step.params if key not in step.interface.reads},
-            "effects": list(effects_of_step(step)),
+            "effects": list(step.interface.touches),
             "repeats": repeats(step),
             **_manner(step, origins),
             "next": list(_edges(flow, step.id, order, meets)),
@@ -118,7 +117,6 @@ def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
 
 
 def _identity(step: WiredStep) -> Account:
-    """Return what identifies a step: its names, its node, and the fault of that."""
     kind, interface = step.kind, step.interface
     return {
         "number": step.number,
@@ -157,7 +155,6 @@ def _writes(flow: WiredFlow, step: WiredStep, origins: Origins) -> list[Account]
 
 
 def _manner(wired: WiredStep, origins: Origins) -> Account:
-    """Return how the step runs, as far as the flow says it."""
     step, batch = wired.step, wired.step.batch
     values = {name: getattr(step, name) for name in ("retries", "wait", "timeout", "max_visits", "cache")}
     manner: Account = {"has_model": "model" in wired.interface.params, **values, "asks_version": step.version}

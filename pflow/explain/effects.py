@@ -6,11 +6,8 @@ from typing import Any
 
 from pflow.explain.origins import Origin, Origins
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.interface.interface import COMMANDS, LIMITS, Item
+from pflow.interface.interface import ANYTHING, COMMANDS, LIMITS, Item
 from pflow.values.types import names_schema_file
-
-ANYTHING = "anything"
-"""The effect of a node that declares no interface."""
 
 SCHEMA = "schema"
 """A param that may be the path of a file, though its type is not (pflow.values.types.names_schema_file)."""
@@ -74,24 +71,19 @@ def effects_of_flow(flow: WiredFlow, origins: Origins) -> list[Effect]:
     return sorted(_effects(flow, origins, (), {}), key=lambda effect: SEVERITY.index(effect.name))
 
 
-def effects_of_step(step: WiredStep) -> tuple[str, ...]:
-    return (ANYTHING,) if step.interface.open else step.interface.effects
-
-
 def _effects(flow: WiredFlow, origins: Origins, above: tuple[str, ...], outside: Outside) -> Iterator[Effect]:
     for step in flow.steps.values():
         inner = step.subflow
         if inner is not None:
             yield from _effects(inner, Origins(inner), (*above, step.id), _outside(step, origins, outside))
             continue
-        for name in effects_of_step(step):
+        for name in step.interface.touches:
             values = _telling_values(step, name, origins, outside)
             traced = {key: _traced(each, outside) for key, each in values.items()}
             yield Effect(name, (*above, step.id), step, traced)
 
 
 def _outside(step: WiredStep, origins: Origins, outside: Outside) -> Outside:
-    """Return what a step gives the flow that it runs."""
     params = [key for key in step.interface.params if step.step.params.get(key) is not None]
     values = {key: origins.of_read(step, key) for key in step.interface.reads}
     values |= {key: [origins.of_param(step, key)] for key in params}
@@ -125,6 +117,5 @@ def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Out
 
 
 def _is_inline(schema: Origin) -> bool:
-    """Return True if a schema is written in the flow, or unset."""
     value = schema.get("value")
     return schema["from"] == "constant" and not (isinstance(value, str) and names_schema_file(value))

@@ -20,7 +20,7 @@ from pflow.errors import (
     reason_of,
 )
 from pflow.files.atomic import append, replace, write_all
-from pflow.files.root import hold_below_root
+from pflow.files.directories import hold_below_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -106,7 +106,7 @@ BATCH = {
 }
 """The flags that make a step of a flow a batch."""
 
-REPEATS = CommonFlag("repeats", "rerun without asking if it was interrupted; --no-repeats: never")
+REPEATS = CommonFlag("repeats", "rerun it without asking if it was interrupted; --no-repeats: ask first")
 OF_FLOWS = {**BATCH, REPEATS.name: REPEATS}
 """The flags that only steps of flows have."""
 

@@ -26,6 +26,10 @@ LIMITS = ("model", "max_budget")
 """Names of params that decide which model a node asks, and for how much."""
 
 
+ANYTHING = "anything"
+"""The effect of a node whose interface says nothing."""
+
+
 class Item:
     """One read, write or param: its name, type, default (UNDECLARED without one), marks and description.
 
@@ -118,6 +122,16 @@ class Interface:
         """Return the read that a pipe with this key fills; in an inferred interface, first one of that name."""
         named = self.reads.get(key) if self.inferred else None
         return named if named is not None and "explicit" not in named.marks else self.pipe_read
+
+    @property
+    def touches(self) -> tuple[str, ...]:
+        """The effects; `anything` for an open interface, which declares none."""
+        return (ANYTHING,) if self.open else self.effects
+
+    @property
+    def telling(self) -> dict[str, Item]:
+        """The params and reads whose values decide what the node touches."""
+        return {name: item for name, item in {**self.params, **self.reads}.items() if item.is_telling}
 
     def default_of(self, item: Item, params: Mapping[str, Any]) -> Any:
         """Return the default of an item; `$NAME` at its end becomes a choice param's value, or its first choice."""

@@ -1,1 +1,1 @@
-"""What only nodes use: the web, git, GitHub, coding agents."""
+"""Code that only nodes use: the web, git, GitHub, coding agents."""

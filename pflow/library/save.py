@@ -18,7 +18,7 @@ from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_f
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError, reason_of
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
-from pflow.files.xdg import make_private
+from pflow.files.directories import make_private
 from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.lock import lock_of
 from pflow.flow.subflow import FlowKind

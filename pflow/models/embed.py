@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
-from pflow.files.xdg import pflow_directory
+from pflow.files.directories import pflow_directory
 from pflow.models.identity import settings_directory
 from pflow.process.signals import Deadline, TimedOut
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.files.xdg import cache_directory, make_private, read_cached
+from pflow.files.directories import cache_directory, make_private, read_cached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -23,7 +23,7 @@ from pydantic import Field
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError, exit_code, reason_of
 from pflow.files import atomic
-from pflow.files.root import hold_below_root
+from pflow.files.directories import hold_below_root
 from pflow.help.installation import read_installation
 
 SUFFIX = ".gguf"

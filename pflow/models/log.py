@@ -14,7 +14,7 @@ from llm.migrations import migrate
 from sqlite_utils import Database
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError, reason_of
-from pflow.files.root import hold_below_root
+from pflow.files.directories import hold_below_root
 from pflow.models import settings
 from pflow.models.choose import choose
 from pflow.terminal.messages import say

@@ -9,7 +9,7 @@ from typing import Any
 from llm import Model
 
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.files.xdg import pflow_directory
+from pflow.files.directories import pflow_directory
 
 _ONE = 1_000_000
 """Tokens that a price, in dollars, is for."""

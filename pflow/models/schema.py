@@ -19,7 +19,7 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import EMPTY_REGISTRY
 
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
-from pflow.files.root import hold_below_root
+from pflow.files.directories import hold_below_root
 from pflow.values.jsontext import WHITESPACE, encode, scan
 from pflow.values.types import names_schema_file
 from pflow.words.printable import one_line

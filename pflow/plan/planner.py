@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pflow.catalog.kinds import Catalog, forget_kinds
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.files.atomic import replace
-from pflow.files.xdg import cache_directory, make_private, read_cached
+from pflow.files.directories import cache_directory, make_private, read_cached
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_document, write_json

@@ -1,1 +1,1 @@
-"""Executables that are not nodes: each works on a store document and does one small thing to it."""
+"""Executables that are not nodes: each does one small thing with a store document."""

@@ -1,4 +1,4 @@
-"""What the tools have in common: their flags, their input and how they end."""
+"""The common parts of the tools: their flags, their input and their ends."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from pflow.help.usage import CommandUsage
     from pflow.values.paths import Path
 
-FROM = Flag(("--from",), "what stdin holds", metavar="|".join(SOURCES.choices), choices=SOURCES.choices)
+FROM = Flag(("--from",), "the form of stdin", metavar="|".join(SOURCES.choices), choices=SOURCES.choices)
 HELP_FLAGS = (HELP, Flag(("--version",), "print the version"))
 
 
 class Tool:
-    """A tool at work, and the store that came in, which an error document hands on."""
+    """A tool at work, and its input store, which an error document passes on."""
 
     def __init__(self) -> None:
         self.document = Document()
 
     def open(self, intake: Intake) -> Document:
-        """The store that came in, to be changed."""
+        """Return a copy of the input store to change."""
         self.document = intake.document
         return intake.document.copy()
 
@@ -41,8 +41,8 @@ class Tool:
 def run_tool(usage: CommandUsage, work: Callable[[list[str], Tool], int], *, prints_store: bool = False) -> NoReturn:
     """Run an executable with the words of the command line; `work` returns the exit code.
 
-    A failure is one line, and an error document of what prints a store; of what prints something else, when its words
-    are wrong: then it is in no working script.
+    A failure is one line on stderr. A tool that prints a store also prints an error document; any other tool does so
+    only for wrong words, which no working script has.
     """
     tool = Tool()
     words, closed = sys.argv[1:], secure_standard_files()
@@ -73,12 +73,12 @@ def _tell(usage: CommandUsage, word: str) -> int:
 
 
 def source_in(flags: dict[str, list[str]]) -> str:
-    """What --from says of stdin. Raises PflowError (2) for what it may not say."""
+    """Return the value of --from. Raises PflowError (2) for an unknown one."""
     return str(flag_value("--from", SOURCES, flags.get("--from", ["auto"])[-1]))
 
 
 def take_store(*, source: str = "auto") -> Intake:
-    """The store on stdin, for a tool that cannot do without. Raises PflowError (66) where nothing came."""
+    """Read the store on stdin, for a tool that needs one. Raises PflowError (66) if stdin is empty or absent."""
     intake = take_in(source=source)
     if intake.kind == EMPTY:
         raise PflowError("stdin was empty: did the command before it fail?", exit=MISSING)
@@ -88,7 +88,7 @@ def take_store(*, source: str = "auto") -> Intake:
 
 
 def place(text: str) -> Path:
-    """The place that a path of the command line names. Raises PflowError (2) for what is no path."""
+    """Parse a path of the command line. Raises PflowError (2) for a malformed one."""
     from pflow.values.paths import parse_path
 
     try:
@@ -98,10 +98,9 @@ def place(text: str) -> Path:
 
 
 def set_members(document: Document, words: list[str]) -> list[Path]:
-    """KEY=VALUE sets a text, KEY:=JSON a JSON value, as it is written or in FILE of KEY:@FILE. Returns the places that
-    were set.
+    """Set members of a document, and return their places: KEY=VALUE a text, KEY:=JSON a JSON value, KEY:@FILE a file's.
 
-    Raises PflowError (2) for what is none of them, and for a file as reading it fails.
+    Raises PflowError (2) for any other word, and the error of a file that cannot be read.
     """
     from pflow.values.jsontext import decode, encode
     from pflow.values.paths import parse_path

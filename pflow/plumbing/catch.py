@@ -1,4 +1,4 @@
-"""pflow-catch: turn an error document back into a store, on purpose."""
+"""pflow-catch: Turn an error document back into a store."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pflow.values.paths import write_path
 
 USAGE = CommandUsage(
     "pflow-catch",
-    "Turn the error document of a stage that failed back into the store as it was before that stage.",
+    "Turn the error document of a failed stage back into the store before that stage.",
     ("pflow-catch [--set KEY=VALUE | --set KEY:=JSON]…",),
 )
 USAGE.description = """\
-So the pipe goes on, and ends with 0. A store without an error passes as it is. Where what the failed stage was to hand
-on is set, the pipe carries that."""
+The pipe goes on, and ends with 0. A store without an error passes unchanged. If --set sets the key that the failed
+stage should have passed on, the pipe carries that key."""
 USAGE.flags = [
     Flag(("--set",), "after an error, set a member; KEY:=JSON sets a JSON value", metavar="KEY=VALUE", repeats=True),
     *HELP_FLAGS,
@@ -38,7 +38,7 @@ def work(words: list[str], tool: Tool) -> int:
         places = set_members(document, flags.get("--set", []))
         failed = [step for step in document.header.get("steps", []) if isinstance(step, dict) and "exit" in step]
         carries = str(failed[-1].get("carries")) if failed else ""
-        if carries in map(write_path, places):  # what the failed stage was to hand on
+        if carries in map(write_path, places):  # the key that the failed stage should have passed on
             document.header["last"] = carries
     document.start()
     write_pieces(1, document.pieces())

@@ -1,4 +1,4 @@
-"""pflow-get: the raw value of a path in a store, as the safe end of a pipe."""
+"""pflow-get: Print the raw value at a path of a store."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 USAGE = CommandUsage(
     "pflow-get",
-    "Print what the store on stdin holds at each PATH: text as lines, bytes as is, anything else as a line of JSON.",
+    "Print the value at each PATH of the store on stdin: text and bytes raw, anything else as a line of JSON.",
     ("pflow-get [-e] [--exact | -0 | -j | --each] [PATH]…",),
 )
 USAGE.description = """\
-A text that is not empty gets a last newline unless it has one. Without a PATH: what the pipe carries. After a stage
-that failed it prints nothing and exits with that stage's code.
+A text that is not empty gets a newline at its end if it has none. Without a PATH it prints the value that the pipe
+carries. After a failed stage it prints nothing, and exits with that stage's code.
 
 A PATH is written fetch.issue.labels[0].name, raw_texts/doc1.txt or ["odd key"]."""
 USAGE.flags = [
-    Flag(("-e", "--exit-status"), "say nothing and exit with 1 where a value is missing or null"),
+    Flag(("-e", "--exit-status"), "print nothing and exit with 1 if a value is missing or null"),
     Flag(("--exact",), "add no newline to a text"),
     Flag(("-0", "--null"), "end each value with a NUL, and add no newline"),
     Flag(("-j", "--json"), "print each value as a line of JSON"),
@@ -94,7 +94,7 @@ def _value(document: Document, path: Path, *, is_test: bool) -> Any:
 
 def _carried(document: Document) -> Path:
     if "last" not in document.header:
-        raise PflowError("cannot tell which value: the pipe carries none", hint="name a PATH", exit=MISSING)
+        raise PflowError("cannot tell which value: the pipe carries no value", hint="name a PATH", exit=MISSING)
     return place(document.header["last"])
 
 

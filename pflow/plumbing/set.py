@@ -1,4 +1,4 @@
-"""pflow-set: start a store, or set members of one."""
+"""pflow-set: Start a store, or set members of one."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pflow.stage.document import EMPTY, empty_pipe, take_in
 
 USAGE = CommandUsage(
     "pflow-set",
-    "Set members of the store on stdin, or of a new one, and write it.",
+    "Set members of the store on stdin, or of a new one, and print it.",
     ("pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY:@FILE]…",),
 )
 USAGE.description = """\
-What the pipe carries stays what it was; raw input is carried as 'stdin'. A VALUE is text, and JSON is set as it is
-written (in a path, its numbers anew), or as FILE has it; neither is a template. A KEY may be a path: draft.title=… sets
-title in the object draft."""
+The pipe carries the same value as before; raw input is carried as 'stdin'. A VALUE is text. JSON, also that of FILE, is
+set as written (below the top level its numbers are formatted anew). Neither is a template. A KEY may be a path:
+draft.title=… sets title in the object draft."""
 USAGE.flags = [
-    Flag(("-n", "--no-stdin"), "read nothing: start a new store"),
-    Flag(("--allow-empty",), "take an empty pipe as an empty text"),
-    Flag(("--carry",), "what the pipe carries from here on", metavar="PATH"),
+    Flag(("-n", "--no-stdin"), "start a new store without reading stdin"),
+    Flag(("--allow-empty",), "treat an empty pipe as an empty text"),
+    Flag(("--carry",), "let the pipe carry the value at PATH from here on", metavar="PATH"),
     FROM,
     *HELP_FLAGS,
 ]

@@ -8,7 +8,7 @@ import time
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
-from pflow.files.xdg import make_private, state_directory
+from pflow.files.directories import make_private, state_directory
 from pflow.stage.document import WRITER
 from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
@@ -53,9 +53,8 @@ class RunLog:
         self.directory = directory
         self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children and programs inherit: the run goes on while one of them has it."""
-        self._keys = -1
-        self.has_keys = True
-        """True while the parts of keys can be kept."""
+        self._keys: int | None = None
+        """The descriptor of the file of keys, once there is one; -1 if it cannot be written."""
         self._trace = open_private(os.path.join(directory, TRACE), os.O_APPEND)
         self.journal: Journal | None = None
         self._begun = time.monotonic()
@@ -143,7 +142,7 @@ class RunLog:
 
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
         """Begin the journal. Raises PflowError (73, 78) and removes the run's directory if that fails."""
-        from pflow.files.xdg import state_key
+        from pflow.files.directories import state_key
         from pflow.record.journal import Journal
         from pflow.record.seal import seal
 
@@ -169,11 +168,12 @@ class RunLog:
         """Write the parts of a cached step's key."""
         path = os.path.join(self.directory, KEYS)
         try:
-            if self._keys < 0:
+            if self._keys is None:
                 self._keys = open_private(path, os.O_APPEND)
-            write_all(self._keys, data)
+            if self._keys >= 0:
+                write_all(self._keys, data)
         except OSError as error:
-            self.has_keys = False
+            self._keys = -1
             _warn(f"cannot write '{path}': {reason_of(error)}")
 
     def finish(

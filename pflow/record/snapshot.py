@@ -10,7 +10,7 @@ from pflow.binding.sources import Constant, find
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.reaching import is_stored
 from pflow.stage.document import NOTHING, RAW, STORE
-from pflow.values.jsontext import encode, text_or_bytes
+from pflow.values.jsontext import encode, path_value, text_or_bytes
 from pflow.values.masks import MASK
 from pflow.values.paths import parse_path, write_path
 
@@ -166,7 +166,8 @@ class Snapshot:
         data = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else encode(value)
         is_kept = self._size + len(data) <= MOST_PIPED
         self._size += len(data) if is_kept else 0
-        self.inject(path, _as_text(value) if is_kept else _digest(data))
+        text_of_bytes = text_or_bytes(value) if isinstance(value, bytes) else value
+        self.inject(path, text_of_bytes if is_kept else _digest(data))
         self.piped["paths"].append(text)
         self.piped["again"] += [] if is_kept and is_whole else [text]
 
@@ -226,10 +227,6 @@ def _digest(data: bytes) -> dict[str, Any]:
     return {"$digest": f"sha256:{hashlib.sha256(data).hexdigest()}", "size": len(data)}
 
 
-def _as_text(value: Any) -> Any:
-    return text_or_bytes(value) if isinstance(value, bytes) else value
-
-
 def _is_pipe_secret(wired: WiredFlow) -> bool:
     """Return True if what the pipe carries is taken as a secret."""
     if wired.first_read is not None and wired.steps[wired.first_read[0]].is_secret(wired.first_read[1]):
@@ -250,10 +247,4 @@ def kept(value: Any) -> Any:
         return [kept(item) for item in value]
     if isinstance(value, dict):
         return {key: kept(item) for key, item in value.items()}
-    if not isinstance(value, str):
-        return value
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(value)
-    return value
+    return path_value(value) if isinstance(value, str) else value

@@ -1,1 +1,1 @@
-"""What the process of one node loads, and nothing that only the driver needs."""
+"""One node as a process: it loads nothing that only the driver needs."""

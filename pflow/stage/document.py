@@ -1,4 +1,4 @@
-"""The store document: what travels between two stages."""
+"""The store document, which travels from stage to stage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VERSION = 1
 
 
 class Document:
-    """A store and its header. Members stay the bytes that they came in until somebody asks for their value."""
+    """A store and its header. A member stays in its original bytes until somebody asks for its value."""
 
     def __init__(self, header: dict[str, Any] | None = None, members: Members | None = None) -> None:
         self.header: dict[str, Any] = header if header is not None else {"v": VERSION}
@@ -46,7 +46,7 @@ class Document:
         return list(self._members)
 
     def __getitem__(self, key: str) -> Any:
-        """The value of a key, decoded once. Raises KeyError, and PflowError (65) when it does not parse."""
+        """Return the value of a key, decoded once. Raises KeyError, and PflowError (65) if it does not parse."""
         if key not in self._values:
             json = self._members[key]
             try:
@@ -56,22 +56,22 @@ class Document:
         return self._values[key]
 
     def json(self, key: str) -> Piece:
-        """The JSON text of a key, in the bytes that it came in."""
+        """Return the JSON text of a key in its original bytes."""
         return self._members[key]
 
     def last_for(self, interface: Interface) -> Any:
-        """The path of what the pipe carries, if anything; where the read is inferred, its member of an own object."""
+        """Return the path that the pipe carries, if any; for an inferred read, its member of a user's own object."""
         read = interface.pipe_read
         is_member = interface.inferred and read is not None and read.name in self.own
         return read.name if read is not None and is_member else self.header.get("last")
 
     def set(self, key: str, value: Any) -> None:
-        """Set a key in its place, or at the end. Raises PflowError (65) for what JSON cannot hold."""
+        """Set a key at its place, or at the end. Raises PflowError (65) if JSON cannot hold the value."""
         self.set_json(key, _encoded(value))
         self._values[key] = value
 
     def set_json(self, key: str, json: Piece) -> None:
-        """Set a key to a JSON text of one line, as it is written."""
+        """Set a key to a JSON text of one line."""
         if key.startswith("$"):
             raise PflowError(f"cannot write '{key}': keys that begin with $ are reserved", exit=BAD_DATA)
         encode(key)
@@ -79,7 +79,7 @@ class Document:
         self._values.pop(key, None)
 
     def put(self, path: Path, value: Any) -> None:
-        """Set the place at a path, making objects on the way. Raises PflowError (65) where something else is."""
+        """Set the place at a path and make objects on the way. Raises PflowError (65) if something is in the way."""
         key = str(path[0])
         if len(path) > 1:
             check_place(self, path)
@@ -89,7 +89,7 @@ class Document:
         self.set(key, value)
 
     def remove(self, path: Path) -> None:
-        """Remove what is at a path, where something is."""
+        """Remove what is at a path, if anything."""
         key = str(path[0])
         if len(path) == 1:
             self._members.pop(key, None)
@@ -100,11 +100,11 @@ class Document:
             self.set(key, top[key])
 
     def copy(self) -> Document:
-        """The same store, to be changed without changing this one."""
+        """Return a copy, which can change without changing this one."""
         return Document(dict(self.header), dict(self._members))
 
     def start(self) -> None:
-        """Give the run its id, where this is its first stage."""
+        """Give the run its id if this is its first stage."""
         self.header.setdefault("run", new_run_id())
 
     def step_id(self, name: str, given: str | None = None) -> str:
@@ -120,7 +120,7 @@ class Document:
         self.header.setdefault("steps", []).append(entry)
 
     def pieces(self) -> list[Piece]:
-        """The document in the line layout, in pieces to be written one after the other."""
+        """Return the document in the line layout, in pieces to write one after another."""
         header = {"v": VERSION, "by": WRITER, **self.header, "members": len(self._members)}
         header["by"] = WRITER
         pieces: list[Piece] = [b'{"$pflow":', encode(header, escape=False)]
@@ -152,13 +152,13 @@ _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def new_run_id() -> str:
-    """A ULID: 48 bits of milliseconds, 80 of chance, in Crockford's base 32."""
+    """Make a ULID: 48 bits of milliseconds, 80 random bits, in Crockford's base 32."""
     number = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10), "big")
     return "".join([_BASE32[number >> shift & 31] for shift in range(125, -1, -5)])
 
 
 def read_document(data: bytes) -> Document | None:
-    """The store in the bytes of stdin; None when they are raw. Raises PflowError (65) for a store that is broken."""
+    """Read the store from the bytes of stdin; None if they are raw. Raises PflowError (65) for a broken store."""
     if not data.startswith((b"{", b"[")) or MARK not in data:
         return None
     raw, members = split_lines(data) or (b"", {})
@@ -174,9 +174,9 @@ def read_document(data: bytes) -> Document | None:
 
 
 def read_json(data: bytes) -> Document:
-    """A new store that carries a user's own JSON value (`--from=json`); the members of an object are its keys too.
+    """Make a store that carries a user's own JSON value (`--from=json`); the members of an object are keys too.
 
-    Raises PflowError (65) for a store, and for what is not one JSON value.
+    Raises PflowError (65) for a store, and for data that is not one JSON value.
     """
     data = data.strip()
     value = parse_value(data)
@@ -202,7 +202,7 @@ def _read_header(raw: Piece) -> dict[str, Any]:
     except ValueError as error:
         raise _unreadable(f"its header does not parse: {error}") from None
     if end < len(text) or not isinstance(header, dict):
-        raise _unreadable("its header is no object")
+        raise _unreadable("its header is not an object")
     return header
 
 
@@ -210,7 +210,7 @@ _SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict
 
 
 def _check_header(header: dict[str, Any]) -> None:
-    """Refuse, before anything uses it, a header that is not ours to read or that nobody could write on."""
+    """Refuse a header of another version, of the wrong shape, or that could not be passed on."""
     version = header.get("v")
     if isinstance(version, bool) or not isinstance(version, int | float) or version != VERSION:
         by = header.get("by", "an unknown program")
@@ -218,7 +218,7 @@ def _check_header(header: dict[str, Any]) -> None:
         raise _unreadable(why)
     for name, kind in _SHAPE.items():
         if name in header and not isinstance(header[name], kind):
-            raise _unreadable(f"'{name}' in its header is no {kind.__name__}")
+            raise _unreadable(f"'{name}' in its header is not a {kind.__name__}")
     for path in [*header.get("dry", []), header.get("last", "none")]:
         try:
             parse_path(path)
@@ -227,12 +227,12 @@ def _check_header(header: dict[str, Any]) -> None:
     if "error" in header:
         code = header["error"].get("exit")
         if isinstance(code, bool) or not isinstance(code, int | float) or code not in range(1, 256):
-            raise _unreadable("the exit code in its header is none")
+            raise _unreadable("its header has an invalid exit code")
         header["error"]["exit"] = int(code)
     try:
         encode(header, escape=False)
     except PflowError as error:
-        raise _unreadable(f"its header cannot be written on: {error}") from None
+        raise _unreadable(f"its header cannot be passed on: {error}") from None
 
 
 def _unreadable(why: str) -> PflowError:
@@ -243,7 +243,7 @@ STORE, RAW, EMPTY, NOTHING = "store", "raw", "empty", "nothing"
 
 
 class Intake:
-    """The store that a stage begins with, what stdin was (a store, raw, empty or not read), and its bytes."""
+    """The input of a stage: its store, the kind of stdin (a store, raw, empty or not read), and its bytes."""
 
     __slots__ = ("data", "document", "kind")
 
@@ -254,14 +254,14 @@ class Intake:
 
     @property
     def ended_with(self) -> int | None:
-        """The exit code of a pipe that a stage before this one has ended: by failing, or by skipping (0). Else None."""
+        """The exit code of a pipe that an earlier stage has ended by failing or by skipping (0); else None."""
         header = self.document.header
         if "error" in header:
             return int(header["error"]["exit"])
         return 0 if header.get("skipped") else None
 
     def is_empty(self) -> bool:
-        """Whether nothing came: no stdin, not a byte, or a store that carries an empty text or list, or null."""
+        """Return True if nothing came: no stdin, no byte, or a store that carries an empty text or list, or null."""
         header = self.document.header
         if self.kind in (EMPTY, NOTHING) or "last" not in header:
             return self.kind in (EMPTY, NOTHING)
@@ -275,10 +275,10 @@ class Intake:
 def take_in(
     *, no_stdin: bool = False, source: str = "auto", allow_empty: bool = False, warm: Callable[[], None] | None = None
 ) -> Intake:
-    """Read stdin where there is something to read, and tell what it is.
+    """Read stdin, if it is to be read, and recognize what it holds.
 
-    `warm` is called while the command before this one still works. Raises PflowError: 64 where stdin cannot be read,
-    65 where it holds a broken store.
+    `warm` is called while the command before this one still works. Raises PflowError: 64 if stdin cannot be read, 65 if
+    it holds a broken store.
     """
     if no_stdin or not is_readable(source):
         return Intake(Document(), NOTHING)
@@ -299,14 +299,14 @@ def _tell(data: bytes, source: str) -> Intake:
         if document is not None:
             return Intake(document, STORE, data)
         if source == "store":
-            raise PflowError("cannot read stdin as a store: it is none", hint="--from=text", exit=BAD_DATA)
+            raise PflowError("cannot read stdin: it is not a store", hint="--from=text", exit=BAD_DATA)
     if source == "json" and data:
         return Intake(read_json(data), STORE, data)
     return Intake(_around(data), RAW, data)
 
 
 def _around(data: bytes) -> Document:
-    """A new store that carries raw input as `stdin`: text where it is UTF-8, else bytes."""
+    """Make a store that carries raw input as `stdin`: a text if it is UTF-8, else bytes."""
     document = Document()
     document.set("stdin", text_or_bytes(data))
     document.header["last"] = "stdin"

@@ -1,1 +1,1 @@
-"""Rows: CSV, JSON lines and other forms, read and written, counted, asked by SQL; what the nodes for data share."""
+"""Rows, for the data nodes: reading and writing CSV, JSON lines and other forms, statistics, SQL."""

@@ -1,4 +1,4 @@
-"""Rows made clean: names and texts without white space around them, types, nothing empty, nothing twice."""
+"""Cleaning rows: white space, types, empty rows and duplicates."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pflow.tables.rows import BOOL, CONVERT, FITS, FLOAT, INT, TEXT, Row, cell, 
 from pflow.values.jsontext import compact
 
 EMPTY, DUPLICATES, VALUES = "empty", "duplicates", "values"
-"""What is dropped: empty rows, rows that were there before, values that are not of their type."""
+"""The things to drop: empty rows, duplicate rows, values that do not have their column's type."""
 
 
 class Cleaner:
     """One pass over rows, in this order: rename, strip, types, empty rows, duplicates.
 
-    `dropped` counts what is gone. A strict one raises PflowError (65) instead, with row and column; rows count from 1.
+    `dropped` counts the removed things. A strict one raises PflowError (65) instead, with row (from 1) and column.
     """
 
     def __init__(self, rows: list[Row], *, is_strict: bool) -> None:
@@ -27,7 +27,7 @@ class Cleaner:
         self.dropped = {EMPTY: 0, DUPLICATES: 0, VALUES: 0}
 
     def rename(self, pairs: dict[str, str]) -> None:
-        """Give columns other names."""
+        """Rename columns."""
         self._check_names(pairs, "rename")
         names = [pairs.get(name, name) for name in self.names]
         twice = next((name for name in names if names.count(name) > 1), None)
@@ -39,7 +39,7 @@ class Cleaner:
             self.names = names
 
     def strip(self) -> None:
-        """Take white space from around every text, names of columns included."""
+        """Strip white space around every text, column names included."""
         self.rename({name: name.strip() for name in self.names if name != name.strip()})
         for name in self.names:
             texts = {value for row in self.rows if (value := row.get(name)).__class__ is str}
@@ -49,7 +49,7 @@ class Cleaner:
                     row[name] = stripped[row[name]]
 
     def convert(self, types: dict[str, str]) -> None:
-        """Give columns types; an empty text is null, and so is what does not fit."""
+        """Convert columns to types; an empty text becomes null, and so does a value that does not fit."""
         self._check_names(types, "types")
         for name, kind in types.items():
             known: dict[str, Any] = {}
@@ -62,17 +62,17 @@ class Cleaner:
                     self._drop(VALUES, number, f"column '{name}': '{shorten(text)}' is not {kind}")
 
     def drop_empty(self) -> None:
-        """Leave out rows without a value."""
+        """Drop rows without a value."""
         kept = [any(not is_missing(value) for value in row.values()) for row in self.rows]
         self._keep(kept, EMPTY, "it is empty")
 
     def drop_duplicates(self, names: list[str]) -> None:
-        """Leave out rows that were there before, as far as these columns tell."""
+        """Drop rows that equal an earlier row in these columns."""
         self._check_names(names, "unique")
         first: dict[Any, int] = {}
         numbers = zip(self.numbers, self.rows, strict=True)
         kept = [first.setdefault(_identity(row, names or self.names), number) == number for number, row in numbers]
-        self._keep(kept, DUPLICATES, "it is there before")
+        self._keep(kept, DUPLICATES, "it is a duplicate")
 
     def _keep(self, kept: list[bool], what: str, why: str) -> None:
         if all(kept):
@@ -95,13 +95,13 @@ class Cleaner:
 
 
 def pairs_of(texts: list[str], flag: str, values: tuple[str, ...] = ()) -> dict[str, str]:
-    """What `NAME=VALUE` words say. Raises PflowError (2) for what is no pair, or has another value than these."""
+    """Read NAME=VALUE texts. Raises PflowError (2) for other texts, and for values not in `values`."""
     pairs = {}
     for text in texts:
         name, sign, value = text.rpartition("=")
         if not (name and sign and value) or (values and value not in values):
             wanted = f"NAME={'|'.join(values)}" if values else "OLD=NEW"
-            raise PflowError(f"cannot take '{text}' as one of --{flag}", hint=f"--{flag}={wanted}", exit=USAGE)
+            raise PflowError(f"cannot read --{flag}='{text}'", hint=f"--{flag}={wanted}", exit=USAGE)
         pairs[name] = value
     return pairs
 
@@ -116,6 +116,6 @@ def _converted(text: str, kind: str) -> Any:
 
 
 def _identity(row: Row, names: list[str]) -> Any:
-    """What two rows share that are the same; 1 and true are not."""
+    """Return a value that two rows share if they are equal; 1 and true differ."""
     values = tuple(map(row.get, names))
     return values if {*map(type, values)} <= {str} else compact(values)

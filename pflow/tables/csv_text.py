@@ -1,4 +1,4 @@
-"""CSV: a text to rows, with line and column of what is wrong; rows to a text."""
+"""CSV: reading rows, with line and column of errors, and writing them."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.tables.rows import Row, cell, columns_of
 
 DELIMITERS = ",;\t|"
-"""What a header shows by itself; of two that stand as often the first counts."""
+"""The delimiters that are recognized in a header; of two that are equally frequent, the first counts."""
 
-_HEADER_HINT = "--no-header calls the columns c1, c2, … and takes the first line as a row"
+_HEADER_HINT = "--no-header names the columns c1, c2, … and reads the first line as a row"
 _QUOTED = re.compile('"(?:[^"]+|"")*+"')
 _LINE_END = re.compile(r"\r\n?|\n")
 _SAMPLE = 1 << 16
-"""Characters in which a header ends."""
+"""Characters in which to look for the header."""
 
 
 def one_character(name: str, text: str) -> str:
-    """The character that a param gives: `tab` and `\\t` are a tab. Raises PflowError (2)."""
+    """Read a param of one character; `tab` and `\\t` are a tab. Raises PflowError (2)."""
     character = "\t" if text in ("tab", "\\t") else text
     if len(character) != 1 or character in "\r\n\0 ":
         hint = f"--{name} takes one character, or tab"
-        raise PflowError(f"cannot take '{text}' as the {name}: it is not one character", hint=hint, exit=USAGE)
+        raise PflowError(f"cannot use '{text}' as the {name}: it is not one character", hint=hint, exit=USAGE)
     return character
 
 
 def read_csv(
     text: str, name: str, *, delimiter: str | None = None, quotes: bool = True, header: bool = True
 ) -> list[Row]:  # fmt: skip
-    """The rows of a text, each value a text. Without `quotes` a quotation mark is a character like others.
+    """Read the rows of a text, each value a text. Without `quotes` a quotation mark is an ordinary character.
 
-    Raises PflowError (65) with line and column; 66 where a header is expected and nothing is there.
+    Raises PflowError (65) with line and column; 66 for an empty text without its header.
     """
     form: dict[str, Any] = {"quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE}
     form |= {"delimiter": delimiter or _delimiter_in(text, form), "strict": True}
@@ -62,7 +62,7 @@ def _reader(text: str, form: dict[str, Any]) -> Any:
 
 
 def _delimiter_in(text: str, form: dict[str, Any]) -> str:
-    """The delimiter that makes the most columns of the first line."""
+    """Return the delimiter that gives the first line the most columns."""
 
     def width(delimiter: str) -> int:
         return len(next(filter(None, _reader(text[:_SAMPLE], {**form, "delimiter": delimiter})), []))
@@ -71,11 +71,10 @@ def _delimiter_in(text: str, form: dict[str, Any]) -> str:
 
 
 def _names(first: list[str] | None, file: str, *, header: bool) -> list[str]:
-    """The names of the columns."""
     if not header:
         return [f"c{number}" for number in range(1, len(first or ()) + 1)]
     if first is None:
-        hint = "a header would do; --no-header takes it as no rows"
+        hint = "a header is enough; --no-header reads it as no rows"
         raise PflowError(f"cannot read '{file}': it is empty", hint=hint, exit=MISSING)
     numbers: dict[str, int] = {}
     for number, name in enumerate(first, 1):
@@ -92,7 +91,7 @@ def _fault(name: str, what: str, hint: str = "") -> PflowError:
 
 
 def _ragged(text: str, form: dict[str, Any], names: list[str]) -> str:
-    """The first line that has too many columns, or too few."""
+    """Describe the first line with too many or too few columns."""
     reader, line = _reader(text, form), 1
     for record in reader:
         if record and len(record) != len(names):
@@ -100,12 +99,12 @@ def _ragged(text: str, form: dict[str, Any], names: list[str]) -> str:
         line = reader.line_num + 1
     width = len(record)
     if width < len(names):
-        return f"line {line}, column {width + 1} ('{names[width]}'): nothing is there"
-    return f"line {line}, column {len(names) + 1}: it has no name, the header has {len(names)} columns"
+        return f"line {line}, column {width + 1} ('{names[width]}'): it is missing"
+    return f"line {line}, column {len(names) + 1}: it has no name, since the header has {len(names)} columns"
 
 
 def _place(text: str, form: dict[str, Any], error: str) -> str:
-    """Where the quotes go wrong; the reader itself knows only the line at which it noticed."""
+    """Find the place of a wrong quote; the reader only knows the line at which it noticed."""
     stop = re.compile(rf"{re.escape(form['delimiter'])}|\r\n?|\n|\Z")
     at = 0
     while at < len(text):
@@ -126,14 +125,14 @@ def _line_and_column(text: str, at: int) -> str:
 
 
 def write_csv(rows: list[Row], delimiter: str = ",", *, header: bool = True) -> str:
-    """The text of rows: a column for each name, null empty, a list or an object its JSON text."""
+    """Write rows: a column for each name; null is empty, a list or object is JSON."""
     names = columns_of(rows)
     lines: list[str] = []
-    # "\r\n" has both characters quoted; each line comes here by itself, and ends with "\n".
+    # "\r\n" makes the writer quote both characters; each line is written by itself, and ends with "\n" in the result.
     form: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\r\n"}
     sink: Any = SimpleNamespace(write=lines.append)
     if header and names:
-        has_marks = any(mark in name for name in names for mark in DELIMITERS)  # which would be taken for delimiters
+        has_marks = any(mark in name for name in names for mark in DELIMITERS)  # a reader would split at them
         csv.writer(sink, **form, quoting=csv.QUOTE_ALL if has_marks else csv.QUOTE_MINIMAL).writerow(names)
     csv.writer(sink, **form).writerows(_records(rows, names))
     text = "".join(f"{line[:-2]}\n" for line in lines)

@@ -1,4 +1,4 @@
-"""One HTML file of rows: a table and a plot of bars. What comes from data is text in it, never markup."""
+"""An HTML file of rows: a table and a bar plot. All data is escaped: it is text, never markup."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pflow.values.jsontext import text_of
 
 _MOST_ROWS, _MOST_BARS = 1000, 30
 _LABEL, _WIDTH, _BAR = 180, 520, 22
-"""Pixels: for a bar's name, for the bars, and how high one is with the gap below it."""
+"""Pixels: the width of the names, that of the bars, and the height of a bar with its gap."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -32,7 +32,7 @@ svg {{ max-width: 100% }} rect {{ fill: #4477aa }} text {{ font-size: 13px }} pr
 
 
 def dashboard(title: str, report: Any, result: list[Row] | None) -> str:
-    """The page of a report, or of rows. Raises PflowError (65) for rows that are none."""
+    """Make the page of a report, or of rows. Raises PflowError (65) for invalid rows."""
     is_rows = not isinstance(report, str | bytes)
     rows = check_rows(report if is_rows else result or [])
     numbers = {name: values for name in columns_of(rows) if (values := _numbers([row.get(name) for row in rows]))}
@@ -43,7 +43,7 @@ def dashboard(title: str, report: Any, result: list[Row] | None) -> str:
 
 
 def _numbers(values: list[Any]) -> list[Any]:
-    """The numbers in a column of numbers, or of texts that are some, None for what is missing; else nothing."""
+    """Return a column's numbers, also from texts, with None for missing ones; [] for any other column."""
     present = [value for value in values if not is_missing(value)]
     types = {*map(type, present)}
     if types and types <= {int, float}:
@@ -53,7 +53,7 @@ def _numbers(values: list[Any]) -> list[Any]:
 
 
 def _plot(rows: list[Row], numbers: dict[str, list[Any]]) -> str:
-    """Bars for the first column of numbers, named by the first other column."""
+    """Draw bars for the first column of numbers, named by the first other column."""
     name = next(iter(numbers), None)
     if name is None:
         return ""

@@ -1,4 +1,4 @@
-"""The forms of a file of results: JSON, JSON lines, CSV and Markdown, by its name or as asked."""
+"""The formats of a results file: JSON, JSON lines, CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "cs
 
 
 def format_of(path: str, wanted: str | None) -> tuple[str, str]:
-    """The form of a file, and its path, in which `$format` stands for it. Raises PflowError (2) where nothing says."""
-    if path.endswith(".$format"):  # the default: pflow explain and the gate read it alike (explain/origins.py)
+    """Return a file's format and path, whose `$format` it replaces. Raises PflowError (2) if neither names a format."""
+    if path.endswith(".$format"):  # the default, which explain/origins.py reads in the same way
         form = wanted or "json"
         return form, path.removesuffix("$format") + form
     form = wanted or _SUFFIXES.get(os.path.splitext(path)[1].lower(), "")
     if not form:
-        what = f"cannot tell how to write '{path}': its name does not end in {', '.join(_SUFFIXES)}"
-        raise PflowError(what, hint="--format=json, jsonl, csv or md says it", exit=USAGE)
+        what = f"cannot tell the format of '{path}': its name does not end in {', '.join(_SUFFIXES)}"
+        raise PflowError(what, hint="--format=json, jsonl, csv or md names it", exit=USAGE)
     return form, path
 
 
 def file_text(form: str, results: Any, result: Any, stats: Any) -> str:
-    """The text of a file of results; a text has rows and numbers behind it, or None."""
+    """Format results as text; `result` and `stats` are the rows and numbers behind a text, or None."""
     if isinstance(results, bytes):
-        raise PflowError("cannot save bytes as results", hint="write-file writes them as they are", exit=BAD_DATA)
+        raise PflowError("cannot save bytes as results", hint="write-file writes them unchanged", exit=BAD_DATA)
     if isinstance(results, str) and form != "md" and result is None and stats is None:
         results = look_inside(results)
     if not isinstance(results, str):
@@ -41,13 +41,13 @@ def file_text(form: str, results: Any, result: Any, stats: Any) -> str:
         behind = {name: each for name, each in (("result", result), ("stats", stats)) if each is not None}
         return _json({"results": results, **behind} if behind else results)
     if result is None:
-        hint = "--format=md or json takes one; load-csv and load-jsonl make rows of a text"
+        hint = "--format=md or json takes a text; load-csv and load-jsonl make rows of it"
         raise PflowError(f"cannot save a text as {form}: it has no rows", hint=hint, exit=BAD_DATA)
     return _FORMS[form](result)
 
 
 def _json(value: Any) -> str:
-    """A list has an item a line, anything else is indented."""
+    """Write a list with an item on each line; indent anything else."""
     value = plain(value, escape=True)
     if isinstance(value, list):
         return "[\n" + ",\n".join(map(compact, value)) + "\n]\n" if value else "[]\n"
@@ -60,7 +60,7 @@ def _lines(value: Any) -> str:
 
 
 def _markdown(value: Any) -> str:
-    """A table of rows; an object is one of its members."""
+    """Write rows as a table, or an object as a table of its members."""
     if isinstance(value, dict):
         return markdown_table([{"name": name, "value": each} for name, each in value.items()])
     if isinstance(value, list):

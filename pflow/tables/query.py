@@ -1,4 +1,4 @@
-"""One SQL query over rows, in a SQLite in memory that can do nothing but read them."""
+"""An SQL query over rows, in an in-memory SQLite that can only read them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE
 _DENIED = {"load_extension"}
 _MOST_ROWS = 1_000_000
 _MOST_BYTES, _LONGEST = 1 << 30, 1 << 28
-"""What a query may take beside the rows, and one value of it."""
+"""The most memory of a query, beside its rows, and of one value."""
 _STEPS = 10_000
-"""Instructions of SQLite between two looks at signals and time limits: a millisecond or less."""
+"""SQLite instructions between two checks for signals and time limits: a millisecond or less."""
 _SOON = 0.05
 
 
@@ -28,7 +28,7 @@ class _Interrupted(Exception):
 
 
 def query(rows: list[Row], sql: str) -> list[Row]:
-    """What a query gives. Raises PflowError: 65 for what is no query, 77 for one that does more than read."""
+    """Run a query and return its rows. Raises PflowError: 65 for an invalid query, 77 if it does more than read."""
     names = columns_of(rows)
     base = sqlite3.connect(":memory:", isolation_level=None)
     try:
@@ -40,7 +40,7 @@ def query(rows: list[Row], sql: str) -> list[Row]:
         if watch.is_over:
             hint = f"it may take {_MOST_BYTES >> 20:,} MB beside the rows"
             raise PflowError("cannot query: it takes too much memory", hint=hint, exit=NO_MEMORY) from None
-        time.sleep(_SOON)  # the signal comes again
+        time.sleep(_SOON)  # meanwhile the signal comes again
         raise KeyboardInterrupt from None
     finally:
         base.close()
@@ -48,7 +48,7 @@ def query(rows: list[Row], sql: str) -> list[Row]:
 
 
 def _fill(base: sqlite3.Connection, rows: list[Row], names: list[str]) -> None:
-    """One table, a column for each name; what is empty is NULL, and columns of texts that are numbers are numbers."""
+    """Fill one table; empty values become NULL, and columns of numeric texts become numbers."""
     if not names:
         raise PflowError("cannot query: there are no rows", exit=BAD_DATA)
     columns = ", ".join(_quoted(name) for name in names)
@@ -58,7 +58,7 @@ def _fill(base: sqlite3.Connection, rows: list[Row], names: list[str]) -> None:
         base.execute(f"CREATE TABLE {TABLE} ({columns})")
         base.executemany(f"INSERT INTO {TABLE} VALUES ({', '.join('?' * len(names))})", values)
     except (sqlite3.Error, ValueError) as error:
-        hint = "SQL takes 'a' and 'A' for one name: clean-data --rename=OLD=NEW" if "duplicate" in str(error) else ""
+        hint = "to SQL, 'a' and 'A' are one name: clean-data --rename=OLD=NEW" if "duplicate" in str(error) else ""
         raise PflowError(f"cannot query: {error}", hint=hint, exit=BAD_DATA) from None
 
 
@@ -86,9 +86,9 @@ def _value(value: Any) -> Any:
 
 
 class _Watch:
-    """Called all the while a query runs: lets a signal or a time limit in, and ends one that takes too much memory.
+    """Called repeatedly while a query runs: it lets signals and time limits in, and stops at the memory limit.
 
-    `authorize` is asked before, what the query may do; a signal may meet it too, and SQLite takes that for a no.
+    SQLite asks `authorize` first what the query may do; if a signal comes in there, SQLite takes that for a no.
     """
 
     def __init__(self) -> None:
@@ -112,11 +112,11 @@ def _peak_memory() -> int:
 
 
 def _restrict(base: sqlite3.Connection, watch: _Watch) -> None:
-    """Nothing but reading from here on."""
+    """Allow only reading from here on."""
     base.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
     base.set_authorizer(watch.authorize)
-    sqlite3.enable_callback_tracebacks(True)  # what a signal raises in a callback is told, and sent again
+    sqlite3.enable_callback_tracebacks(True)  # reports a signal's exception in a callback, so it is sent again
     base.set_progress_handler(watch, _STEPS)
 
 
@@ -130,14 +130,14 @@ def _run(base: sqlite3.Connection, sql: str, names: list[str], watch: _Watch) ->
             raise _Interrupted from None
         raise _failure(str(error), names) from None
     if not columns:
-        raise _failure("it is no query", names)
+        raise _failure("it is not a query", names)
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if twice is not None:
-        hint = "AS gives one of them another name"
-        raise PflowError(f"cannot query: two columns are called '{twice}'", hint=hint, exit=BAD_DATA)
+        hint = "AS renames one of them"
+        raise PflowError(f"cannot query: two columns are named '{twice}'", hint=hint, exit=BAD_DATA)
     if len(values) > _MOST_ROWS:
         hint = "LIMIT bounds them"
-        raise PflowError(f"cannot query: it gives more than {_MOST_ROWS:,} rows", hint=hint, exit=BAD_DATA)
+        raise PflowError(f"cannot query: it returns more than {_MOST_ROWS:,} rows", hint=hint, exit=BAD_DATA)
     return [dict(zip(columns, value, strict=True)) for value in values]
 
 
@@ -147,4 +147,4 @@ def _failure(why: str, names: list[str]) -> Exception:
     if any(word in why for word in ("authoriz", "prohibited", "too many attached")):
         return PflowError("cannot query: it may only read the rows", hint="SELECT … FROM rows", exit=DENIED)
     shown = ", ".join(names[:20]) + ", …" * (len(names) > 20)
-    return PflowError(f"cannot query: {why}", hint=f"the table is rows; its columns: {shown}", exit=BAD_DATA)
+    return PflowError(f"cannot query: {why}", hint=f"the table is rows, its columns are {shown}", exit=BAD_DATA)

@@ -1,4 +1,4 @@
-"""What is in rows: for each column how many values, which kind, their range and the most frequent ones."""
+"""Statistics of rows: for each column the number, type and range of its values, and the most frequent ones."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from pflow.tables.rows import (
 from pflow.values.jsontext import compact
 
 _MOST = 5
-"""How many of the most frequent values are told."""
+"""The number of most frequent values in a report."""
 
 _LONGEST, _WIDEST = 200, 60
-"""Rows that a report shows, and characters of a cell."""
+"""The most rows in a report, and the most characters in a cell."""
 
 _QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
 _BRIEF = ("type", "count", "missing", "distinct", "min", "max", "mean")
 
 
 def describe(rows: list[Row]) -> dict[str, Any]:
-    """How many rows there are, and what is in each column."""
+    """Count the rows and describe each column."""
     return {"rows": len(rows), "columns": {name: _column([row.get(name) for row in rows]) for name in columns_of(rows)}}
 
 
@@ -51,7 +51,7 @@ def _column(values: list[Any]) -> dict[str, Any]:
 
 
 def _counted(present: list[Any]) -> tuple[Counter[Any], str]:
-    """How often each value is there, and what kind they all are: texts that are numbers count as numbers."""
+    """Count each value and find their common type; numeric texts count as numbers."""
     types = {*map(type, present)}
     if types == {str}:
         counts: Counter[Any] = Counter(present)
@@ -76,10 +76,7 @@ def _numbers(counts: Counter[Any], convert: Any) -> dict[str, Any]:
 
 
 def _quantile(ordered: list[Any], ends: list[int], at: float) -> Any:
-    """The value below which a part of all lies, between two by how near it is to each, as spreadsheets do.
-
-    `ends` counts the values up to each of the ordered ones.
-    """
+    """Return a quantile, interpolated as in spreadsheets; `ends` counts the values up to each ordered one."""
     place = (ends[-1] - 1) * at
     low, part = int(place), place % 1
     below = ordered[bisect_right(ends, low)]
@@ -89,7 +86,7 @@ def _quantile(ordered: list[Any], ends: list[int], at: float) -> Any:
 
 
 def table_of(stats: dict[str, Any], *, is_detailed: bool) -> list[Row]:
-    """A row for each column: of its numbers those that a brief report has, or all of them."""
+    """Return a row of statistics for each column, brief or detailed."""
     return [{"column": name, **_told(about, is_detailed)} for name, about in stats["columns"].items()]
 
 
@@ -101,7 +98,7 @@ def _told(about: dict[str, Any], is_detailed: bool) -> Row:
 
 
 def analyze(rows: list[Row], sql: str | None, *, is_detailed: bool = False) -> tuple[str, dict[str, Any], list[Row]]:
-    """A report in Markdown, the numbers behind it, and the rows of its table: of the columns, or what a query gives."""
+    """Return a report in Markdown, its statistics, and the rows of its table: one for each column, or a query's."""
     if sql is not None:
         from pflow.tables.query import query
 

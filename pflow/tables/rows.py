@@ -1,4 +1,4 @@
-"""Rows: what counts as some, which columns they have, and their values as text."""
+"""Rows: their columns, cells as text, the types of texts, and a table in Markdown."""
 
 from __future__ import annotations
 
@@ -22,39 +22,38 @@ _EXACT = 1 << 53
 
 
 def check_rows(rows: Any) -> list[Row]:
-    """The rows themselves. Raises PflowError (65) for what is no list of objects, with the first that is none."""
+    """Check that rows are a list of objects. Raises PflowError (65), which names the first row that is not one."""
     if not isinstance(rows, list):
-        raise PflowError(f"cannot take {kind_of(rows)} as rows", hint="rows are a list of objects", exit=BAD_DATA)
+        raise PflowError(f"cannot use {kind_of(rows)} as rows", hint="rows are a list of objects", exit=BAD_DATA)
     if not set(map(type, rows)) <= {dict}:
         number, other = next((n, row) for n, row in enumerate(rows, 1) if not isinstance(row, dict))
-        what = f"cannot take row {number}: it is {kind_of(other)}, not an object"
+        what = f"cannot use row {number}: it is {kind_of(other)}, not an object"
         raise PflowError(what, hint="rows are a list of objects", exit=BAD_DATA)
     return rows
 
 
 def columns_of(rows: list[Row]) -> list[str]:
-    """The names of all columns, in the order in which they first appear."""
+    """Return the names of all columns, in order of appearance."""
     shapes = dict.fromkeys(map(tuple, rows))
     return list(dict.fromkeys(name for shape in shapes for name in shape))
 
 
 def cell(value: Any) -> str:
-    """A value as the text of a cell: null is nothing, a list or an object its JSON text."""
+    """Convert a value to a cell's text: null to nothing, a list or object to JSON."""
     return value if isinstance(value, str) else text_of(value)
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell is empty."""
     return value is None or value == ""
 
 
 def is_int(text: str) -> bool:
-    """Whether it is a whole number within 64 bits; 007 is not, nor is +1."""
+    """Return True for a whole number of at most 64 bits, but not for 007 or +1."""
     return _INT.fullmatch(text) is not None and LOWEST <= int(text) < HIGHEST
 
 
 def is_number(text: str) -> bool:
-    """Whether it is a number that a float holds, and if it is whole, holds exactly."""
+    """Return True for a number that fits in a float, a whole one exactly."""
     if _NUMBER.fullmatch(text) is None:
         return False
     size = abs(float(text))
@@ -66,12 +65,12 @@ FITS: dict[str, Callable[[str], bool]] = {INT: is_int, FLOAT: is_number, BOOL: _
 
 
 def kind_of_texts(texts: Collection[str]) -> str:
-    """The kind that all of some texts are; `str` where there are none."""
+    """Return the common type of some texts; `str` for an empty collection."""
     return next((kind for kind, fits in FITS.items() if texts and all(map(fits, texts))), TEXT)
 
 
 def infer(rows: list[Row]) -> None:
-    """Give the texts of each column the type that all of them have; an empty one is null."""
+    """Convert the texts of each column to their common type; an empty one becomes null."""
     for name in columns_of(rows):
         texts = [row[name] for row in rows]
         distinct = {*texts} - {""}
@@ -82,7 +81,7 @@ def infer(rows: list[Row]) -> None:
 
 
 def markdown_table(rows: list[Row], widest: int | None = None) -> str:
-    """The table of rows, its numbers to the right; nothing for none. A longer cell than the `widest` is cut."""
+    """Format rows as a Markdown table, numbers to the right; cells are cut at `widest` characters."""
     names = columns_of(rows)
     if not names:
         return ""

@@ -1,4 +1,4 @@
-"""The text that a node for data reads: of a file, or what a pipe carries."""
+"""The input of a data node, from a file or the pipe: its text, or the JSON in it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ STDIN = "stdin"
 
 
 def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, str]:
-    """The name of what is read, for errors, and its text without a byte order mark; a path counts before a text.
+    """Return a name for errors, and the text of a file, or else the given text, without a byte order mark.
 
-    Raises PflowError: 66 where there is neither or no file, 65 for what its encoding does not decode.
+    Raises PflowError: 66 without a path and a text, or without that file, 65 if the encoding does not fit.
     """
     if path is None and text is None:
-        hint = "--file=PATH names one; a text comes through the pipe"
+        hint = "--file=PATH names a file; a text comes through the pipe"
         raise PflowError("cannot read: there is no file and no text", hint=hint, exit=MISSING)
     if path is None and isinstance(text, str) and "\n" not in text and os.path.isfile(text):
-        what = f"cannot read '{text}' as a text: it is the name of a file, which an item of --each may be"
+        what = f"cannot read '{text}' as a text: it is the name of a file, as from --each"
         raise PflowError(what, hint="--as=path makes it the path", exit=BAD_DATA)
     name = STDIN if path is None else checked_path(path, "read")
-    content = text.encode() if isinstance(text, str) and encoding else text  # what came was UTF-8 by chance
+    content = text.encode() if isinstance(text, str) and encoding else text  # by chance it was valid UTF-8
     if path is not None:
         content = read_whole(name, lambda data: _decode(data, name, encoding))
     elif isinstance(content, bytes):
@@ -34,7 +34,7 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
     if not isinstance(content, str):
         is_names = isinstance(content, list) and bool(content) and all(isinstance(each, str) for each in content)
         hint = "--each --as=path in a flow loads each of its files" if is_names else "it is loaded already"
-        raise PflowError(f"cannot read {kind_of(content)}: it is no text", hint=hint, exit=BAD_DATA)
+        raise PflowError(f"cannot read {kind_of(content)}: it is not text", hint=hint, exit=BAD_DATA)
     return name, content.removeprefix("\ufeff")
 
 
@@ -51,14 +51,14 @@ def _decode(data: bytes, name: str, encoding: str | None) -> str:
 
 
 def read_json(text: str, name: str) -> Any:
-    """The value of a text. Raises PflowError (65) with line and column; 66 where there is nothing."""
+    """Decode the JSON of a text. Raises PflowError (65) with line and column; 66 if it is empty."""
     if not text.strip(WHITESPACE):
         raise PflowError(f"cannot read '{name}': it is empty", exit=MISSING)
     return _value(text, name, 1)
 
 
 def read_lines(text: str, name: str) -> list[Any]:
-    """The value of each line that is not blank. Raises PflowError (65) with line and column."""
+    """Decode each line that is not blank. Raises PflowError (65) with line and column."""
     lines = enumerate(text.split("\n"), 1)
     return [_value(line, name, number) for number, line in lines if line.strip(WHITESPACE)]
 

@@ -30,10 +30,10 @@ def error_text(error: PflowError) -> str:
     return f"{error.message}{' ' if error.message.endswith('?') else '; '}{error.hint}"
 
 
-def write_stderr(text: str) -> None:
+def write_stderr(text: str | bytes) -> None:
     """Write a text unchanged; if nobody reads stderr, the exit code must do."""
     try:
-        os.write(2, text.encode("utf-8", "backslashreplace"))
+        os.write(2, text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
     except OSError:
         pass
 

@@ -39,5 +39,5 @@ load helper
 
 @test "a default that is no choice is refused, and the choices are named" {
     run --separate-stderr pflow-ask 'Sure?' --choice=yes --choice=no --default=maybe -r -n
-    expect 2 '' "cannot take 'maybe' as the default: it is none of the choices; --default takes one of yes, no"
+    expect 2 '' "cannot use 'maybe' as the default: it is not one of the choices; --default takes one of yes, no"
 }

@@ -64,7 +64,7 @@ E2
     run --separate-stderr pflow cache
     [[ $status -eq 0 && $output == 'shout '*'1 answer '*$'\nin all '*' KB of 1 GB '*"$HOME/.cache/pflow/results" ]]
     run --separate-stderr pflow cache clear shuot
-    expect 66 '' "cannot clear the cache of 'shuot': nothing of it is kept; there is: shout"
+    expect 66 '' "cannot clear the cache of 'shuot': it has no answers; the cache has shout"
     run --separate-stderr pflow cache clear shout
     expect 0 '' 'removed 1 answer'
     [ -z "$(find .cache/pflow/results/entries .cache/pflow/results/blobs -type f)" ]

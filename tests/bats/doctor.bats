@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# pflow doctor: in installations that are well, and in damaged ones.
+# pflow doctor: in sound installations, and in damaged ones.
 # shellcheck disable=SC2016,SC2154
 
 load helper
@@ -35,7 +35,7 @@ plugin() {
 
 says() { [[ $'\n'$output == *$'\n'$1* ]] || expect 0 "$1"; }
 
-@test "a line for each thing is well, after use too, and exit code and JSON say so" {
+@test "a line for each thing is ok, after use too, and exit code and JSON say so" {
     need jq
     own_llm
     pflow save words 'shell --command="wc -w"' --description=Words
@@ -43,16 +43,16 @@ says() { [[ $'\n'$output == *$'\n'$1* ]] || expect 0 "$1"; }
     chmod 644 "$LLM_USER_PATH/keys.json"
     run --separate-stderr pflow doctor
     expect 1 - ''
-    says "llm     broken  others may read the keys in '$LLM_USER_PATH/keys.json'; chmod 600 "
+    says "llm     broken  others can read the keys in '$LLM_USER_PATH/keys.json'; chmod 600 "
     chmod 600 "$LLM_USER_PATH/keys.json"
     run --separate-stderr pflow doctor
     expect 0 - ''
     [ -z "$stderr" ]
     for about in python pflow llm model nodes state; do says "$about "; done
-    says 'model   well    '"'echo' is asked"
+    says 'model   ok      '"'echo' is the default"
     [[ $output != *broken* ]]
     in_shells 'pflow doctor --json | jq -c "[.ok, (.findings | map(.about) | unique | length > 5)], .findings[0].state"'
-    expect 0 $'[true,true]\n"well"'
+    expect 0 $'[true,true]\n"ok"'
     in_shells 'pflow doctor words'
     expect 2 '' 'takes no words'
 }
@@ -63,7 +63,7 @@ says() { [[ $'\n'$output == *$'\n'$1* ]] || expect 0 "$1"; }
     says "model   broken  cannot ask 'gpt-4o-mini': it needs a key; llm keys set openai"
     [ "$status" -eq 1 ]
     OPENAI_API_KEY=sk-hidden run --separate-stderr pflow doctor
-    says "model   well    'gpt-4o-mini' is asked, and has its key"
+    says "model   ok      'gpt-4o-mini' is the default, and has the key it needs"
     [[ $output$stderr != *sk-hidden* ]]
     PFLOW_MODEL=none run --separate-stderr pflow doctor
     says "model   broken  cannot find the model 'none'"
@@ -72,13 +72,13 @@ says() { [[ $'\n'$output == *$'\n'$1* ]] || expect 0 "$1"; }
 @test "the command that adds a plugin is that of the tool that made the environment" {
     environment
     in_environment
-    says "pflow   well    $(pflow version | sed 's/.*shell \(.*\))/\1/'), installed with pip"
+    says "pflow   ok      $(pflow version | sed 's/.*shell \(.*\))/\1/'), installed with pip"
     cat >v/uv-receipt.toml <<'END'
 [tool]
 requirements = [{ name = "pflow-shell", extras = ["local"] }, { name = "llm-x", specifier = ">=1" }]
 END
     in_environment
-    says 'pflow   well    '
+    says 'pflow   ok      '
     [[ $output == *"installed with uv tool"*"another provider: uv tool install 'pflow-shell[local]' --with 'llm-x>=1' --with llm-NAME"* ]]
     echo 'not toml' >v/uv-receipt.toml
     echo '{"main_package": {"package": "pflow-shell"}, "injected_packages": {}}' >v/pipx_metadata.json
@@ -92,17 +92,17 @@ END
     in_environment
     expect 1 - ''
     says 'pflow   broken  it needs llm>='
-    [[ $output == *', and has none; pipx reinstall pflow-shell'* ]]
+    [[ $output == *', which is not installed; pipx reinstall pflow-shell'* ]]
     says 'pflow   broken  it needs click>='
     says "llm     broken  not checked: ModuleNotFoundError: No module named 'llm'"
-    says 'nodes   well    '
+    says 'nodes   ok      '
     rm -rf v site && environment
     plugin good <<<'import llm; print("noise")'
     plugin bad <<<'raise TypeError("no such thing")'
     in_environment
     expect 1 - noise
     [[ $output != *noise* ]]
-    says 'llm     well    '
+    says 'llm     ok      '
     [[ $output == *'with good 1.5'*"the plugin 'bad' fails: TypeError: no such thing; "*bad* ]]
     says "model   broken  cannot load llm's models: "
     plugin late <<<$'import llm\n@llm.hookimpl\ndef register_models(register): raise ValueError("too late")'
@@ -125,7 +125,7 @@ END
     [[ $output == *"; chmod go= $PWD/.local/state/pflow"* && $stderr != *passed* ]]
     chmod go= .local/state/pflow
     run --separate-stderr pflow doctor
-    says 'state   well    '
+    says 'state   ok      '
     chmod 500 .local/state/pflow
     run --separate-stderr as_mortal 'pflow doctor'
     says 'state   broken  '
@@ -134,7 +134,7 @@ END
     for way in 'touch .local/state/pflow' 'ln -s nowhere/at/all .local/state/pflow' 'export XDG_STATE_HOME=/dev/null'; do
         run --separate-stderr sh -c "$way && pflow doctor"
         says 'state   broken  0.0 MB in '
-        [[ $output == *' cannot be written; make it a directory of yours'* ]]
+        [[ $output == *' cannot be written; make it a directory that you can write'* ]]
         rm -f .local/state/pflow
     done
 }
@@ -143,8 +143,8 @@ END
     run --separate-stderr env -i PATH="$PATH" LLM_USER_PATH="$LLM_USER_PATH" PFLOW_MODEL=echo pflow doctor
     [[ $output != *Traceback* && $output != *'not checked'* ]]
     [[ $output != *' --prefix'* && $output != *'shells  '* ]]
-    says 'state   advice  runs have no place, and are not kept; set HOME'
-    says 'model   well    '
+    says 'state   advice  runs are not kept: there is no directory for them; set HOME'
+    says 'model   ok      '
 }
 
 @test "where the shell finds no pflow-llm, or another's, it says so" {

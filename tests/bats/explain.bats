@@ -8,8 +8,8 @@ flow="read-file --path=notes.txt => llm:draft --prompt='Summarize for \$who' => 
     FLOW=$flow in_shells 'pflow explain "$FLOW" >one
         pflow explain read-file --path=notes.txt :: llm:draft --prompt="Summarize for \$who" :: write-file --path=out.md >two
         cmp one two && grep -e "^\[" -e "^  who " one | tr -s " "'
-    expect 0 $'[1] read-file (read-file 1.0.0): Read a file, exactly as it is.
-[2] draft (llm 1.0.0): Ask a language model, through the llm library: every
+    expect 0 $'[1] read-file (read-file 1.0.0): Read a file exactly.
+[2] draft (llm 1.0.0): Ask a language model, through the llm library and the
 [3] write-file (write-file 1.0.0): Write a file, whole or not at all.
  who any --who draft'
 }

@@ -24,7 +24,7 @@ nodes='read-file write-file list-files shell llm'
     done
     in_shells 'pflow-llm --help -v >whole; pflow-llm -vh | cmp - whole; grep -c "^  --map-in KEY=PATH  *read KEY" whole; pflow-llm --help'
     [[ ${lines[0]} -eq 1 && ${#lines[@]} -lt 45 && $output != *'read KEY'* ]]
-    in_shells 'pflow run -h | grep -c "how many branches"; pflow run --help -v | grep -c "how many branches"'
+    in_shells 'pflow run -h | grep -c "this many branches"; pflow run --help -v | grep -c "this many branches"'
     expect 0 $'0\n1'
     in_shells 'pflow-llm --help'
     for flag in prompt text model system temperature max-tokens schema option; do
@@ -71,7 +71,7 @@ nodes='read-file write-file list-files shell llm'
     in_shells 'pflow --help >a; pflow -h | cmp - a; pflow help | cmp - a; pflow help pflow | cmp - a; grep -x "Run:\|Look:\|Keep:\|Make:" a'
     expect 0 $'Run:\nLook:\nKeep:\nMake:'
     in_shells 'pflow --help'
-    for line in 'runs  *the runs that there are' 'save  *keep a flow under a name' 'llm  *ask a language model$' 'get  *the raw value'; do
+    for line in 'runs  *List the runs, how each ended' 'save  *Save a flow under a name' 'llm  *Ask a language model$' 'get  *Print the raw value'; do
         grep -q "^  $line" <<<"$output" || expect 0 "$line"
     done
     in_shells 'pflow read-file --help >a; pflow-read-file --help | cmp - a; pflow trace --help | head -n 1'
@@ -80,7 +80,7 @@ nodes='read-file write-file list-files shell llm'
 
 @test "pflow alone is an error: with the help on a terminal, in one line elsewhere, and the pipe knows" {
     in_shells 'pflow 2>&1 >o | cat; pflow >o 2>/dev/null; echo $?; cat o'
-    expect 0 $'pflow: cannot run nothing: no word was given; pflow --help lists what there is\n2'
+    expect 0 $'pflow: cannot run pflow without a word; pflow --help lists the commands\n2'
     in_shells 'echo text | pflow 2>/dev/null | pflow-write-file --path=o >/dev/null 2>&1; echo $?; ls'
     expect 0 2
     in_terminal sh

@@ -67,7 +67,7 @@ hi
         for n in 1 2 3 4; do pflow new-node mine --lang=sh >/dev/null 2>&1 & done; wait
         echo precious >>data/pflow/nodes/pflow-mine
         pflow new-node mine; echo $?; pflow new-node mine --lang=sh; echo $?; tail -n 1 data/pflow/nodes/pflow-mine; ls -A data/pflow/nodes'
-    expect 0 $'73\n73\nprecious\npflow-mine' 'is there already; choose another name'
+    expect 0 $'73\n73\nprecious\npflow-mine' 'exists already; choose another name'
 }
 
 # bats test_tags=rights

@@ -5,7 +5,7 @@ setup() { load helper; }
 @test "the nodes of pflow are listed with what they touch" {
     in_shells 'PATH=$(dirname "$(command -v pflow)"):/usr/bin:/bin COLUMNS=100 pflow nodes | grep -e Nodes -e read-file -e shell | tr -s " "'
     expect 0 'Nodes that come with pflow
- read-file 1.0.0 reads files Read a file, exactly as it is.
+ read-file 1.0.0 reads files Read a file exactly.
  shell 1.0.0 runs commands Run a command with /bin/sh.'
 }
 

@@ -117,7 +117,7 @@ END
         true | pflow "count what comes in" --yes --allow=commands -r; echo $?
         pflow-read-file -n --path=../nope | pflow plan "count what comes in"; echo $?'
     expect 0 $'2\nSay one hunter2\n and 2\nnothing\n66\n{"piped":{"type":"str","pipe":true}}\nSay one hunter2\n and 2\nnull\n66\n66' \
-        "cannot plan: an error comes in: cannot read '../nope'"
+        "cannot plan: stdin has an error: cannot read '../nope'"
     [ "$(grep hunter2 "$PEER/requests.jsonl" | grep -c 'Through the pipe')" -eq 0 ]
     [ "$(requests_with 'Through the pipe comes text, 12 characters')" -eq 1 ]
     [ "$(requests_with 'a store that carries content (str, 12 characters)')" -eq 1 ]

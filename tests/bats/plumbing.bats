@@ -11,7 +11,7 @@ load helper
 
 @test "pflow-get without a path prints what the pipe carries" {
     in_shells 'echo hi | pflow-set a=1 | pflow-get; pflow-set -n a=1 | pflow-get'
-    expect 66 hi 'the pipe carries none'
+    expect 66 hi 'the pipe carries no value'
 }
 
 @test "pflow-get ends each text with a newline unless it has one, or with a NUL" {
@@ -86,7 +86,7 @@ load helper
     in_shells 'pflow trace --help >/dev/full; echo $?; pflow-set -n a=1 | pflow trace >&-; echo $?; pflow trace --help >&-; echo $?'
     expect 0 $'73\n73\n73' 'no space left'
     in_shells 'pflow >&- 2>&-; echo $?; pflow 2>&1 >&- | head -n 1'
-    expect 0 $'2\npflow: cannot run nothing: no word was given; pflow --help lists what there is'
+    expect 0 $'2\npflow: cannot run pflow without a word; pflow --help lists the commands'
     in_shells 'mkfifo f; exec 3<>f 4>f 3>&-; pflow trace --help >&4; echo $?'
     expect 0 141
     [ -z "$stderr" ]

@@ -57,6 +57,6 @@ E
 @test "a replay without a RUN, with a wrong one, or with flags about stdin is refused" {
     in_shells 'pflow replay; echo $?; pflow replay last; echo $?; pflow run "shell true" -n -q
         for flag in 00 --from=text extra --nope --resume; do pflow replay last $flag >doc; echo $?; done; pflow replay last -q >&-; echo $?'
-    expect 0 - 'cannot take --from: what came through the pipe is known'
+    expect 0 - 'cannot take --from: the piped input is that of the run'
     [ "$(grep -c '^2$' <<<"$output") $(tail -n 1 <<<"$output")" = '6 0' ]
 }

@@ -32,10 +32,10 @@ setup() {
         pflow runs --since=2999-01-01 && pflow runs --flow=one --failed --json
         for run in pflow/runs/*/; do : >"$run/journal.jsonl"; done; pflow runs | grep -c "  pflow resume [0-9A-Z]*$"; pflow runs --failed --json | grep -c "pflow resume"
         XDG_CACHE_HOME=$PWD pflow run "shell \"wc -w\" --cache" -q <a; pflow runs | grep -c "  pflow why [0-9A-Z]* shell$"'
-    expect 0 $'1\n1\n1\n3\n3\n1\n[]\n1\n1\n1' 'there are no such runs'
+    expect 0 $'1\n1\n1\n3\n3\n1\n[]\n1\n1\n1' 'no run matches'
     for when in 2 d "" 1.5h -1d 3y 2026-13-01 last; do
         run -2 pflow runs --since="$when"
-        [[ $output == *"'$when' is no moment: 2d, 3h, 90m or a date"* ]]
+        [[ $output == *"cannot list runs: --since takes a date or an age (2026-01-31, 3d), not '$when'"* ]]
     done
 }
 

@@ -46,7 +46,7 @@ teardown_file() { stop_server; }
     in_shells 'pflow-llm --prompt = x -q'
     expect 2 '' 'no blanks around it: --KEY=VALUE'
     in_shells 'pflow-shell -n echo hello -q'
-    expect 0 '' "nothing in 'echo' takes its arguments; quotes keep a command whole"
+    expect 0 '' "'echo' does not use its arguments; put the whole command in quotes"
     in_shells 'echo raw | pflow-read-file "$NOTES" -q'
     expect 64 '' 'nothing here takes its 4 bytes'
 }

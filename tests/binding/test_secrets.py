@@ -75,7 +75,7 @@ def remote(here: Path) -> Iterator[Mapping[str, str]]:
 USES = {
     "a header that comes back": (web, "http {WEB}/echo --header='X-Api-Key: env:TOKEN'", '"x-api-key\\": \\"***'),
     "a header that is refused": (web, "http {WEB}/status/401 --header='Authorization: Bearer env:TOKEN'", "401 Unauth"),
-    "a proxy": (web, "yt-transcript dQw4w9WgXcQ --proxy=env:WAY", "it is not YouTube who answers"),
+    "a proxy": (web, "yt-transcript dQw4w9WgXcQ --proxy=env:WAY", "the certificate is not YouTube's"),
     "a comment": (github, "github-add-comment --repo=owner/repo --issue=1 --body=Thanks", "comment_url"),
     "an issue that tells the token": (github, "github-get-issue --repo=owner/repo --issue=1", "It hangs with ***"),
     "a token that is refused": (stranger, "github-get-issue --repo=owner/repo --issue=1", "does not take the key"),

@@ -56,7 +56,7 @@ def test_a_node_that_is_there_stays_as_it_is_whatever_its_language(own, there, l
     (own / there).write_text("precious")
     (own / there).chmod(0o755)
     for words in ([], [f"--dir={own}"]):
-        with pytest.raises(PflowError, match="is there already") as caught:
+        with pytest.raises(PflowError, match="exists already") as caught:
             new_node("mine", f"--lang={language}", *words)
         assert caught.value.exit == 73
     assert os.listdir(own) == [there]

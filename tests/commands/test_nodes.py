@@ -161,7 +161,7 @@ def test_a_node_in_prose_is_open_and_says_why(nodes, own):
     assert (entry["open"], entry["reads"]) == (True, {})
     assert "seed.py" in entry["fault"]
     assert "\n  seed  " in nodes()
-    assert "Open     its interface says nothing" in nodes("seed")
+    assert "Open     its interface is unknown" in nodes("seed")
 
 
 def test_what_a_terminal_would_obey_is_escaped(nodes, own):

@@ -118,7 +118,7 @@ def test_the_inputs_of_a_flow_that_declares_none_are_listed_as_its_flags(home, c
 )
 def test_without_a_description_it_is_the_pipe_s_own_words_and_says_so(home, capfd, words, proposal):
     assert pflow("save", "own", words) == 0
-    assert f"pflow save: described as: {proposal}; --description=TEXT says it in your words" in capfd.readouterr().err
+    assert f"pflow save: described as: {proposal}; --description=TEXT sets your own" in capfd.readouterr().err
     assert load_file(saved_flow("own")).flow.description == proposal
     assert pflow("save", "own", words) == 0
     assert pflow("save", "own", words, "--description=", "--force") == 0
@@ -180,7 +180,7 @@ def test_show_tells_what_it_is_takes_gives_and_touches(home, capfd):
     [
         (["nope"], 127, "cannot find the saved flow 'nope'"),
         (["../count"], 127, "cannot find the saved flow '../count'"),
-        (["count", "--old"], 66, "cannot find an older 'count'"),
+        (["count", "--old"], 66, "cannot find an older version of 'count'"),
         (["nope", "--old"], 127, "cannot find the saved flow 'nope'"),
     ],
 )

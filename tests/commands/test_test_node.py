@@ -62,8 +62,8 @@ def test_words_that_the_node_does_not_take_are_refused():
 
 NO_DOCUMENTS = [
     (b"", "nothing"),
-    (b'{"a": 1}', "no document"),
-    (b"counting\n" + document({"a": 1}), "no document"),
+    (b'{"a": 1}', "not a document"),
+    (b"counting\n" + document({"a": 1}), "not a document"),
     (document({"a": 1}) + b"done\n", "byte"),
     (b'{"$pflow":{"v":1},\n"a":1,', "at byte"),
     (b'{"$pflow":{"v":2}}', "version 2"),
@@ -82,6 +82,6 @@ def test_numbers_are_the_same_however_they_are_written(one, other, is_same):
 
 @pytest.mark.parametrize("seconds", ["0", "nan", "1e300", "soon"])
 def test_a_timeout_that_no_run_can_have_is_2(seconds):
-    with pytest.raises(PflowError, match=f"'{seconds}' is no time to wait") as caught:
+    with pytest.raises(PflowError, match=f"--timeout takes a number of seconds, not '{seconds}'") as caught:
         run_click(command, "test-node", ["read-file", "--only=interface", f"--timeout={seconds}"])
     assert caught.value.exit == 2

@@ -294,8 +294,19 @@ def test_a_value_is_read_back_as_it_was_quoted(text, quote):
     assert (line.words, line.word, line.quote) == ([], text, quote)
 
 
-def bash(line: str, *, type: str = "9", breaks: str = " \t\n\"'><=;|&(:") -> list[str]:
-    return shells._bash(type, "60", breaks, line)
+@pytest.fixture
+def told(capfdbinary):
+    """Asks as the shim of a shell does: the lines of the answer."""
+
+    def ask(*words: str) -> list[str]:
+        assert shells.main([*words]) == 0
+        return capfdbinary.readouterr().out.decode("utf-8", "surrogateescape").split("\n")[:-1]
+
+    return ask
+
+
+def of_bash(line: str, *, type: str = "9", breaks: str = " \t\n\"'><=;|&(:") -> list[str]:
+    return ["bash", type, "60", breaks, line]
 
 
 @pytest.mark.parametrize(
@@ -316,37 +327,37 @@ def bash(line: str, *, type: str = "9", breaks: str = " \t\n\"'><=;|&(:") -> lis
         ("pflow nowhere --", []),
     ],
 )
-def test_bash_gets_what_readline_puts_in_the_place_of_its_word(line, reply):
-    assert bash(line) == reply
+def test_bash_gets_what_readline_puts_in_the_place_of_its_word(told, line, reply):
+    assert told(*of_bash(line)) == reply
 
 
-def test_bash_lists_what_is_said_of_each_cut_to_the_terminal():
-    lines = bash("pflow-odd --is", type="63")
+def test_bash_lists_what_is_said_of_each_cut_to_the_terminal(told):
+    lines = told(*of_bash("pflow-odd --is", type="63"))
     assert [line.rstrip() for line in lines] == [
         "-", "--issue-number=  (data) which [default 1]", "--issue=         (data) which [default 1]"
     ]  # fmt: skip
     assert len(lines[1]) > 30
-    assert bash("pflow-odd --o", type="63")[1] == f"--one=  (data) {ODD_TEXT}"[:58] + "…"
+    assert told(*of_bash("pflow-odd --o", type="63"))[1] == f"--one=  (data) {ODD_TEXT}"[:58] + "…"
 
 
-def test_fish_gets_whole_words_with_their_groups():
-    assert shells._fish("pflow-odd --mo") == ["--model=\t[params] which model"]
-    assert shells._fish("pflow 'a => odd --kind=\"f") == [f'a => odd --kind="files"{end}\t' for end in (" ", "  ")]
-    assert shells._fish("pflow 'a => odd --path=docs/a\\\\ f")[0] == "a => odd --path=docs/a\\ file.txt \t"
-    assert shells._fish("pflow fix") == ["fix-issue\t[flow] Fix an issue"]
+def test_fish_gets_whole_words_with_their_groups(told):
+    assert told("fish", "pflow-odd --mo") == ["--model=\t[params] which model"]
+    assert told("fish", "pflow 'a => odd --kind=\"f") == [f'a => odd --kind="files"{end}\t' for end in (" ", "  ")]
+    assert told("fish", "pflow 'a => odd --path=docs/a\\\\ f")[0] == "a => odd --path=docs/a\\ file.txt \t"
+    assert told("fish", "pflow fix") == ["fix-issue\t[flow] Fix an issue"]
 
 
-def test_zsh_gets_groups_and_where_the_word_begins():
-    kept, data, *_ = shells._zsh("80", "0", "pflow-odd --")
+def test_zsh_gets_groups_and_where_the_word_begins(told):
+    kept, data, *_ = told("zsh", "80", "0", "pflow-odd --")
     tag, title, suffix, how, value, text, *_ = data.split("\t")
     assert (kept, tag, title, suffix, how, value) == ("0", "data", "Data (into the store)", "-qS=", "-l", "--one")
     assert (text[:6], text[-1], len(text)) == ("--one ", "…", 79)
     assert ODD_TEXT[:40] in text
-    assert shells._zsh("80", "1", "pflow 'a => odd --kind=f") == ["16", "values\tValues\t-qS \t\tfiles\tfiles"]
+    assert told("zsh", "80", "1", "pflow 'a => odd --kind=f") == ["16", "values\tValues\t-qS \t\tfiles\tfiles"]
 
 
-def test_nothing_that_moves_a_cursor_reaches_a_terminal():
-    lines = [*shells._fish("pflow-odd --model="), *bash("pflow-odd --model=", type="63")]
+def test_nothing_that_moves_a_cursor_reaches_a_terminal(told):
+    lines = [*told("fish", "pflow-odd --model="), *told(*of_bash("pflow-odd --model=", type="63"))]
     assert all(line.replace("\t", "").isprintable() for line in lines)
     assert "ran" not in os.listdir()
 

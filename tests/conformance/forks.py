@@ -1,8 +1,14 @@
-"""Runs of pflow's own nodes as forks of the test, which has their libraries already: llm's take 0.4 s a run."""
+"""The checks of pflow's own nodes, each run a fork of a small process that has the libraries: llm's take 0.4 s a run.
+
+python -m tests.conformance.forks takes lines of JSON: a node, ids of checks, flags, variables. For each it prints what
+came instead, by the ids of the checks that failed.
+"""
 
 from __future__ import annotations
 
 import atexit
+import importlib
+import json
 import os
 import signal
 import subprocess
@@ -13,10 +19,19 @@ from pathlib import Path
 
 from pflow.catalog.registry import load_bundled
 from pflow.conformance import sandbox
+from pflow.conformance.conduct import CHECKS, FAILED, conduct
 from pflow.conformance.sandbox import EARLY, GONE, NodeRun
-from pflow.conformance.trial import TestedNode
+from pflow.conformance.trial import TestedNode, find_node
 from pflow.process import signals
 from pflow.stage.main import main
+
+
+def failed(name: str, ids: list[str], words: list[str], timeout: int = 60) -> dict[str, str]:
+    """What came instead, by the ids of the checks that failed."""
+    node = find_node(name)
+    fork_runs(node)
+    verdicts = conduct(node, words, [check for check in CHECKS if check.id in ids], timeout)
+    return {each.check.id: each.failed.came for each in verdicts if each.result == FAILED}
 
 
 class Forked:
@@ -40,9 +55,11 @@ class Forked:
         self.communicate(None, 60)
 
 
-def fork_runs(monkeypatch, node: TestedNode) -> None:
+def fork_runs(node: TestedNode) -> None:
     """Let the runs of a bundled node be forks, but those under another program and in another environment."""
     getattr(load_bundled(node.name), "warm", lambda: None)()
+    for module in ("pflow.files.file_paths", "pflow.stage.output", "pflow.stage.stage", "pflow.stage.trace"):
+        importlib.import_module(module)
     popen = NodeRun._popen
 
     def fork(run: NodeRun, place: Path) -> object:
@@ -60,7 +77,7 @@ def fork_runs(monkeypatch, node: TestedNode) -> None:
             os.close(ours)
         return Forked(pid)
 
-    monkeypatch.setattr(NodeRun, "_popen", fork)
+    NodeRun._popen = fork
 
 
 def _be_the_node(name: str, run: NodeRun, place: Path, pipe: int) -> None:
@@ -88,3 +105,13 @@ def _be_the_node(name: str, run: NodeRun, place: Path, pipe: int) -> None:
         main(name)
     finally:
         os._exit(99)
+
+
+if __name__ == "__main__":
+    popen = NodeRun._popen
+    for line in sys.stdin:
+        name, ids, words, variables = json.loads(line)
+        os.environ.clear()
+        os.environ.update(variables)
+        NodeRun._popen = popen
+        print(json.dumps(failed(name, ids, words)), flush=True)

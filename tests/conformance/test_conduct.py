@@ -1,7 +1,10 @@
 """Every good node passes, and each defect of the broken ones is found."""
 
+import json
 import os
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,11 +13,11 @@ import pytest
 from pflow.catalog.registry import PACKAGE, bundled_names
 from pflow.conformance.conduct import CHECKS, FAILED, SKIPPED, conduct
 from pflow.conformance.trial import find_node
-from tests.conformance.forks import fork_runs
 from tests.nodes.cases.case import Case, filled, load_cases
 from tests.tools import need
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 BROKEN = sorted(file for file in (HERE / "broken").iterdir() if file.is_file())
 GOOD = sorted(file for file in (HERE / "good").iterdir() if file.is_file())
 GOOD_RUN = {"runs", "noise", "header", "writes", "types", "actions", "carries", "keys"}
@@ -42,16 +45,27 @@ def test_a_good_node_passes_in_any_language(node):
     assert {id for id, each in found.items() if each.result == SKIPPED} <= {"explicit", "network", "words"}
 
 
+@pytest.fixture(scope="module")
+def forks():
+    """Takes a node, ids of checks, flags and variables; what came instead, by the ids of the checks that failed."""
+    program = [sys.executable, "-m", "tests.conformance.forks"]
+    with subprocess.Popen(program, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+
+        def check(*asked):
+            process.stdin.write(f"{json.dumps(asked)}\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+
+        yield check
+
+
 @pytest.mark.parametrize("name", NODES)
-def test_every_node_of_pflow_passes(name, tmp_path, monkeypatch):
+def test_every_node_of_pflow_passes(name, tmp_path, forks):
     case = CASES.get(name, Case(name))
     with case.laid_out(tmp_path / "here") as variables:
-        for variable, value in variables.items():
-            monkeypatch.setenv(variable, value)
-        fork_runs(monkeypatch, find_node(name))
-        words = case.flags if case.words is None else case.words
-        checks = [check for check in CHECKS if name not in ONE_RUN or check.id in GOOD_RUN]
-        assert failed(name, filled(words, {**variables, "here": str(tmp_path / "here")}), checks) == {}
+        words = filled(case.flags if case.words is None else case.words, {**variables, "here": str(tmp_path / "here")})
+        checks = [check.id for check in CHECKS if name not in ONE_RUN or check.id in GOOD_RUN]
+        assert forks(name, checks, words, {**os.environ, **variables}) == {}
 
 
 def breaks(node):

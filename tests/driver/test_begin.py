@@ -78,14 +78,33 @@ def test_raw_input_comes_back(data):
 def test_flags_and_answers_come_back():
     inputs, begin = kept(Intake(Document(), NOTHING), path="in.txt")
     inputs.params["ask"] = {"temperature": 1.0}
-    restored = restore_inputs(begin, plan_of(FLOW))
+    restored = restore_inputs(begin, plan_of(FLOW), restore_intake(begin))
     assert (restored.values, restored.data, restored.origins) == (inputs.values, inputs.data, inputs.origins)
     assert begin["flags"]["jobs"] == 3
 
 
 def test_a_path_that_is_not_utf_8_comes_back_as_its_bytes():
     _, begin = kept(Intake(Document(), NOTHING), path=os.fsdecode(b"\xff"))
-    assert restore_inputs(begin, plan_of(FLOW)).values["path"] == b"\xff"
+    assert restore_inputs(begin, plan_of(FLOW), restore_intake(begin)).values["path"] == b"\xff"
+
+
+def test_what_a_declared_input_took_from_the_pipe_is_taken_from_there_again():
+    flow = plan_of({"inputs": {"text": {"pipe": True}}, "nodes": [{"id": "t", "type": "template"}]})
+    for given, origin in (({}, "stdin"), ({"text": "by a flag"}, "--text")):
+        document = Document({"v": 1, "last": "stdin"})
+        document.set("stdin", "piped")
+        intake, inputs = Intake(document, STORE), RunInputs(flow)
+        for name, value in given.items():
+            inputs.set_input(name, value)
+        inputs = inputs.with_pipe(intake, allow_empty=False)
+        begin = again(Beginning(inputs, intake, Secrets()).record(RunFlags({})))
+        restored = restore_inputs(begin, flow, restore_intake(begin)).with_pipe(
+            restore_intake(begin), allow_empty=False
+        )
+        assert restored.values == inputs.values == {"text": given.get("text", "piped")}
+        assert restored.origins == inputs.origins
+        assert restored.origins["text"] == origin
+        assert restored.stored_by_flags() == inputs.stored_by_flags()
 
 
 def test_variables_of_params_are_as_they_were_and_others_are_left_alone(monkeypatch):

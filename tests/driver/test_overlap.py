@@ -8,7 +8,6 @@ import subprocess
 
 import pytest
 
-from pflow.driver import overlap
 from pflow.driver.overlap import Turn, name_of_lock
 from pflow.flow.load import load_document, load_file
 from tests.nodes.child import in_child
@@ -72,8 +71,7 @@ def test_of_300_races_none_has_two_at_once_and_who_waits_comes_in_the_end():
     assert seen <= {b"ssr", b"srr", b"rsr", b"rrr"}
 
 
-def test_an_orphan_of_a_killed_run_holds_its_turn_and_is_named(monkeypatch):
-    monkeypatch.setattr(overlap, "_PATIENCE", 0.05)
+def test_an_orphan_of_a_killed_run_holds_its_turn_and_is_named():
     flow = flow_of("true")
     reader, writer = os.pipe()
 

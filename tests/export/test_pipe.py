@@ -54,25 +54,33 @@ def noting_nodes(tmp_path, monkeypatch):
     forget_kinds()
 
 
-paths = st.sampled_from(["a.mixed", "a.picked", "b.mixed", "b.picked", "mixed", "picked", "topic", "a.size", "out"])
-texts = st.builds("{} ${{{}}}".format, st.sampled_from(["On", "As"]), paths) | st.sampled_from(["${topic}", "plain"])
+WRITES = {"mix": "mixed", "pick": "picked"}
+
+
+def texts(paths):
+    return st.builds("{} ${{{}}}".format, st.sampled_from(["On", "As"]), paths) | st.sampled_from(["${topic}", "plain"])
 
 
 @st.composite
 def documents(draw):
-    ids = "abcd"[: draw(st.integers(1, 4))]
-    steps, mappings = [], {}
-    for id in ids:
+    """Chains of steps, each of which takes what is there when it runs: no rule is broken."""
+    steps, mappings, there = [], {}, ["topic"]
+    for id in "abcd"[: draw(st.integers(1, 4))]:
         type = draw(st.sampled_from(["mix", "pick"]))
-        note = {"mix": "mixed_note", "pick": "picked_note"}[type]
-        inputs = {key: draw(texts) for key in draw(st.sets(st.sampled_from(["prompt", "text", note]), max_size=2))}
+        write, paths = WRITES[type], st.sampled_from(there)
+        note = f"{write}_note"
+        inputs = {k: draw(texts(paths)) for k in draw(st.sets(st.sampled_from(["prompt", "text", note]), max_size=2))}
         steps.append({"id": id, "type": type, "inputs": inputs})
-        sources = {key: draw(paths) for key in draw(st.sets(st.sampled_from(["text", "prompt"]))) if key not in inputs}
+        keys = draw(st.sets(st.sampled_from(["text", "prompt"])))
+        if steps[1:] and draw(st.integers(0, 9)):
+            keys.add("text")  # no words of pipe syntax leave it to its default
+        sources = {key: draw(paths) for key in keys}
         if draw(st.booleans()):
-            sources[note] = "template:" + draw(texts)
-        targets = {note.removesuffix("_note"): "out"} if draw(st.integers(0, 4)) == 0 else {}
+            sources[note] = "template:" + draw(texts(paths))
+        targets = {write: "out"} if "out" not in there and draw(st.integers(0, 4)) == 0 else {}
         mappings[id] = {"input_mappings": {key: each for key, each in sources.items() if key not in inputs}}
         mappings[id]["output_mappings"] = targets
+        there += [*targets.values(), *([] if targets else [write]), f"{id}.{write}", f"{id}.size"]
     return {"nodes": steps, "mappings": mappings}
 
 

@@ -28,8 +28,8 @@ from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
 ROOT = Path(__file__).parents[2]
 
 TARGETS = {
-    "pflow/binding": "tests/binding/test_[!f]*.py tests/stage/test_f*.py tests/engine/test_e*.py"
-    " tests/binding/test_f*.py",
+    "pflow/binding": "tests/binding/test_s[ot]*.py tests/stage/test_f*.py tests/engine/test_e*.py"
+    " tests/binding/test_r*.py",
     "pflow/flow/rules": "tests/flow/rules/test_*.py tests/flow/test_findings.py",
     "pflow/plan/secrets.py": "tests/plan/test_secrets.py",
     "pflow/models/errors.py": "tests/models/*.py tests/nodes/test_llm.py",

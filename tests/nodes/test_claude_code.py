@@ -151,9 +151,9 @@ def test_anything_else_is_a_failure(directory, monkeypatch, answer, exit, words)
     ("params", "exit", "words"),
     [
         ({"directory": "none"}, 66, "cannot work in 'none': there is no such directory"),
-        ({"allowed_tools": ["--dangerously-skip-permissions"]}, 2, "it names no tool"),
-        ({"allowed_tools": ["*"]}, 2, "cannot allow '*': it names no tool"),
-        ({"allowed_tools": ["Edit", ""]}, 2, "cannot allow '': it names no tool"),
+        ({"allowed_tools": ["--dangerously-skip-permissions"]}, 2, "it is not the name of a tool"),
+        ({"allowed_tools": ["*"]}, 2, "cannot allow '*': it is not the name of a tool"),
+        ({"allowed_tools": ["Edit", ""]}, 2, "cannot allow '': it is not the name of a tool"),
         ({"max_turns": 0}, 2, "max_turns is 0"),
         ({"max_budget": -1.0}, 2, "max_budget is -1.0"),
         ({"time_limit": 0.0}, 2, "time_limit is 0.0"),
@@ -193,8 +193,8 @@ def test_changed_files_are_those_that_it_left_otherwise(directory, monkeypatch, 
     [
         (["tree.txt", "!test -s tree.txt"], "write", ""),
         (["tree.txt"], "success", "cannot find 'tree.txt' as expected: it is not there"),
-        (["old.txt"], "write", "cannot find 'old.txt' as expected: it is what it was before"),
-        (["!grep -q Ash tree.txt"], "write", "cannot find it done: 'grep -q Ash tree.txt' ended with 1"),
+        (["old.txt"], "write", "cannot find 'old.txt' as expected: it has not changed"),
+        (["!grep -q Ash tree.txt"], "write", "cannot accept the work: 'grep -q Ash tree.txt' ended with 1"),
         (["tree.txt"], "denied", "cannot finish 'claude': Bash was denied"),
     ],
 )

@@ -33,7 +33,7 @@ def test_what_clean_data_drops_is_counted(capfd, params, rows, dropped):
     ("rows", "params", "exit", "words"),
     [
         ([{"a": 1}, {"a": ""}], {"strict": True}, 65, "row 2: it is empty"),
-        ([{"a": 1}, {"a": 2}, {"a": 1}], {"strict": True}, 65, "row 3: it is there before"),
+        ([{"a": 1}, {"a": 2}, {"a": 1}], {"strict": True}, 65, "row 3: it is a duplicate"),
         ([{"a": "1"}, {"a": "x"}], {"strict": True, "types": ["a=int"]}, 65, "row 2: column 'a': 'x' is not int"),
         ([{"a": 1}], {"types": ["b=int"]}, 65, "no column is called 'b'; --types takes one of a"),
         ([{"a": 1, "b": 2}], {"rename": ["a=b"]}, 65, "two columns would be called 'b'"),

@@ -72,7 +72,7 @@ ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELEC
     ("rows", "words"),
     [
         ([], "there are no rows"),
-        ([{"a": 1, "A": 2}], "duplicate column name: A; SQL takes"),
+        ([{"a": 1, "A": 2}], "duplicate column name: A; to SQL"),
         ([{"a\0b": 1}], "null character"),
         ([dict.fromkeys(map(str, range(3000)))], "too many columns"),
     ],

@@ -57,8 +57,8 @@ def test_text_comes_as_it_is_and_a_page_in_its_charset(web, path, text, title):
     [
         ("/pdf", 65, "it is application/pdf"),
         ("/png", 65, "it is image/png"),
-        ("/bare-page", 66, "there is no text on it"),
-        ("/deep-page", 66, "there is no text on it"),
+        ("/bare-page", 66, "it has no text"),
+        ("/deep-page", 66, "it has no text"),
         ("/nowhere", 66, "404 Not Found"),
         ("/zeros", 73, "more than 1,000 bytes"),
     ],

@@ -43,7 +43,7 @@ def test_checkout_goes_to_a_branch_and_may_be_asked_again(repo, given, there):
 NO_CHECKOUT = [
     ("none", {}, 66, "invalid reference: none"),
     ("a b", {"create": True}, 65, "'a b' is not a valid branch name"),
-    ("-f", {}, 65, "no name begins with -"),
+    ("-f", {}, 65, "a name cannot begin with -"),
     ("", {}, 66, "the name is empty"),
     ("a.txt", {}, 66, "invalid reference"),
 ]

@@ -90,7 +90,7 @@ def test_a_message_is_taken_as_it_is(repo, message):
 
 REFUSED = [
     ({"message": " \n"}, 66, "the message is empty"),
-    ({"message": "a\0b"}, 65, "the message holds a NUL"),
+    ({"message": "a\0b"}, 65, "the message contains NUL"),
     ({"message": "\ud800"}, 65, "the text has a lone surrogate"),
     ({"paths": ["none.txt"]}, 66, "pathspec 'none.txt' did not match any files"),
     ({"paths": ["../x"]}, 65, "is outside repository"),
@@ -158,7 +158,7 @@ def test_a_locked_index_is_for_another_try(repo):
     write(repo, a="A\n")
     (repo / ".git" / "index.lock").touch()
     error = refuse(GitCommit, repo, message="x")
-    assert (error.exit, error.is_permanent, "where none runs" in error.hint) == (75, False, True)
+    assert (error.exit, error.is_permanent, "if none runs" in error.hint) == (75, False, True)
 
 
 def test_a_commit_that_fails_says_why_also_where_nothing_can_be_unstaged(repo):

@@ -67,9 +67,9 @@ def decline(repo):
 
 
 NO_PUSH = [
-    (rewind, {}, 1, "'origin' did not take 'main': [rejected] (non-fast-forward)"),
-    (decline, {}, 77, "'origin' did not take 'main': [remote rejected] (pre-receive hook declined)"),
-    (lambda repo: git(repo, "checkout", "--quiet", "--detach"), {}, 66, "HEAD is on no branch"),
+    (rewind, {}, 1, "'origin' refused 'main': [rejected] (non-fast-forward)"),
+    (decline, {}, 77, "'origin' refused 'main': [remote rejected] (pre-receive hook declined)"),
+    (lambda repo: git(repo, "checkout", "--quiet", "--detach"), {}, 66, "HEAD is not on a branch"),
     (lambda repo: None, {"branch": "none"}, 66, "there is no branch or tag 'none'"),
     (lambda repo: None, {"branch": ":main"}, 66, "there is no branch or tag ':main'"),
     (lambda repo: None, {"branch": "--force"}, 66, "there is no branch or tag '--force'"),

@@ -62,7 +62,7 @@ REFUSED = [
     ({"repo": "/"}, 66, "cannot show the status in '/': not a git repository"),
     ({"repo": "none"}, 66, "cannot change to 'none': No such file or directory"),
     ({"repo": ""}, 66, "the path is empty"),
-    ({"repo": "a\0b"}, 65, "holds a NUL"),
+    ({"repo": "a\0b"}, 65, "contains NUL"),
 ]
 
 

@@ -27,7 +27,7 @@ def test_a_tag_is_made_once_and_never_moved(repo, given, kind):
     assert at(repo, "v1^{commit}") == at(repo, "HEAD")
     git(repo, "commit", "--quiet", "--allow-empty", "--message=x")
     error = refuse(GitTag, repo, name="v1", **{**given, "at": "HEAD"})
-    assert (error.exit, "it is there already, at " in str(error)) == (73, True)
+    assert (error.exit, "it exists already, at " in str(error)) == (73, True)
 
 
 NO_TAG = [

@@ -27,7 +27,7 @@ def test_an_issue_is_a_text_to_read_and_all_of_it_as_data(github):
 def test_an_issue_without_a_body_whose_author_is_gone_is_one(github):
     github.repository.add_issue("A hang", None, user=None)
     found = run("get-issue", issue_number=1)
-    assert found["issue"] == "# A hang (#1)\n\nopen, by somebody who is gone"
+    assert found["issue"] == "# A hang (#1)\n\nopen, by a deleted user"
     assert found["issue_data"]["body"] == ""
 
 

@@ -86,7 +86,7 @@ def test_a_query_a_form_and_headers_are_pairs(web):
         (None, {"max_silence": 0}, 2, "cannot wait for 0 s"),
         (None, {"max_silence": float("inf")}, 2, "at most 100000000"),
         *[
-            (None, {"header": [f"{name}: {TOKEN}"]}, 2, f"cannot send '{name}' as it is written")
+            (None, {"header": [f"{name}: {TOKEN}"]}, 2, f"cannot send '{name}' with its value written out")
             for name in ("Authorization", "cookie", "X-API-Key", "Private-Token")
         ],
         (None, {"header": ["Authorization: Bearer env:NOBODY"]}, 77, "the variable NOBODY is not set"),

@@ -141,7 +141,7 @@ def test_a_name_that_is_not_utf_8_comes_as_bytes(tmp_path, monkeypatch):
         ("*", "a.txt", 66, "cannot list 'a.txt': not a directory"),
         ("", ".", 66, "the pattern is empty"),
         ("*", "", 66, "the directory is empty"),
-        ("/etc/*", "docs", 2, "it begins at /"),
+        ("/etc/*", "docs", 2, "it begins with /"),
         ("\0", ".", 65, "cannot contain NUL"),
     ],
 )

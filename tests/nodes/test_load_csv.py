@@ -39,7 +39,7 @@ def test_csv_of_many_kinds_is_read(tmp_path, data, params, rows):
 @pytest.mark.parametrize(
     ("data", "params", "exit", "words"),
     [
-        ("a,b\n1,2\n3\n", {}, 65, "line 3, column 2 ('b'): nothing is there"),
+        ("a,b\n1,2\n3\n", {}, 65, "line 3, column 2 ('b'): it is missing"),
         ('a,b\n"x\ny",2\n1,2,3\n', {}, 65, "line 4, column 3: it has no name"),
         ('a,b\n"x\ny",2\n3,"z\n', {}, 65, "line 4, column 3: this quote is not closed"),
         ('a,b\n1,"x"y\n', {}, 65, "line 2, column 6: something follows a closing quote"),

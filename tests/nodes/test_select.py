@@ -31,7 +31,7 @@ def test_a_value_becomes(value, params, result):
         (PEOPLE, {"place": "rows[0].name"}, 66, "2 elements; the place begins in the list: '[0].name'"),
         ({}, {"place": "a..b"}, 2, "'a..b' has an empty step"),
         ([{"a": 1}, {}], {"fields": ["a"]}, 66, "no 'a' in data[1]; it is empty"),
-        ([1], {"fields": ["a"]}, 65, "cannot take fields of data[0]: it is an int"),
+        ([1], {"fields": ["a"]}, 65, "cannot select fields of data[0]: it is an int"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(value, params, exit, words):

@@ -87,7 +87,7 @@ def test_every_form_of_a_url_names_the_video(url):
 )  # fmt: skip
 def test_what_names_no_video_is_refused_before_anything_is_asked(tube, url):
     error = failure(url)
-    assert (error.exit, "no video of YouTube" in error.message) == (65, True)
+    assert (error.exit, "not a YouTube video" in error.message) == (65, True)
     assert tube.requests == []
 
 
@@ -112,8 +112,8 @@ def test_the_first_language_that_there_is(tube, video, language, asked):
     ("video", "params", "exit", "said", "hint"),
     [
         ("", {}, 66, "the URL is empty", ""),
-        ("german", {}, 66, "there is none in 'en'", "--language takes de"),
-        ("german", {"language": "fr,en"}, 66, "there is none in 'fr, en'", "--language takes de"),
+        ("german", {}, 66, "it does not exist in 'en'", "--language takes de"),
+        ("german", {"language": "fr,en"}, 66, "it does not exist in 'fr, en'", "--language takes de"),
         ("silent", {}, 66, "the video has no transcript", ""),
         ("gone", {}, 66, "there is no such video", ""),
         ("private", {}, 66, "the video cannot be played: This video is private", ""),
@@ -131,9 +131,9 @@ def test_the_first_language_that_there_is(tube, video, language, asked):
         ("a", {"delay": float("nan")}, 2, "cannot wait nan s", ""),
         ("a", {"proxy": "http://me:word@127.0.0.1"}, 2, "a password in --proxy", "env:NAME"),
         ("a", {"proxy": "env:NOBODY_SET_IT"}, 78, "the variable NOBODY_SET_IT is not set", ""),
-        ("a", {"proxy": "http://127.0.0.1:1"}, 69, "the proxy does not let it through", ""),
-        ("a", {"proxy": "word"}, 69, "the proxy does not let it through", ""),
-        ("a", {"proxy": "word://127.0.0.1"}, 78, "the proxy's URL is none", "http://HOST:PORT"),
+        ("a", {"proxy": "http://127.0.0.1:1"}, 69, "the proxy refuses the connection", ""),
+        ("a", {"proxy": "word"}, 69, "the proxy refuses the connection", ""),
+        ("a", {"proxy": "word://127.0.0.1"}, 78, "the proxy's URL is not usable", "http://HOST:PORT"),
     ],
 )
 def test_what_it_refuses(video, params, exit, said, hint):
@@ -143,7 +143,7 @@ def test_what_it_refuses(video, params, exit, said, hint):
 
 def test_another_server_in_youtube_s_place_is_not_believed(monkeypatch):
     monkeypatch.delenv("REQUESTS_CA_BUNDLE")
-    assert (failure("a").exit, "by its certificate" in failure("a").message) == (69, True)
+    assert (failure("a").exit, "the certificate is not YouTube" in failure("a").message) == (69, True)
 
 
 def test_a_proxy_comes_before_the_environment_s_and_its_password_out_of_it(tube, monkeypatch):
@@ -158,7 +158,7 @@ def test_a_proxy_comes_before_the_environment_s_and_its_password_out_of_it(tube,
 
 def test_a_silent_youtube_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(module, "MAX_SILENCE", 0.1)
-    assert (failure("stall").exit, failure("stall").message.endswith("YouTube says nothing")) == (75, True)
+    assert (failure("stall").exit, failure("stall").message.endswith("YouTube does not answer")) == (75, True)
 
 
 def test_without_the_library_it_says_how_to_get_it(monkeypatch):

@@ -200,7 +200,7 @@ class TestConversation:
 
         (messages,) = requests(server, "for who hears")
         assert [each["role"] for each in messages] == ["system", "user"]
-        assert "read-file: Read a file, exactly as it is." in messages[0]["content"]
+        assert "read-file: Read a file exactly." in messages[0]["content"]
         assert messages[1]["content"] == "Task: read data.txt, summarize it, for who hears"
 
     def test_the_findings_go_back_with_all_that_was_said(self, server):
@@ -492,15 +492,16 @@ def test_a_cache_that_cannot_be_written_is_none(home, asked):
     assert asked() == 2
 
 
-def test_the_oldest_go_where_there_are_many(home, monkeypatch):
-    monkeypatch.setattr("pflow.plan.planner._MOST", 5)
+def test_the_oldest_go_where_there_are_many(home):
     for number in range(8):
         CachedPlan(f"sentence {number}", "nodes", "model", 1).write({"nodes": []})
         os.utime(CachedPlan(f"sentence {number}", "nodes", "model", 1).file, (number, number))
-    (home / "cache" / "pflow" / "plans" / "mine.txt").write_text("not a plan")
+    for number in range(495):  # of no sentence
+        put(home / "cache" / "pflow" / "plans" / f"{number:064}.json", "{}")
+    put(home / "cache" / "pflow" / "plans" / "mine.txt", "not a plan")
     CachedPlan("one more", "nodes", "model", 1).write({"nodes": []})
 
-    assert len(entries(home)) == 5
+    assert len(entries(home)) == 500
     assert CachedPlan("sentence 0", "nodes", "model", 1).read() is None
     assert CachedPlan("sentence 7", "nodes", "model", 1).read() == {"nodes": []}
     assert (home / "cache" / "pflow" / "plans" / "mine.txt").exists()

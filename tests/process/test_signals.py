@@ -85,13 +85,12 @@ def test_what_comes_in_the_middle_of_an_event_loop_ends_an_async_node(seconds, s
     assert interrupted.value.exit == exit
 
 
-def test_a_signal_ends_an_async_node_that_blocks_its_loop(monkeypatch):
+def test_a_signal_ends_an_async_node_that_blocks_its_loop():
     class Blocks(pocketflow.AsyncNode):
         async def exec_async(self, prepared):
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(30)
 
-    monkeypatch.setattr("pflow.stage.visit._PATIENCE", 0.01)
     with pytest.raises(Interrupted):
         run_node(Blocks(), {})
 

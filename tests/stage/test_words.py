@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
+from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
 from pflow.interface.interface import Interface
 from pflow.stage.flags import parse_flags
@@ -62,7 +63,8 @@ def values(*words: str, node: Interface = NODE):
 def test_words_and_letters_give_what_flags_give(words, same):
     outcome, flags = parse_flags(words, NODE), parse_flags(same, NODE)
     assert values(*words) == values(*same)
-    assert (outcome._common, outcome.map_in, outcome.paths()) == (flags._common, flags.map_in, flags.paths())
+    assert [getattr(outcome, name) for name in COMMON] == [getattr(flags, name) for name in COMMON]
+    assert (outcome.map_in, outcome.paths()) == (flags.map_in, flags.paths())
 
 
 UNITS = [
@@ -95,7 +97,12 @@ def test_bare_words_may_stand_anywhere(units):
     assert outcome(units) == outcome([*flags, ["--", *bare]])
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\0"), max_size=5) | st.sampled_from(["[1]", "$text", "$$"])))
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5)
+        | st.sampled_from(["[1]", "$text", "$$"])
+    )
+)
 def test_each_word_of_a_list_is_one_item_and_never_json(items):
     flags = parse_flags(["--verbatim", "--", "question", "where", *items], NODE)
     assert (flags.data["args"].value if items else []) == items

@@ -13,7 +13,7 @@ from pflow.driver.begin import enter, is_same, restore_environment, restore_flow
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
-from pflow.files.xdg import make_private, state_key
+from pflow.files.directories import make_private, state_key
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal, read_lines
@@ -56,7 +56,7 @@ class Reopened:
         if self.journal.records is None:
             raise cannot_resume(run.id, "it was ended before anything ran", "pflow run begins it anew", FAILED)
         self.records = self.journal.records
-        self.begin: dict[str, Any] = self.records.begin
+        self.begin = self.records.begin
         self.decided: list[Record] = []
         if not {"store", "inputs", "place", "nodes", "key"} <= self.begin.keys():
             raise cannot_resume(
@@ -65,17 +65,13 @@ class Reopened:
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
             why = "the key of pflow's state has changed, and items are known by it"
             raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
-
-    @property
-    def models(self) -> list[tuple[str, str, str]]:
-        """The models that were chosen so far, each with its step and param."""
-        return [(id, name, model) for id, name, model in self.records.begin.get("models", ())]
-
-    @property
-    def script(self) -> str | None:
+        self.script: str | None = self.begin["place"].get("script")
         """The Python script that made the flow, and that alone can resume it."""
-        script: str | None = self.begin["place"].get("script")
-        return script
+
+    @property
+    def models(self) -> list[list[str]]:
+        """The models that were chosen so far, each after its step and param."""
+        return list(self.records.begin.get("models", ()))
 
     def load(self) -> WiredFlow:
         """Go to the directory that the run began in, and return its flow.
@@ -104,9 +100,10 @@ class Reopened:
         if others and not self.choices.accepts_changes:
             hint = f"pflow resume {self.run.id} --accept-changes resumes it all the same"
             raise cannot_resume(self.run.id, f"the secret '{others[0]}' has changed", hint, BAD_CONFIG)
-        inputs = restore_inputs(begin, flow)
+        intake = restore_intake(begin)
+        inputs = restore_inputs(begin, flow, intake)
         inputs.reopened = self
-        return inputs, restore_intake(begin)
+        return inputs, intake
 
     def _secrets(self) -> dict[str, str]:
         """Return a digest of each variable that holds a secret. Raises PflowError (78) if one is not set any more."""

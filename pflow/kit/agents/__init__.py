@@ -1,1 +1,1 @@
-"""Coding agents as programs: one table of them, and how one is run and judged."""
+"""Coding agents as programs: how each is called, run and judged."""

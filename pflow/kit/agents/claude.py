@@ -1,4 +1,4 @@
-"""Claude Code: how it is called, and what its output says of how it ended."""
+"""Claude Code: calling it, and reading its result or failure from its output."""
 
 import json
 import os
@@ -21,7 +21,7 @@ _BY_ERROR = {
     "server_error": (TRY_AGAIN, ""),
     "model_not_found": (BAD_CONFIG, "--model names another"),
 }
-"""Exit code and hint by the `error` of its last message."""
+"""Exit codes and hints by the `error` of its last message."""
 
 BUDGET = "error_max_budget_usd"
 
@@ -29,20 +29,20 @@ _BY_SUBTYPE = {
     "error_max_turns": (OVER_BUDGET, "--max-turns allows more"),
     BUDGET: (OVER_BUDGET, "--max-budget allows more"),
 }
-"""The same by the `subtype` of its result."""
+"""Exit codes and hints by the `subtype` of its result."""
 
 _BY_STATUS = {401: "authentication_failed", 403: "authentication_failed", 429: "rate_limit"}
 
 
 def words(task: AgentTask) -> list[str]:
-    """The words after its name. What a person gave follows a =, so that nothing of it is a flag of its own."""
+    """Return its arguments. A person's values follow a =, so that none of them is taken for a flag."""
     # Permissions in settings count in safe mode too.
     isolation = ["--safe-mode", "--setting-sources=", "--no-session-persistence"]
     if os.environ.get("ANTHROPIC_API_KEY"):
         isolation.append("--bare")
     return [
         "-p",
-        # Unlike json it says when a limit ends. It asks for --verbose.
+        # Unlike json, it says when a limit ends. It needs --verbose.
         "--output-format=stream-json",
         "--verbose",
         *([] if task.load_settings else isolation),
@@ -54,20 +54,20 @@ def words(task: AgentTask) -> list[str]:
 
 
 def _checked(tool: str) -> str:
-    """A tool that may be allowed. Raises PflowError (2) for what is a flag, or means all tools."""
+    """Check a tool to allow. Raises PflowError (2) for a flag, or for a pattern of all tools."""
     if tool.startswith("-") or tool.partition("(")[0].strip() in ("", "*"):
-        what = f"cannot allow '{shorten(tool)}': it names no tool"
+        what = f"cannot allow '{shorten(tool)}': it is not the name of a tool"
         raise PflowError(what, hint="tools are written Edit, 'Bash(make test)' or 'Edit(./src/**)'", exit=USAGE)
     return tool
 
 
 def as_text(prompt: str) -> str:
-    """The prompt such that all of it is text: what begins with a slash is a command to Claude Code."""
+    """Return the prompt as plain text: to Claude Code, a slash at its beginning would make it a command."""
     return f"\n{prompt}" if prompt.startswith("/") else prompt
 
 
 class _Story:
-    """What its output told: the result, and what the lines before it know better."""
+    """Its output: the result, and the model, text, error and limit from the lines before it."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self.result: dict[str, Any] | None = None
@@ -85,7 +85,7 @@ class _Story:
                 self._note_limit(event)
 
     def _note_message(self, event: dict[str, Any]) -> None:
-        if event.get("parent_tool_use_id"):  # an agent of its own says it
+        if event.get("parent_tool_use_id"):  # a message of its subagent
             return
         message = event.get("message")
         content = message.get("content") if isinstance(message, dict) else None
@@ -103,7 +103,7 @@ def _events(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
             event = json.loads(line)
-        except ValueError:  # it writes one event into another at times
+        except ValueError:  # sometimes it writes one event into another
             continue
         if isinstance(event, dict):
             yield event
@@ -124,7 +124,7 @@ def read(lines: Iterable[bytes]) -> AgentReply | None:
 
 
 def _usage(result: dict[str, Any], model: str) -> dict[str, Any]:
-    """The tokens of all models that it asked; the `usage` of a result forgets what ended at a limit."""
+    """Sum the tokens of all its models; the result's own `usage` omits calls that ended at a limit."""
     used = result.get("modelUsage")
     models = [each for each in used.values() if isinstance(each, dict)] if isinstance(used, dict) else []
 
@@ -141,7 +141,7 @@ def _usage(result: dict[str, Any], model: str) -> dict[str, Any]:
 
 
 def _failure(result: dict[str, Any], story: _Story) -> PflowError | None:
-    """Why its work is not done, whatever `subtype` says: that is `success` at a failed login too."""
+    """Return the failure, if any; `subtype` alone does not tell, being `success` after a failed login too."""
     if result.get("subtype") in _BY_SUBTYPE:
         exit, hint = _BY_SUBTYPE[result["subtype"]]
         error = PflowError(f"cannot finish 'claude': {_words(result, story)}", hint=hint, exit=exit, is_permanent=True)
@@ -172,12 +172,12 @@ def _denied(denials: Any) -> PflowError:
     tool, input = str(first.get("tool_name") or "a tool"), first.get("tool_input")
     what = next((v for v in input.values() if isinstance(v, str)), "") if isinstance(input, dict) else ""
     more = f", and {len(denials) - 1} more" if isinstance(denials, list) and len(denials) > 1 else ""
-    hint = f"--allowed-tools='{tool}(…)' allows it; name the others there too, or tell it to do without"
+    hint = f"--allowed-tools='{tool}(…)' allows it; list the others too, or tell it to work without"
     return PflowError(f"cannot finish 'claude': {tool} was denied: {shorten(what)}{more}", hint=hint, exit=DENIED)
 
 
 def _words(result: dict[str, Any], story: _Story) -> str:
-    """Its own words for what went wrong."""
+    """Return its own words for the failure."""
     errors = result.get("errors")
     said = "; ".join(map(str, errors)) if isinstance(errors, list) else result.get("result") or story.text
     return one_line(str(said or result.get("subtype") or "it failed"))
@@ -187,7 +187,7 @@ CLAUDE = Agent(
     program="claude",
     how_to_get="npm install -g @anthropic-ai/claude-code, then set ANTHROPIC_API_KEY, or claude and /login",
     secrets=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
-    # An @FILE in a prompt would be read, wherever it is and whatever is allowed; a prompt may come from strangers.
+    # Else it would read any @FILE in a prompt, even without the right to, and a prompt may come from strangers.
     variables={"CLAUDE_CODE_DISABLE_ATTACHMENTS": "1"},
     words=words,
     prompt=as_text,

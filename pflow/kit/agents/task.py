@@ -1,4 +1,4 @@
-"""What an agent is told, what it answers, what comes of it, and what there is to know of an agent."""
+"""An agent's task, reply and result, and the description of an agent's program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pflow.errors import PflowError
 
 @dataclass(frozen=True)
 class AgentTask:
-    """What is to be done, where, with what rights and within which limits: seconds, turns, dollars."""
+    """The work to do, where, with which rights and limits: seconds, turns, dollars."""
 
     prompt: str
     directory: str = "."
@@ -26,9 +26,7 @@ class AgentTask:
 
 @dataclass
 class AgentReply:
-    """What an agent said: its report, and why the work is not done where it is not; its session; `usage` as a node
-    writes it.
-    """
+    """An agent's answer: its report, its session, `usage` as a node writes it, and the failure if it is not done."""
 
     report: str = ""
     session: str = ""
@@ -38,7 +36,7 @@ class AgentReply:
 
 @dataclass(frozen=True)
 class AgentResult:
-    """What an agent did."""
+    """An agent's finished work."""
 
     report: str
     session: str
@@ -48,9 +46,9 @@ class AgentResult:
 
 @dataclass(frozen=True)
 class Agent:
-    """A program that is an agent: it gets its prompt on stdin, and writes what `read` takes, in lines.
+    """A program that is an agent: it reads its prompt from stdin, and `read` parses the lines that it prints.
 
-    `secrets` are the variables that hold its keys, `variables` those that it is to have.
+    `secrets` are the variables with its keys, `variables` are set for it.
     """
 
     program: str
@@ -60,4 +58,4 @@ class Agent:
     words: Callable[[AgentTask], list[str]]
     prompt: Callable[[str], str]
     read: Callable[[Iterable[bytes]], AgentReply | None]
-    """What it answered, None for no whole answer. A `failure` that `ends_run` is of the budget that it was given."""
+    """Parses the reply, None if it is not whole. A `failure` that `ends_run` means that its budget is used up."""

@@ -1,4 +1,4 @@
-"""An agent at work: started with its prompt, ended with us or at its time limit, and judged by what it leaves."""
+"""Running an agent: it starts with its prompt, ends with us or at its time limit, and is judged by its results."""
 
 import os
 import shutil
@@ -19,11 +19,11 @@ from pflow.words import budget
 from pflow.words.usage import Usage
 
 _TAIL = 2000
-"""Bytes of what a program says on stderr that are shown."""
+"""The last bytes of a program's stderr, which are shown."""
 
 
 def work(agent: Agent, task: AgentTask) -> AgentResult:
-    """Have an agent do a task. Raises PflowError where it is not done; what it did then, stays done."""
+    """Have an agent do a task. Raises PflowError if it fails; its changes stay."""
     _check(agent, task)
     budget.begin_call(task.model or agent.program)
     left = budget.left().get("cost")
@@ -63,7 +63,7 @@ def _check(agent: Agent, task: AgentTask) -> None:
 
 
 def _answer(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
-    """What it answers. Its stdout is a file: through a pipe it was cut at 65,536 bytes."""
+    """Run the agent and return its reply. Its stdout is a file, since a pipe cut it at 65,536 bytes."""
     program, said = os.path.abspath(shutil.which(agent.program) or agent.program), bytearray()
     with tempfile.TemporaryFile() as output:
         ended = run(
@@ -80,13 +80,13 @@ def _answer(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
     if answer is None:
         why = f": {shorten(stderr.strip().splitlines()[-1])}" if stderr.strip() else ""
         code = 128 - ended if ended < 0 else ended
-        what = f"cannot take the answer of '{agent.program}': it ended with {code} and without a result{why}"
+        what = f"cannot read the answer of '{agent.program}': it ended with {code} and without a result{why}"
         raise PflowError(what, exit=code or FAILED, is_permanent=False)
     return answer
 
 
 def _command(task: AgentTask, *words: str) -> list[str | bytes]:
-    """A program started in the directory of the task."""
+    """Return the words that run a program in the task's directory."""
     return ["/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh", os.path.abspath(task.directory), *words]
 
 
@@ -115,11 +115,11 @@ def _encoded(prompt: str) -> bytes:
 
 
 def _check_expected(task: AgentTask, name: str, state: object, secrets: Secrets) -> None:
-    """Hold its work to a file that was in this state before, or to a command."""
+    """Check a file that had this state before, or the exit code of a command."""
     if not name.startswith("!"):
         now = state_of(task.directory, name)
         if now is None or now == state:
-            why = "it is not there" if now is None else "it is what it was before"
+            why = "it is not there" if now is None else "it has not changed"
             raise PflowError(f"cannot find '{name}' as expected: {why}", exit=FAILED)
         return
     said = bytearray()
@@ -127,16 +127,16 @@ def _check_expected(task: AgentTask, name: str, state: object, secrets: Secrets)
     code = run(command, on_stdout=lambda part: _keep_end(said, part), on_stderr=lambda part: _keep_end(said, part))
     if code:
         write_stderr(secrets.mask(said.decode(errors="replace")))
-        raise PflowError(f"cannot find it done: '{shorten(name[1:])}' ended with {code}", exit=FAILED)
+        raise PflowError(f"cannot accept the work: '{shorten(name[1:])}' ended with {code}", exit=FAILED)
 
 
 _State = tuple[int, int, int]
 
 
 class DirectoryState:
-    """The files below a directory, and when and how each was last written.
+    """The files below a directory, with their modes, sizes and times.
 
-    In a git repository those that it ignores do not count, nor anywhere what is in a directory .git.
+    Files that git ignores, and those in a directory .git, do not count.
     """
 
     def __init__(self, directory: str) -> None:
@@ -144,7 +144,7 @@ class DirectoryState:
         self.states = {name: state for name in _names(directory) if (state := state_of(directory, name))}
 
     def changed_files(self) -> list[str | bytes]:
-        """Those that are new, written or gone by now, as they are reached from our working directory."""
+        """Return the files that are new, changed or deleted since then, as paths from our working directory."""
         now = DirectoryState(self.directory).states
         names = sorted(name for name in {*self.states, *now} if self.states.get(name) != now.get(name))
         paths = (os.path.normpath(os.path.join(self.directory, name)) for name in names)
@@ -152,7 +152,7 @@ class DirectoryState:
 
 
 def state_of(directory: str, name: str) -> _State | None:
-    """What changes when a file does; None where there is none."""
+    """Return a file's mode, size and time; None without the file."""
     try:
         found = os.lstat(os.path.join(directory, name))
     except (OSError, ValueError):
@@ -164,7 +164,7 @@ def _names(directory: str) -> Iterator[str]:
     try:
         git = Git(directory, "list files", reads=True)
         listed = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    except PflowError:  # it is no repository, or there is no git
+    except PflowError:  # not a repository, or git is not installed
         for folder, folders, files in os.walk(directory):
             folders[:] = [name for name in folders if name != ".git"]
             yield from (os.path.relpath(os.path.join(folder, name), directory) for name in files)

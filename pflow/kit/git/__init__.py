@@ -1,1 +1,1 @@
-"""git as a program: run, asked, and its answers taken apart; what the git nodes share."""
+"""git as a program: running it and parsing its output, for the git nodes."""

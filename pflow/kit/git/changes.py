@@ -1,4 +1,4 @@
-"""What `git status` finds, as data and as text: a line a file."""
+"""Changed files of a repository: the results of `git status` and `git diff`, as data and as text."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SHORT = 10
 
 
 def change_of(letter: str) -> str:
-    """What one of git's letters says of a file."""
+    """Return the word for one of git's letters."""
     return _CHANGES.get(letter, letter)
 
 
 def find_status(git: Git) -> dict[str, Any]:
-    """The branch, where it stands, and each file that is not as in the last commit."""
+    """Return the branch, its commit and upstream, and each changed or untracked file."""
     words = ("status", "--porcelain=v2", "--branch", "--untracked-files=all", "-z")
     entries = iter(git.run(*words).split(b"\0"))
     found: dict[str, Any] = dict.fromkeys(("branch", "commit", "upstream", "ahead", "behind"))
@@ -76,7 +76,7 @@ def _file(
 
 
 def status_text(found: dict[str, Any]) -> str:
-    """The same for people and models."""
+    """Format the status for people and models: the branch, then a line for each file."""
     at = f"at {found['commit'][:_SHORT]}" if found["commit"] else "without a commit"
     lines = [f"branch {found['branch']}, {at}" if found["branch"] else f"no branch, {at}"]
     if found["upstream"]:
@@ -91,7 +91,7 @@ def status_text(found: dict[str, Any]) -> str:
 
 
 def shown(path: str | bytes) -> str:
-    """A path for a line of text."""
+    """Make a path printable on one line."""
     return clean(path if isinstance(path, str) else path.decode("utf-8", "backslashreplace"))
 
 
@@ -99,8 +99,8 @@ _OPTIONS = ("diff", "--no-color", "--no-ext-diff", "--no-textconv")
 
 
 def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
-    """Each file that differs: how, from which path, and how many lines; null where it is binary, or in conflict."""
-    git.run("rev-parse", "--git-dir")  # without a repository git diff would compare any two files
+    """List the files that differ: how, from which path, how many lines (null for a binary file or a conflict)."""
+    git.run("rev-parse", "--git-dir")  # outside a repository, git diff would compare any two files
     fields = iter(git.run(*_OPTIONS, "--raw", "--numstat", "-z", *selected).split(b"\0"))
     found: dict[bytes, dict[str, Any]] = {}
     for field in fields:
@@ -111,7 +111,7 @@ def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
             origin = path if letters[0] in "RC" and not is_merged else None
             path = path if origin is None else next(fields)
             letter = "U" if is_merged else letters[0]
-            found.setdefault(path, _change(path, origin, letter))  # a conflict comes first, then one side of it
+            found.setdefault(path, _change(path, origin, letter))  # first comes a conflict, then one side of it
         elif field:
             added, deleted, path = field.split(b"\t", 2)
             if not path:
@@ -131,13 +131,13 @@ def _lines(added: bytes, deleted: bytes) -> dict[str, Any]:
 
 
 def find_patch(git: Git, selected: list[Word]) -> str:
-    """The patch; a byte that is not UTF-8 is shown as U+FFFD."""
+    """Return the patch; a byte that is not UTF-8 becomes U+FFFD."""
     words = ("-c", "core.quotePath=false", *_OPTIONS, "--patch")
     return git.run(*words, *selected).decode("utf-8", "replace")
 
 
 def stat_text(changes: list[dict[str, Any]]) -> str:
-    """A line a file."""
+    """Format the changes, a line for each file."""
     return "".join(f"{_name(each)} | {_size(each)}\n" for each in changes)
 
 

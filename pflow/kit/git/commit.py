@@ -1,4 +1,4 @@
-"""A commit, once: staged, made, and found again in the reflog by who resumes after it was made."""
+"""Commits: reading them, and making one once, which a resumed run finds again in the reflog."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIELDS = {"hash": "%H", "author": "%an <%ae>", "date": "%aI", "subject": "%s", 
 
 
 def find_commits(git: Git, revision: str, paths: list[Word], *options: str) -> list[dict[str, Any]]:
-    """The commits of a revision or range that touch the paths, or all of them, the newest first."""
+    """List the commits of a revision or range, or those that touch the paths, the newest first."""
     form = "--format=tformat:" + "%x00".join(_FIELDS.values())
     words = ("log", "-z", form, "--no-patch", "--no-color", "--encoding=UTF-8", *options)
     printed = git.run(*words, "--end-of-options", revision, "--", *paths).decode("utf-8", "replace")
@@ -32,24 +32,24 @@ def _commit(values: list[str]) -> dict[str, Any]:
 
 
 def head_of(git: Git) -> str | None:
-    """The commit that HEAD is; None where the branch has none yet."""
+    """Return the commit of HEAD; None if the branch has no commit yet."""
     return commit_of(git, "HEAD")
 
 
 def commit_of(git: Git, name: str) -> str | None:
-    """The commit that a branch, tag or hash leads to."""
+    """Return the commit of a branch, tag or hash; None if there is no such name."""
     return git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}")
 
 
 def mark_of(step_key: str, message: bytes, paths: list[Word] | None) -> str:
-    """What names this commit of this visit in the reflog; empty outside of a run."""
+    """Return the mark of this visit's commit in the reflog; empty outside a run."""
     return f"pflow-{digest_of([step_key, message, paths])[:32]}" if step_key else ""
 
 
 def find_marked(git: Git, mark: str) -> str | None:
-    """The commit that a try before has made, where it is a part of HEAD.
+    """Find the commit of an earlier try, if HEAD contains it.
 
-    It has the parent that the reflog tells of: hooks inherit our words for the reflog, and may move HEAD too.
+    Its parent must be the one in the reflog's words: hooks inherit those words, and may move HEAD too.
     """
     if not mark or not head_of(git):
         return None
@@ -68,9 +68,9 @@ def _action(mark: str, parent: str | None) -> str:
 
 
 def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, takes_all: bool) -> bool:
-    """Commit these paths, else all changes, else what is staged; whether there was anything.
+    """Commit these paths, else all changes, else what is staged; return False if there was nothing.
 
-    What it stages is unstaged again where the commit fails.
+    If the commit fails, whatever it staged is unstaged again.
     """
     _refuse_conflicts(git)
     head, staged = head_of(git), git.run("write-tree").decode().strip()
@@ -80,7 +80,7 @@ def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, tak
             git.run("add", "--all", *only)
         if not _has_staged(git, only):
             return False
-        # A reflog of HEAD there must be, whatever the settings say: who resumes finds the commit by it.
+        # HEAD needs a reflog, whatever the settings say: a resumed run finds the commit by it.
         reflog = {"GIT_REFLOG_ACTION": _action(mark, head)} if mark else {}
         settings = ["-c", "core.logAllRefUpdates=true"] if mark else []
         encoding = ["-c", "i18n.commitEncoding=UTF-8"]
@@ -100,6 +100,6 @@ def _refuse_conflicts(git: Git) -> None:
 
 
 def _has_staged(git: Git, only: list[Word]) -> bool:
-    """Whether there is something to commit; a merge is, whatever it changes."""
+    """Return True if there is something to commit; a merge always is."""
     is_merge = git.ask("rev-parse", "--verify", "--quiet", "MERGE_HEAD") is not None
     return is_merge or git.ask("diff", "--cached", "--quiet", *only) is None

@@ -1,4 +1,4 @@
-"""git, run in one repository: it never asks anybody, ends with us, and says in our words why it failed."""
+"""git in one repository: it never prompts, ends with us, and its failures become exit codes and hints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from pflow.errors import (
     PflowError,
     lone_surrogate,
 )
-from pflow.files.root import ROOT
+from pflow.files.directories import ROOT
+from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,28 +26,28 @@ if TYPE_CHECKING:
 Word = str | bytes
 
 MOST = 1_000_000_000
-"""How many bytes an answer of git may have."""
+"""The most bytes of git's output."""
 
 _READING = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
-"""A git that only reads: it takes no lock, and starts no program that the repository's settings name, but a filter,
-without which it cannot tell whether a file has changed.
+"""Settings of a git that only reads: it takes no lock, and starts no program that the repository's settings name but
+filters, which it needs to tell if a file has changed.
 """
 
 _BELOW_ROOT = ("-c", "safe.bareRepository=explicit")
-"""A repository is what is in a .git, where nothing below a root is written: its settings name programs."""
+"""Below a root, a repository must be in a .git, which nothing there may write: its settings name programs."""
 
 _OF_ANOTHER = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
 )
-"""What git tells its hooks of their repository: where another is named, that one counts."""
+"""Variables by which git tells hooks their repository, dropped if another is named."""
 
 
 class Git:
     """git in the repository at `repo`; a failure says `cannot ACT in 'REPO'`.
 
-    With `reads` it changes nothing, asks no server, and what it says on stderr is dropped; else that is shown as it
-    comes, with what its hooks say. Paths are taken as they are written: * is a name.
+    With `reads` it changes nothing, asks no server, and its stderr is dropped; otherwise its and its hooks' stderr is
+    shown as it comes. Paths are literal: * is a name.
     """
 
     def __init__(self, repo: Word, act: str, *, reads: bool = False) -> None:
@@ -58,14 +59,14 @@ class Git:
             raise PflowError(f"{self.act}: the path is empty", exit=MISSING)
 
     def run(self, *words: Word, input: bytes | None = None, env: Mapping[str, str] | None = None) -> bytes:
-        """What it prints. Raises PflowError where it fails."""
+        """Return its output. Raises PflowError if it fails."""
         code, printed, said = self.call(*words, input=input, env=env)
         if code:
             raise fault(self.act, code, said)
         return printed
 
     def ask(self, *words: Word) -> str | None:
-        """What it prints, without the last newline; None where it says no, with exit code 1."""
+        """Return its output without the last newline; None if it says no, with exit code 1."""
         code, printed, said = self.call(*words, is_shown=False)
         if code not in (0, 1):
             raise fault(self.act, code, said)
@@ -78,7 +79,7 @@ class Git:
         env: Mapping[str, str] | None = None,
         is_shown: bool = True,
     ) -> tuple[int, bytes, str]:
-        """Its exit code, what it prints, and what it says on stderr."""
+        """Return its exit code, its stdout, and its stderr as text."""
         from pflow.process.children import run
 
         printed, said = bytearray(), bytearray()
@@ -91,11 +92,8 @@ class Git:
 
         def hear(part: bytes) -> None:
             said.extend(part)
-            if is_shown and not self.reads and not part.startswith((b"fatal: ", b"error: ")):  # those we say ourselves
-                try:
-                    os.write(2, part)
-                except OSError:
-                    pass  # nobody can be told any more
+            if is_shown and not self.reads and not part.startswith((b"fatal: ", b"error: ")):  # those become our error
+                write_stderr(part)
 
         start = ("git", "-C", self.repo, "--no-pager", "--literal-pathspecs", *self.settings)
         argv: list[Word] = [self._word(each) for each in (*start, *words)]
@@ -111,16 +109,16 @@ class Git:
         except UnicodeEncodeError:
             raise lone_surrogate(self.act) from None
         if b"\0" in encoded:
-            raise PflowError(f"{self.act}: {os.fsdecode(encoded)!r} holds a NUL", exit=BAD_DATA)
+            raise PflowError(f"{self.act}: {os.fsdecode(encoded)!r} contains NUL", exit=BAD_DATA)
         return encoded
 
 
 def message_of(git: Git, text: str) -> bytes:
-    """A message as git takes it on stdin. Raises PflowError for what is none."""
+    """Encode a message for git's stdin. Raises PflowError if it is empty or not text."""
     if not text.strip():
         raise PflowError(f"{git.act}: the message is empty", exit=MISSING)
     if "\0" in text:
-        raise PflowError(f"{git.act}: the message holds a NUL", exit=BAD_DATA)
+        raise PflowError(f"{git.act}: the message contains NUL", exit=BAD_DATA)
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -128,31 +126,30 @@ def message_of(git: Git, text: str) -> bytes:
 
 
 def _environment(repo: str) -> dict[str, str]:
-    """Ours, with English words, and nobody to ask.
+    """Return our environment with English messages and without prompts.
 
-    LANGUAGE alone leaves the user's characters to hooks, as LC_ALL would not. An editor that does nothing is one that
-    nobody waits for.
+    LANGUAGE, unlike LC_ALL, leaves the user's character set to hooks. An editor that does nothing never blocks.
     """
     from pflow.process.children import environment
 
     env = {**environment(), "LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":"}
-    env.pop("SSH_ASKPASS", None)  # a window that asks
+    env.pop("SSH_ASKPASS", None)  # it would open a window
     root = os.environ.get(ROOT)
-    if root:  # a repository that has it inside is out of bounds
+    if root:  # a repository around the root is out of bounds
         env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(os.path.realpath(root))
     return env if repo == "." else {name: value for name, value in env.items() if name not in _OF_ANOTHER}
 
 
 _NO_REPOSITORY = "--repo names a directory in one; git init makes one"
 _IDENTITY = "git config --global user.name 'Your Name'; git config --global user.email you@example.com"
-_LOCKED = "wait for the other git; where none runs, remove that file"
-_LOGIN = "git has to get in without asking: a credential helper, an ssh key in the agent, or a token"
+_LOCKED = "wait for the other git; if none runs, remove that file"
+_LOGIN = "git needs access without a prompt: a credential helper, an ssh key in the agent, or a token"
 
 _FAULTS = (
     ("not a git repository", MISSING, _NO_REPOSITORY),
     ("cannot change to '", MISSING, _NO_REPOSITORY),
     ("detected dubious ownership", DENIED, "git config --global --add safe.directory DIRECTORY trusts it"),
-    ("must be run in a work tree", BAD_DATA, "it is a bare repository, which has no files"),
+    ("must be run in a work tree", BAD_DATA, "a bare repository has no files"),
     (".lock': File exists", TRY_AGAIN, _LOCKED),
     ("Please tell me who you are", BAD_CONFIG, _IDENTITY),
     ("empty ident name", BAD_CONFIG, _IDENTITY),
@@ -160,17 +157,17 @@ _FAULTS = (
     ("Out of diskspace", CANNOT_WRITE, ""),
     ("Disk quota exceeded", CANNOT_WRITE, ""),
     ("Unable to read current working directory", MISSING, ""),
-    ("bad revision '", MISSING, "HEAD, a branch, a tag or a hash is one, and so is a range: v1.0..HEAD"),
-    ("is outside repository at '", BAD_DATA, "--repo names a directory in another"),
-    ("did not match any file", MISSING, "a path is taken from --repo on, as it is written"),
+    ("bad revision '", MISSING, "a revision is HEAD, a branch, a tag, a hash or a range: v1.0..HEAD"),
+    ("is outside repository at '", BAD_DATA, "--repo names a directory in another one"),
+    ("did not match any file", MISSING, "paths are literal, and relative to --repo"),
     ("invalid reference: ", MISSING, "--create makes the branch"),
     ("would be overwritten by checkout", FAILED, "commit or stash them first"),
-    ("is not a valid ", BAD_DATA, "git check-ref-format tells what a name may be"),
+    ("is not a valid ", BAD_DATA, "git check-ref-format(1) has the rules for names"),
     ("terminal prompts disabled", DENIED, _LOGIN),
     ("Authentication failed", DENIED, _LOGIN),
     ("Permission denied (", DENIED, _LOGIN),
     ("returned error: 403", DENIED, _LOGIN),
-    ("Host key verification failed", DENIED, "ssh to that host once, by hand"),
+    ("Host key verification failed", DENIED, "connect to that host by ssh once, by hand"),
     ("returned error: 5", TRY_AGAIN, ""),
     ("returned error: 429", TRY_AGAIN, ""),
     ("does not appear to be a git repository", MISSING, "git remote -v shows where it should be"),
@@ -181,16 +178,16 @@ _FAULTS = (
     ("Could not read from remote repository", UNAVAILABLE, ""),
     ("unexpected disconnect", UNAVAILABLE, ""),
 )
-"""What git says, the first that it says here counts: exit code and hint."""
+"""Words of git, with exit code and hint; the first match counts."""
 
 _TRANSIENT = (TRY_AGAIN, UNAVAILABLE)
 _ADVICE = ("hint:", "usage:", "Please ", "Aborting", "To add an exception", "Another git process", "***", "remote:")
-_NOTHING = "error: failed to push some refs"  # which tells nothing of why
+_NOTHING = "error: failed to push some refs"  # it gives no reason
 _LONGEST = 300
 
 
 def fault(act: str, code: int, said: str) -> PflowError:
-    """What `act` failed of, with git's exit code and what it said on stderr."""
+    """Return the failure of `act` for git's exit code and stderr."""
     known = next(((exit, hint) for words, exit, hint in _FAULTS if words in said), None)
     exit, hint = known or (FAILED if code >= 0 else 128 - code, "")
     reason = _reason(said) or (f"git was ended by signal {-code}" if code < 0 else f"git ended with {code}")
@@ -198,7 +195,7 @@ def fault(act: str, code: int, said: str) -> PflowError:
 
 
 def _reason(said: str) -> str:
-    """What it gives as its reason, on one line: from its first error on, else all, as far as that is no advice."""
+    """Return git's reason on one line: from its first error, else the last lines, up to any advice."""
     lines = [line.strip() for line in without_logins(said).splitlines() if line.strip() and _NOTHING not in line]
     first = next((n for n, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))), 0)
     told = lines[first:] if first or (lines and lines[0][:5] in ("fatal", "error")) else lines[-3:]
@@ -208,7 +205,7 @@ def _reason(said: str) -> str:
 
 
 def without_logins(said: str) -> str:
-    """What was said, without what stands between // and @ in a URL."""
+    """Remove logins from the URLs in a text: everything between // and @."""
     found, *rest = said.split("://")
     for part in rest:
         host, at, more = part.partition("@")

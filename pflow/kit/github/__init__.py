@@ -1,1 +1,1 @@
-"""GitHub's REST interface: repository, key, pages, rate limits, and the mark of what was made before."""
+"""GitHub's REST API: repository and key, pages, failures and rate limits, posts that happen once."""

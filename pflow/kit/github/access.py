@@ -1,4 +1,4 @@
-"""Where GitHub's REST interface is, and the key for it."""
+"""Where GitHub's REST API is, the key for it, and the repository: a named one, else that of the remote here."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _PUBLIC = "https://api.github.com"
 
 
 def api_url() -> str:
-    """GITHUB_API_URL, else GitHub's own. Raises PflowError (78) for one to which a key cannot be sent."""
+    """Return GITHUB_API_URL, else GitHub's own. Raises PflowError (78) for a URL that is unsafe for a key."""
     url = (os.environ.get("GITHUB_API_URL") or _PUBLIC).rstrip("/")
     host = _host_of(url)
     if not host or not url.startswith(("https://", "http://") if is_local(host) else "https://"):
         hint = "https://HOST/api/v3, or unset it for github.com"
-        raise PflowError("cannot ask GitHub: GITHUB_API_URL is no https URL", hint=hint, exit=BAD_CONFIG)
+        raise PflowError("cannot ask GitHub: GITHUB_API_URL is not an https URL", hint=hint, exit=BAD_CONFIG)
     return url
 
 
@@ -38,15 +38,15 @@ def is_local(host: str) -> bool:
 
 
 def web_host() -> str:
-    """The host of the repositories behind the interface: github.com for api.github.com."""
+    """Return the host of the repositories: github.com for api.github.com."""
     return _host_of(api_url()).removeprefix("api.")
 
 
 def find_key() -> str:
-    """GITHUB_TOKEN, else GH_TOKEN, else what gh was given for this host; empty where there is none."""
+    """Return GITHUB_TOKEN, else GH_TOKEN, else gh's key for this host; empty without a key."""
     key = (os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or "").strip() or _key_of_gh()
     if not (key.isascii() and key.isprintable()):
-        what = "cannot ask GitHub: its key holds what is no printable ASCII character"
+        what = "cannot ask GitHub: the key has characters that are not printable ASCII"
         raise PflowError(what, hint=NO_KEY, exit=BAD_CONFIG)
     return key
 
@@ -70,17 +70,17 @@ _HINT = "--repo=OWNER/NAME"
 
 
 def resolve(repo: str | None) -> str:
-    """OWNER/NAME as a path of the interface, held to what may stand in one. Raises PflowError, 65 or 66."""
+    """Return the repository as OWNER/NAME, checked for use in a URL. Raises PflowError, 65 or 66."""
     if repo is None:
         return _of_remote()
     found = re.fullmatch(_NAME, repo.strip(), re.ASCII)
     if not found:
-        raise PflowError(f"cannot ask GitHub of '{repo}': it is no OWNER/NAME", hint=_HINT, exit=BAD_DATA)
+        raise PflowError(f"cannot ask GitHub about '{repo}': it is not OWNER/NAME", hint=_HINT, exit=BAD_DATA)
     return f"{found['owner']}/{found['name']}"
 
 
 def cache_parts(reads: Mapping[str, Any]) -> dict[str, Any]:
-    """What an answer depends on beside what was asked: where GitHub is, and which repository."""
+    """Return what an answer depends on besides the question: the API's URL and the repository."""
     return {"api": api_url(), "repo": resolve(reads.get("repo"))}
 
 
@@ -91,19 +91,19 @@ def _of_remote() -> str:
         raise PflowError(f"{act}: there is no remote 'origin' here", hint=_HINT, exit=MISSING)
     found = re.fullmatch(_REMOTE, url.decode(errors="replace").strip().rstrip("/").removesuffix(".git"), re.ASCII)
     if not found:
-        raise PflowError(f"{act}: the remote 'origin' here is none of GitHub", hint=_HINT, exit=MISSING)
+        raise PflowError(f"{act}: the remote 'origin' here is not on GitHub", hint=_HINT, exit=MISSING)
     host, own = found["host"].lower().removeprefix("ssh."), web_host()
     if host != own and not is_local(own):
         hint = f"{_HINT}, or GITHUB_API_URL=https://{host}/api/v3" if own == "github.com" else _HINT
         raise PflowError(
-            f"{act}: the remote 'origin' is at {host}, and {api_url()} at another", hint=hint, exit=MISSING
+            f"{act}: the remote 'origin' is at {host}, but the API is {api_url()}", hint=hint, exit=MISSING
         )
     return f"{found['owner']}/{found['name']}"
 
 
 def current_branch() -> str:
-    """The branch of the working directory. Raises PflowError (66) where there is none."""
+    """Return the branch of the working directory. Raises PflowError (66) without one."""
     code, branch, _ = Git(".", "tell the branch", reads=True).call("symbolic-ref", "--short", "HEAD")
     if code:
-        raise PflowError("cannot tell the branch: there is none here", hint="--head=BRANCH", exit=MISSING)
+        raise PflowError("cannot tell the branch: there is no branch here", hint="--head=BRANCH", exit=MISSING)
     return branch.decode(errors="replace").strip()

@@ -1,4 +1,4 @@
-"""Requests to GitHub's REST interface, and the pages of its answers."""
+"""Requests to GitHub's REST API: pages of answers, posts that happen once, and failures in GitHub's words."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Query = dict[str, Any]
 
 
 class Client:
-    """GitHub, as the key of the environment lets us see it.
+    """GitHub, with the key in the environment.
 
-    For messages: `act` is what cannot be done, "cannot get 'owner/repo#1'", `missing` what a 404 means.
+    `act` begins each message, "cannot get 'owner/repo#1'"; `missing` is the meaning of a 404.
     """
 
     def __init__(self, act: str, missing: str = "") -> None:
@@ -38,12 +38,12 @@ class Client:
         self.key = find_key()
 
     def get(self, path: str, query: Query | None = None, *, accept: str = JSON) -> Any:
-        """What is at a path; as a text where JSON is not what was asked for."""
+        """Get a path: a JSON value, or a text if `accept` asks for something else."""
         answer = self._ask("GET", path, query or {}, accept=accept)
         return self._value(answer) if accept == JSON else answer.body.decode(errors="replace")
 
     def pages(self, path: str, query: Query, *, most: int = 0) -> Iterator[Any]:
-        """The answer of each page; of what is asked for, so many at most are wanted (0: all)."""
+        """Yield the answer of each page; `most` is the number of rows wanted (0: all)."""
         query = {**query, "per_page": min(most or _PAGE, _PAGE)}
         while query:
             answer = self._ask("GET", path, query)
@@ -51,19 +51,19 @@ class Client:
             query = _next(answer.headers.get("link", ""))
 
     def rows(self, path: str, query: Query | None = None) -> Iterator[dict[str, Any]]:
-        """The rows of all pages, one by one."""
+        """Yield the rows of all pages."""
         for page in self.pages(path, query or {}):
             yield from page
 
     def post(self, path: str, body: dict[str, Any], *, repeats: bool) -> Any:
-        """What was made. Where it does not `repeat`, nobody tries again what may have been done."""
+        """Create something and return it; unless it `repeats`, an uncertain failure is permanent."""
         if not self.key:
             raise PflowError(f"{self.act}: there is no key", hint=NO_KEY, exit=DENIED)
         try:
             return self._value(self._ask("POST", path, {}, body=body))
         except PflowError as error:
             if error.exit == TRY_AGAIN and error.retry_after is None and not repeats:
-                error.is_permanent, error.hint = True, "it may be done all the same: look before you try again"
+                error.is_permanent, error.hint = True, "it may have succeeded: check before you try again"
             raise
 
     def _ask(self, method: str, path: str, query: Query, *, body: Any = None, accept: str = JSON) -> Response:
@@ -81,12 +81,12 @@ class Client:
         try:
             return decode(answer.body)
         except ValueError:
-            what = f"{self.act}: the answer of '{self.url}' is no JSON"
-            raise PflowError(what, hint="is it GitHub's interface?", exit=BAD_DATA) from None
+            what = f"{self.act}: the answer of '{self.url}' is not JSON"
+            raise PflowError(what, hint="is it GitHub's API?", exit=BAD_DATA) from None
 
 
 def _next(link: str) -> Query:
-    """The query of the next page, out of a Link header; empty where there is none. The key goes to no host it names."""
+    """Return the query of the next page in a Link header, else {}. Its host is ignored: no other one gets the key."""
     for part in link.split(","):
         url, _, relation = part.partition(";")
         if 'rel="next"' in relation:
@@ -97,19 +97,19 @@ def _next(link: str) -> Query:
 Row = dict[str, Any]
 
 _DAYS = 30
-"""How far back to look: as long as a run is kept that can be resumed."""
+"""Days to look back: as long as a run can be resumed."""
 
 
 def make_once(github: Client, path: str, content: Row, step_key: str, there: Iterable[Row]) -> Row:
-    """What a POST of the content makes, or what it made before in the same visit of a step; `there` is looked through.
+    """POST the content, unless `there` has the result of an earlier POST by the same visit; return the result.
 
-    The mark stands at the end of the body, in a comment of HTML, which GitHub does not show. A stage outside of a run
-    has no key, and what it makes no mark.
+    A mark at the end of the body, an HTML comment that GitHub does not show, identifies it. Outside a run there is no
+    key and no mark.
     """
     body = content["body"].rstrip()
     made: Row | None = None
     if step_key:
-        # All that a step starts has its key: what is made counts too.
+        # Every command that a step starts has its key, so the content counts too.
         mark = f"<!-- pflow:{digest_of([step_key, path, content])[:32]} -->"
         body = f"{body}\n\n{mark}".lstrip()
         made = next((row for row in there if (row.get("body") or "").rstrip().endswith(mark)), None)
@@ -117,12 +117,12 @@ def make_once(github: Client, path: str, content: Row, step_key: str, there: Ite
 
 
 def earliest() -> str:
-    """The time from which on it may have been made, as GitHub writes it."""
+    """Return the earliest time at which an unfinished run may have posted, in GitHub's form."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _DAYS * 86_400))
 
 
 def not_too_old(rows: Iterable[Row]) -> Iterator[Row]:
-    """Those of the rows, the newest first, that may have been made by a run that goes on."""
+    """Yield those rows, given the newest first, that an unfinished run may have made."""
     oldest = earliest()
     for row in rows:
         if row["created_at"] < oldest:
@@ -131,16 +131,16 @@ def not_too_old(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def never_cached(what: str) -> PflowError:
-    return PflowError(f"cannot cache {what}: it is made on GitHub", exit=BAD_CONFIG)
+    return PflowError(f"cannot cache {what}: it changes GitHub", exit=BAD_CONFIG)
 
 
 _PAUSE = 60.0
-"""Seconds to wait at a limit of which GitHub says no end, as its documentation has it."""
+"""Seconds to wait at a limit without a stated end, as GitHub's documentation says."""
 _LONGEST = 86_400.0
 
 
 def failure_of(answer: Response, act: str, missing: str, *, has_key: bool) -> PflowError | None:
-    """What is wrong with an answer, in words; `missing` is what a 404 means."""
+    """Return the failure that an answer reports, if any; `missing` is the meaning of a 404."""
     status, said = answer.status, _words(answer.body) if answer.status >= 400 else ""
     if status in (403, 429) and (limit := _limit(answer, act, said, has_key=has_key)):
         return limit
@@ -164,12 +164,12 @@ def failure_of(answer: Response, act: str, missing: str, *, has_key: bool) -> Pf
 
 def _not_found(missing: str, *, has_key: bool) -> tuple[str, str]:
     if has_key:
-        return f"{missing}, or the key may not see it", "look at --repo, and at what the key was given"
+        return f"{missing}, or the key may not see it", "check --repo and the key's permissions"
     return f"{missing}, or it is private and there is no key", NO_KEY
 
 
 def _limit(answer: Response, act: str, said: str, *, has_key: bool) -> PflowError | None:
-    """The limit that a request met, and how long it holds; None where it met none."""
+    """Return the rate limit that a request hit, with its end; None for another failure."""
     asked = answer.headers.get("retry-after", "")
     is_used_up = answer.headers.get("x-ratelimit-remaining") == "0"
     if not asked and not is_used_up and "rate limit" not in said.lower() and answer.status != 429:
@@ -182,21 +182,21 @@ def _limit(answer: Response, act: str, said: str, *, has_key: bool) -> PflowErro
     until = time.strftime("%H:%M", time.localtime(time.time() + seconds + 59))
     which = answer.headers.get("x-ratelimit-resource", "core").replace("_", " ")
     kind = "the rate limit" if which == "core" else f"the rate limit of {which}"
-    hint = "--retries waits for it" if has_key else f"with a key there is more: {NO_KEY}"
+    hint = "--retries waits for it" if has_key else f"a key raises the limit: {NO_KEY}"
     what = f"{act}: {kind} is reached until {until}"
     return PflowError(what, hint=hint, exit=TRY_AGAIN, retry_after=seconds)
 
 
 def _words(body: bytes) -> str:
-    """What GitHub says of a failure, on one line."""
+    """Return GitHub's words for a failure, on one line."""
     try:
         said = decode(body)
     except ValueError:
         said = None
     if not isinstance(said, dict):
-        return "it says no more"
+        return "it gives no reason"
     details = said["errors"] if isinstance(said.get("errors"), list) else []
-    words = [str(said.get("message") or "it says no more"), *map(_detail, details)]
+    words = [str(said.get("message") or "it gives no reason"), *map(_detail, details)]
     return one_line(": ".join(word.strip().rstrip(".") for word in words[:4] if word.strip()))
 
 
@@ -207,6 +207,6 @@ def _detail(error: Any) -> str:
 
 
 def _needed(answer: Response) -> str:
-    """What a key needs to be given, where GitHub says it."""
+    """Return the permissions that the key lacks, if GitHub names them."""
     needed = answer.headers.get("x-accepted-github-permissions", "")
     return f"the key needs {needed}" if needed else ""

@@ -1,4 +1,4 @@
-"""What GitHub tells of issues, pull requests and the rest, without what only programs of GitHub's need."""
+"""Lists from GitHub: the query for one, and its rows reduced to what people use, as data and as text."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _KEPT = (
     *("repository", "description", "private", "archived", "fork", "language", "stargazers_count", "topics"),
     *("default_branch", "pushed_at", "sha", "commit", "message", "author", "date"),
 )
-"""Members that are kept, wherever they stand, and in this order; html_url as url."""
+"""The members to keep, at any depth and in this order; html_url becomes url."""
 
 
 def reduced(value: Any) -> Any:
-    """A value of GitHub's with what people use of it, under GitHub's names; `url` is the page's."""
+    """Reduce a value from GitHub to the members that people use, under GitHub's names; `url` is the page's."""
     if isinstance(value, list):
         return [reduced(each) for each in value]
     if not isinstance(value, dict):
@@ -32,7 +32,7 @@ def reduced(value: Any) -> Any:
 
 
 def as_text(row: Row, comments: list[Row], *more: str) -> str:
-    """An issue or a pull request to be read: its title, what it is, its body, more of it, its comments."""
+    """Format an issue or pull request: its title, state, author, labels, body, more parts and comments."""
     labels = ", ".join(_label(label) for label in row.get("labels") or [])
     state = "merged" if row.get("merged") else "draft" if row.get("draft") else row["state"]
     about = f"{state}, by {_author(row)}" + (f", labels: {labels}" if labels else "")
@@ -56,14 +56,14 @@ def _label(label: Any) -> str:
 
 
 def _author(row: Row) -> str:
-    return (row.get("user") or {}).get("login") or "somebody who is gone"
+    return (row.get("user") or {}).get("login") or "a deleted user"
 
 
 _SEARCHES = {"prs": ("issues", "is:pr"), "issues": ("issues", "is:issue")}
 
 
 def time_of(text: str | None) -> str | None:
-    """A day or a time as GitHub writes it; without a zone it is UTC. Raises PflowError (2) for any other text."""
+    """Convert a day or a time, UTC by default, to GitHub's form. Raises PflowError (2) for any other text."""
     if text is None:
         return None
     try:
@@ -71,13 +71,13 @@ def time_of(text: str | None) -> str | None:
         time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         hint = "2026-11-01 or 2026-11-01T08:00:00Z"
-        raise PflowError(f"cannot take '{text}' for --since: it is no day and no time", hint=hint, exit=USAGE) from None
+        raise PflowError(f"cannot use --since='{text}': it is not a day or a time", hint=hint, exit=USAGE) from None
     return f"{time:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def at_least_one(limit: int) -> int:
     if limit < 1:
-        raise PflowError(f"cannot list {limit}: --limit is 1 or more", exit=USAGE)
+        raise PflowError(f"cannot use --limit={limit}: it is at least 1", exit=USAGE)
     return limit
 
 
@@ -86,7 +86,7 @@ def search_path(kind: str) -> str:
 
 
 def search_query(query: str, kind: str, repo: str | None) -> str:
-    """The query with what selects the kind, where it does not say it itself, and the repository."""
+    """Add the kind, unless the query has one, and the repository to a query."""
     words = query.split()
     says_kind = any(word.startswith(("is:", "type:")) for word in words)
     more = ["" if says_kind else _SEARCHES.get(kind, ("", ""))[1], f"repo:{repo}" if repo else ""]

@@ -1,1 +1,1 @@
-"""The web: the HTTP client that nodes share, with limits and keys from the environment; pages and transcripts."""
+"""The web: an HTTP client with limits and with keys from the environment, pages and transcripts."""

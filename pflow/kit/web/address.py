@@ -1,4 +1,4 @@
-"""URLs: which may be asked for, and how messages show them."""
+"""URLs: checking them, and showing them in messages."""
 
 import re
 
@@ -11,9 +11,9 @@ _NO_KEYS = "a header takes them from the environment: --header='Authorization: B
 
 
 def parse_url(text: str, base: httpx2.URL | None = None, act: str = "") -> httpx2.URL:
-    """An http or https URL, as it is or from where `base` is. Raises PflowError, which begins with `act`.
+    """Parse an http or https URL, absolute or relative to `base`. Raises PflowError, which begins with `act`.
 
-    66 where it is empty, 65 where it is no such URL, 77 where a password stands in it.
+    66 if it is empty, 65 if it is not such a URL, 77 if it has a password.
     """
     act = act or f"cannot ask for '{show(text)}'"
     if not text.strip():
@@ -25,15 +25,15 @@ def parse_url(text: str, base: httpx2.URL | None = None, act: str = "") -> httpx
     if url.scheme not in ("http", "https") or not url.host:
         hint = f"https://{shorten(text)}" if not url.scheme and not text.startswith("/") else "https://HOST/PATH"
         it = f"'{show(text)}'" if base else "it"
-        raise PflowError(f"{act}: {it} is no http or https URL", hint=hint, exit=BAD_DATA, is_permanent=True)
+        raise PflowError(f"{act}: {it} is not an http or https URL", hint=hint, exit=BAD_DATA, is_permanent=True)
     if not 0 < (url.port or 80) < 1 << 16:
-        raise PflowError(f"{act}: there is no port {url.port}", exit=BAD_DATA, is_permanent=True)
+        raise PflowError(f"{act}: {url.port} is not a valid port", exit=BAD_DATA, is_permanent=True)
     if url.userinfo:
-        raise PflowError(f"{act}: a URL holds no user and no password", hint=_NO_KEYS, exit=DENIED)
+        raise PflowError(f"{act}: a URL may not have a user or password", hint=_NO_KEYS, exit=DENIED)
     return url
 
 
 def show(url: str) -> str:
-    """A URL for a message: without user and password, and without its query, which may hold keys."""
+    """Show a URL in a message without user, password and query, which may contain keys."""
     bare, query, _ = re.sub(r"(?<=//)[^/?#]*@", "***@", url.partition("#")[0]).partition("?")
     return (bare if len(bare) <= 200 else bare[:199] + "…") + ("?…" if query else "")

@@ -1,4 +1,4 @@
-"""An answer of a web server: its text, what its status means, and in words why none came."""
+"""A web server's answer: its text, the failure that its status means, and the reasons for no answer."""
 
 import re
 import ssl
@@ -26,12 +26,12 @@ _BY_STATUS = {
 }
 _BY_CLASS = {4: BAD_DATA, 5: TRY_AGAIN}
 _MEMBERS = ("message", "error_description", "detail", "error", "title")
-"""What a JSON answer calls its message; the first that is there counts, and may hold another."""
+"""Names of the message in a JSON answer; the first one there counts, and may contain another."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """What came: the status, the headers by their lower-case names, the body unpacked, the URL that answered."""
+    """A response: the status, the headers by lower-case name, the unpacked body, the URL that answered."""
 
     status: int
     reason: str
@@ -42,13 +42,13 @@ class Response:
 
 
 def content_of(answer: Response) -> str | bytes:
-    """The body as text, in the charset that the answer names, in UTF-8, or in what HTML names; else as bytes."""
+    """Decode the body by the charset of the answer, as UTF-8, or by the charset in HTML; else return bytes."""
     kind = answer.headers.get("content-type", "")
     head = answer.body[:2048].decode("latin-1") if "html" in kind else ""
     for charset in (_charset_in(kind), "utf-8", _charset_in(head)):
         try:
             text = answer.body.decode(charset)
-            text.encode()  # some codecs make lone surrogates
+            text.encode()  # some codecs return lone surrogates
         except (LookupError, ValueError):
             continue
         return text
@@ -61,7 +61,7 @@ def _charset_in(text: str) -> str:
 
 
 def check(answer: Response, secrets: Collection[str] = ()) -> Response:
-    """The answer, where its status is no failure. Raises PflowError with the server's own words."""
+    """Return the answer unless its status is a failure. Raises PflowError with the server's own words."""
     status = answer.status
     if status < 400:
         return answer
@@ -78,7 +78,7 @@ def check(answer: Response, secrets: Collection[str] = ()) -> Response:
 
 
 def _words_of(answer: Response) -> str:
-    """What the body says of the failure, on one line: its message where it is JSON, else a plain text."""
+    """Return the server's words for a failure, on one line: the message in JSON, or a plain text."""
     text = answer.body[:100_000].decode(errors="replace")
     if "json" in answer.headers.get("content-type", ""):
         try:
@@ -95,7 +95,7 @@ def _message(said: Any) -> str:
 
 
 def explain(error: Exception, act: str, silence: float | None) -> PflowError:
-    """The PflowError for what httpx2 raised."""
+    """Convert an exception of httpx2 to a PflowError."""
     if isinstance(error, httpx2.ConnectTimeout):
         return _failure(f"{act}: no connection in time", TRY_AGAIN)
     if isinstance(error, httpx2.TimeoutException):
@@ -104,12 +104,12 @@ def explain(error: Exception, act: str, silence: float | None) -> PflowError:
         return _failure(f"{act}: {_cause(error)}", UNAVAILABLE)
     if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
         return cut(act, one_line(str(error) or type(error).__name__))
-    what = "its host is no name" if isinstance(error, UnicodeError) else one_line(str(error))
+    what = "its host is not a valid name" if isinstance(error, UnicodeError) else one_line(str(error))
     return PflowError(f"{act}: {what}", exit=BAD_DATA, is_permanent=True)
 
 
 def cut(act: str, why: str) -> PflowError:
-    """An answer that did not come whole."""
+    """Return the failure of an answer that was cut."""
     return _failure(f"{act}: the answer was cut: {clause(why)}", TRY_AGAIN)
 
 
@@ -118,7 +118,7 @@ def _failure(message: str, exit: int) -> PflowError:
 
 
 def _cause(error: BaseException) -> str:
-    """What the system said of a connection."""
+    """Return the system's reason for a failed connection."""
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"its certificate is not trusted: {cause.verify_message}"

@@ -1,4 +1,4 @@
-"""One HTTP request and its answer: redirects, limits and keys, by httpx2."""
+"""HTTP requests by httpx2, with redirects, limits and keys."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets, masked
 
 MAX_SIZE = 100_000_000
-"""Bytes of an answer, once it is unpacked."""
+"""The most bytes of an unpacked answer."""
 MAX_SILENCE = 60.0
-"""Seconds in which the other side may send nothing."""
+"""The most seconds without any data."""
 
 _PART = 1 << 18
 _GZIP = zlib.MAX_WBITS | 16
@@ -64,14 +64,14 @@ def request(
     max_size: int = MAX_SIZE,
     max_silence: float | None = MAX_SILENCE,
 ) -> Response:
-    """The answer to a request, whatever its status; `status.check` raises for one that is a failure.
+    """Send a request and return the response, whatever its status; `answer.check` raises for a failure.
 
-    A body of text or bytes is sent as it is, any other but None as JSON, and a `form` as one, with their Content-Type
-    unless `headers` has one. A header with one of the `secrets` in it goes to the URL's own origin alone, and neither
-    message nor answer shows them. With `follow` up to 20 redirects are followed, but none from https to http.
+    A body of text or bytes is sent unchanged, another one as JSON, and a `form` as a form, with a Content-Type unless
+    `headers` has one. A header with one of the `secrets` goes only to the URL's own origin, and neither messages nor
+    the response show them. With `follow`, up to 20 redirects are followed, but none from https to http.
 
-    Raises PflowError: 65 for a URL or header that cannot be, 69 without a connection, 73 for an answer of more than
-    `max_size` bytes, 75 for one that is late or was cut, 77 for a redirect from https to http.
+    Raises PflowError: 65 for an invalid URL or header, 69 without a connection, 73 for more than `max_size` bytes, 75
+    for a late or cut answer, 77 for a redirect from https to http.
     """
     secrets = [secret for secret in secrets if secret]
     try:
@@ -85,7 +85,7 @@ def request(
 
 
 def _content(body: Any, form: Sequence[tuple[str, str]]) -> tuple[str, bytes | None]:
-    """The Content-Type, where there is a body, and the bytes."""
+    """Return the Content-Type, empty without a body, and the body's bytes."""
     if form:
         return "application/x-www-form-urlencoded", urlencode(form).encode()
     if body is None:
@@ -102,11 +102,11 @@ def _content(body: Any, form: Sequence[tuple[str, str]]) -> tuple[str, bytes | N
 def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
     for name, value in headers.items():
         if not name or not (name.isascii() and name.replace("-", "").replace("_", "").replace(".", "").isalnum()):
-            raise PflowError(f"cannot send the header '{name}': it is no name of a header", exit=BAD_DATA)
+            raise PflowError(f"cannot send the header '{name}': the name is not valid", exit=BAD_DATA)
         if name.lower() in _OURS:
             raise PflowError(f"cannot send the header '{name}': it follows from the body", exit=BAD_DATA)
         if not value.isascii() or not value.replace("\t", "").isprintable():
-            why = "it holds what is no printable ASCII character"
+            why = "it has characters that are not printable ASCII"
             raise PflowError(f"cannot send the header '{name}': {why}", exit=BAD_DATA)
     return headers
 
@@ -117,7 +117,7 @@ def _with_query(url: httpx2.URL, query: Sequence[tuple[str, str]]) -> httpx2.URL
 
 
 def _follow(first: _Request, most: int) -> Response:
-    """The answer at the end of so many redirects at most; with 0 the first one."""
+    """Return the answer after at most `most` redirects; with 0, the first one."""
     asked = _ask(first, follow=most > 0)
     for _ in range(most):
         asked = asked if isinstance(asked, Response) else _ask(asked, follow=True)
@@ -128,7 +128,7 @@ def _follow(first: _Request, most: int) -> Response:
 
 
 def _ask(request: _Request, *, follow: bool) -> Response | _Request:
-    """The answer, or the request that it asks for."""
+    """Send a request; return the answer, or the request that it redirects to."""
     timeout = httpx2.Timeout(request.max_silence, connect=_CONNECT)
     headers = {"user-agent": f"pflow/{__version__}", "accept-encoding": "gzip", **request.headers}
     try:
@@ -147,13 +147,13 @@ def _client(request: _Request, timeout: httpx2.Timeout) -> httpx2.Client:
     try:
         return httpx2.Client(verify=verify, timeout=timeout, cookies=request.cookies)
     except (ValueError, ImportError, httpx2.InvalidURL) as error:
-        what = f"{request.act}: the proxy that the environment names is none that can be used"
-        raise PflowError(what, hint="HTTP_PROXY, HTTPS_PROXY and ALL_PROXY", exit=BAD_CONFIG) from error
+        what = f"{request.act}: the proxy in the environment is not usable"
+        raise PflowError(what, hint="check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY", exit=BAD_CONFIG) from error
 
 
 @cache
 def _trusted() -> SSLContext:
-    """What this machine trusts, or SSL_CERT_FILE; to load it takes 45 ms."""
+    """Load the certificates that this machine or SSL_CERT_FILE trusts, which takes 45 ms."""
     try:
         return httpx2.create_ssl_context()
     except OSError as error:
@@ -162,13 +162,13 @@ def _trusted() -> SSLContext:
 
 
 def _next(request: _Request, response: httpx2.Response) -> _Request | None:
-    """The request that a redirect asks for, as browsers make it; None where this is none."""
+    """Return the request that a redirect leads to, as browsers make it; None for any other answer."""
     if not response.has_redirect_location:
         return None
     url = parse_url(response.headers["location"], base=request.url, act=f"{request.act}: it redirects")
     if request.url.scheme == "https" and url.scheme == "http":
         what = f"{request.act}: it redirects from https to '{show(str(url))}'"
-        raise PflowError(what, hint="ask for that one if it is to be trusted", exit=DENIED)
+        raise PflowError(what, hint="request that URL directly if you trust it", exit=DENIED)
     headers, made = request.headers, replace(request, url=url)
     if url.origin != request.url.origin:
         headers = {name: value for name, value in headers.items() if not _is_bound(name, value, request.secrets)}
@@ -210,20 +210,21 @@ def _unpacked(request: _Request, response: httpx2.Response) -> Iterator[bytes]:
         return response.iter_raw()
     if coding in ("gzip", "x-gzip"):
         return gunzip(response.iter_raw(), lambda why: cut(request.act, why))
-    what = f"{request.act}: its answer is packed as '{coding}', which was not asked for"
+    what = f"{request.act}: its answer is packed as '{coding}', which was not requested"
     raise PflowError(what, exit=BAD_DATA, is_permanent=True)
 
 
 def gunzip(packed: Iterable[bytes], failure: Callable[[str], Exception]) -> Iterator[bytes]:
-    """The unpacked parts. Raises `failure`, told why, where the data is broken or has no end.
+    """Yield gzip data unpacked in small parts, so that a bomb takes no memory.
 
-    httpx2's own decoder takes a cut stream for a whole one, and reads only the first of several.
+    Raises `failure` with the reason if the data is broken or has no end. httpx2's own decoder accepts a cut stream, and
+    reads only the first of several.
     """
     inflater = None
     try:
         for data in packed:
             part = b""
-            while data or part:  # with no data left, there may be more to come out of it
+            while data or part:  # more may come out after the last data went in
                 inflater = inflater or zlib.decompressobj(_GZIP)
                 part = inflater.decompress(data, _PART)
                 yield part

@@ -1,4 +1,4 @@
-"""Headers, pairs and proxies as a person writes them, and the keys in them, which come from the environment."""
+"""Reading headers, pairs and proxies as people write them, with keys from the environment."""
 
 import os
 import re
@@ -11,9 +11,9 @@ _SECRET = {"authorization", "cookie", "proxy-authorization"}
 
 
 def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The headers in `NAME: VALUE` texts, and the secrets in them: each env:NAME is that variable's value.
+    """Read `NAME: VALUE` texts; return the headers and the secrets in them: each env:NAME is that variable's value.
 
-    Raises PflowError: 2 for what is no header, or holds a key that is written out, 77 for a variable that is not set.
+    Raises PflowError: 2 for an invalid header, or for a key that is written out, 77 for an unset variable.
     """
     headers: dict[str, str] = {}
     secrets: list[str] = []
@@ -25,7 +25,8 @@ def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
             hint = (
                 f"--header='{name}: {'Bearer ' * (name.lower() == 'authorization')}env:NAME' takes it from a variable"
             )
-            raise PflowError(f"cannot send '{name}' as it is written: others can see it there", hint=hint, exit=USAGE)
+            what = f"cannot send '{name}' with its value written out: other users can see it"
+            raise PflowError(what, hint=hint, exit=USAGE)
         parts = _FROM_ENVIRONMENT.split(value)  # every second is a variable
         parts[1::2] = [_value_of(variable, f"cannot send '{name}'", DENIED) for variable in parts[1::2]]
         headers[name] = "".join(parts)
@@ -34,21 +35,21 @@ def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def is_secret(name: str) -> bool:
-    """Whether a header of this name most likely holds a key."""
+    """Return True if a header of this name most likely has a key."""
     return name.lower() in _SECRET or is_secret_name(name)
 
 
 def read_proxy(text: str | None) -> str | None:
-    """The URL of a proxy; env:NAME is that variable's value.
+    """Read the URL of a proxy; env:NAME is that variable's value.
 
-    Raises PflowError: 2 for a password that is written out, 78 for a variable that is not set.
+    Raises PflowError: 2 for a password that is written out, 78 for an unset variable.
     """
     text = text or ""
     if variable := _FROM_ENVIRONMENT.fullmatch(text):
         return _value_of(variable[1], "cannot use the proxy", BAD_CONFIG)
     if "@" in text:
-        hint = "a variable holds it: --proxy=env:NAME, or HTTPS_PROXY without the flag"
-        raise PflowError("cannot take a password in --proxy", hint=hint, exit=USAGE)
+        hint = "put the URL into a variable: --proxy=env:NAME, or HTTPS_PROXY without the flag"
+        raise PflowError("cannot use a password in --proxy: other users can see it", hint=hint, exit=USAGE)
     return text or None
 
 
@@ -60,7 +61,7 @@ def _value_of(variable: str, act: str, exit: int) -> str:
 
 
 def read_pairs(what: str, texts: list[str]) -> list[tuple[str, str]]:
-    """NAME=VALUE texts as pairs. Raises PflowError (2)."""
+    """Read NAME=VALUE texts. Raises PflowError (2)."""
     pairs = [text.partition("=") for text in texts]
     for name, equals, _ in pairs:
         if not equals or not name:

@@ -1,4 +1,4 @@
-"""A web page as text to read, by trafilatura."""
+"""The readable text of a web page, by trafilatura."""
 
 import logging
 from typing import Any
@@ -9,7 +9,7 @@ from pflow.kit.web.answer import check, content_of
 from pflow.kit.web.client import request
 
 Page = tuple[str, str]
-"""Its text and its title."""
+"""The text and title of a page."""
 
 _FORMATS = {"markdown": "markdown", "text": "txt"}
 _HTML = ("text/html", "application/xhtml+xml")
@@ -17,7 +17,7 @@ _TEXTS = ("text/", "application/json", "application/xml", "application/yaml")
 
 
 def fetch(url: str, format: str, *, links: bool, max_size: int) -> Page:
-    """What there is to read at a URL. Raises PflowError: 65 for what is no page, 66 for one without a text."""
+    """Fetch the readable text at a URL. Raises PflowError: 65 if it is not a page, 66 if the page has no text."""
     answer = check(request("GET", url, headers={"Accept": "text/html, text/*;q=0.9, */*;q=0.5"}, max_size=max_size))
     content, act = content_of(answer), f"cannot read '{show(answer.url)}' as a page"
     kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -26,7 +26,7 @@ def fetch(url: str, format: str, *, links: bool, max_size: int) -> Page:
     if isinstance(content, str) and (not kind or kind.startswith(_TEXTS)):
         return content, ""
     hint = "pflow-http gets it, and pflow-llm --attachment=URL sends it to a model"
-    raise PflowError(f"{act}: it is {kind or 'no text'}", hint=hint, exit=BAD_DATA, is_permanent=True)
+    raise PflowError(f"{act}: it is {kind or 'not text'}", hint=hint, exit=BAD_DATA, is_permanent=True)
 
 
 def _read(html: str | bytes, url: str, act: str, **manner: Any) -> Page:
@@ -35,7 +35,7 @@ def _read(html: str | bytes, url: str, act: str, **manner: Any) -> Page:
     title = "" if tree is None else " ".join((tree.findtext(".//title") or "").split())
     text = None if tree is None else trafilatura.extract(tree, url=url, include_comments=False, **manner)
     if not text:
-        raise PflowError(f"{act}: there is no text on it", hint="does it need a browser's scripts?", exit=MISSING)
+        raise PflowError(f"{act}: it has no text", hint="does it need a browser's scripts?", exit=MISSING)
     return str(text), title
 
 
@@ -45,5 +45,5 @@ def _library(act: str) -> Any:
     except ImportError as error:
         raise no_extra(act, error.name or "trafilatura", "web") from error
     for name in ("trafilatura", "htmldate", "courlan"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what they say there is said here, in words
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # our own errors say the same
     return trafilatura

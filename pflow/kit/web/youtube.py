@@ -1,4 +1,4 @@
-"""Transcripts of YouTube's videos, by the youtube-transcript-api library."""
+"""Transcripts of YouTube videos, by the youtube-transcript-api library."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from urllib.parse import parse_qs, urlsplit
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, no_extra, shorten
 from pflow.files import atomic
-from pflow.files.xdg import cache_directory, make_private
+from pflow.files.directories import cache_directory, make_private
 
 MAX_SILENCE = 30.0
-"""Seconds in which YouTube may say nothing."""
+"""The most seconds without any data."""
 
 _HOSTS = ("youtube.com", "youtube-nocookie.com")
 _PREFIXES = ("www.", "m.", "music.")
 _FOLDERS = ("shorts", "embed", "live", "v", "e")
 _FORMS = "https://www.youtube.com/watch?v=ID, https://youtu.be/ID or ID"
 
-_BLOCKED = "wait some hours, ask more slowly with --delay=SECONDS, or from another address with --proxy=URL"
-_NEWER = "a newer youtube-transcript-api may know it: pip install -U youtube-transcript-api"
+_BLOCKED = "wait some hours, slow down with --delay=SECONDS, or use another address with --proxy=URL"
+_NEWER = "a newer version may support it: pip install -U youtube-transcript-api"
 _OTHER_FORM = (UNAVAILABLE, "YouTube's answer has another form", _NEWER)
 _FAILURES: dict[str, tuple[int, str, str]] = {
     "TranscriptsDisabled": (MISSING, "the video has no transcript", ""),
     "VideoUnavailable": (MISSING, "there is no such video", ""),
     "AgeRestricted": (DENIED, "only adults who are logged in may see the video", ""),
     "RequestBlocked": (UNAVAILABLE, "YouTube blocks requests from this address", _BLOCKED),
-    "PoTokenRequired": (UNAVAILABLE, "YouTube wants a token that only its players have", _NEWER),
+    "PoTokenRequired": (UNAVAILABLE, "YouTube requires a token that only its players have", _NEWER),
     "FailedToCreateConsentCookie": (UNAVAILABLE, "YouTube asks for a consent that cannot be given", _NEWER),
-    "Timeout": (TRY_AGAIN, "YouTube says nothing", ""),
-    "ProxyError": (UNAVAILABLE, "the proxy does not let it through", ""),
-    "InvalidSchema": (BAD_CONFIG, "the proxy's URL is none that can be used", "http://HOST:PORT"),
-    "InvalidURL": (BAD_CONFIG, "the proxy's URL is none that can be used", "http://HOST:PORT"),
-    "SSLError": (UNAVAILABLE, "it is not YouTube who answers, by its certificate", ""),
+    "Timeout": (TRY_AGAIN, "YouTube does not answer", ""),
+    "ProxyError": (UNAVAILABLE, "the proxy refuses the connection", ""),
+    "InvalidSchema": (BAD_CONFIG, "the proxy's URL is not usable", "http://HOST:PORT"),
+    "InvalidURL": (BAD_CONFIG, "the proxy's URL is not usable", "http://HOST:PORT"),
+    "SSLError": (UNAVAILABLE, "the certificate is not YouTube's", ""),
     "ChunkedEncodingError": (TRY_AGAIN, "the answer was cut", ""),
     "JSONDecodeError": _OTHER_FORM,
     "RequestException": (UNAVAILABLE, "YouTube cannot be reached", ""),
 }
-"""What the library and its client raise, by the name of a class of it, and what that means."""
+"""Exit code, reason and hint for exceptions of the library and its client, by the name of a class."""
 
 
 def video_of(url: str) -> str:
-    """The ID of the video that a URL, or the ID itself, names. Raises PflowError (66 where it is empty, 65)."""
+    """Return the ID of the video in a URL, or the ID itself. Raises PflowError (66 if it is empty, 65)."""
     text = url.strip()
     if not text:
         raise PflowError("cannot get a transcript: the URL is empty", exit=MISSING)
     if found := text if _is_id(text) else _id_in(text if "://" in text else f"https://{text}"):
         return found
     act = f"cannot get the transcript of '{shorten(text)}'"
-    raise PflowError(f"{act}: it is no video of YouTube", hint=f"write {_FORMS}", exit=BAD_DATA, is_permanent=True)
+    raise PflowError(f"{act}: it is not a YouTube video", hint=f"write {_FORMS}", exit=BAD_DATA, is_permanent=True)
 
 
 def _is_id(text: str) -> bool:
@@ -76,9 +76,9 @@ def _id_in(url: str) -> str:
 
 
 def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[dict[str, Any]]:
-    """The transcript in the first of these languages that there is, of a person's making before a machine's: text,
-    start and duration of each segment, in seconds. `en` means `en-GB` too, where there is no other.
+    """Return the transcript in the first language that exists: text, start and duration of each segment, in seconds.
 
+    A person's transcript comes before a machine's; `en` stands for `en-GB` too, as a last resort.
     Raises PflowError: 66 without such a video or transcript, 69, 75, 77, 78 without the library.
     """
     act = f"cannot get the transcript of '{video}'"
@@ -96,7 +96,7 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
             wanted = [code for each in languages for code in (each, *_variants(each, codes))]
             if not {*wanted} & {*codes}:
                 there = ", ".join(dict.fromkeys(codes))
-                what = f"{act}: there is none in '{', '.join(languages)}'"
+                what = f"{act}: it does not exist in '{', '.join(languages)}'"
                 raise PflowError(what, hint=f"--language takes {there}", exit=MISSING)
             return found.find_transcript(wanted).fetch().to_raw_data()
     except (*raised, AttributeError, TypeError, ValueError) as error:
@@ -108,7 +108,7 @@ def _variants(language: str, codes: list[str]) -> list[str]:
 
 
 def _session(proxy: str | None) -> Any:
-    """A client that waits no longer than MAX_SILENCE, and goes by the proxy, else by the one of the environment."""
+    """Return a client that waits at most MAX_SILENCE and uses the proxy, else the one in the environment."""
     import requests
 
     session: Any = requests.Session()
@@ -118,10 +118,10 @@ def _session(proxy: str | None) -> Any:
 
 
 def _explain(act: str, error: Any) -> PflowError:
-    """A failure in words: the library's own fill a page."""
+    """Convert an exception to a short message; the library's own fills a page."""
     name = type(error).__name__
     if name == "VideoUnplayable":
-        why = " ".join(str(error.reason or "it says not why").split()).rstrip(".")
+        why = " ".join(str(error.reason or "it gives no reason").split()).rstrip(".")
         return PflowError(f"{act}: the video cannot be played: {shorten(why)}", exit=MISSING)
     if name == "YouTubeRequestFailed":
         status = getattr(getattr(error.__context__, "response", None), "status_code", 0)
@@ -133,10 +133,10 @@ def _explain(act: str, error: Any) -> PflowError:
 
 
 def wait_turn(delay: float) -> None:
-    """Wait until the last call that came here is so many seconds ago, in whatever process of the user it did."""
+    """Wait until `delay` seconds have passed since the last call in any of the user's processes."""
     place = cache_directory() if delay else None
     if place is None:
-        time.sleep(delay)  # nobody knows of others
+        time.sleep(delay)  # without a place, other processes are unknown
         return
     make_private(place)
     fd = atomic.open_private(os.path.join(place, "yt-transcript"), os.O_APPEND)

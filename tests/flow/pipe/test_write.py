@@ -220,7 +220,8 @@ def step_words(draw, number):
     chosen = draw(st.lists(st.sampled_from(list(FLAGS[type])), unique=True, max_size=4))
     words = [f"--{name}={draw(FLAGS[type][name])}" for name in chosen]
     words += draw(st.lists(st.sampled_from(SWITCHES.get(type, OTHERS) + OTHERS), unique_by=switch, max_size=2))
-    words += draw(batches)
+    if READS.get(type) not in chosen:  # else nothing in it takes an item
+        words += draw(batches)
     words += ["--verbatim"] * (type != "many" and draw(st.integers(0, 4)) == 0)
     key = READS.get(type)
     if key and key not in chosen:

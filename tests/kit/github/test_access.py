@@ -113,13 +113,13 @@ def test_without_repo_it_is_that_of_the_remote(url):
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("git@gitlab.com:owner/repo.git", "is at gitlab.com, and https://api.github.com at another"),
+        ("git@gitlab.com:owner/repo.git", "is at gitlab.com, but the API is https://api.github.com"),
         ("https://user:ghp_secret@example.org/owner/repo", "is at example.org"),
-        ("/srv/git/repo.git", "is none of GitHub"),
-        ("file:///srv/owner/repo.git", "is none of GitHub"),
-        ("../owner/repo", "is none of GitHub"),
-        ("https://github.com/owner/..", "is none of GitHub"),
-        ("https://github.com/owner/repo/issues", "is none of GitHub"),
+        ("/srv/git/repo.git", "is not on GitHub"),
+        ("file:///srv/owner/repo.git", "is not on GitHub"),
+        ("../owner/repo", "is not on GitHub"),
+        ("https://github.com/owner/..", "is not on GitHub"),
+        ("https://github.com/owner/repo/issues", "is not on GitHub"),
     ],
 )
 def test_a_remote_elsewhere_is_never_asked_for_at_github(url, said):

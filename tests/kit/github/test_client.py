@@ -143,7 +143,7 @@ def test_outside_of_a_run_nothing_is_marked_and_nobody_tries_again(github, maker
     with pytest.raises(PflowError) as caught:
         make()
     assert caught.value.is_permanent
-    assert "look before you try again" in caught.value.hint
+    assert "check before you try again" in caught.value.hint
     assert count() == 2
 
 
@@ -181,14 +181,14 @@ REFUSED = [
     ("get-issue", {"issue_number": 9}, MISSING, "there is no such issue, or the key may not see it"),
     ("get-pr", {"pr_number": 1}, MISSING, "there is no such pull request"),
     ("list-issues", {"repo": "owner/none"}, MISSING, "there is no such repository"),
-    ("list-issues", {"params": {"since": "yesterday"}}, USAGE, "it is no day and no time"),
-    ("list-issues", {"params": {"limit": 0}}, USAGE, "--limit is 1 or more"),
+    ("list-issues", {"params": {"since": "yesterday"}}, USAGE, "it is not a day or a time"),
+    ("list-issues", {"params": {"limit": 0}}, USAGE, "--limit=0: it is at least 1"),
     ("search", {"query": " "}, MISSING, "the query is empty"),
     ("add-comment", {"issue_number": 1, "body": " \n"}, MISSING, "the comment is empty"),
     ("add-comment", {"issue_number": 9, "body": "x"}, MISSING, "there is no such issue"),
     ("create-issue", {"title": " "}, MISSING, "the title is empty"),
     ("create-pr", {"title": "x", "params": {"head": "none"}}, BAD_DATA, "Validation Failed: head invalid"),
-    ("create-pr", {"title": "x"}, MISSING, "there is none here"),
+    ("create-pr", {"title": "x"}, MISSING, "there is no branch here"),
 ]
 
 

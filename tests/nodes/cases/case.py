@@ -1,7 +1,7 @@
 """A case of a node: what it is given and what it writes, wherever it runs.
 
 Each file beside this one is a room, with a list CASES. A case is tried by itself in a shell pipe, in a flow, in a batch
-and under plain pocketflow (tests/nodes/test_everywhere.py); `pflow test-node` gets the flags of a node's first case
+and under plain pocketflow (tests/stage/test_visit.py); `pflow test-node` gets the flags of a node's first case
 (tests/conformance/). For a node without a server this is all:
 
     Case("read-file", ["--path={here}/a.txt"], files={"a.txt": "hello"}, writes={"content": "hello"})

@@ -1,11 +1,18 @@
-"""pflow's own directories, as XDG names them, private files in them, and the key of this user's state."""
+"""Directories: pflow's own, as XDG names them, with the user's key; and the root that limits file access."""
 
 from __future__ import annotations
 
 import os
 import stat
 
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
+from pflow import TYPE_CHECKING
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, PflowError, reason_of, shorten
+
+if TYPE_CHECKING:
+    from typing import Any
+
+ROOT = "PFLOW_ROOT"
+"""The variable that names the directory which file access is limited to, as for calls of an MCP client."""
 
 _KEY_SIZE = 32
 _LARGEST_CACHED = 1 << 24
@@ -101,3 +108,39 @@ def _make_key(path: str) -> bytes:
     except FileExistsError:
         pass  # another process was faster
     return _read_key(path)
+
+
+def is_below(real: str, folder: str) -> bool:
+    """Return True if a path is the folder or in it; both are real paths."""
+    return real == folder or real.startswith(folder.rstrip("/") + "/")
+
+
+def fault_of(path: str) -> str:
+    """Say why a path is out of bounds; empty if it is allowed, or there is no root.
+
+    With links followed, it leads out of the root, or to files that decide which code runs, such as settings and hooks
+    in a .git, which may also hold keys.
+    """
+    root = os.environ.get(ROOT)
+    if not root:
+        return ""
+    try:
+        real, root = os.path.realpath(path), os.path.realpath(root)
+    except ValueError:  # a NUL in it
+        return "it contains NUL"
+    if not is_below(real, root):
+        return f"it is not below {os.environ[ROOT]}"
+    if ".git" in real[len(root) :].lower().split("/"):
+        return "it belongs to git"
+    data = pflow_directory("XDG_DATA_HOME", ".local/share")
+    runs = [os.path.realpath(os.path.join(data, name)) for name in ("flows", "nodes")] if data else []
+    return "pflow runs the files there" if any(is_below(real, folder) for folder in runs) else ""
+
+
+def hold_below_root(path: Any) -> None:
+    """Refuse a path, also in a list, that is out of bounds. Raises PflowError (77)."""
+    if isinstance(path, list):
+        for each in path:
+            hold_below_root(each)
+    elif isinstance(path, str | bytes) and path and (fault := fault_of(os.fsdecode(path))):
+        raise PflowError(f"cannot use '{shorten(os.fsdecode(path))}': {fault}", exit=DENIED)
