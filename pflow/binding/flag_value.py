@@ -69,7 +69,7 @@ def read_text(flag: str, file: str) -> Word:
 
 
 class FlagValue:
-    """The value of a flag: as written where it has a reference, else converted to its type."""
+    """The value of a flag: as written if it has a reference, else converted to its type."""
 
     __slots__ = ("flag", "references", "value")
 
