@@ -31,7 +31,7 @@ LIMITS = {
     "PL05": "a flow stays small: its steps, its commands, and how often they run",
     "PL07": "a step does not overwrite what the flow reads (a warning)",
     "PL08": "a command stands in its step: no step writes it, and no input gives it",
-    "PL09": "what comes through the pipe is taken",
+    "PL09": "the piped input is used",
 }
 
 MOST_STEPS = 50

@@ -108,7 +108,7 @@ def check_piped(wired: WiredFlow, piped: Piped | None) -> list[Finding]:
     takes = wired.first_read is not None or any(each.pipe and each.readers for each in wired.inputs.values())
     if piped is None or piped.kind != RAW or not piped.size or takes or names_stdin(wired):
         return []
-    message, remedy = "nothing takes what comes through the pipe", 'an input with "pipe": true, and a mapping to it'
+    message, remedy = "nothing uses the piped input", 'an input with "pipe": true, and a mapping to it'
     return [Finding("PL09", ("inputs",), message, remedy)]
 
 

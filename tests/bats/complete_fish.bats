@@ -28,7 +28,7 @@ lines_with() { screen | grep -oE -- "$1" | tr '\n' ' '; }
 
 @test "flags come in their groups, data first, each with its description" {
     tab 'pflow-llm --'
-    shows '[data] what to ask'
+    shows '[data] the prompt'
     shows '[params] which model'
     [[ $(lines_with '^--[a-z-]+') == '--prompt --text --model --system '* ]]
     "${tmux[@]}" send-keys Tab Tab

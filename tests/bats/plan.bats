@@ -128,7 +128,7 @@ END
     in_shells '
         echo x | pflow "copy a.txt to b.txt" --yes >doc; echo $?; ls
         pflow-set a=1 | pflow "copy a.txt to b.txt" --yes --model=plan-never | jq -r ".a, .[\"\$pflow\"].error.exit"'
-    expect 0 $'65\ndoc\n1\n65' 'PL09: nothing takes what comes through the pipe'
+    expect 0 $'65\ndoc\n1\n65' 'PL09: nothing uses the piped input'
 }
 
 @test "a slip in a name is never sent to a model, nor is one step of pipe syntax" {

@@ -202,7 +202,7 @@ def _input_value(values: dict[str, Any], need: Account) -> str:
     if need["name"] in values:
         return _in_json(values[need["name"]])
     if need["pipe"]:
-        return "what comes through the pipe"
+        return "the piped input"
     return "(asked for when it runs)" if need["required"] else "unset"
 
 
