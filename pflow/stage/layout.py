@@ -101,14 +101,16 @@ def _parse(data: bytes, what: str, parse: Callable[[str], T]) -> T:
         text = str(data, "utf-8")
         return parse(text)
     except UnicodeDecodeError as error:
-        why, place = "it is not UTF-8", f", at byte {error.start}"
+        why = f"it is not UTF-8, at byte {error.start}"
     except ValueError as error:
-        why, at = str(getattr(error, "msg", error)).lower(), getattr(error, "pos", None)
-        place = "" if at is None else f", at byte {len(text[:at].encode('utf-8', 'replace'))}"
+        why, at = str(error).lower(), getattr(error, "pos", None)
+        if at is not None:
+            place = f"at byte {len(text[:at].encode('utf-8', 'replace'))}"
+            why = why.replace("here", place) if " here " in why else f"{why}, {place}"
     end = _ENDS.get(data[0]) if data else None
     is_cut = end is not None and data.rstrip()[-1] != end
     raise PflowError(
-        f"cannot read {what}: {why}{place}",
+        f"cannot read {what}: {why}",
         hint="was the command before it cut short?" if is_cut else "--from=text takes it as text",
         exit=BAD_DATA,
     )
