@@ -254,7 +254,7 @@ def test_without_a_flag_a_stage_is_never_cached(project):
     [
         ("list-files", ["*.txt"], "cannot digest what it reads from 'directory'"),
         ("write-file", ["a", "--content=x"], "it writes files"),
-        ("llm", ["hi", "--model=m", "--continue"], "what was said before counts"),
+        ("llm", ["hi", "--model=m", "--continue"], "it depends on earlier ones"),
         ("llm", ["hi", "--model=m", "-ahttp://127.0.0.1:1/a.png"], "its content may change"),
     ],
 )
