@@ -34,8 +34,6 @@ class Ask(Node):
         pflow-read-file examples/notes.txt | pflow-ask 'Send it?' --choice=yes --choice=no --default=no -r
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> str:
         choices, default = self.params["choices"], self.params["default"]
         if choices and default is not None and default not in choices:

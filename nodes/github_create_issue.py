@@ -27,8 +27,6 @@ class GithubCreateIssue(Node):
         pflow-github-create-issue --title='A hang' --body='It hangs.' --repo=owner/repo | pflow-get issue_number
     """
 
-    version = "1.0.0"
-
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.client import never_cached
 

@@ -29,8 +29,6 @@ class Select(Node):
         echo '{"city": "Kiel"}' | pflow-select country --default=unknown -r
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Any, str]:
         return shared["data"], shared.get("place", "")
 
