@@ -196,7 +196,6 @@ class Wiring:
         self.add(outcome.result)
 
     def _request(self) -> PlanRequest:
-        """Return the request: the flow, its nodes' interfaces, the open reads, and a schema of their candidates."""
         reads = "\n".join(map(_line, self.left))
         flow = f"The flow:\n{canonical_json(masked(self.flow))}\nIts nodes:\n{interfaces_text(self.flow)}\n"
         asked = {str(gap): {"type": "string", "enum": gap.texts} for gap in self.left if gap.texts}
@@ -259,7 +258,6 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
 
 
 def _only(gap: Gap, found: list[Path], why: str) -> Gap | None:
-    """Fill the gap if there is only one source for it."""
     if len(found) != 1:
         return None
     gap.source, gap.why = write_path(found[0]), why

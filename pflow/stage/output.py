@@ -104,7 +104,9 @@ class Output:
 
     def write_error(self, document: Document, step: str, node: str, error: PflowError) -> None:
         """Write the store as an error document, if documents are the form. A failing stdout changes nothing."""
-        mark_failed(document, step, node, error)
+        document.start()
+        about = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
+        document.header["error"] = about
         try:
             self.write_document(document)
         except ClosedPipe:
@@ -136,12 +138,6 @@ class Output:
                 self.write([b"\n"])
             else:
                 write_stderr("\n")
-
-
-def mark_failed(document: Document, step: str, node: str, error: PflowError) -> None:
-    """Turn a store into an error document: later stages pass it on and do nothing."""
-    document.start()
-    document.header["error"] = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
 
 
 def hand_on_error(words: list[str], name: str, error: PflowError, document: Document | None = None) -> None:
