@@ -157,7 +157,7 @@ def _trusted() -> SSLContext:
     try:
         return httpx2.create_ssl_context()
     except OSError as error:
-        what = f"cannot read what certificates to trust: {reason_of(error)}"
+        what = f"cannot read the trusted certificates: {reason_of(error)}"
         raise PflowError(what, hint="SSL_CERT_FILE, or SSL_CERT_DIR", exit=BAD_CONFIG) from error
 
 
