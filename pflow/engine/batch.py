@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pflow.flow.wired import WiredStep
 
     Done = tuple[dict[str, Any], Origins, dict[str, Any], dict[str, Any]]
-    """The result of one item: its writes, where its reads came from, its failure (exit and message, or empty), and its
-    use of models (pflow.words.usage) and of the cache.
+    """What one item gave: its writes, where its reads came from, why it failed (exit and message, else nothing), and
+    what it took of models (pflow.words.usage), and of the cache.
     """
 
 
@@ -75,12 +75,12 @@ class BatchStep(StepNode):
         self.carry(visit.writes)
 
     def _result(self, key: str, item: Any, done: Done) -> Any:
-        """Return the value of one item for a write: with `keep_item` beside the item; null if it failed."""
+        """What one item gave for a write: with `keep_item` beside the item; null where it failed."""
         changes, _, why, _ = done
         return {"item": item, key: changes.get(key)} if self.batch.keep_item and not why else changes.get(key)
 
     def _tell_failures(self, visit: Visit, errors: list[dict[str, Any]], count: int) -> None:
-        """Say how many items failed, and the first of them: on stderr, and in the trace."""
+        """Say how many items failed, and which first: on stderr, and in the trace."""
         first = errors[0]
         what = self._named(first["index"], first["item"])
         text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"
@@ -88,7 +88,7 @@ class BatchStep(StepNode):
         self.context.warn(f"'{self.id}': {text}")
 
     def _named(self, index: Any, item: Any) -> str:
-        """Return `item 3 ("a.txt")`, or `item 3` if its value is a secret, or not JSON."""
+        """An item in words: `item 3 ("a.txt")`, or `item 3` where its value is no JSON, or a secret."""
         secrets = self.context.secrets
         if not self.wired.has_secret_items(self.batch.item):
             try:
@@ -98,7 +98,7 @@ class BatchStep(StepNode):
         return f"item {value_text(index)}"
 
     def _noted_items(self, shared: Any, items: list[tuple[Any, Any]], visit: Visit) -> list[Done]:
-        """Run the items, with an event at the end of each; count them and their use of models."""
+        """Run the items, with an event at the end of each, and count them and what they used."""
         before = self._done_before()
         failed = sum(bool(done[2]) for done in before.values())
         counts = visit.more["items"] = {"done": len(before) - failed, "failed": failed}
@@ -127,7 +127,7 @@ class BatchStep(StepNode):
             raise
 
     def _done_before(self) -> dict[int, Done]:
-        """Return the results, by number, of items that an earlier part of the run has done."""
+        """What the items gave, by their numbers, that an earlier part of the run has done."""
         commits = self.context.commits
         found = {} if commits is None else {number: commits.take(path) for number, path in enumerate(self._paths())}
         return {
@@ -142,7 +142,7 @@ class BatchStep(StepNode):
     def _run_items(
         self, shared: Any, items: list[tuple[Any, Any]], before: dict[int, Done], note: Callable[[int, Done], None]
     ) -> list[Done]:  # fmt: skip
-        """Run the items that are not done yet; the end of each is committed before it is noted."""
+        """Run those that are not done yet; the end of each is committed before it is noted."""
         commits, paths = self.context.commits, self._paths()
         rest = [number for number in range(len(items)) if number not in before]
 
@@ -218,13 +218,13 @@ class BatchStep(StepNode):
             self.context.item = ""
 
     def _keep_data(self, shared: Any) -> None:
-        """Put the data flags into the store, except those made of the item."""
+        """Put the data flags into the store; not those that are made of the item."""
         finders = [finder for finder in self.binding.finders if finder.key in self.binding.stored]
         fixed = [finder for finder in finders if all(path[0] != self.batch.item for path in finder.source.paths)]
         self.put_data(shared, {finder.key: finder.find(shared) for finder in fixed})
 
     def _all_reads(self, shared: Any, done: list[Done]) -> Origins:
-        """Return where the reads of all items came from; a value of the item comes from the place of the items."""
+        """Where the reads of all items came from; what an item gave, from where the items stand."""
         over = tuple(map(write_path, self.over.places(shared)))
         reads: Origins = {"batch.over": over}
         for key, places in {read: None for each in done for read in each[1].items()}:

@@ -1,4 +1,4 @@
-"""The commits of one process of a run to its journal, and the visits that it finds done there."""
+"""What one process of a run commits to its journal, and what it finds done there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Commits:
-    """Writes the records of one process: `keep` hands each to the driver, which keeps the journal.
+    """Writes the records of one process: `keep` gives each to the driver, which keeps the journal.
 
     `done` has the ends of an earlier part of the run by their paths; each is taken once, so that another try of the
     flow around a step runs it anew.
@@ -27,11 +27,11 @@ class Commits:
         self._entered: set[str] = set()
 
     def take(self, path: str) -> Record | None:
-        """Return the end of a visit or item that is done already."""
+        """The end of a visit or item that is done already."""
         return self.done.pop(path, None)
 
     def end_item(self, path: str, writes: dict[str, Any], why: dict[str, Any]) -> None:
-        """Commit an item: its writes, and its failure if the batch goes on without it."""
+        """Commit an item: what it wrote, and why it failed where the batch goes on without it."""
         record: Record = {"end": path}
         if writes:
             record["changes"] = [[[key], value] for key, value in writes.items()]
@@ -40,12 +40,12 @@ class Commits:
         self.write(record)
 
     def fail(self, path: str, error: PflowError) -> None:
-        """Note that a visit or item has failed, unless it was cut short: then nobody knows what it has done."""
+        """Note that a visit or item has failed; not where it was cut short: then nobody knows what it has done."""
         if not (error.is_cut or error.exit == TIMED_OUT or error.exit >= 128):
             self.write({"failed": path, "exit": error.exit})
 
     def enter(self, path: str) -> None:
-        """Begin a flow inside a visit; in another try, with nothing done."""
+        """A flow inside a visit begins; another time, in another try, with nothing done."""
         if path in self._entered:
             self.done = {each: record for each, record in self.done.items() if not is_within(each, path)}
             self.write({"again": path})

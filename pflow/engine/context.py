@@ -1,4 +1,4 @@
-"""The state that the steps of one run share: events, failures, limits, its position, and all changes to its store."""
+"""What the steps of one run share: events, failures, limits, the place it is at, and every change to its store."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ class StepFailed(PflowError):
     def __init__(self, step: str, node: str, error: PflowError) -> None:
         super().__init__(error.message)
         self.changes: dict[Path, Any] = {}
-        """The changes of the branch that it happened in."""
+        """What the branch that it happened in had written."""
         self.__dict__ |= error.__dict__
         self.step = step
         self.node = node
 
     def __reduce__(self) -> Any:
-        """Pickle the failure for the parent process."""
+        """How it gets from a child process to its parent."""
         return StepFailed, (self.step, self.node, PflowError(self.message)), self.__dict__
 
     def inside(self, outer: str) -> StepFailed:
-        """Return the same failure as the outer flow sees it."""
+        """The same failure as the flow around it sees it."""
         inner = StepFailed(f"{outer}/{self.step}", self.node, self)
         inner.__cause__ = self.__cause__
         return inner
 
 
 def failure_of(id: str, node: str, wired: WiredStep, error: BaseException, secrets: Secrets) -> StepFailed:
-    """Return the failure for an exception of a step, without its secrets."""
+    """What a step raised, in words, without the secrets."""
     if isinstance(error, StepFailed):
         return error.inside(id)
     return StepFailed(id, node, in_words(node, wired, error, secrets))
@@ -77,11 +77,11 @@ class Recorder:
         self.lane = lane
 
     def inside(self, step: str) -> Recorder:
-        """Return the recorder of a subflow's steps."""
+        """The recorder of a subflow's steps."""
         return Recorder(self.write, prefix=f"{self.prefix}{step}/", lane=self.lane)
 
     def to(self, write: Callable[[bytes], None], lane: str = "") -> Recorder:
-        """Return the recorder of another process, or of another lane."""
+        """The recorder of another process, or of a lane of its own."""
         return Recorder(write, prefix=self.prefix, lane=lane or self.lane)
 
     def event(self, event: str, step: str, about: dict[str, Any]) -> None:
@@ -91,7 +91,7 @@ class Recorder:
 
 
 def drop(line: Any) -> None:
-    """Drop a line that nobody wants."""
+    """Where lines go that nobody wants."""
 
 
 class Services:
@@ -186,7 +186,7 @@ class Context:
         return inner
 
     def visit_path(self, step: str) -> str:
-        """Return the path of a step's current visit, `outer@1/inner@2`, or of its current item, `step@1[NAME]`."""
+        """The path of the visit that a step is at, `outer@1/inner@2`, or of the item that it is at, `step@1[NAME]`."""
         return f"{self.prefix}{step}@{self.visits.get(step, 1)}{self.item}"
 
     def warn(self, text: str) -> None:
@@ -196,20 +196,20 @@ class Context:
             self._warn(text)
 
     def learn(self, secrets: list[Any]) -> None:
-        """Take values for secrets, in the driver too, which keeps the journal."""
+        """Take values for secrets, also in the driver, which keeps the journal."""
         if self.secrets.add(secrets) and self.commits is not None:
             self.services.learn(secrets)
 
     def keep_order(self) -> None:
-        """Note from now on when each place is written, for reads of the last of several."""
+        """Note from now on when each place is written, for reads that take the last of several."""
         self._written_at = {}
 
     def change(self, shared: Any, path: Path, value: Any, key: str) -> None:
-        """Set a place to the value that a node wrote as `key`, or remove its value. Raises PflowError (65)."""
+        """Set a place to what a node wrote as `key`, or remove what is there. Raises PflowError (65)."""
         self.assign(shared, path, REMOVED if value is REMOVED else storable(key, value))
 
     def assign(self, shared: Any, path: Path, value: Any) -> None:
-        """Set a place, or remove its value (REMOVED). Raises PflowError (65) if something else is in the way."""
+        """Set a place, or remove what is there (REMOVED). Raises PflowError (65) where something else is in the way."""
         if value is REMOVED:
             if not has(shared, path):
                 return
@@ -228,13 +228,13 @@ class Context:
             changes[path] = value
 
     def written_at(self, path: Path) -> int:
-        """Return when a place was written, as a number that only grows; -1 if that was before the run."""
+        """When a place was written, as a number that only grows; -1 where it was there before the run."""
         times = [number for place, number in (self._written_at or {}).items() if meet(place, path)]
         return max(times, default=-1)
 
 
 def name_items(items: Iterable[Any]) -> list[str]:
-    """Return `DIGEST.N` for each item of a batch: a keyed digest of its value, and its number among equal items."""
+    """`DIGEST.N` for each item of a batch: a digest that tells nobody of its value, and which of its equals it is."""
     try:
         key = state_key()
     except PflowError:
@@ -249,7 +249,7 @@ def name_items(items: Iterable[Any]) -> list[str]:
 
 
 def storable(key: str, value: Any) -> Any:
-    """Return a node's write as the store holds it: a copy, with lists for tuples. Raises PflowError (65)."""
+    """A node's write as the store holds it: a copy, its tuples as lists. Raises PflowError (65)."""
     try:
         return plain(value)
     except PflowError as error:
@@ -257,7 +257,7 @@ def storable(key: str, value: Any) -> Any:
 
 
 class Commit:
-    """One visit of a step, or of the fork after it: `done` is its end if an earlier part of the run made it."""
+    """One visit of a step, or of the fork behind it: `done` is its end, where an earlier part of the run made it."""
 
     __slots__ = ("carried", "changes", "commits", "context", "done", "path")
 
@@ -272,7 +272,7 @@ class Commit:
             context.watchers.append(self.changes)
 
     def redo(self, shared: Any, done: Record) -> tuple[Any, str]:
-        """Change the store as the visit did; return its action, and the step whose failure was handled."""
+        """Change the store as the visit did: its action, and the step whose failure was taken care of."""
         for path, *value in done.get("changes", ()):
             self.context.assign(shared, tuple(path), value[0] if value else REMOVED)
         if "carried" in done:
@@ -280,14 +280,14 @@ class Commit:
         return done.get("action"), done.get("handled", "")
 
     def end_fork(self, action: Any, handled: str, steps: list[str]) -> None:
-        """Commit a handled failure that ended the branches; without one they have committed their steps."""
+        """Commit a failure that ended its branches and is taken care of; else these have committed their steps."""
         if handled:
             self.end(action, handled, over=[f"{self.context.prefix}{step}@" for step in steps])
         else:
             self.context.watchers.pop()
 
     def end(self, action: Any, handled: str, **more: Any) -> None:
-        """Commit the visit."""
+        """Commit it."""
         self.context.watchers.pop()
         record: Record = {"end": self.path, **more}
         if action not in (None, "default"):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pflow.values.paths import Path
 
     Overrides = Mapping[str, Mapping[str, Any]] | None
-    """Values that override those of the flow, by step and name."""
+    """Values that go over those of the flow, by step and name."""
 
 
 class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
@@ -81,7 +81,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return is_simple and not is_watched and wired.kind.origin not in (FLOW, PROGRAM)
 
     def _connect(self) -> None:
-        """Give each node its successors; several edges of one action lead to a fork."""
+        """Give each node its successors; where several edges have one action, a fork stands between."""
         forks = {(fork.source, fork.action): fork for fork in self.flow.graph.forks()}
         for id, actions in self.flow.graph.next.items():
             for action, targets in actions.items():
@@ -102,7 +102,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return self.walk(shared, self.start_node)
 
     def walk(self, shared: Any, node: Any, stop: Any = None, inside: Container[str] | None = None) -> Any:
-        """Run from a node on, to the end of the flow or until `stop` is reached; return the last action.
+        """Run from a node on, to the end of the flow or until `stop` is reached. The last action.
 
         In a branch of a fork a failure whose `error` edge leads out of it (`inside` is what it holds) is raised.
         """
@@ -128,7 +128,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return action
 
     def _visit(self, node: Any, shared: Any, stop: Any, inside: Container[str] | None) -> tuple[Any, str]:
-        """Visit a node and commit that, or repeat the changes of an earlier part of the run; return as `_attempt`."""
+        """One visit, committed, or what it did in an earlier part of the run; the rest as `_attempt`."""
         commits = self.context.commits
         if commits is None:
             return self._attempt(node, shared, stop, inside)
@@ -147,7 +147,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return action, handled
 
     def _attempt(self, node: Any, shared: Any, stop: Any, inside: Container[str] | None) -> tuple[Any, str]:
-        """Run a step or a fork; return its action, and the failed step if an `error` edge handles that."""
+        """Run a step or a fork: its action, and the step that failed where an `error` edge takes care of that."""
         try:
             return node._run(shared), ""
         except StepFailed as failure:
@@ -159,7 +159,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             return ERROR, step
 
     def _without_edge(self, node: Any, action: Any) -> Any:
-        """Return the node after an action without an edge: the default for a declared `error`, else none."""
+        """Where an action leads that has no edge: an `error` that the node declares on to the default, else nowhere."""
         following = node.successors.get("default")
         if action == ERROR and ERROR in node.interface.actions and following is not None:
             self.context.warn(goes_on(node.id))
@@ -168,12 +168,12 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return None
 
     def _is_inside(self, handler: Any, stop: Any, inside: Container[str]) -> bool:
-        """Return True if a step, or each that a fork leads to, is in a branch."""
+        """Whether a step, or each that a fork leads to, is in a branch."""
         starts = [handler.id] if handler.id else handler.fork.starts
         return handler is stop or all(start in inside for start in starts)
 
     def _note_failure(self, shared: Any, failure: StepFailed) -> None:
-        """Put a failure at ID.error. Raises it if something else is in the way there."""
+        """Put it at ID.error. Raises the failure itself where something else is in the way there."""
         about = {"exit": failure.exit, "message": encodable(failure.message)}
         try:
             self.context.assign(shared, (failure.step.partition("/")[0], "error"), about)
@@ -197,12 +197,12 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
 
 def goes_on(name: str) -> str:
-    """Return the warning about a declared `error` without an edge."""
+    """What is said of a step whose node declares the action `error`, and which has no edge for it."""
     return f"'{name}' returned error, which has no edge: the default one is taken"
 
 
 def make_node(wired: WiredStep, context: Context) -> Any:
-    """Return the node of a step: an instance of its class, a program, or a flow."""
+    """The node of a step: an instance of its class, a program, or a flow."""
     kind = wired.kind
     assert kind is not None
     if wired.step.made is not None:
@@ -259,7 +259,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return found, action
 
     def _secret_outputs(self) -> Iterator[Path]:
-        """Yield the places in its own store that a step outside takes as secrets."""
+        """Where in the store of its own that is which a step outside takes as a secret."""
         for name in self.interface.writes:
             if any(meet(path, self.place_of(name)) for path in self.context.secret_paths):
                 yield from self.flow.outputs[name].paths if name in self.flow.outputs else ((name,),)
@@ -270,21 +270,21 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 
 def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:
-    """Return every source of several places in a flow, those inside templates too."""
+    """Every source of several places in a flow, those inside templates too."""
     found = list(flow.sources())
     found += [inner for each in found if isinstance(each, TemplateSource) for inner in each.sources.values()]
     return [each for each in found if isinstance(each, AlternativeSource)]
 
 
 def set_defaults(flow: WiredFlow, store: Any) -> None:
-    """Put the default of each missing input into a store."""
+    """Put the default of each input that is not there into a store."""
     for given in flow.inputs.values():
         if given.has_default and not has(store, given.path):
             assign(store, given.path, fresh(given.default))
 
 
 def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:
-    """Return the declared outputs of a flow that were reached."""
+    """The declared outputs of a flow; one that is not there was not reached."""
     found = {}
     for name, source in flow.outputs.items():
         try:

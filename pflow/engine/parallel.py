@@ -1,4 +1,4 @@
-"""Steps in several processes: the branches of a fork, and each step with `--isolate`."""
+"""What may run in several processes: the branches of a fork, the items of a batch, and each step of `--isolate`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
-    """A node between a step and the branches that its action leads to. The first failure ends the other branches."""
+    """Stands between a step and the branches that its action leads to. The first failure ends the other branches."""
 
     def __init__(self, fork: Fork, engine: Any) -> None:
         super().__init__()
@@ -31,11 +31,11 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.engine = engine
 
     def visit_path(self) -> str:
-        """Return the path of the fork, of which only a failure that is handled outside is committed."""
+        """Of a fork only a failure is committed that is taken care of outside; each branch commits its own steps."""
         return str(self.engine.context.visit_path(self.fork.source)) + ":fork"
 
     def handler_of(self, step: str) -> Any:
-        """Return the step that an `error` edge leads to from the failed one, out of the fork, if any."""
+        """The step that an `error` edge out of the fork leads to from the one that failed, where there is one."""
         target = next((target for source, target in self.fork.exits if source == step), None)
         return self.engine.nodes[target] if target is not None else None
 
@@ -60,7 +60,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             context.visits.update(visits)
 
     def _refuse_meeting(self, journals: list[dict[Path, Any]]) -> None:
-        """Raise StepFailed if two branches wrote different values to one place: one of the two would be lost.
+        """Raise StepFailed where two branches wrote one place, each something else: one of the two would be lost.
 
         The rules know what is declared. A data flag is stored where nothing is, whoever comes first.
         """
@@ -89,7 +89,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             self.engine.context.assign(shared, path, value)
 
     def _branch(self, number: int, shared: Any, parent: Parent) -> Any:
-        """Run the steps of one branch, in the child process; return their changes to the store."""
+        """In the child process: the steps of one branch, and every change that they make to the store."""
         engine, context, start = self.engine, self.engine.context, self.fork.starts[number]
         before = dict(context.visits)
         changes: dict[Path, Any] = {}
@@ -108,7 +108,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
 
 class IsolatedStep(StepNode):
-    """Runs its node in a child process, so that damage stays there; its changes and its trace come back."""
+    """Runs its node in a child process, so that what it breaks stays there; its changes and its trace come back."""
 
     def run_once(self, store: Any, visit: Visit) -> tuple[dict[str, Any], dict[str, Any]]:
         emit = self.context.emit

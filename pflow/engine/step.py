@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
-    """An untraced step that takes every value from the store by its name: the node itself, on the flow's own dict."""
+    """A step that takes every value from the store by its name, untraced: the node itself, on the flow's own dict."""
 
     def __init__(self, wired: WiredStep, node: Any, context: Context) -> None:
         super().__init__()
@@ -51,11 +51,11 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         return self.context.visit_path(self.id)
 
     def handler_of(self, step: str) -> Any:
-        """Return the step that handles its failures, if any."""
+        """The step that takes its failures, where there is one."""
         return self.successors.get(ERROR)
 
     def _run(self, shared: Any) -> Any:
-        """Visit the node. Raises StepFailed."""
+        """One visit. Raises StepFailed."""
         try:
             action = copied(self.node)._run(shared)
         except (StepFailed, Interrupted, ClosedPipe):
@@ -67,7 +67,7 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         return action
 
     def place_carried(self, writes: Iterable[str]) -> Path | None:
-        """Return the place of the write that a pipe would carry on."""
+        """The place of that of its writes which a pipe would carry on."""
         key = self.interface.carried_of(writes)
         return None if key is None else self.wired.place_of(key)
 
@@ -76,7 +76,7 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
 
 class StepNode(PlainStep, Visitor):
-    """A step whose values are found, and whose changes are checked and put in their places, with two events."""
+    """A step whose values are found and whose changes are checked and put where they belong, with an event each."""
 
     def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
         super().__init__(wired, node, context)
@@ -94,7 +94,7 @@ class StepNode(PlainStep, Visitor):
         self.cached = None if self.is_flow else self._cached()
 
     def _cached(self) -> CachedNode | None:
-        """Return its use of the cache, if any. Raises StepFailed if it has to use the cache and cannot."""
+        """Its use of the cache, where it makes any. Raises StepFailed where it is to, and cannot."""
         wishes, wired = self.context.cache, self.wired
         if wishes is None or wired.kind is None:
             return None
@@ -167,7 +167,7 @@ class StepNode(PlainStep, Visitor):
         return changes, view.found
 
     def _secrets_in(self, changes: dict[str, Any]) -> Iterator[Any]:
-        """Yield the changes that a step takes as secrets."""
+        """What of its changes a step takes as a secret."""
         for key, value in changes.items():
             place = self.wired.place_of(key)
             for path in self.context.secret_paths if value is not REMOVED else ():
@@ -178,7 +178,7 @@ class StepNode(PlainStep, Visitor):
                         yield value  # an item of a batch, whose list is at the place
 
     def places_of(self, keys: Iterable[str]) -> Places:
-        """Return the places of writes."""
+        """Where writes go."""
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}
 
     def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
@@ -220,14 +220,14 @@ class StepNode(PlainStep, Visitor):
                 budget.spend(usage)
 
     def put_data(self, shared: Any, found: dict[str, Any]) -> None:
-        """Put the data flags into the store, unless a value is there."""
+        """Put the data flags into the store, where nothing is yet."""
         for key, value in self.binding.data(found).items():
             place = self.wired.data_place(key)
             if not has(shared, place):
                 self.context.assign(shared, place, value)
 
     def put(self, shared: Any, key: str, value: Any) -> None:
-        """Put one write in its place, or remove the value there."""
+        """Put one write where it belongs, or remove what is there."""
         path = self.places.get(key) or self.wired.place_of(key)
         self.context.change(shared, path, value, key)
 
@@ -246,7 +246,7 @@ def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -
 
 
 def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
-    """Return True if pocketflow's own `_run` does all that this step asks for."""
+    """Whether pocketflow's own `_run` does all that this step asks for."""
     step = wired.step
     asks = (step.retries, step.wait, step.timeout) != (None, None, None)
     is_streamed = context.emit is not None and context.emitter == wired.id
@@ -255,7 +255,7 @@ def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
 
 
 def copied(node: Any) -> Any:
-    """Return a shallow copy of a node, as pocketflow makes for each visit: attributes it sets are gone after it."""
+    """A shallow copy of a node, as pocketflow makes for each visit: what it sets on itself is gone after it."""
     new = object.__new__(node.__class__)
     new.__dict__ = node.__dict__.copy()
     return new
@@ -276,7 +276,7 @@ def step_key(context: Context, path: str) -> str:
 
 
 class KeyInEnvironment:
-    """A context in which programs of a node find the key of its visit in the environment, unless it is empty."""
+    """A while in which what a node starts finds the key of its visit; an empty one is not put there."""
 
     def __init__(self, key: str) -> None:
         self.key = key

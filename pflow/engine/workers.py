@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Take = Callable[[Any], None]
     Ask = Callable[[str, Any], Any]
-    """Makes the request of a name, and returns the answer."""
+    """Puts a question to whom the name says, and gives the answer."""
     Rescue = Callable[[int, PflowError], Any]
 else:
     import _signal  # signal's C part, as in pflow.process.signals
@@ -31,7 +31,7 @@ LINE, ASKED, RESULT, FAILURE = "line", "asked", "result", "failure"
 
 
 class Died(PflowError):
-    """The process of a number has ended without an answer."""
+    """The process of a number is gone without an answer."""
 
     def __init__(self, number: int, code: int) -> None:
         how = f"signal {-code} killed it" if code < 0 else f"it exited with {code}"
@@ -42,7 +42,7 @@ class Died(PflowError):
 
 
 class Parent:
-    """The process that forked this one: `take` hands it a line, `ask` makes a request and waits for the answer.
+    """The process that forked this one: `take` hands it a line, `ask` puts a question to it and waits for the answer.
 
     Signals wait meanwhile, so that no message is cut; not for long: a parent that ends us closes its pipes.
     """
@@ -56,14 +56,14 @@ class Parent:
         self._send(LINE, line)
 
     def ask(self, name: str, question: Any) -> Any:
-        """Make a request; return the answer, or raise it if it is a PflowError."""
+        """Raises the PflowError that the answer is."""
         kind, value = self._send(ASKED, (name, question))
         if kind == FAILURE:
             raise value
         return value
 
     def _send(self, kind: str, value: Any) -> Any:
-        """Send a message; return the answer to a request."""
+        """Send a message; the answer, where it is a question."""
         held = HeldSignals()
         try:
             with self._turn:
@@ -85,7 +85,7 @@ def run_all(
     ask: Ask = lambda name, question: None, rescue: Rescue | None = None,
     done: Callable[[int, Any], None] = lambda number, result: None,
 ) -> list[Any]:  # fmt: skip
-    """Return the results of the numbers 0 to `count` - 1, in order, from at most `jobs` processes at once.
+    """The results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
 
     With `is_reused` a process goes on to the next number, else it does one only. The first failure ends the others and
     is raised; so does any exception in this process. A failure that ends the run is raised once the others have done
@@ -127,7 +127,7 @@ def run_all(
 
 
 def _message(worker: _Worker, rescue: Rescue | None) -> tuple[str, Any]:
-    """Return the next message of a worker; if it is gone, the result of `rescue`. Raises Died."""
+    """The next message of a worker; of one that is gone, what `rescue` makes of that. Raises Died."""
     try:
         return worker.read()
     except Died as died:
@@ -145,7 +145,7 @@ def _ready(workers: list[_Worker]) -> list[_Worker]:
 
 
 def _end_all(workers: list[_Worker]) -> None:
-    """End the workers: with SIGTERM, and at last with SIGKILL."""
+    """End what still works: with SIGTERM, and at last with SIGKILL."""
     for worker in workers:
         if worker.pid:
             os.kill(worker.pid, _signal.SIGTERM)
@@ -194,7 +194,7 @@ class _Worker:
             pass  # it is gone, as `read` will say
 
     def read(self) -> tuple[str, Any]:
-        """Return the next message: its kind, and a line, a request, a result or an exception. Raises Died."""
+        """The next message: its kind, and a line, a question, a result or an exception. Raises Died."""
         try:
             return _receive(self.answers)
         except EOFError:
@@ -202,7 +202,7 @@ class _Worker:
             raise Died(self.number, self.code) from None
 
     def has_ended(self) -> bool:
-        """Return True if the process has ended; no signal comes between its end and our noting it."""
+        """Whether it has; no signal comes between its end and our knowing of it."""
         held = HeldSignals()
         try:
             if self.pid:
@@ -218,13 +218,13 @@ class _Worker:
             time.sleep(0.0005)
 
     def close(self) -> None:
-        """Let the process end: it has nothing more to do."""
+        """Let it end: it has nothing more to do."""
         self.workers.remove(self)
         self.hang_up()
         self._wait()
 
     def hang_up(self) -> None:
-        """Close our ends of the pipes, so that the process does not wait for us."""
+        """Close our ends of the pipes, so that it waits for nothing of ours."""
         for fd in self.ends:
             os.close(fd)
         self.ends = []
@@ -235,7 +235,7 @@ def _framed(message: bytes) -> bytes:
 
 
 def _receive(fd: int) -> tuple[str, Any]:
-    """Return the next message: its kind and its value. Raises EOFError, PflowError (71)."""
+    """The next message: its kind, and what it says. Raises EOFError, PflowError (71)."""
     size = 0
     try:
         size = int.from_bytes(_read(fd, 8), "big")
@@ -256,7 +256,7 @@ def _read(fd: int, size: int) -> bytes:
 
 
 def _work(serve: Callable[[], int]) -> NoReturn:
-    """Serve, in the child, and end the process with the code, so that nothing runs on here as if in the parent."""
+    """In the child: do it, and end the process with its code. Nothing goes on here as if this were the parent."""
     code = FAILED
     try:
         code = serve()
@@ -267,7 +267,7 @@ def _work(serve: Callable[[], int]) -> NoReturn:
 
 
 def _serve(serve: Serve, requests: int, answers: int, unused: list[int], held: HeldSignals, parent: int) -> int:
-    """Serve the numbers from `requests`, answer through `answers`; return the exit code."""
+    """Serve what comes through `requests`, answer through `answers`; the exit code."""
     try:
         for fd in unused:
             os.close(fd)
@@ -287,7 +287,7 @@ def _serve(serve: Serve, requests: int, answers: int, unused: list[int], held: H
 
 
 def _answer(work: Callable[..., Any], *about: Any) -> bytes:
-    """Return a message with the result of the work, or with its failure."""
+    """A message with what the work gives, or with its failure."""
     try:
         return _framed(pickle.dumps((RESULT, work(*about))))
     except Interrupted:
