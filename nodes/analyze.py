@@ -29,8 +29,6 @@ class Analyze(Node):
         pflow-load-csv examples/sales.csv | pflow-analyze | pflow-get stats.columns.price.median
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> Any:
         return shared["rows"]
 

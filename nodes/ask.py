@@ -25,7 +25,7 @@ class Ask(Node):
     Interface:
     - Reads: shared["question"]: str [explicit] [own] [word]  # the question
     - Writes: shared["answer"]: str [pipe]  # the answer
-    - Params: choices: list[str] = [] [flag choice]  # an allowed answer; repeat it for several
+    - Params: choices: list[str] = [] [flag choice]  # an allowed answer
     - Params: default: str = null  # the answer to an empty line, and if nobody can be asked
     - Repeats: yes
 
@@ -33,8 +33,6 @@ class Ask(Node):
         pflow-ask 'Which language?' --default=French -r
         pflow-read-file examples/notes.txt | pflow-ask 'Send it?' --choice=yes --choice=no --default=no -r
     """
-
-    version = "1.0.0"
 
     def prep(self, shared: Shared) -> str:
         choices, default = self.params["choices"], self.params["default"]

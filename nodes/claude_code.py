@@ -48,8 +48,6 @@ class ClaudeCode(Node):
         pflow-read-file examples/notes.txt | pflow-claude-code 'Put these into todo.md: $content' --expect=todo.md -r
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> AgentTask:
         from pflow.kit.agents.task import AgentTask
 

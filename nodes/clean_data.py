@@ -32,8 +32,6 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
         printf 'a,b\\n1,2\\n1,2\\n' | pflow-load-csv | pflow-clean-data | pflow-get dropped
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> Any:
         return shared["rows"]
 

@@ -31,8 +31,6 @@ class CopyFile(Node):
         pflow 'list-files "examples/*.txt" => copy-file --each --destination=old/'
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[str, str]:
         return checked_path(shared["path"], "copy"), checked_path(shared["destination"], "write")
 

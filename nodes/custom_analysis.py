@@ -22,8 +22,6 @@ class CustomAnalysis(Node):
         pflow-load-csv examples/sales.csv | pflow-custom-analysis 'SELECT city, sum(price) FROM rows GROUP BY city'
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Any, str]:
         return shared["rows"], shared["sql"]
 

@@ -25,8 +25,6 @@ class DeleteFile(Node):
         touch a.tmp b.tmp; pflow 'list-files "*.tmp" => delete-file --each'
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> str:
         return checked_path(shared["path"], "delete")
 

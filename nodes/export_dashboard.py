@@ -25,8 +25,6 @@ class ExportDashboard(Node):
         pflow-load-csv examples/sales.csv | pflow-export-dashboard sales.html --title='Sales of March' -q
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Any, Any, Any]:
         return checked_target(shared["path"], "write"), shared["report"], shared.get("result")
 

@@ -31,8 +31,6 @@ class FetchPage(Node):
         pflow-fetch-page https://example.com/tide-mills --links --retries=2 | pflow-get title
     """
 
-    version = "1.0.0"
-
     @staticmethod
     def warm() -> None:
         """Do the slow imports early; a failure here is reported by exec."""

@@ -25,8 +25,6 @@ class FormatJson(Node):
         echo '[{"n": 1}, {"n": 2}]' | pflow-format-json --lines | pflow-write-file rows.jsonl -q
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> Any:
         if not 0 <= self.params["indent"] <= 16:
             raise PflowError(f"cannot indent by {self.params['indent']} spaces", hint="0 to 16 will do", exit=USAGE)

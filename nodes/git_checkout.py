@@ -25,8 +25,6 @@ class GitCheckout(Node):
         pflow-llm 'A commit message' | pflow-git-checkout topic | pflow-git-commit
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Git, str]:
         branch = shared["branch"]
         git = Git(shared["repo"], f"check out '{branch}'")

@@ -31,8 +31,6 @@ class GitCommit(Node):
         date > today.txt; echo 'Note the day' | pflow-git-commit --paths=today.txt -r
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> Prepared:
         git = Git(shared["repo"], "commit")
         return git, message_of(git, shared["message"]), shared.get("paths")

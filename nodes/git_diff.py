@@ -34,8 +34,6 @@ class GitDiff(Node):
         pflow-git-diff HEAD | pflow-llm 'A commit message for this' | pflow-git-commit
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Git, list[Word]]:
         revision = shared.get("revision")
         start = [] if revision is None else ["--end-of-options", revision]

@@ -27,8 +27,6 @@ class GitLog(Node):
         pflow-git-log HEAD examples/notes.txt --since=2001-01-31 | pflow-get 'commits[0].subject'
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Git, str | None, list[str]]:
         most = self.params["max"]
         if most is not None and most < 0:

@@ -29,8 +29,6 @@ class GitPush(Node):
         pflow run "git-commit:c -m 'Go on' => git-push:p; c =unchanged=> p" -n -q
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Git, str | None, str | None]:
         return Git(shared["repo"], "push"), shared.get("remote"), shared.get("branch")
 

@@ -26,8 +26,6 @@ class GitStatus(Node):
         pflow-git-status --repo=examples | pflow-get status_data.branch
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> Git:
         return Git(shared["repo"], "show the status", reads=True)
 

@@ -29,8 +29,6 @@ class GitTag(Node):
         pflow-git-tag v0.9 --at=HEAD~1
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> Prepared:
         git = Git(shared["repo"], f"tag '{shared['name']}'")
         message = shared.get("message")

@@ -26,8 +26,6 @@ class GithubAddComment(Node):
         pflow run 'github-get-issue 1 --repo=owner/repo => llm Fix => github-add-comment'
     """
 
-    version = "1.0.0"
-
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.client import never_cached
 

@@ -18,7 +18,7 @@ class GithubCreateIssue(Node):
     - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin here
     - Writes: shared["issue_url"]: str [pipe]  # its URL
     - Writes: shared["issue_number"]: int  # its number
-    - Params: labels: list[str] = [] [flag label]  # a label; repeat it for several
+    - Params: labels: list[str] = [] [flag label]  # a label
     - Effects: network
     - Repeats: yes
 
@@ -26,8 +26,6 @@ class GithubCreateIssue(Node):
         echo 'It hangs.' | pflow-github-create-issue 'A hang' --repo=owner/repo --label=bug -r
         pflow-github-create-issue --title='A hang' --body='It hangs.' --repo=owner/repo | pflow-get issue_number
     """
-
-    version = "1.0.0"
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.client import never_cached

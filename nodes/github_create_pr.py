@@ -28,8 +28,6 @@ class GithubCreatePr(Node):
         echo 'It hangs no more.' | pflow-github-create-pr 'Mend the hang' --head=fix --repo=owner/repo -r
     """
 
-    version = "1.0.0"
-
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.client import never_cached
 

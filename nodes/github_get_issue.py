@@ -28,8 +28,6 @@ class GithubGetIssue(Node):
         pflow-github-get-issue 1 --repo=owner/repo | pflow-get 'issue_data.labels[0].name'
     """
 
-    version = "1.0.0"
-
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.access import cache_parts
 

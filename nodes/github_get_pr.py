@@ -27,8 +27,6 @@ class GithubGetPr(Node):
         pflow-github-get-pr 2 --repo=owner/repo --diff | pflow-llm --prompt='Review this'
     """
 
-    version = "1.0.0"
-
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.access import cache_parts
 

@@ -25,8 +25,6 @@ class GithubListIssues(Node):
         pflow-github-list-issues owner/repo --since=2026-01-01 | pflow-llm --prompt='What is most urgent?'
     """
 
-    version = "1.0.0"
-
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.access import cache_parts
 

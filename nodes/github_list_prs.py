@@ -24,8 +24,6 @@ class GithubListPrs(Node):
         pflow-github-list-prs owner/repo --state=all --limit=5 -r
     """
 
-    version = "1.0.0"
-
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.access import cache_parts
 

@@ -33,8 +33,6 @@ class GithubSearch(Node):
         pflow-github-search 'language:python topic:cli' --kind=repositories --limit=3 | pflow-get 'results[0].url'
     """
 
-    version = "1.0.0"
-
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.github.access import api_url
 

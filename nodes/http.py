@@ -54,8 +54,6 @@ class Http(Node):
         pflow-http https://example.com/none --no-check | pflow-get status
     """
 
-    version = "1.0.0"
-
     @staticmethod
     def warm() -> None:
         """Do the slow import early."""

@@ -25,8 +25,6 @@ class JoinText(Node):
         printf 'a\\nb\\n' | pflow 'shell "wc -c" --each => join-text --separator=""' -r
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> list[Any]:
         texts = shared["texts"]
         texts = look_inside(texts) if isinstance(texts, str) else texts

@@ -37,8 +37,6 @@ class ListFiles(Node):
         pflow-list-files --pattern='**' --hidden -j
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[str, str]:
         pattern, directory = os.fsdecode(shared["pattern"]), os.fsdecode(shared.get("directory", "."))
         for name, value in (("pattern", pattern), ("directory", directory)):

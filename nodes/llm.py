@@ -49,8 +49,6 @@ class Llm(Node):
         pflow-llm --prompt='Name three trees' --log && pflow-llm --continue --prompt='Name a fourth'
     """
 
-    version = "1.0.0"
-
     @staticmethod
     def warm() -> None:
         """Do the slow imports early; a failure here is reported by exec."""

@@ -32,8 +32,6 @@ class LoadCsv(Node):
         printf 'name;age\\nAda;36\\n' | pflow-load-csv -r
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Any, Any]:
         return shared.get("path"), shared.get("text")
 

@@ -22,8 +22,6 @@ class LoadJson(Node):
         echo '[1, 2]' | pflow-load-json -r
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Any, Any]:
         return shared.get("path"), shared.get("text")
 

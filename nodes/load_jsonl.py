@@ -21,8 +21,6 @@ class LoadJsonl(Node):
         printf '{"name": "Ada"}\\n{"name": "Bo"}\\n' | pflow-load-jsonl | pflow-save-csv names.csv -q
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Any, Any]:
         return shared.get("path"), shared.get("text")
 

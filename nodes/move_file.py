@@ -31,8 +31,6 @@ class MoveFile(Node):
         pflow-move-file nothing.txt old/ --missing-ok
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[str, str]:
         return checked_path(shared["path"], "move"), checked_path(shared["destination"], "write")
 

@@ -24,8 +24,6 @@ class ParseJson(Node):
         printf '{"n": %d}\\n' 1 2 3 | pflow-parse-json --lines -r
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> str:
         text: str = shared["text"]
         return text

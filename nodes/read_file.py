@@ -28,8 +28,6 @@ class ReadFile(Node):
         pflow-read-file --path=examples/notes.txt --encoding=bytes -r | wc -c
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> str:
         path = checked_path(shared["path"], "read")
         if self.params["encoding"] != _BYTES:

@@ -25,8 +25,6 @@ class SaveCsv(Node):
         echo '[{"name": "Ada", "tags": ["a", "b"]}]' | pflow-load-json | pflow-save-csv names.csv --delimiter=tab -q
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Any, Any]:
         return checked_target(shared["path"], "write"), shared["rows"]
 

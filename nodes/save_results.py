@@ -32,8 +32,6 @@ class SaveResults(Node):
         pflow-load-csv examples/sales.csv | pflow-save-results sales.jsonl -q
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[Any, Any, Any, Any]:
         return checked_target(shared["path"], "write"), shared["results"], shared.get("result"), shared.get("stats")
 

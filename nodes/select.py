@@ -21,15 +21,13 @@ class Select(Node):
     - Reads: shared["place"]: str = "" [explicit] [own] [word]  # the path of the value; without it, all
     - Writes: shared["selected"]: any [pipe]  # the value
     - Params: default: any = null  # the value if the place is missing
-    - Params: fields: list[str] = [] [flag field]  # a member to keep; repeat it for several, in their order
+    - Params: fields: list[str] = [] [flag field]  # a member to keep, in this order
 
     Examples:
         echo '{"items": [{"name": "Ada"}, {"name": "Bob"}]}' | pflow-select 'items[-1].name' -r
         echo '[{"id": 1, "name": "Ada", "note": ""}]' | pflow-select --field=name --field=id -r
         echo '{"city": "Kiel"}' | pflow-select country --default=unknown -r
     """
-
-    version = "1.0.0"
 
     def prep(self, shared: Shared) -> tuple[Any, str]:
         return shared["data"], shared.get("place", "")

@@ -45,8 +45,6 @@ class Shell(Node):
         pflow-shell --command='exit 3' --no-check | pflow-get exit_code
     """
 
-    version = "1.0.0"
-
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """Return the directory of the command, in place of the files there, which are not known."""
         return {"directory": os.fsencode(os.getcwd())}

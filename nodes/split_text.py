@@ -28,8 +28,6 @@ class SplitText(Node):
         pflow-read-file examples/notes.txt | pflow-split-text --size=300 --overlap=50 --by=sentence -r
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> str:
         size, overlap = self.params["size"], self.params["overlap"]
         if size < 0:

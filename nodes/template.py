@@ -24,8 +24,6 @@ class Template(Node):
         pflow-set amount:=5 | pflow-template '$amount $$' -r
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> Any:
         return shared["template"]
 

@@ -34,8 +34,6 @@ class WriteFile(Node):
         echo 'first' | pflow-write-file --path=once.txt --no-overwrite -q
     """
 
-    version = "1.0.0"
-
     def prep(self, shared: Shared) -> tuple[str, Any]:
         if self.params["append"] and not self.params["overwrite"]:
             raise PflowError(

@@ -35,8 +35,6 @@ class YtTranscript(Node):
         printf 'jNQXAC9IVRw\n' | pflow 'yt-transcript --each --delay=2 => write-file transcripts.json' -q
     """
 
-    version = "1.0.0"
-
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.kit.web.youtube import video_of
 

@@ -63,7 +63,6 @@ def _pflow(installation: Installation) -> Iterator[Line]:
 
 
 def _packages(installation: Installation) -> Iterator[Line]:
-    """Find requirements of pflow that are not installed."""
     for requirement in [each for each in requires(NAME) or () if ";" not in each]:
         try:
             version(re.split(r"[^\w.-]", requirement)[0])

@@ -195,7 +195,6 @@ def bundled_directory() -> Path:
 
 
 def _bundled() -> dict[str, bytes]:
-    """Return the pages and completions that come with pflow."""
     root = bundled_directory()
     sources = {"man": root / "man"} | {shell: root / "completions" / shell for shell in ("bash", "zsh", "fish")}
     files = {

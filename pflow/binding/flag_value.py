@@ -69,7 +69,7 @@ def read_text(flag: str, file: str) -> Word:
 
 
 class FlagValue:
-    """The value of a flag: as written where it has a reference, else converted to its type."""
+    """The value of a flag: as written if it has a reference, else converted to its type."""
 
     __slots__ = ("flag", "references", "value")
 
@@ -170,7 +170,10 @@ def _parse_json(flag: str, text: str) -> Any:
     try:
         return decode(text.encode())
     except ValueError as error:
-        raise PflowError(f"cannot take {flag}='{shorten(text)}': it is not JSON: {error}", exit=USAGE) from None
+        from pflow.values.json_input import place_of
+
+        what = f"cannot take {flag}='{shorten(text)}': it is not JSON: {place_of(text, error)}"
+        raise PflowError(what, exit=USAGE) from None
 
 
 class Finder:

@@ -109,11 +109,11 @@ class Source:
     """The flag that gave it; empty if none did."""
 
     def find(self, shared: Mapping[str, Any]) -> Any:
-        """The value. Raises NotThere (66) where a path leads nowhere."""
+        """Return the value. Raises NotThere (66) if it is missing."""
         raise NotImplementedError
 
     def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
-        """The places that `find` looks at as things are."""
+        """Return the places that `find` looks at in this store."""
         return self.paths
 
 

@@ -72,7 +72,6 @@ def _of_flow(kind: Kind) -> Code:
 
 
 def _sorted(value: Any) -> Any:
-    """Return a JSON value with the members of its objects sorted."""
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list) else value

@@ -119,11 +119,16 @@ def _path(key: Key) -> str:
 
 def drop(path: str) -> None:
     """Remove an entry, and its blob if the entry can be read."""
-    try:
-        remove(Entry(path).blob_path)
-    except (OSError, ValueError):
-        pass
+    if entry := _read(path):
+        remove(entry.blob_path)
     remove(path)
+
+
+def _read(path: str) -> Entry | None:
+    try:
+        return Entry(path)
+    except (OSError, ValueError):
+        return None
 
 
 def clear(nodes: Collection[str] | None) -> int:
@@ -131,19 +136,12 @@ def clear(nodes: Collection[str] | None) -> int:
     removed = [path for path in paths() if nodes is None or path.rsplit("/", 2)[1] in nodes]
     for path in removed:
         remove(path)
-    kept = {"" if nodes is None else _blob_of(path) for path in paths()}
+    kept = set() if nodes is None else {entry.blob for entry in map(_read, paths()) if entry}
     for path, _ in files():
         folder, name = path.rsplit("/", 2)[1:]
         if nodes is None or (folder == BLOBS and name not in kept):
             remove(path)
     return len(removed)
-
-
-def _blob_of(path: str) -> str:
-    try:
-        return Entry(path).blob
-    except (OSError, ValueError):
-        return ""
 
 
 def paths(node: str | None = None) -> Iterator[str]:
@@ -158,11 +156,5 @@ def paths(node: str | None = None) -> Iterator[str]:
 def nearest(key: Key) -> Entry | None:
     """Return the node's entry that shares most parts with a key, the newest of several; None without any."""
     digests = {(part.kind, part.name): part.digest for part in key.parts}
-    found = []
-    for path in paths(key.node):
-        try:
-            entry = Entry(path)
-        except (OSError, ValueError):
-            continue
-        found.append((len(digests.items() & entry.parts.items()), entry.made, entry))
-    return max(found, key=lambda each: each[:2], default=(0, 0, None))[2]
+    kept = [entry for entry in map(_read, paths(key.node)) if entry]
+    return max(kept, key=lambda entry: (len(digests.items() & entry.parts.items()), entry.made), default=None)

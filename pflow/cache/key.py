@@ -148,7 +148,6 @@ class _Parts:
 
 
 def _fixed_parts(name: str, version: str, code: Code) -> list[KeyPart]:
-    """Make the parts that are the same on each visit of a node, once."""
     if (name, version) not in code.key_parts:
         files = [KeyPart("code", file, digest=digest) for file, digest in sorted(code.parts.items())]
         code.key_parts[name, version] = [KeyPart("node", "name", name), KeyPart("node", "version", version), *files]

@@ -75,7 +75,6 @@ class PythonCode:
             self.parts[name] = digest_of(self._sources[name] if sees_its_text else bare(tree))
 
     def _add_source(self, name: str, file: str, package: str) -> None:
-        """Add a file, and all that it imports."""
         if name in self._trees:
             return
         self.watched[file] = None
@@ -225,7 +224,6 @@ def _may_fail(node: ast.AST) -> bool:
 
 
 def _absolute(node: ast.ImportFrom, package: str, name: str) -> str:
-    """Return the absolute name of an imported module, such as `..x`."""
     parts = package.split(".") if package else []
     if node.level > len(parts):
         raise CannotFollow(f"{name}, line {node.lineno}: it imports from its package, but is not in a package")

@@ -162,7 +162,6 @@ def _without_marker(line: str, marker: str) -> str:
 
 
 def _is_unfinished(text: str) -> bool:
-    """Return True if an interface begins here and does not end."""
     lines = [line.strip() for line in text.split("\n")]
     return "Interface:" in lines and "" not in lines[lines.index("Interface:") :]
 

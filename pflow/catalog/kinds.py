@@ -52,7 +52,7 @@ _found: dict[str, Kind | None] = {}
 
 
 def find_kind(type: str) -> Kind | None:
-    """Find the node of a name, or of its class's name, once; None if there is none."""
+    """Find the node of a name, or of its class's name, once; None if nothing has it."""
     if type not in _found:
         found = find_node(type)
         _found[type] = found if found is not None and found.origin != TOOL else None
@@ -80,7 +80,7 @@ def is_node_name(name: str) -> bool:
 
 
 def find_node(name: str) -> Kind | None:
-    """Find the node or tool of a name, or of a class's name; None if there is none."""
+    """Find the node or tool of a name, or of a class's name; None if nothing has it."""
     wanted = plain(name)
     if not is_node_name(name):
         return None
@@ -210,7 +210,6 @@ def _on_path(directory: str, wanted: str | None) -> Iterator[Kind]:
 
 
 def _runs_saved_flow(found: Kind) -> bool:
-    """Return True for the executable of the saved flow of its name."""
     try:
         with open(found.file, "rb") as program:
             return program.read(len(RUNS_FLOW)) == RUNS_FLOW

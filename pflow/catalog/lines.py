@@ -125,7 +125,6 @@ def _is_row(row: Any) -> bool:
 
 
 def _save(path: str, rows: dict[str, list[str]]) -> None:
-    """Keep the rows for the next run, if possible."""
     try:
         texts = [f"{quote(file)}:[{','.join(map(quote, row))}]" for file, row in rows.items()]
         data = (",\n".join([_HEADER, *texts]) + "}\n").encode()

@@ -137,7 +137,7 @@ def is_flow_type(type: str) -> bool:
 
 
 def flow_file(type: str, directory: str = ".") -> str | None:
-    """Return the file of the flow that a type names, relative to `directory`; None if there is none."""
+    """Return the file of the flow that a type names, relative to `directory`; None if it does not exist."""
     saved = type.startswith("flow:")
     file = saved_flow(type.removeprefix("flow:")) if saved else os.path.normpath(os.path.join(directory, type))
     return os.path.abspath(file) if file and os.path.isfile(file) else None

@@ -217,7 +217,6 @@ def _has_interface(program: str) -> bool:
 
 
 def _run_command(word: str, words: list[str]) -> int:
-    """Run a command's own main, or its click function with errors in our words and codes."""
     module = f"pflow.commands.{word.replace('-', '_')}"
     __import__(module)
     main: Callable[[list[str]], int] | None = getattr(sys.modules[module], "main", None)
@@ -229,7 +228,6 @@ def _run_command(word: str, words: list[str]) -> int:
 
 
 def _find_program(word: str) -> str | None:
-    """Find the executable or the file of the node or tool that a word means."""
     if "/" in word:
         return word if _is_node_file(word) else None
     word = word.removeprefix("pflow-")  # the guard of a program started by its bare name calls it so
@@ -245,7 +243,6 @@ def _find_program(word: str) -> str | None:
 
 
 def _is_node_file(file: str) -> bool:
-    """Return True for a file that is a node by its name or its interface."""
     name = os.path.basename(file)
     return os.path.isfile(file) and (name.startswith("pflow-") or name.endswith(".py") or _has_interface(file))
 

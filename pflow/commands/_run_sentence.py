@@ -161,7 +161,6 @@ def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool
 
 
 def _report(text: str) -> None:
-    """Show the progress to a person at a terminal."""
     if os.isatty(2):
         show(colour_of(2).dim(clean(text)) + "\n")
 

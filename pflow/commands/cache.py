@@ -109,7 +109,6 @@ def _count(number: int) -> str:
 
 
 def _size(size: int) -> str:
-    """Return a number of bytes in words."""
     power = min(max(size.bit_length() - 1, 0) // 10, 4)
     number = f"{size / (1 << 10 * power):,.1f}".removesuffix(".0")
     return f"{number} {('bytes', 'KB', 'MB', 'GB', 'TB')[power]}"

@@ -35,8 +35,6 @@ _FORMS = {
 
 
 class _Command(FlowCommand):
-    """A command whose help lists the rules."""
-
     @staticmethod
     def notes() -> list[str]:
         rules = [f"  {rule.id}  {rule.title} ({rule.otherwise})" for rule in RULES.values()]
@@ -110,7 +108,6 @@ def _inferred(wired: WiredFlow) -> dict[str, str]:
 
 
 def _name_of(words: Sequence[str]) -> str:
-    """Return the flow's name in findings: its file, or how it was given."""
     if len(words) != 1:
         return "pipe"
     return "stdin" if words[0] == "-" else find_file(words[0]) or "pipe"

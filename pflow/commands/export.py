@@ -24,7 +24,6 @@ pflow export --to=mermaid examples/report.pflow.json
 
 
 def _help() -> str:
-    """Return the help, with the first line of each exporter's file."""
     lines = [(target, (exporter(target).__doc__ or "").partition("\n")[0]) for target in targets()]
     width = max(len(target) for target, _ in lines) + 2
     return _HELP.format(targets="\n".join([f"{target:{width}}{line}" for target, line in lines]))

@@ -119,7 +119,6 @@ def _row(row: tuple[str, str]) -> str:
 
 
 def _half_line(folder: str, name: str) -> str:
-    """Return the summary in the first line of a command's, a node's or a tool's file."""
     with open(os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py"), encoding="utf-8") as file:
         said = file.readline().partition(": ")[2].rstrip('."\n')
     return said[:1].upper() + said[1:]
@@ -138,7 +137,6 @@ def usages(root: str = ROOT) -> list[CommandUsage]:
 
 
 def _command(name: str) -> CommandUsage:
-    """Return the usage of a command, from its own USAGE or its click declaration."""
     if name == "run":
         return usage_of_run()
     module = import_module(f"pflow.commands.{name.replace('-', '_')}")

@@ -44,7 +44,6 @@ def command(flow: Sequence[str]) -> int:
 
 
 def _write(file: str, text: str, mode: int) -> None:
-    """Raises PflowError (73, 77)."""
     try:
         replace(file, text, mode=mode)
     except OSError as error:

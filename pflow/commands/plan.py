@@ -25,8 +25,6 @@ from pflow.stage.document import take_in
 
 
 class _Command(FlowCommand):
-    """A command whose help lists the limits."""
-
     @staticmethod
     def notes() -> list[str]:
         return ["\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items())])]
@@ -78,7 +76,6 @@ def command(words: tuple[str, ...], when: str, timeout: float | None, **options:
 
 
 def _change(words: list[str], timeout: float | None, color: str, *, wire: bool, edit: bool, **options: Any) -> int:
-    """Change an existing flow, for --wire and --edit."""
     from pflow.plan.change import ChangeOptions
 
     if wire and edit:

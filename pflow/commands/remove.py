@@ -33,7 +33,7 @@ def command(saved: tuple[str, ...]) -> int:
             say("pflow remove", f"removed the command {removed}")
         write_pieces(1, [os.fsencode(remove_flow(name)) + b"\n"])
         for changed in changed_commands_of(name):
-            say("pflow remove", f"'{changed}' is left as it is: it was changed since pflow save made it")
+            say("pflow remove", f"'{changed}' is left unchanged: it was edited since pflow save wrote it")
     for name in found:
         for user in users_of(name):
             say("pflow remove", f"warning: the saved flow '{user.name}' uses flow:{name}")
@@ -41,7 +41,6 @@ def command(saved: tuple[str, ...]) -> int:
 
 
 def _find(names: list[str]) -> dict[str, str]:
-    """Return the file of each flow by its saved name. Raises PflowError (127) for an unknown name."""
     found: dict[str, str] = {}
     errors: list[PflowError] = []
     for name in names:

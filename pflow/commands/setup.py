@@ -103,7 +103,6 @@ def _act(setup: Setup, wanted: dict[str, bytes], zshrc: Path | None, *, is_dry: 
 
 
 def _advice_lines(share: Path) -> list[str]:
-    """Return the lines on what the user still has to do."""
     advice = advise(share)
     done = ", ".join(program for program, (_, text) in advice.items() if not text)
     lines = ["", f"New shells find these by themselves: {done}."] if done else []

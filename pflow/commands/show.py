@@ -60,7 +60,6 @@ def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
 
 
 def _file(name: str, *, is_old: bool) -> str:
-    """Return the flow's file. Raises PflowError: 127 for an unknown name, 66 if there is no older version."""
     olds = olds_of(name)
     if is_old and olds:
         return olds[-1]

@@ -19,8 +19,6 @@ from pflow.values.jsontext import encode
 
 
 class _Command(click.Command):
-    """A command whose help lists the checks."""
-
     @staticmethod
     def notes() -> list[str]:
         return ["\n".join(["Checks:", *(f"  {line}" for line in list_lines(choose_checks([])).splitlines())])]

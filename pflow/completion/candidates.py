@@ -46,7 +46,6 @@ def answer(line: Typed) -> Candidates:
 
 
 def _of_driver(words: list[str], line: Typed) -> Candidates:
-    """Complete the words after `pflow`: a command, a node, a tool, a saved flow, steps or a sentence."""
     table = names.read_table()
     command = table.get(f"pflow {words[0]}") if words else None
     if any(map(separates, words)):
@@ -91,7 +90,6 @@ def _of_command(command: CommandUsage, words: list[str], line: Typed) -> Candida
 
 
 def _in_flow(text: str) -> Candidates:
-    """Complete pipe syntax in one word: the last word of its last step."""
     flow = split(text, is_flow=True)
     found = _of_steps(flow.words, flow.word)
     found.flow = flow
@@ -161,7 +159,6 @@ class _Words:
 
 
 def _of_usage(usage: CommandUsage, words: list[str], word: str) -> Candidates:
-    """Complete a flag's value, a flag, or the next argument."""
     before = _Words(words, usage.flags)
     free = [each for each in usage.arguments if before.used.isdisjoint(each.names)]
     before.used.update(name for each in free[: len(before.others)] for name in each.names)

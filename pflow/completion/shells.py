@@ -62,7 +62,6 @@ def _rest(found: Candidates, candidate: Candidate) -> str:
 
 
 def _end_in_flow(candidate: Candidate, flow: Typed | None) -> str:
-    """Return the end of a word inside pipe syntax: its quote, and a blank."""
     return "" if flow is None or candidate.is_open else f"{flow.quote} "
 
 

@@ -76,7 +76,6 @@ def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout
 
 
 def _secrets_of(node: TestedNode) -> Secrets:
-    """Return the secrets that the node finds in the environment, and may print when it fails."""
     secrets = Secrets()
     for item in node.interface.params.values():
         secrets.add(os.environ.get(item.env) if "secret" in item.marks else None)
@@ -149,7 +148,6 @@ def command_of(run: NodeRun) -> str:
 
 
 def _format(data: bytes) -> str:
-    """Quote bytes as a word for printf(1), on one line."""
     return shlex.quote("".join(map(_escaped, data.decode("utf-8", "surrogateescape"))))
 
 

@@ -1,1 +1,1 @@
-"""The steps of a flow in motion: edges, loops, forks, batches and subflows, in one process or in several."""
+"""Running the steps of a flow: edges, loops, forks, batches and subflows, in one process or several."""

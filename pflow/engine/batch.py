@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from pflow.flow.wired import WiredStep
 
     Done = tuple[dict[str, Any], Origins, dict[str, Any], dict[str, Any]]
-    """What one item gave: its writes, where its reads came from, why it failed (exit and message, else nothing), and
-    what it took of models (pflow.words.usage), and of the cache.
+    """The result of one item: its writes, the places of its reads, its failure (exit and message) if it failed, and its
+    usage of models (pflow.words.usage) and of the cache.
     """
 
 
 class BatchStep(StepNode):
-    """Each write becomes a list in the order of the items, or an object under the names of the members.
+    """A batch. Each write becomes a list in the order of the items, or an object under the names of the members.
 
-    With `jobs` the items run in so many processes. Under `keep` a failed item's place is null, and `ID.errors` lists
-    index, item, exit and message of each. With `keep_item` each result is `{"item": ITEM, KEY: VALUE}`.
+    With `jobs` the items run in that many processes. Under `keep` the place of a failed item is null, and `ID.errors`
+    lists index, item, exit and message of each. With `keep_item` each result is `{"item": ITEM, KEY: VALUE}`.
     """
 
     def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
@@ -51,10 +51,11 @@ class BatchStep(StepNode):
     def perform(self, shared: Any, visit: Visit) -> None:
         over = items_in(self.over.find(shared))
         if not isinstance(over, list | dict):
-            fault = f"is {kind_of(over)}, no list and no object"
+            fault = f"is {kind_of(over)}, not a list or an object"
             hint = ""
             if isinstance(over, str):
-                fault, hint = "begins as JSON and is no list", "jq -c writes JSON as lines; --from=json takes an object"
+                fault = "begins as JSON and is not a list"
+                hint = "jq -c writes JSON as lines; --from=json takes an object"
             raise PflowError(f"cannot run over '{self.batch.over}': it {fault}", hint=hint, exit=BAD_DATA)
         items = list(over.items() if isinstance(over, dict) else enumerate(over))
         self.names = name_items(item for _, item in items) if self.context.run_id else [""] * len(items)
@@ -75,12 +76,12 @@ class BatchStep(StepNode):
         self.carry(visit.writes)
 
     def _result(self, key: str, item: Any, done: Done) -> Any:
-        """What one item gave for a write: with `keep_item` beside the item; null where it failed."""
+        """Return an item's value of a write: with `keep_item` beside the item; None if it failed."""
         changes, _, why, _ = done
         return {"item": item, key: changes.get(key)} if self.batch.keep_item and not why else changes.get(key)
 
     def _tell_failures(self, visit: Visit, errors: list[dict[str, Any]], count: int) -> None:
-        """Say how many items failed, and which first: on stderr, and in the trace."""
+        """Report on stderr and in the trace how many items failed, and the first of them."""
         first = errors[0]
         what = self._named(first["index"], first["item"])
         text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"
@@ -88,7 +89,7 @@ class BatchStep(StepNode):
         self.context.warn(f"'{self.id}': {text}")
 
     def _named(self, index: Any, item: Any) -> str:
-        """An item in words: `item 3 ("a.txt")`, or `item 3` where its value is no JSON, or a secret."""
+        """Name an item: `item 3 ("a.txt")`, or `item 3` if its value is not JSON or is a secret."""
         secrets = self.context.secrets
         if not self.wired.has_secret_items(self.batch.item):
             try:
@@ -98,7 +99,7 @@ class BatchStep(StepNode):
         return f"item {value_text(index)}"
 
     def _noted_items(self, shared: Any, items: list[tuple[Any, Any]], visit: Visit) -> list[Done]:
-        """Run the items, with an event at the end of each, and count them and what they used."""
+        """Run the items, record an event at the end of each, and add up their usage."""
         before = self._done_before()
         failed = sum(bool(done[2]) for done in before.values())
         counts = visit.more["items"] = {"done": len(before) - failed, "failed": failed}
@@ -127,7 +128,7 @@ class BatchStep(StepNode):
             raise
 
     def _done_before(self) -> dict[int, Done]:
-        """What the items gave, by their numbers, that an earlier part of the run has done."""
+        """Return the results of the items, by number, that an earlier part of the run has finished."""
         commits = self.context.commits
         found = {} if commits is None else {number: commits.take(path) for number, path in enumerate(self._paths())}
         return {
@@ -142,7 +143,7 @@ class BatchStep(StepNode):
     def _run_items(
         self, shared: Any, items: list[tuple[Any, Any]], before: dict[int, Done], note: Callable[[int, Done], None]
     ) -> list[Done]:  # fmt: skip
-        """Run those that are not done yet; the end of each is committed before it is noted."""
+        """Run the items that are not done yet, and commit the end of each before it is noted."""
         commits, paths = self.context.commits, self._paths()
         rest = [number for number in range(len(items)) if number not in before]
 
@@ -164,7 +165,7 @@ class BatchStep(StepNode):
     def _run_apart(
         self, shared: Any, items: list[tuple[str, Any, Any]], end: Callable[[int, Done], None]
     ) -> list[Done]:
-        """Run items, each its name, index and value, in processes of their own."""
+        """Run items, each a name, an index and a value, in child processes."""
         recorder = self.context.recorder
 
         def serve(number: int, parent: Parent) -> Any:
@@ -191,7 +192,7 @@ class BatchStep(StepNode):
             raise died.within(self._named(*items[died.number][1:])) from died
 
     def _run_item(self, shared: Any, name: str, index: Any, item: Any) -> Done:
-        """Run the node on a view of the store in which the item has its name."""
+        """Run the node on a store in which the item stands under its name."""
         visit = Visit()
         self.context.item = f"[{name}]"
         try:
@@ -218,13 +219,13 @@ class BatchStep(StepNode):
             self.context.item = ""
 
     def _keep_data(self, shared: Any) -> None:
-        """Put the data flags into the store; not those that are made of the item."""
+        """Put the data flags into the store, except those made from the item."""
         finders = [finder for finder in self.binding.finders if finder.key in self.binding.stored]
         fixed = [finder for finder in finders if all(path[0] != self.batch.item for path in finder.source.paths)]
         self.put_data(shared, {finder.key: finder.find(shared) for finder in fixed})
 
     def _all_reads(self, shared: Any, done: list[Done]) -> Origins:
-        """Where the reads of all items came from; what an item gave, from where the items stand."""
+        """Return the places of all items' reads; for a read from the item, the place of the list."""
         over = tuple(map(write_path, self.over.places(shared)))
         reads: Origins = {"batch.over": over}
         for key, places in {read: None for each in done for read in each[1].items()}:

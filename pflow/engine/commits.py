@@ -1,4 +1,4 @@
-"""What one process of a run commits to its journal, and what it finds done there."""
+"""The driver as the steps of one process see it: its services, and what they commit to its journal."""
 
 from __future__ import annotations
 
@@ -10,15 +10,54 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from pflow.engine.workers import Ask
     from pflow.errors import PflowError
+    from pflow.record.journal import Journal
     from pflow.record.records import Record
+    from pflow.values.masks import Secrets
+    from pflow.words.budget import Account, Amounts, Question
+
+
+class Services:
+    """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it."""
+
+    def __init__(self, journal: Journal | None, secrets: Secrets, account: Account | None) -> None:
+        self.journal = journal
+        self.secrets = secrets
+        self.account = account
+        self.parent: Ask | None = None
+
+    def keep(self, record: Record) -> None:
+        """Write a record to the journal. Raises PflowError (73)."""
+        if self.parent is not None:
+            self.parent("keep", record)
+        elif self.journal is not None:
+            self.journal.write(record)
+
+    def learn(self, secrets: list[Any]) -> None:
+        """Keep these values out of the journal."""
+        if self.parent is not None:
+            self.parent("learn", secrets)
+        else:
+            self.secrets.add(secrets)
+
+    def charge(self, question: Question) -> Amounts:
+        """Count against the budget; return what is left of it. Raises PflowError (79)."""
+        if self.parent is not None:
+            left: Amounts = self.parent("charge", question)
+            return left
+        return {} if self.account is None else self.account.charge(question)
+
+    def answer(self, name: str, request: Any) -> Any:
+        """Do what a child process requests by the name of a method."""
+        return getattr(self, name)(request)
 
 
 class Commits:
-    """Writes the records of one process: `keep` gives each to the driver, which keeps the journal.
+    """Writes the records of one process: `keep` hands each to the driver, which owns the journal.
 
-    `done` has the ends of an earlier part of the run by their paths; each is taken once, so that another try of the
-    flow around a step runs it anew.
+    `done` has the ends of visits from an earlier part of the run, by their paths. Each is taken once, so that another
+    try of the flow around a step runs the step again.
     """
 
     def __init__(self, keep: Callable[[Record], None], done: Mapping[str, Record]) -> None:
@@ -27,11 +66,11 @@ class Commits:
         self._entered: set[str] = set()
 
     def take(self, path: str) -> Record | None:
-        """The end of a visit or item that is done already."""
+        """Return the end of a visit or item if it is already done."""
         return self.done.pop(path, None)
 
     def end_item(self, path: str, writes: dict[str, Any], why: dict[str, Any]) -> None:
-        """Commit an item: what it wrote, and why it failed where the batch goes on without it."""
+        """Commit an item's writes, or its failure if the batch continues without it."""
         record: Record = {"end": path}
         if writes:
             record["changes"] = [[[key], value] for key, value in writes.items()]
@@ -40,12 +79,12 @@ class Commits:
         self.write(record)
 
     def fail(self, path: str, error: PflowError) -> None:
-        """Note that a visit or item has failed; not where it was cut short: then nobody knows what it has done."""
+        """Note that a visit or item failed, unless it was cut short: then nobody knows what it has done."""
         if not (error.is_cut or error.exit == TIMED_OUT or error.exit >= 128):
             self.write({"failed": path, "exit": error.exit})
 
     def enter(self, path: str) -> None:
-        """A flow inside a visit begins; another time, in another try, with nothing done."""
+        """Begin a flow inside a visit. In another try of the visit, none of its steps are done."""
         if path in self._entered:
             self.done = {each: record for each, record in self.done.items() if not is_within(each, path)}
             self.write({"again": path})

@@ -1,4 +1,4 @@
-"""What the steps of one run share: events, failures, limits, the place it is at, and every change to its store."""
+"""The state that the steps of one run share: events, failures, limits, position, and every change to the store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.resolve import nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
-from pflow.engine.commits import Commits
+from pflow.engine.commits import Commits, Services
 from pflow.errors import PflowError, node_error
 from pflow.files.directories import state_key
 from pflow.stage.trace import event_line
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.cache.wishes import Wishes
-    from pflow.engine.workers import Ask
     from pflow.flow.wired import WiredStep
     from pflow.record.journal import Journal
     from pflow.record.records import Record
     from pflow.values.paths import Path
-    from pflow.words.budget import Account, Amounts, Question
+    from pflow.words.budget import Account
 
 
 class StepFailed(PflowError):
@@ -37,24 +36,24 @@ class StepFailed(PflowError):
     def __init__(self, step: str, node: str, error: PflowError) -> None:
         super().__init__(error.message)
         self.changes: dict[Path, Any] = {}
-        """What the branch that it happened in had written."""
+        """The changes that its branch had made by then."""
         self.__dict__ |= error.__dict__
         self.step = step
         self.node = node
 
     def __reduce__(self) -> Any:
-        """How it gets from a child process to its parent."""
+        """Pickle it, for the way from a child process to its parent."""
         return StepFailed, (self.step, self.node, PflowError(self.message)), self.__dict__
 
     def inside(self, outer: str) -> StepFailed:
-        """The same failure as the flow around it sees it."""
+        """Return the failure as the flow around it sees it."""
         inner = StepFailed(f"{outer}/{self.step}", self.node, self)
         inner.__cause__ = self.__cause__
         return inner
 
 
 def failure_of(id: str, node: str, wired: WiredStep, error: BaseException, secrets: Secrets) -> StepFailed:
-    """What a step raised, in words, without the secrets."""
+    """Return the exception of a step as a failure in words, without secrets."""
     if isinstance(error, StepFailed):
         return error.inside(id)
     return StepFailed(id, node, in_words(node, wired, error, secrets))
@@ -77,11 +76,11 @@ class Recorder:
         self.lane = lane
 
     def inside(self, step: str) -> Recorder:
-        """The recorder of a subflow's steps."""
+        """Return the recorder of a subflow's steps."""
         return Recorder(self.write, prefix=f"{self.prefix}{step}/", lane=self.lane)
 
     def to(self, write: Callable[[bytes], None], lane: str = "") -> Recorder:
-        """The recorder of another process, or of a lane of its own."""
+        """Return the recorder of another process, or of another lane."""
         return Recorder(write, prefix=self.prefix, lane=lane or self.lane)
 
     def event(self, event: str, step: str, about: dict[str, Any]) -> None:
@@ -91,42 +90,7 @@ class Recorder:
 
 
 def drop(line: Any) -> None:
-    """Where lines go that nobody wants."""
-
-
-class Services:
-    """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it."""
-
-    def __init__(self, journal: Journal | None, secrets: Secrets, account: Account | None) -> None:
-        self.journal = journal
-        self.secrets = secrets
-        self.account = account
-        self.parent: Ask | None = None
-
-    def keep(self, record: Record) -> None:
-        """Write a record to the journal. Raises PflowError (73)."""
-        if self.parent is not None:
-            self.parent("keep", record)
-        elif self.journal is not None:
-            self.journal.write(record)
-
-    def learn(self, secrets: list[Any]) -> None:
-        """Keep these values out of the journal."""
-        if self.parent is not None:
-            self.parent("learn", secrets)
-        else:
-            self.secrets.add(secrets)
-
-    def charge(self, question: Question) -> Amounts:
-        """Count against the budget; return what is left of it. Raises PflowError (79)."""
-        if self.parent is not None:
-            left: Amounts = self.parent("charge", question)
-            return left
-        return {} if self.account is None else self.account.charge(question)
-
-    def answer(self, name: str, request: Any) -> Any:
-        """Do what a child process requests by the name of a method."""
-        return getattr(self, name)(request)
+    """Discard a line."""
 
 
 class Context:
@@ -186,22 +150,22 @@ class Context:
         return inner
 
     def visit_path(self, step: str) -> str:
-        """The path of the visit that a step is at, `outer@1/inner@2`, or of the item that it is at, `step@1[NAME]`."""
+        """Return the path of a step's current visit, `outer@1/inner@2`, or of its current item, `step@1[NAME]`."""
         return f"{self.prefix}{step}@{self.visits.get(step, 1)}{self.item}"
 
     def warn(self, text: str) -> None:
-        """Say a warning, the first time: a loop or a batch would repeat it."""
+        """Print a warning the first time only: a loop or a batch would repeat it."""
         if text not in self._warned:
             self._warned.add(text)
             self._warn(text)
 
     def learn(self, secrets: list[Any]) -> None:
-        """Take values for secrets, also in the driver, which keeps the journal."""
+        """Mask these values from now on, also in the driver, which writes the journal."""
         if self.secrets.add(secrets) and self.commits is not None:
             self.services.learn(secrets)
 
     def keep_order(self) -> None:
-        """Note from now on when each place is written, for reads that take the last of several."""
+        """Record from now on when each place is written, for reads that take the latest of several."""
         self._written_at = {}
 
     def change(self, shared: Any, path: Path, value: Any, key: str) -> None:
@@ -209,7 +173,7 @@ class Context:
         self.assign(shared, path, REMOVED if value is REMOVED else storable(key, value))
 
     def assign(self, shared: Any, path: Path, value: Any) -> None:
-        """Set a place, or remove what is there (REMOVED). Raises PflowError (65) where something else is in the way."""
+        """Set a place, or remove it (REMOVED). Raises PflowError (65) if something else is in the way."""
         if value is REMOVED:
             if not has(shared, path):
                 return
@@ -228,17 +192,17 @@ class Context:
             changes[path] = value
 
     def written_at(self, path: Path) -> int:
-        """When a place was written, as a number that only grows; -1 where it was there before the run."""
+        """Return when a place was written, as a number that only grows; -1 if before the run."""
         times = [number for place, number in (self._written_at or {}).items() if meet(place, path)]
         return max(times, default=-1)
 
 
 def name_items(items: Iterable[Any]) -> list[str]:
-    """`DIGEST.N` for each item of a batch: a digest that tells nobody of its value, and which of its equals it is."""
+    """Return `DIGEST.N` for each item of a batch: a keyed digest, which reveals no value, and a count among equals."""
     try:
         key = state_key()
     except PflowError:
-        key = os.urandom(32)  # nothing of this run is kept
+        key = os.urandom(32)  # this run keeps nothing
     counts: dict[str, int] = {}
     names = []
     for item in items:
@@ -249,7 +213,7 @@ def name_items(items: Iterable[Any]) -> list[str]:
 
 
 def storable(key: str, value: Any) -> Any:
-    """A node's write as the store holds it: a copy, its tuples as lists. Raises PflowError (65)."""
+    """Return a copy of a node's write with tuples as lists. Raises PflowError (65) if JSON cannot hold it."""
     try:
         return plain(value)
     except PflowError as error:
@@ -257,7 +221,7 @@ def storable(key: str, value: Any) -> Any:
 
 
 class Commit:
-    """One visit of a step, or of the fork behind it: `done` is its end, where an earlier part of the run made it."""
+    """The commit of one visit of a step or fork: `done` is its end if an earlier part of the run has done it."""
 
     __slots__ = ("carried", "changes", "commits", "context", "done", "path")
 
@@ -272,7 +236,7 @@ class Commit:
             context.watchers.append(self.changes)
 
     def redo(self, shared: Any, done: Record) -> tuple[Any, str]:
-        """Change the store as the visit did: its action, and the step whose failure was taken care of."""
+        """Repeat the changes of the visit; return its action, and the step whose failure was handled."""
         for path, *value in done.get("changes", ()):
             self.context.assign(shared, tuple(path), value[0] if value else REMOVED)
         if "carried" in done:
@@ -280,14 +244,13 @@ class Commit:
         return done.get("action"), done.get("handled", "")
 
     def end_fork(self, action: Any, handled: str, steps: list[str]) -> None:
-        """Commit a failure that ended its branches and is taken care of; else these have committed their steps."""
+        """Commit a handled failure, which ended the branches; otherwise they have committed their own steps."""
         if handled:
             self.end(action, handled, over=[f"{self.context.prefix}{step}@" for step in steps])
         else:
             self.context.watchers.pop()
 
     def end(self, action: Any, handled: str, **more: Any) -> None:
-        """Commit it."""
         self.context.watchers.pop()
         record: Record = {"end": self.path, **more}
         if action not in (None, "default"):

@@ -1,4 +1,4 @@
-"""The engine: a flow as a pocketflow Flow, walked from step to step, and a flow as a step of another."""
+"""The engine: a flow as a pocketflow Flow, walked step by step, and a flow as a step of another."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from pflow.values.paths import Path
 
     Overrides = Mapping[str, Mapping[str, Any]] | None
-    """Values that go over those of the flow, by step and name."""
+    """Values that replace those of the flow, by step and name."""
 
 
 class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
-    """A flow made ready to run: `Engine(flow, context).run(shared)` works on a dict and returns the last action.
+    """A flow ready to run: `Engine(flow, context).run(shared)` works on a dict and returns the last action.
 
-    Raises StepFailed for the first step that fails and has no `error` edge; then the store holds what the steps before
-    it wrote.
+    Raises StepFailed for the first step that fails without an `error` edge; the store then has the writes of the steps
+    before it.
     """
 
     def __init__(self, flow: WiredFlow, context: Context, params: Overrides = None, data: Overrides = None) -> None:
@@ -81,7 +81,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return is_simple and not is_watched and wired.kind.origin not in (FLOW, PROGRAM)
 
     def _connect(self) -> None:
-        """Give each node its successors; where several edges have one action, a fork stands between."""
+        """Give each node its successors, through a fork if several edges have the same action."""
         forks = {(fork.source, fork.action): fork for fork in self.flow.graph.forks()}
         for id, actions in self.flow.graph.next.items():
             for action, targets in actions.items():
@@ -102,9 +102,9 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return self.walk(shared, self.start_node)
 
     def walk(self, shared: Any, node: Any, stop: Any = None, inside: Container[str] | None = None) -> Any:
-        """Run from a node on, to the end of the flow or until `stop` is reached. The last action.
+        """Run from a node on, to the end of the flow or to `stop`, and return the last action.
 
-        In a branch of a fork a failure whose `error` edge leads out of it (`inside` is what it holds) is raised.
+        In a branch of a fork (`inside` has its steps), a failure whose `error` edge leads out of it is raised.
         """
         visits, limits = self.context.visits, self.limits
         action = None
@@ -128,7 +128,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return action
 
     def _visit(self, node: Any, shared: Any, stop: Any, inside: Container[str] | None) -> tuple[Any, str]:
-        """One visit, committed, or what it did in an earlier part of the run; the rest as `_attempt`."""
+        """Make a visit and commit it, or repeat its changes if it is already done. Returns as `_attempt` does."""
         commits = self.context.commits
         if commits is None:
             return self._attempt(node, shared, stop, inside)
@@ -147,7 +147,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return action, handled
 
     def _attempt(self, node: Any, shared: Any, stop: Any, inside: Container[str] | None) -> tuple[Any, str]:
-        """Run a step or a fork: its action, and the step that failed where an `error` edge takes care of that."""
+        """Run a step or a fork; return its action, and the step that failed if an `error` edge handles that."""
         try:
             return node._run(shared), ""
         except StepFailed as failure:
@@ -159,7 +159,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             return ERROR, step
 
     def _without_edge(self, node: Any, action: Any) -> Any:
-        """Where an action leads that has no edge: an `error` that the node declares on to the default, else nowhere."""
+        """Return the node after an action without an edge: the default one after a declared `error`, else none."""
         following = node.successors.get("default")
         if action == ERROR and ERROR in node.interface.actions and following is not None:
             self.context.warn(goes_on(node.id))
@@ -168,12 +168,12 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return None
 
     def _is_inside(self, handler: Any, stop: Any, inside: Container[str]) -> bool:
-        """Whether a step, or each that a fork leads to, is in a branch."""
+        """Return True if a step, or every step that a fork leads to, is in a branch."""
         starts = [handler.id] if handler.id else handler.fork.starts
         return handler is stop or all(start in inside for start in starts)
 
     def _note_failure(self, shared: Any, failure: StepFailed) -> None:
-        """Put it at ID.error. Raises the failure itself where something else is in the way there."""
+        """Put a failure at ID.error. Raises the failure itself if something else is in the way."""
         about = {"exit": failure.exit, "message": encodable(failure.message)}
         try:
             self.context.assign(shared, (failure.step.partition("/")[0], "error"), about)
@@ -197,12 +197,12 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
 
 def goes_on(name: str) -> str:
-    """What is said of a step whose node declares the action `error`, and which has no edge for it."""
+    """Return the warning for a step without an edge for the action `error` that its node declares."""
     return f"'{name}' returned error, which has no edge: the default one is taken"
 
 
 def make_node(wired: WiredStep, context: Context) -> Any:
-    """The node of a step: an instance of its class, a program, or a flow."""
+    """Make the node of a step: an instance of its class, a program, or a flow."""
     kind = wired.kind
     assert kind is not None
     if wired.step.made is not None:
@@ -217,7 +217,7 @@ def make_node(wired: WiredStep, context: Context) -> Any:
 
 
 class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
-    """Runs a flow on a store of its own: inputs mapped in, outputs mapped out. Its action is that of the last step."""
+    """Runs a flow on its own store: inputs are mapped in, outputs mapped out. Its last step gives the action."""
 
     def __init__(self, wired: WiredStep, context: Context) -> None:
         super().__init__()
@@ -254,12 +254,12 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         if self.flow.flow.outputs:
             return outputs_of(self.flow, store), action
         inputs = {each.path[0] for each in self.flow.inputs.values()}
-        is_open, writes = self.interface.open, self.interface.writes  # who knows what an open one writes
+        is_open, writes = self.interface.open, self.interface.writes  # an open one may write any key
         found = {key: value for key, value in store.items() if key in writes or (is_open and key not in inputs)}
         return found, action
 
     def _secret_outputs(self) -> Iterator[Path]:
-        """Where in the store of its own that is which a step outside takes as a secret."""
+        """Yield the places of its own store that a step outside takes as secrets."""
         for name in self.interface.writes:
             if any(meet(path, self.place_of(name)) for path in self.context.secret_paths):
                 yield from self.flow.outputs[name].paths if name in self.flow.outputs else ((name,),)
@@ -270,21 +270,21 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 
 def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:
-    """Every source of several places in a flow, those inside templates too."""
+    """Return every source of several places in a flow, also inside templates."""
     found = list(flow.sources())
     found += [inner for each in found if isinstance(each, TemplateSource) for inner in each.sources.values()]
     return [each for each in found if isinstance(each, AlternativeSource)]
 
 
 def set_defaults(flow: WiredFlow, store: Any) -> None:
-    """Put the default of each input that is not there into a store."""
+    """Put the default of each missing input into a store."""
     for given in flow.inputs.values():
         if given.has_default and not has(store, given.path):
             assign(store, given.path, fresh(given.default))
 
 
 def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:
-    """The declared outputs of a flow; one that is not there was not reached."""
+    """Return the declared outputs that a run has reached."""
     found = {}
     for name, source in flow.outputs.items():
         try:

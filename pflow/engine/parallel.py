@@ -1,4 +1,4 @@
-"""What may run in several processes: the branches of a fork, the items of a batch, and each step of `--isolate`."""
+"""Steps in other processes: the branches of a fork, and each step under `--isolate`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         self.engine = engine
 
     def visit_path(self) -> str:
-        """Of a fork only a failure is committed that is taken care of outside; each branch commits its own steps."""
+        """Return the path under which a failure is committed that is handled outside; branches commit their steps."""
         return str(self.engine.context.visit_path(self.fork.source)) + ":fork"
 
     def handler_of(self, step: str) -> Any:
-        """The step that an `error` edge out of the fork leads to from the one that failed, where there is one."""
+        """Return the step that an `error` edge out of the fork leads to from the failed one, if there is one."""
         target = next((target for source, target in self.fork.exits if source == step), None)
         return self.engine.nodes[target] if target is not None else None
 
@@ -60,9 +60,9 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             context.visits.update(visits)
 
     def _refuse_meeting(self, journals: list[dict[Path, Any]]) -> None:
-        """Raise StepFailed where two branches wrote one place, each something else: one of the two would be lost.
+        """Raise StepFailed if two branches wrote different values to one place: one of them would be lost.
 
-        The rules know what is declared. A data flag is stored where nothing is, whoever comes first.
+        The rules have checked the declared writes. A data flag is only stored if nothing is there yet.
         """
         steps = [self.engine.flow.steps[id] for branch in self.fork.branches for id in branch]
         flags = {step.data_place(key) for step in steps for key in step.step.inputs}
@@ -89,7 +89,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
             self.engine.context.assign(shared, path, value)
 
     def _branch(self, number: int, shared: Any, parent: Parent) -> Any:
-        """In the child process: the steps of one branch, and every change that they make to the store."""
+        """Run one branch in the child process; return its changes to the store, and its visits."""
         engine, context, start = self.engine, self.engine.context, self.fork.starts[number]
         before = dict(context.visits)
         changes: dict[Path, Any] = {}
@@ -108,7 +108,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
 
 class IsolatedStep(StepNode):
-    """Runs its node in a child process, so that what it breaks stays there; its changes and its trace come back."""
+    """Runs its node in a child process, which contains all damage; only changes and trace come back."""
 
     def run_once(self, store: Any, visit: Visit) -> tuple[dict[str, Any], dict[str, Any]]:
         emit = self.context.emit

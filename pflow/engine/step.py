@@ -1,4 +1,4 @@
-"""One step of a flow as a node of pocketflow: its values in, the node, its changes out, and an event on either side."""
+"""A step of a flow as a pocketflow node: it finds values, runs its node, stores changes and records both ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
-    """A step that takes every value from the store by its name, untraced: the node itself, on the flow's own dict."""
+    """A step without mappings and trace: its node works on the flow's own dict."""
 
     def __init__(self, wired: WiredStep, node: Any, context: Context) -> None:
         super().__init__()
@@ -51,11 +51,11 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         return self.context.visit_path(self.id)
 
     def handler_of(self, step: str) -> Any:
-        """The step that takes its failures, where there is one."""
+        """Return the step that handles its failures, if there is one."""
         return self.successors.get(ERROR)
 
     def _run(self, shared: Any) -> Any:
-        """One visit. Raises StepFailed."""
+        """Make one visit. Raises StepFailed."""
         try:
             action = copied(self.node)._run(shared)
         except (StepFailed, Interrupted, ClosedPipe):
@@ -67,7 +67,7 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         return action
 
     def place_carried(self, writes: Iterable[str]) -> Path | None:
-        """The place of that of its writes which a pipe would carry on."""
+        """Return the place of the write that a pipe would carry."""
         key = self.interface.carried_of(writes)
         return None if key is None else self.wired.place_of(key)
 
@@ -76,11 +76,12 @@ class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
 
 class StepNode(PlainStep, Visitor):
-    """A step whose values are found and whose changes are checked and put where they belong, with an event each."""
+    """A step that finds its values, checks its changes, stores them at their places, and records events."""
 
     def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
         super().__init__(wired, node, context)
         self.binding = binding
+        self.learn, self.warn = context.learn, context.warn
         self.version = wired.kind.version if wired.kind else version_of(type(node))
         self.is_direct = is_direct(wired, node, context)
         self.places = {key: wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]}
@@ -88,13 +89,13 @@ class StepNode(PlainStep, Visitor):
         self.deep = [path for path in self.places.values() if len(path) > 1]
         self.has_secrets = has_secrets(wired.interface)
         origin = wired.kind.origin if wired.kind else ""
-        self.is_flow = origin == FLOW  # whose steps say themselves what they used, and have keys of their own
+        self.is_flow = origin == FLOW  # its steps report their own usage and have their own keys
         acts = bool(wired.interface.effects) or wired.interface.open or origin == PROGRAM
-        self.may_start = acts and not self.is_flow  # only then: the C library keeps every value that it ever had
+        self.may_start = acts and not self.is_flow  # else no variable is set: the C library never frees an old value
         self.cached = None if self.is_flow else self._cached()
 
     def _cached(self) -> CachedNode | None:
-        """Its use of the cache, where it makes any. Raises StepFailed where it is to, and cannot."""
+        """Return the node as the cache knows it, if it is used. Raises StepFailed if it is required and impossible."""
         wishes, wired = self.context.cache, self.wired
         if wishes is None or wired.kind is None:
             return None
@@ -107,12 +108,6 @@ class StepNode(PlainStep, Visitor):
         if cached is not None:
             cached.secrets = self.context.secrets
         return cached
-
-    def learn(self, secrets: list[Any]) -> None:
-        self.context.learn(secrets)
-
-    def warn(self, text: str) -> None:
-        self.context.warn(text)
 
     def _run(self, shared: Any) -> Any:
         recorder, visit = self.context.recorder, Visit()
@@ -167,7 +162,7 @@ class StepNode(PlainStep, Visitor):
         return changes, view.found
 
     def _secrets_in(self, changes: dict[str, Any]) -> Iterator[Any]:
-        """What of its changes a step takes as a secret."""
+        """Yield the parts of its changes that some step takes as secrets."""
         for key, value in changes.items():
             place = self.wired.place_of(key)
             for path in self.context.secret_paths if value is not REMOVED else ():
@@ -175,10 +170,10 @@ class StepNode(PlainStep, Visitor):
                     try:
                         yield look_up(value, path, len(place))
                     except PflowError:
-                        yield value  # an item of a batch, whose list is at the place
+                        yield value  # an item of a batch: its list is at the place
 
     def places_of(self, keys: Iterable[str]) -> Places:
-        """Where writes go."""
+        """Return the place of each write."""
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}
 
     def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
@@ -199,7 +194,7 @@ class StepNode(PlainStep, Visitor):
             raise
 
     def _try(self, node: Any, view: NodeStore, visit: Visit) -> Any:
-        """Run the node with tries and a time limit, and show its parts as they arrive."""
+        """Run the node with tries and a time limit, and show parts as they arrive."""
         step = self.wired.step
         is_emitter = self.context.emit is not None and self.context.emitter == self.id
         deadline = Deadline(step.timeout)
@@ -213,27 +208,27 @@ class StepNode(PlainStep, Visitor):
             raise PflowError(f"cannot finish: {late.message}", exit=late.exit) from late
 
     def spend(self, node: Any, usage: dict[str, Any], visit: Visit) -> None:
-        """Count what a try or an answer took of models, also in the budget; of a flow its steps count it."""
+        """Add the model usage of a try or an answer, also to the budget. The steps of a flow add their own."""
         if usage and not self.is_flow:
             visit.spent.append(usage)
             if not getattr(node, "tells_budget", False):
                 budget.spend(usage)
 
     def put_data(self, shared: Any, found: dict[str, Any]) -> None:
-        """Put the data flags into the store, where nothing is yet."""
+        """Put each data flag into the store if nothing is at its place."""
         for key, value in self.binding.data(found).items():
             place = self.wired.data_place(key)
             if not has(shared, place):
                 self.context.assign(shared, place, value)
 
     def put(self, shared: Any, key: str, value: Any) -> None:
-        """Put one write where it belongs, or remove what is there."""
+        """Put one write at its place, or remove what is there."""
         path = self.places.get(key) or self.wired.place_of(key)
         self.context.change(shared, path, value, key)
 
 
 def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -> Binding:
-    """Bind each value of a step to its source; `params` and `data` go over those of the flow, each of its type."""
+    """Bind each value of a step to its source; `params` and `data`, already of their types, replace the flow's."""
     flags = {key: source for key, source in wired.sources.items() if key in wired.step.inputs}
     return Binding(
         wired.interface,
@@ -246,7 +241,7 @@ def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -
 
 
 def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
-    """Whether pocketflow's own `_run` does all that this step asks for."""
+    """Return True if pocketflow's own `_run` is enough for this step."""
     step = wired.step
     asks = (step.retries, step.wait, step.timeout) != (None, None, None)
     is_streamed = context.emit is not None and context.emitter == wired.id
@@ -255,7 +250,7 @@ def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
 
 
 def copied(node: Any) -> Any:
-    """A shallow copy of a node, as pocketflow makes for each visit: what it sets on itself is gone after it."""
+    """Copy a node shallowly, as pocketflow does for each visit: what it sets on itself does not last."""
     new = object.__new__(node.__class__)
     new.__dict__ = node.__dict__.copy()
     return new
@@ -264,7 +259,9 @@ def copied(node: Any) -> Any:
 def _action(action: Any) -> Any:
     if action is None or isinstance(action, str):
         return str(action) if action else None
-    raise PflowError(f"cannot go on: it returned {type(action).__name__}, which is no action", hint="a str, or nothing")
+    raise PflowError(
+        f"cannot go on: it returned {type(action).__name__}, not an action", hint="return a str or nothing"
+    )
 
 
 def step_key(context: Context, path: str) -> str:
@@ -276,7 +273,7 @@ def step_key(context: Context, path: str) -> str:
 
 
 class KeyInEnvironment:
-    """A while in which what a node starts finds the key of its visit; an empty one is not put there."""
+    """A context in which the programs that a node starts find the key of its visit, unless it is empty."""
 
     def __init__(self, key: str) -> None:
         self.key = key

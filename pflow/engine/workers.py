@@ -1,4 +1,4 @@
-"""Work in child processes: forked from this one, fed with numbers, read through pipes, and ended when we are."""
+"""Work in child processes: forked from this one, given numbers, read through pipes, and ended with this one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Take = Callable[[Any], None]
     Ask = Callable[[str, Any], Any]
-    """Puts a question to whom the name says, and gives the answer."""
+    """Passes a request on to the method of this name, and returns the answer."""
     Rescue = Callable[[int, PflowError], Any]
 else:
     import _signal  # signal's C part, as in pflow.process.signals
@@ -31,7 +31,7 @@ LINE, ASKED, RESULT, FAILURE = "line", "asked", "result", "failure"
 
 
 class Died(PflowError):
-    """The process of a number is gone without an answer."""
+    """The process that worked on a number ended without an answer."""
 
     def __init__(self, number: int, code: int) -> None:
         how = f"signal {-code} killed it" if code < 0 else f"it exited with {code}"
@@ -42,7 +42,7 @@ class Died(PflowError):
 
 
 class Parent:
-    """The process that forked this one: `take` hands it a line, `ask` puts a question to it and waits for the answer.
+    """The process that forked this one: `take` sends it a line, `ask` sends a request and waits for the answer.
 
     Signals wait meanwhile, so that no message is cut; not for long: a parent that ends us closes its pipes.
     """
@@ -56,14 +56,14 @@ class Parent:
         self._send(LINE, line)
 
     def ask(self, name: str, question: Any) -> Any:
-        """Raises the PflowError that the answer is."""
+        """Return the answer to a request. Raises it if it is a PflowError."""
         kind, value = self._send(ASKED, (name, question))
         if kind == FAILURE:
             raise value
         return value
 
     def _send(self, kind: str, value: Any) -> Any:
-        """Send a message; the answer, where it is a question."""
+        """Send a message; return the answer if it is a request."""
         held = HeldSignals()
         try:
             with self._turn:
@@ -77,7 +77,7 @@ class Parent:
 
 if TYPE_CHECKING:
     Serve = Callable[[int, Parent], Any]
-    """Does the work of a number, in a child process."""
+    """Does the work of a number in a child process."""
 
 
 def run_all(
@@ -85,12 +85,12 @@ def run_all(
     ask: Ask = lambda name, question: None, rescue: Rescue | None = None,
     done: Callable[[int, Any], None] = lambda number, result: None,
 ) -> list[Any]:  # fmt: skip
-    """The results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
+    """Return the results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
 
-    With `is_reused` a process goes on to the next number, else it does one only. The first failure ends the others and
-    is raised; so does any exception in this process. A failure that ends the run is raised once the others have done
-    their numbers. `take` gets the lines that they send, `ask` answers what they ask. `rescue` makes a result of the
-    death of a number's process. `done` gets each number and its result as it comes.
+    With `is_reused` a process works on several numbers, else on one. The first failure ends all processes and is
+    raised, and so does any exception in this one. A failure that ends the run is raised after the other processes have
+    finished their numbers. `take` gets the lines that they send, `ask` answers their requests, `rescue` turns the death
+    of a process into a result, and `done` gets each number and its result as it comes.
     """
     collect_children()
     results: list[Any] = [None] * count
@@ -127,7 +127,7 @@ def run_all(
 
 
 def _message(worker: _Worker, rescue: Rescue | None) -> tuple[str, Any]:
-    """The next message of a worker; of one that is gone, what `rescue` makes of that. Raises Died."""
+    """Return the next message of a worker, or what `rescue` makes of its death. Raises Died."""
     try:
         return worker.read()
     except Died as died:
@@ -145,7 +145,7 @@ def _ready(workers: list[_Worker]) -> list[_Worker]:
 
 
 def _end_all(workers: list[_Worker]) -> None:
-    """End what still works: with SIGTERM, and at last with SIGKILL."""
+    """End the remaining workers: with SIGTERM, and later with SIGKILL."""
     for worker in workers:
         if worker.pid:
             os.kill(worker.pid, _signal.SIGTERM)
@@ -160,7 +160,7 @@ def _end_all(workers: list[_Worker]) -> None:
 
 
 class _Worker:
-    """A child process: our ends of its two pipes, and the number that it works on. It puts itself among `workers`."""
+    """A child process, our ends of its two pipes, and its current number. It adds itself to `workers`."""
 
     def __init__(self, serve: Serve, workers: list[_Worker]) -> None:
         self.workers = workers
@@ -177,7 +177,7 @@ class _Worker:
             if self.pid == 0:
                 unused = [fd for other in [*workers, self] for fd in other.ends]
                 _work(lambda: _serve(serve, requests, answers, unused, held, parent))
-            workers.append(self)  # before a signal that came meanwhile ends us
+            workers.append(self)  # before a held signal can end us
             os.close(requests)
             os.close(answers)
         finally:
@@ -191,10 +191,10 @@ class _Worker:
         try:
             write_all(self.requests, data)
         except BrokenPipeError:
-            pass  # it is gone, as `read` will say
+            pass  # it has ended; `read` reports that
 
     def read(self) -> tuple[str, Any]:
-        """The next message: its kind, and a line, a question, a result or an exception. Raises Died."""
+        """Return the next message: its kind, and a line, a request, a result or an exception. Raises Died."""
         try:
             return _receive(self.answers)
         except EOFError:
@@ -202,7 +202,7 @@ class _Worker:
             raise Died(self.number, self.code) from None
 
     def has_ended(self) -> bool:
-        """Whether it has; no signal comes between its end and our knowing of it."""
+        """Return True if it has ended. Signals are held until its end is noted."""
         held = HeldSignals()
         try:
             if self.pid:
@@ -218,13 +218,13 @@ class _Worker:
             time.sleep(0.0005)
 
     def close(self) -> None:
-        """Let it end: it has nothing more to do."""
+        """Let it end and wait for that."""
         self.workers.remove(self)
         self.hang_up()
         self._wait()
 
     def hang_up(self) -> None:
-        """Close our ends of the pipes, so that it waits for nothing of ours."""
+        """Close our ends of the pipes, so that it does not wait for us."""
         for fd in self.ends:
             os.close(fd)
         self.ends = []
@@ -235,7 +235,7 @@ def _framed(message: bytes) -> bytes:
 
 
 def _receive(fd: int) -> tuple[str, Any]:
-    """The next message: its kind, and what it says. Raises EOFError, PflowError (71)."""
+    """Return the next message: its kind and its value. Raises EOFError, PflowError (71)."""
     size = 0
     try:
         size = int.from_bytes(_read(fd, 8), "big")
@@ -256,7 +256,7 @@ def _read(fd: int, size: int) -> bytes:
 
 
 def _work(serve: Callable[[], int]) -> NoReturn:
-    """In the child: do it, and end the process with its code. Nothing goes on here as if this were the parent."""
+    """Do the work in the child and end the process with its code, so that it never runs the parent's code."""
     code = FAILED
     try:
         code = serve()
@@ -267,7 +267,7 @@ def _work(serve: Callable[[], int]) -> NoReturn:
 
 
 def _serve(serve: Serve, requests: int, answers: int, unused: list[int], held: HeldSignals, parent: int) -> int:
-    """Serve what comes through `requests`, answer through `answers`; the exit code."""
+    """Serve the numbers that come through `requests`, answer through `answers`, and return the exit code."""
     try:
         for fd in unused:
             os.close(fd)
@@ -287,7 +287,7 @@ def _serve(serve: Serve, requests: int, answers: int, unused: list[int], held: H
 
 
 def _answer(work: Callable[..., Any], *about: Any) -> bytes:
-    """A message with what the work gives, or with its failure."""
+    """Return a message with the result of the work, or its failure."""
     try:
         return _framed(pickle.dumps((RESULT, work(*about))))
     except Interrupted:

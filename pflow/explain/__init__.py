@@ -1,1 +1,1 @@
-"""What a flow does, for people and for the gate."""
+"""The account of a flow: what it does and touches, for people and for the gate."""

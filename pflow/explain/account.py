@@ -98,7 +98,6 @@ def _piped(flow: WiredFlow) -> dict[str, str] | None:
 
 
 def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
-    """Return the account of each step, in the order of the file."""
     order = {id: at for at, id in enumerate(flow.graph.order())}
     meets = {(fork.source, fork.action): fork.meet for fork in flow.graph.forks()}
     return [
@@ -118,7 +117,6 @@ def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
 
 
 def _identity(step: WiredStep) -> Account:
-    """Return what identifies a step: its names, its node, and the fault of that."""
     kind, interface = step.kind, step.interface
     return {
         "number": step.number,
@@ -157,7 +155,6 @@ def _writes(flow: WiredFlow, step: WiredStep, origins: Origins) -> list[Account]
 
 
 def _manner(wired: WiredStep, origins: Origins) -> Account:
-    """Return how the step runs, as far as the flow says it."""
     step, batch = wired.step, wired.step.batch
     values = {name: getattr(step, name) for name in ("retries", "wait", "timeout", "max_visits", "cache")}
     manner: Account = {"has_model": "model" in wired.interface.params, **values, "asks_version": step.version}

@@ -84,7 +84,6 @@ def _effects(flow: WiredFlow, origins: Origins, above: tuple[str, ...], outside:
 
 
 def _outside(step: WiredStep, origins: Origins, outside: Outside) -> Outside:
-    """Return what a step gives the flow that it runs."""
     params = [key for key in step.interface.params if step.step.params.get(key) is not None]
     values = {key: origins.of_read(step, key) for key in step.interface.reads}
     values |= {key: [origins.of_param(step, key)] for key in params}
@@ -118,6 +117,5 @@ def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Out
 
 
 def _is_inline(schema: Origin) -> bool:
-    """Return True if a schema is written in the flow, or unset."""
     value = schema.get("value")
     return schema["from"] == "constant" and not (isinstance(value, str) and names_schema_file(value))

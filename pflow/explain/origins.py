@@ -154,7 +154,6 @@ def _of_input(input: FlowInput | None, path: str) -> Origin:
 
 
 def _merged(origins: list[Origin]) -> list[Origin]:
-    """Merge the origins of each place into one with all its writers."""
     merged: dict[tuple[str, ...], Origin] = {}
     others = []
     for origin in origins:

@@ -18,7 +18,7 @@ from pflow.values.templates import TEMPLATE, expand, parse_template
 def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
     """Write the pipe syntax of a flow, its inputs as literals; outputs, which have no pipe form, become a comment.
 
-    Raises PflowError (65) if there is none; a flow with a secret in it never has one.
+    Raises PflowError (65) if the flow has no pipe form; with a secret in it it never has one.
     """
     try:
         flow = with_literals(wired, values or {})
@@ -113,7 +113,6 @@ class _Literals:
             self.step.input_mappings[key] = write_path(("stdin", *paths[0][1:]))
 
     def _filled(self, written: Any) -> Any:
-        """Replace each reference to a known input by its value."""
         if isinstance(written, dict):
             return {name: self._filled(each) for name, each in written.items()}
         if isinstance(written, list):

@@ -147,7 +147,6 @@ def touches(account: Account, words: Callable[[list[Origin]], str] = origins_tex
 
 
 def _is_unset(origins: list[Origin]) -> bool:
-    """Return True if a value is an empty default."""
     return origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}])
 
 
@@ -210,7 +209,6 @@ def _problems(step: Account) -> Iterator[tuple[str, str, str]]:
 
 
 def _values(step: Account) -> Iterator[tuple[str, str, str]]:
-    """Yield a bullet, a name with its type, and a text."""
     if "batch" in step:
         yield "×", "once for each", _batch(step["batch"])
     for read in step["reads"]:
@@ -221,7 +219,6 @@ def _values(step: Account) -> Iterator[tuple[str, str, str]]:
 
 
 def _facts(step: Account) -> Iterator[tuple[str, str]]:
-    """Yield how the step runs, as far as the flow says it, and what comes next."""
     yield from ((clean(key), origin_text(origin)) for key, origin in step["params"].items())
     if step["has_model"] and "model" not in step["params"]:
         yield "model", "the default model"
@@ -253,7 +250,6 @@ _CACHE = {
 
 
 def _short(type: str) -> str:
-    """Return a type without the shape of its objects."""
     head, brace, tail = type.partition("{")
     return head + tail.rpartition("}")[2] if brace else type
 

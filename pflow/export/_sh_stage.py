@@ -9,7 +9,7 @@ from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.pipe.scan import quote
-from pflow.flow.pipe.step_words import cache_words, flag_words
+from pflow.flow.pipe.steps import cache_words, flag_words
 from pflow.flow.wired import WiredStep
 from pflow.flow.written import escaped, rewritten
 from pflow.values.paths import Path, is_step_name, meet, write_path
@@ -85,7 +85,6 @@ class ShellStage:
         return refused(f"'{self.wired.id}' and its '{key}': {why}")
 
     def _add_values(self) -> None:
-        """Add flags for the values that the flow itself gives."""
         wired = self.wired
         for key, source in wired.sources.items():
             if self._is_unknown(key):
@@ -136,7 +135,6 @@ class ShellStage:
             raise refused(error.message) from None
 
     def _place(self, key: str, source: Source) -> Path:
-        """Return the one place that a source looks at."""
         if isinstance(source, AlternativeSource):
             raise self._refused(key, "it is not known beforehand which of several places is written last")
         return source.paths[0]
@@ -188,7 +186,6 @@ class ShellStage:
             raise self._refused(key, "a stage would take what the pipe carries")
 
     def _add_manner(self) -> None:
-        """Add flags for the targets of its writes and for how it runs."""
         wired, step = self.wired, self.wired.step
         if not wired.is_moved:
             moved = {key: target for key, target in wired.targets.items() if target != (key,)}
@@ -202,7 +199,6 @@ class ShellStage:
         self.flags += cache_words(step)
 
     def _leave(self) -> None:
-        """Note what the store holds after the stage."""
         state, wired, interface = self.state, self.wired, self.wired.interface
         written = {wired.place_of(key): key in interface.writes for key in [*wired.targets, *interface.writes]}
         state.places.update(dict.fromkeys(self._kept, True) | written)

@@ -74,7 +74,6 @@ class _Script:
         )
 
     def _node(self, wired: WiredStep) -> Any:
-        """Return what the step is made of: a class, or a name."""
         kind = wired.kind
         if kind is None or kind.origin not in (BUNDLED, PYTHON) or kind.name != wired.step.type:
             return wired.step.type
@@ -155,6 +154,5 @@ def _flat(value: Any) -> str:
 
 
 def _in_docstring(text: str) -> str:
-    """Make a text one sentence of a docstring."""
     sentence = text if text.endswith((".", "!", "?")) else text + "."
     return clean(" ".join(sentence.split())).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')

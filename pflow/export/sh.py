@@ -130,7 +130,6 @@ class _Script:
             yield 'pflow-set -n -- "$@" >/dev/null || exit  # invalid JSON stops the script here'
 
     def _is_noted(self, needed: FlowInput) -> bool:
-        """Return True if the script notes that its flag is there."""
         return needed is self.piped or needed in self.required
 
     def _cases(self, needed: FlowInput) -> Iterator[str]:
@@ -173,5 +172,4 @@ def _check_edges(wired: WiredFlow, step: WiredStep, following: WiredStep | None)
 
 
 def _names_stdin(wired: WiredFlow) -> bool:
-    """Return True if a mapping or a template names `stdin`."""
     return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)

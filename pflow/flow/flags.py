@@ -209,7 +209,6 @@ def _kind_of(step: WiredStep, key: str) -> str:
 
 
 def _why(step: WiredStep, key: str) -> str:
-    """Say why no flag sets this key."""
     source = step.sources.get(key)
     if source is not None and source.paths:
         return f"'{step.id}' takes it from {source.origin} (PF01)"

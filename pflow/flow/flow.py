@@ -63,7 +63,7 @@ class FlowInput:
 
 
 class Batch:
-    """What a step runs once for each of: `over` is a path, `item` the name of one ("as" in the IR).
+    """Runs a step once for each item: `over` is the path of the items, `item` the name of one ("as" in the IR).
 
     `over` is "" in pipe syntax, until compiling finds what the pipe carries.
     """

@@ -117,7 +117,7 @@ def _parse(text: str) -> Any:
 
 
 def _fault(text: str, error: ValueError) -> str:
-    """Say what is wrong and, if known, where: `line 2, column 9: expecting ',' delimiter: "a": 1 ^ "b": 2`."""
+    """Say what is wrong and, if known, where: `line 2, column 9: a comma or bracket is missing: "a": 1 ^ "b": 2`."""
     at: int | None = getattr(error, "pos", None)
     if at is None:
         return str(error)

@@ -134,7 +134,6 @@ def _input(given: Input) -> str:
 
 
 def _differences(now: Any, then: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each place where the two differ, and how, in words."""
     if isinstance(now, dict) and isinstance(then, dict):
         for key in sorted({*now, *then}):
             yield from _differences(now.get(key, _GONE), then.get(key, _GONE), (*path, key))

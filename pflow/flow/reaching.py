@@ -181,7 +181,6 @@ def _is_data(writer: WiredStep, key: str) -> bool:
 
 
 def _is_mapped_to(flow: WiredFlow, path: Path) -> bool:
-    """Return True if a step writes at this path, or above or below it."""
     return any(meet(path, target) for step in flow.steps.values() for target in step.targets.values())
 
 

@@ -34,6 +34,10 @@ def _whole(description: str, least: int, **more: Any) -> Schema:
     return {"description": description, "type": "integer", "minimum": least, **more}
 
 
+def _bool(description: str, **more: Any) -> Schema:
+    return {"description": description, "type": "boolean", **more}
+
+
 def _map(description: str, values: Schema | None = None, **more: Any) -> Schema:
     return {"description": description, "type": "object", "additionalProperties": values or {}, **more}
 
@@ -65,11 +69,9 @@ _BATCH = _object(
             enum=["stop", "keep"],
             default="stop",
         ),
-        "keep_item": {
-            "description": "If true, each result holds its item: {item, WRITE} instead of the write's value.",
-            "type": "boolean",
-            "default": False,
-        },
+        "keep_item": _bool(
+            "If true, each result holds its item: {item, WRITE} instead of the write's value.", default=False
+        ),
     },
     required=["over"],
 )
@@ -88,10 +90,7 @@ _NODE = _object(
         "wait": {"description": "Seconds before each further try.", "type": "number", "minimum": 0},
         "timeout": {"description": "Seconds after which it has failed.", "type": "number", "exclusiveMinimum": 0},
         "max_visits": _whole("How often it may run; by default as the flow says.", 1),
-        "repeats": {
-            "description": "If true, it may run again without harm after it was cut short; else its node says it.",
-            "type": "boolean",
-        },
+        "repeats": _bool("If true, it may run again without harm after it was cut short; else its node says it."),
         "cache": {
             "description": "If true, its answers are kept and reused for the same values; require: it never runs.",
             "enum": [True, False, "require"],
@@ -139,16 +138,8 @@ _INPUT = _object(
             default="any",
         ),
         "description": _text("A description of the value.", default=""),
-        "required": {
-            "description": "If true, the flow needs it; ignored if it has a default.",
-            "type": "boolean",
-            "default": True,
-        },
-        "pipe": {
-            "description": "If true, it takes the data from the pipe.",
-            "type": "boolean",
-            "default": False,
-        },
+        "required": _bool("If true, the flow needs it; ignored if it has a default.", default=True),
+        "pipe": _bool("If true, it takes the data from the pipe.", default=False),
         "default": {"description": "Its value if none is given."},
     },
 )
@@ -251,7 +242,6 @@ def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding]) -> 
 
 
 def _missing(value: dict[str, Any], schema: Schema, place: Path) -> list[Finding]:
-    """Return a finding for each required member that is missing."""
     if "anyOf" in schema and not any(each["required"][0] in value for each in schema["anyOf"]):
         return [Finding(SHAPE, place, "it has no id, type or name", 'add "type", the node that it runs')]
     missing = [name for name in schema.get("required", ()) if name not in value]

@@ -146,7 +146,6 @@ def repeats(wired: WiredStep) -> bool:
 
 
 def _may_end_with_error(wired: WiredStep, flow: WiredFlow) -> bool:
-    """Return True if a step may return the action `error` and so end the flow."""
     declares_it = ERROR in wired.interface.actions and wired.step.batch is None
     return declares_it and not flow.graph.next[wired.id].keys() & {ERROR, "default"}
 

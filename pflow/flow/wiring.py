@@ -98,7 +98,6 @@ class _Wiring:
             needed.type = Type("list")
 
     def _source(self, part: Part, wired: WiredStep | None) -> Source:
-        """Return the source that a part means, its references resolved."""
         places: dict[Path, Source] = {}
         for path in part.paths:
             reference = Reference(wired.id if wired else END, part, path)
@@ -202,7 +201,6 @@ class _Wiring:
 
 
 def _declared(flow: FlowSpec, name: str) -> FlowInput:
-    """Return an input that the flow declares."""
     written = flow.inputs[name]
     try:
         type, _ = parse_type(written.type)

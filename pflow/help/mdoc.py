@@ -112,7 +112,6 @@ def paragraphs(text: str) -> list[str]:
 
 
 def _split(rows: list[str]) -> tuple[list[str], list[str]]:
-    """Split a paragraph's lines from the indented ones at its end."""
     start = next((n for n in range(len(rows)) if all(row.startswith("  ") for row in rows[n:])), len(rows))
     return rows[:start], rows[start:]
 

@@ -219,7 +219,6 @@ def _notes(item: Item) -> list[str]:
 
 
 def _short_forms(item: Item) -> list[str]:
-    """Return the other ways to give an item's value."""
     words = "or bare words" if item.type.name == "list" else "or a bare word"
     return [words] * ("word" in item.marks) + [f"-{item.letter} NAME VALUE"] * ("pair" in item.marks)
 

@@ -193,7 +193,6 @@ def _note(step: Step) -> str:
 
 
 def _subflow_files(flow: WiredFlow) -> set[str]:
-    """Return the files of all flows within a flow."""
     files: set[str] = set()
     todo = [flow]
     while todo:

@@ -72,7 +72,6 @@ class Calls:
         return done(own_tools.answer(name, self.catalogue, arguments))
 
     async def _run(self, name: str, arguments: dict[str, Any], tell: Tell | None) -> types.CallToolResult:
-        """Run a node or a saved flow."""
         offered = self.catalogue.find(name)
         words, stdin = call_of(offered, arguments)
         progress = _Progress(len(offered.flow.steps) if offered.flow else 1, tell).take if tell else None

@@ -73,7 +73,6 @@ def _tool_name(label: str, taken: Container[str]) -> str:
 
 
 def _faults(kind: Kind, flow: WiredFlow | None) -> Iterator[str]:
-    """Yield the reasons why a kind cannot be a tool."""
     interface = kind.interface
     if fault := interface.fault or kind.interpreter_fault:
         yield fault
@@ -116,7 +115,6 @@ def _secrets_of(kind: Kind) -> set[str]:
 
 
 def _secret_places(flow: WiredFlow) -> Iterator[tuple[str | int, ...]]:
-    """Yield the places of secrets in a flow's store: steps write them, or they are inputs."""
     for step in flow.steps.values():
         if step.kind is not None:
             yield from (step.place_of(key) for key in _secrets_of(step.kind))

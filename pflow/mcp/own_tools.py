@@ -151,7 +151,6 @@ def planned(ir: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forms(wired: WiredFlow) -> dict[str, Any]:
-    """Return a flow as IR, and as pipe syntax if it has a pipe form."""
     about: dict[str, Any] = {"ir": flow_to_ir(wired.flow)}
     try:
         return {**about, "pipe": pipe_of(wired)}

@@ -123,7 +123,6 @@ async def _trace(on_event: OnEvent | None) -> AsyncIterator[dict[str, str] | Non
 
 
 async def _follow(file: IO[bytes], on_event: OnEvent, ended: asyncio.Event) -> None:
-    """Pass on each line of a growing file."""
     is_last = False
     while not is_last:
         with anyio.move_on_after(_TICK):

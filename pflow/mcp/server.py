@@ -199,6 +199,5 @@ def _enter(root: str | None) -> None:
 
 
 def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first exception in groups of groups."""
     first = group.exceptions[0]
     return _first_of(first) if isinstance(first, BaseExceptionGroup) else first

@@ -245,7 +245,6 @@ def _at(place: str, model: Model) -> Attachment:
 
 
 def _type_at(url: str, model: Model) -> str:
-    """Ask the server for the type of an address."""
     try:
         told = Attachment(url=url).resolve_type()  # type: ignore[no-untyped-call]
         return str(told or "").partition(";")[0].strip().lower()

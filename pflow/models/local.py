@@ -107,7 +107,6 @@ class LocalModel(llm.Model):
 
 
 def _request(prompt: Any) -> dict[str, Any]:
-    """Return the body of a chat completion in OpenAI's protocol."""
     request = {
         **DEFAULTS,
         **{name: value for name, value in prompt.options if value is not None},

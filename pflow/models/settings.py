@@ -142,7 +142,7 @@ def _usable_entries(file: TextIO) -> list[dict[str, Any]]:
 
 
 def _fault_of_entry(entry: Any) -> str:
-    """Why an entry makes no model; "" where it does."""
+    """Return why an entry makes no model; "" if it makes one."""
     if not isinstance(entry, dict):
         return "it has no model_id and model_name"
     for name, (type, needed) in _MEMBERS.items():
@@ -169,7 +169,6 @@ def _pass_over(file: str, number: int, node: yaml.Node, fault: str) -> None:
 
 
 def _aliases(file: Path) -> dict[str, str]:
-    """Return the aliases that `llm aliases set` made, each with the id of its model."""
     aliases = _members(file)
     for alias, id in aliases.items():
         if not isinstance(id, str):

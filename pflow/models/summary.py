@@ -45,8 +45,6 @@ def summarise(task: SummaryTask, emit: Callable[[str], None]) -> Answer:
 
 
 class _Summarising:
-    """One try at a summary."""
-
     def __init__(self, task: SummaryTask, model: Model) -> None:
         self.task = task
         self.model = model
@@ -99,7 +97,6 @@ class _Summarising:
         budget.spend(usage)
 
     def _usage(self) -> dict[str, Any]:
-        """Return the usage in the form that a node writes."""
         used, tokens = self.used, self.used.tokens
         known = {"model": used.model, "input": tokens.get("in"), "output": tokens.get("out"), "cost": used.cost}
         counts = {"calls": used.calls, "unpriced": used.unpriced} if used.calls > 1 else {}
@@ -123,7 +120,6 @@ def characters_for(model: Model) -> int:
 
 
 def _listed(model: Model) -> int | None:
-    """Return the size of the model's context, from the list of genai-prices."""
     names, place = listed_names(model)
     for name in names:
         try:

@@ -120,7 +120,6 @@ def _chosen(blocks: list[_Block], sentence: str, room: int) -> list[_Block]:
 
 
 def _near(sentence: str, abouts: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the names of the things that a sentence is about, best first."""
     return [match.about.name for match in nearest(sentence, [About(name, text) for name, text in abouts])]
 
 

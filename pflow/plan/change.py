@@ -181,7 +181,6 @@ def change_error(message: str, findings: Sequence[Finding], *, hint: str = "noth
 
 
 def _agree(place: FlowFile) -> None:
-    """Raise PflowError (77) unless a person agrees to the change."""
     terminal = open_terminal()
     if terminal is None:
         hint = "nothing was written; --yes writes it"
@@ -208,7 +207,6 @@ def new_effects(old: WiredFlow, new: WiredFlow) -> list[str]:
 
 
 def _in_words(wired: WiredFlow, effect: Effect) -> str:
-    """Return the type of the step, the effect, and the things it touches."""
     values = {key: _value_text(wired, origins) for key, origins in effect.values.items()}
     what = ", ".join(f"{clean(key)} {each}" for key, each in values.items() if each)
     return f"({clean(effect.step.step.type)}) {effect.name}" + (f": {what}" if what else "")

@@ -91,7 +91,6 @@ def _is_path(text: str) -> bool:
 
 
 def _name(wired: WiredFlow, literals: list[_Literal]) -> str:
-    """Name the input of these literals after their read."""
     first = literals[0]
     key = first.item.name if not first.is_member else {"path": "path", "str": "text"}.get(first.type, "number")
     return free_name(wired, first.step, key, {each.step for each in literals})
@@ -116,7 +115,6 @@ def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
 
 
 def _declared(wired: WiredFlow, name: str, literals: list[_Literal]) -> FlowSpec:
-    """Return the flow with an input in place of these literals."""
     flow, first = copy(wired.flow), literals[0]
     flow.document = None
     doc = f"one of: {first.item.doc}" if first.is_member else first.item.doc

@@ -111,6 +111,5 @@ def _keep_unsaid(old: FlowSpec, new: FlowSpec, sentence: str) -> None:
 
 
 def _choices(flow: FlowSpec) -> str:
-    """Return the flow's own choices of a model, as text."""
     pairs = [(step, values) for step in flow.steps for values in (step.params, step.inputs)]
     return "\n".join(str(value) for step, values in pairs for key, value in values.items() if is_choice(step, key))

@@ -169,8 +169,6 @@ def _declare(wired: WiredFlow, flow: FlowSpec, id: str, key: str) -> str:
 
 
 def _rename(wired: WiredFlow, flow: FlowSpec, places: dict[Path, Path]) -> None:
-    """Change every reference to one of these paths."""
-
     def renamed(source: Mapped) -> Any:
         if isinstance(source, list):
             return [renamed(each) for each in source]

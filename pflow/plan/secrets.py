@@ -82,7 +82,6 @@ def masked(wired: WiredFlow) -> dict[str, Any]:
 
 
 def _at(ir: dict[str, Any], place: tuple[str, ...]) -> Any:
-    """Return the value at a place of an IR; a step is found by its id."""
     value: Any = ir
     for name in place:
         if isinstance(value, list):

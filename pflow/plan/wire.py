@@ -7,12 +7,12 @@ from copy import copy
 from dataclasses import dataclass
 
 from pflow.flow.findings import Finding
-from pflow.flow.fits import NO, YES, fits
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.rules.answers import dropped_answers, source_of
 from pflow.flow.unload import canonical_json
 from pflow.flow.wired import WiredFlow, WiredStep, Write
 from pflow.flow.wiring import wire
+from pflow.flow.written import NO, YES, fits
 from pflow.interface.interface import Item
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
@@ -196,7 +196,6 @@ class Wiring:
         self.add(outcome.result)
 
     def _request(self) -> PlanRequest:
-        """Return the request: the flow, its nodes' interfaces, the open reads, and a schema of their candidates."""
         reads = "\n".join(map(_line, self.left))
         flow = f"The flow:\n{canonical_json(masked(self.flow))}\nIts nodes:\n{interfaces_text(self.flow)}\n"
         asked = {str(gap): {"type": "string", "enum": gap.texts} for gap in self.left if gap.texts}
@@ -259,7 +258,6 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
 
 
 def _only(gap: Gap, found: list[Path], why: str) -> Gap | None:
-    """Fill the gap if there is only one source for it."""
     if len(found) != 1:
         return None
     gap.source, gap.why = write_path(found[0]), why

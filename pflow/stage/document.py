@@ -1,17 +1,17 @@
-"""The store document: what travels between two stages."""
+"""The store document, which travels from stage to stage."""
 
 from __future__ import annotations
 
 import os
 import time
 
-from pflow import TYPE_CHECKING, __version__
+from pflow import TYPE_CHECKING
 from pflow.binding.sources import assign, check_place, find, has, remove
-from pflow.errors import BAD_DATA, MISSING, PflowError, no_memory
+from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError, no_memory
 from pflow.interface.interface import fresh
 from pflow.process.streams import is_readable, read_all, wait_for
-from pflow.stage.layout import MARK, parse_value, parse_whole, split_lines
-from pflow.values.jsontext import LONG, decode, encode, quote, scan_without_duplicates, text_or_bytes
+from pflow.stage import VERSION, WRITER
+from pflow.values.jsontext import LONG, decode, encode, quote, text_or_bytes
 from pflow.values.paths import meet, parse_path
 
 if TYPE_CHECKING:
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.interface.interface import Interface
+    from pflow.stage.flags import Flags
     from pflow.stage.layout import Members, Piece
     from pflow.values.paths import Path
 
-WRITER = f"pflow-shell {__version__}"
-VERSION = 1
-
 
 class Document:
-    """A store and its header. Members stay the bytes that they came in until somebody asks for their value."""
+    """A store and its header. A member stays in its original bytes until somebody asks for its value."""
 
     def __init__(self, header: dict[str, Any] | None = None, members: Members | None = None) -> None:
         self.header: dict[str, Any] = header if header is not None else {"v": VERSION}
@@ -46,7 +44,7 @@ class Document:
         return list(self._members)
 
     def __getitem__(self, key: str) -> Any:
-        """The value of a key, decoded once. Raises KeyError, and PflowError (65) when it does not parse."""
+        """Return the value of a key, decoded once. Raises KeyError, and PflowError (65) if it does not parse."""
         if key not in self._values:
             json = self._members[key]
             try:
@@ -56,22 +54,22 @@ class Document:
         return self._values[key]
 
     def json(self, key: str) -> Piece:
-        """The JSON text of a key, in the bytes that it came in."""
+        """Return the JSON text of a key in its original bytes."""
         return self._members[key]
 
     def last_for(self, interface: Interface) -> Any:
-        """The path of what the pipe carries, if anything; where the read is inferred, its member of an own object."""
+        """Return the path that the pipe carries, if any; for an inferred read, its member of a user's own object."""
         read = interface.pipe_read
         is_member = interface.inferred and read is not None and read.name in self.own
         return read.name if read is not None and is_member else self.header.get("last")
 
     def set(self, key: str, value: Any) -> None:
-        """Set a key in its place, or at the end. Raises PflowError (65) for what JSON cannot hold."""
+        """Set a key at its place, or at the end. Raises PflowError (65) if JSON cannot hold the value."""
         self.set_json(key, _encoded(value))
         self._values[key] = value
 
     def set_json(self, key: str, json: Piece) -> None:
-        """Set a key to a JSON text of one line, as it is written."""
+        """Set a key to a JSON text of one line."""
         if key.startswith("$"):
             raise PflowError(f"cannot write '{key}': keys that begin with $ are reserved", exit=BAD_DATA)
         encode(key)
@@ -79,7 +77,7 @@ class Document:
         self._values.pop(key, None)
 
     def put(self, path: Path, value: Any) -> None:
-        """Set the place at a path, making objects on the way. Raises PflowError (65) where something else is."""
+        """Set the place at a path and make objects on the way. Raises PflowError (65) if something is in the way."""
         key = str(path[0])
         if len(path) > 1:
             check_place(self, path)
@@ -89,7 +87,7 @@ class Document:
         self.set(key, value)
 
     def remove(self, path: Path) -> None:
-        """Remove what is at a path, where something is."""
+        """Remove what is at a path, if anything."""
         key = str(path[0])
         if len(path) == 1:
             self._members.pop(key, None)
@@ -100,11 +98,11 @@ class Document:
             self.set(key, top[key])
 
     def copy(self) -> Document:
-        """The same store, to be changed without changing this one."""
+        """Return a copy, which can change without changing this one."""
         return Document(dict(self.header), dict(self._members))
 
     def start(self) -> None:
-        """Give the run its id, where this is its first stage."""
+        """Give the run its id if this is its first stage."""
         self.header.setdefault("run", new_run_id())
 
     def step_id(self, name: str, given: str | None = None) -> str:
@@ -120,7 +118,7 @@ class Document:
         self.header.setdefault("steps", []).append(entry)
 
     def pieces(self) -> list[Piece]:
-        """The document in the line layout, in pieces to be written one after the other."""
+        """Return the document in the line layout, in pieces to write one after another."""
         header = {"v": VERSION, "by": WRITER, **self.header, "members": len(self._members)}
         header["by"] = WRITER
         pieces: list[Piece] = [b'{"$pflow":', encode(header, escape=False)]
@@ -152,32 +150,26 @@ _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def new_run_id() -> str:
-    """A ULID: 48 bits of milliseconds, 80 of chance, in Crockford's base 32."""
+    """Make a ULID: 48 bits of milliseconds, 80 random bits, in Crockford's base 32."""
     number = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10), "big")
     return "".join([_BASE32[number >> shift & 31] for shift in range(125, -1, -5)])
 
 
 def read_document(data: bytes) -> Document | None:
-    """The store in the bytes of stdin; None when they are raw. Raises PflowError (65) for a store that is broken."""
-    if not data.startswith((b"{", b"[")) or MARK not in data:
-        return None
-    raw, members = split_lines(data) or (b"", {})
-    header = _read_header(raw) if raw else {"members": -1}
-    if header.get("members", len(members)) != len(members):  # another layout
-        members = parse_whole(data)
-        if "$pflow" not in members:
-            return None
-        header = _read_header(members.pop("$pflow"))
-    _refuse_reserved(members)
-    _check_header(header)
-    return Document(header, members)
+    """Read the store from the bytes of stdin; None if they are raw. Raises PflowError (65) for a broken store."""
+    from pflow.stage.layout import read_store
+
+    found = read_store(data)
+    return None if found is None else Document(*found)
 
 
 def read_json(data: bytes) -> Document:
-    """A new store that carries a user's own JSON value (`--from=json`); the members of an object are its keys too.
+    """Make a store that carries a user's own JSON value (`--from=json`); the members of an object are keys too.
 
-    Raises PflowError (65) for a store, and for what is not one JSON value.
+    Raises PflowError (65) for a store, and for data that is not one JSON value.
     """
+    from pflow.stage.layout import parse_value, parse_whole
+
     data = data.strip()
     value = parse_value(data)
     members = parse_whole(data) if data.startswith((b"{", b"[")) else {}
@@ -189,61 +181,11 @@ def read_json(data: bytes) -> Document:
     return document
 
 
-def _refuse_reserved(members: Members) -> None:
-    for key in members:
-        if key.startswith("$"):
-            raise _unreadable(f"the key '{key}' begins with a $, which is reserved")
-
-
-def _read_header(raw: Piece) -> dict[str, Any]:
-    try:
-        text = str(raw, "utf-8")
-        header, end = scan_without_duplicates(text, 0)
-    except ValueError as error:
-        raise _unreadable(f"its header does not parse: {error}") from None
-    if end < len(text) or not isinstance(header, dict):
-        raise _unreadable("its header is no object")
-    return header
-
-
-_SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict, "dry": list, "skipped": bool}
-
-
-def _check_header(header: dict[str, Any]) -> None:
-    """Refuse, before anything uses it, a header that is not ours to read or that nobody could write on."""
-    version = header.get("v")
-    if isinstance(version, bool) or not isinstance(version, int | float) or version != VERSION:
-        by = header.get("by", "an unknown program")
-        why = f"it has version {version!r}, written by {by}; this is {WRITER}, which reads version {VERSION}"
-        raise _unreadable(why)
-    for name, kind in _SHAPE.items():
-        if name in header and not isinstance(header[name], kind):
-            raise _unreadable(f"'{name}' in its header is no {kind.__name__}")
-    for path in [*header.get("dry", []), header.get("last", "none")]:
-        try:
-            parse_path(path)
-        except (ValueError, TypeError, AttributeError):
-            raise _unreadable(f"its header names {path!r} as a path") from None
-    if "error" in header:
-        code = header["error"].get("exit")
-        if isinstance(code, bool) or not isinstance(code, int | float) or code not in range(1, 256):
-            raise _unreadable("the exit code in its header is none")
-        header["error"]["exit"] = int(code)
-    try:
-        encode(header, escape=False)
-    except PflowError as error:
-        raise _unreadable(f"its header cannot be written on: {error}") from None
-
-
-def _unreadable(why: str) -> PflowError:
-    return PflowError(f"cannot read the document on stdin: {why}", exit=BAD_DATA)
-
-
 STORE, RAW, EMPTY, NOTHING = "store", "raw", "empty", "nothing"
 
 
 class Intake:
-    """The store that a stage begins with, what stdin was (a store, raw, empty or not read), and its bytes."""
+    """The input of a stage: its store, the kind of stdin (a store, raw, empty or not read), and its bytes."""
 
     __slots__ = ("data", "document", "kind")
 
@@ -254,14 +196,14 @@ class Intake:
 
     @property
     def ended_with(self) -> int | None:
-        """The exit code of a pipe that a stage before this one has ended: by failing, or by skipping (0). Else None."""
+        """The exit code of a pipe that an earlier stage has ended by failing or by skipping (0); else None."""
         header = self.document.header
         if "error" in header:
             return int(header["error"]["exit"])
         return 0 if header.get("skipped") else None
 
     def is_empty(self) -> bool:
-        """Whether nothing came: no stdin, not a byte, or a store that carries an empty text or list, or null."""
+        """Return True if nothing came: no stdin, no byte, or a store that carries an empty text or list, or null."""
         header = self.document.header
         if self.kind in (EMPTY, NOTHING) or "last" not in header:
             return self.kind in (EMPTY, NOTHING)
@@ -275,10 +217,10 @@ class Intake:
 def take_in(
     *, no_stdin: bool = False, source: str = "auto", allow_empty: bool = False, warm: Callable[[], None] | None = None
 ) -> Intake:
-    """Read stdin where there is something to read, and tell what it is.
+    """Read stdin, if it is to be read, and recognize what it holds.
 
-    `warm` is called while the command before this one still works. Raises PflowError: 64 where stdin cannot be read,
-    65 where it holds a broken store.
+    `warm` is called while the command before this one still works. Raises PflowError: 64 if stdin cannot be read, 65 if
+    it holds a broken store.
     """
     if no_stdin or not is_readable(source):
         return Intake(Document(), NOTHING)
@@ -299,18 +241,41 @@ def _tell(data: bytes, source: str) -> Intake:
         if document is not None:
             return Intake(document, STORE, data)
         if source == "store":
-            raise PflowError("cannot read stdin as a store: it is none", hint="--from=text", exit=BAD_DATA)
+            raise PflowError("cannot read stdin: it is not a store", hint="--from=text", exit=BAD_DATA)
     if source == "json" and data:
         return Intake(read_json(data), STORE, data)
     return Intake(_around(data), RAW, data)
 
 
 def _around(data: bytes) -> Document:
-    """A new store that carries raw input as `stdin`: text where it is UTF-8, else bytes."""
+    """Make a store that carries raw input as `stdin`: a text if it is UTF-8, else bytes."""
     document = Document()
     document.set("stdin", text_or_bytes(data))
     document.header["last"] = "stdin"
     return document
+
+
+def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> int:
+    """Refuse an empty pipe if the node needs one (66), and raw input that nothing here takes (64).
+
+    Return the number of raw bytes that the node may or may not look at.
+    """
+    pipe = interface.pipe_read
+    open_to_pipe = pipe is not None and pipe.name not in flags.data and pipe.name not in flags.map_in
+    if intake.kind == EMPTY and open_to_pipe and not flags.allow_empty:
+        raise empty_pipe()
+    size = len(intake.data)
+    is_taken = open_to_pipe or "stdin" in interface.reads or any(path[0] == "stdin" for path in flags.paths())
+    if intake.kind != RAW or is_taken:
+        return 0
+    if size and not interface.may_take_stdin:
+        taker = f"{pipe.flag}='… $stdin'" if pipe is not None and pipe.name in flags.data else "a template with $stdin"
+        raise PflowError(
+            f"cannot use stdin: nothing here takes its {size:,} bytes",
+            hint=f"-n leaves stdin to others; {taker} takes it",
+            exit=BAD_STDIN,
+        )
+    return size
 
 
 def empty_pipe() -> PflowError:

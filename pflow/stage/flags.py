@@ -1,4 +1,4 @@
-"""Flags: from a command's words to the data, params and common flags of one stage."""
+"""Flags: the data, params and common flags of one stage, from the words of its command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Flags:
-    """What a command's words say: data and params by name, mappings by key, and each common flag as an attribute."""
+    """The flags of a command: data and params by name, mappings by key, and each common flag as an attribute."""
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
@@ -43,21 +43,21 @@ class Flags:
             raise AttributeError(name) from None
 
     def paths(self) -> list[Path]:
-        """Every path that a flag refers to, or --map-in names."""
+        """Return every path in a reference of a flag or in --map-in."""
         flags = [*self.data.values(), *self.params.values()]
         return [*(path for flag in flags for path in flag.references), *self.map_in.values()]
 
     def own_place(self, key: str) -> Path:
-        """Where this step keeps a key: under its name where it has one."""
+        """Return the place of a key of this step: under the step's name, if it has one."""
         return (self.id, key) if self.id else (key,)
 
     def place_of(self, key: str) -> Path:
-        """Where a write goes: where --map-out says, else to its own place."""
+        """Return the place of a write: the one in --map-out, else its own."""
         return self.map_out.get(key) or self.own_place(key)
 
 
 def flags_of(words: list[str], interface: Interface) -> Flags:
-    """As `parse_flags`; no secret among the words is in what it raises."""
+    """Parse the flags as `parse_flags` does, and mask secrets in its errors."""
     try:
         return parse_flags(words, interface)
     except PflowError as error:
@@ -67,7 +67,7 @@ def flags_of(words: list[str], interface: Interface) -> Flags:
 
 
 def parse_flags(words: list[str], interface: Interface) -> Flags:
-    """The flags in the words after a command's name. Raises PflowError (2) at the first that is wrong."""
+    """Parse the words after a command's name. Raises PflowError (2) for the first wrong flag."""
     return convert_texts(take_words(words, items_of(interface), is_open=interface.open), interface)
 
 
@@ -79,17 +79,17 @@ def items_of(interface: Interface) -> Items:
 
 
 def convert_texts(texts: Texts, interface: Interface) -> Flags:
-    """The flags of these texts, converted to their types. Raises PflowError (2) at the first that is wrong."""
+    """Convert these texts to the types of their flags. Raises PflowError (2) for the first wrong one."""
     flags = Flags(interface)
     flags.given = set(texts)
-    for name in sorted(texts, key=lambda name: name != "verbatim"):  # it says how to take the others
+    for name in sorted(texts, key=lambda name: name != "verbatim"):  # --verbatim first: the others depend on it
         _set_flag(flags, name, texts[name])
     _check(flags)
     return flags
 
 
 def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
-    """Convert one flag to what its declaration says, and put it where it belongs."""
+    """Convert one flag to its declared type and add it to the flags."""
     flag = spell_flag(name)
     if name in ("map_in", "map_out"):
         for text in texts:
@@ -115,7 +115,7 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
 
 
 def common_value(flag: Item, text: str | bool) -> Any:
-    """What stands after a common flag, as its type; after a switch it may be that one's word. Raises PflowError (2)."""
+    """Return the value of a common flag as its type, or the word of a switch. Raises PflowError (2)."""
     word = flag.word if isinstance(flag, CommonFlag) else ""
     if isinstance(text, bool) or (word and text == word) or (word.isupper() and text not in ("true", "false")):
         return text
@@ -126,12 +126,12 @@ def common_value(flag: Item, text: str | bool) -> Any:
 
 
 def type_of(item: Item | None, texts: list[str | bool], *, is_open: bool) -> Type:
-    """The type that a flag's texts are read by; any of JSON for a node whose types, if it has some, are inferred."""
+    """Return the type by which a flag's texts are read: `any` for JSON given to an open node."""
     return Type("any") if item is None or (is_open and isinstance(texts[0], Json)) else item.type
 
 
 def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
-    """Take KEY=PATH. Raises PflowError (2) where it is something else, and for a key that has a path."""
+    """Add KEY=PATH to a mapping. Raises PflowError (2) for anything else, and for a key that has a path."""
     key, equals, path = text.partition("=")
     if not equals:
         raise PflowError(f"cannot take {flag}='{text}': no = in it", hint=f"{flag}=KEY=PATH", exit=USAGE)
@@ -150,7 +150,7 @@ _RANGES = {"retries": (0, 1_000_000), "wait": (0, _YEARS), "timeout": (0.001, _Y
 
 
 def check_common(values: Mapping[str, Any]) -> None:
-    """Raise PflowError (2) for two forms of output, and for a number that is out of its range."""
+    """Raise PflowError (2) for two forms of output, flags that exclude each other, and numbers out of range."""
     forms = [f"--{name}" for name in ("raw", "stream", "json", "quiet") if values[name]]
     if len(forms) > 1 and forms != ["--raw", "--stream"]:
         raise PflowError(f"cannot print in two ways: {' and '.join(forms)}", hint="choose one", exit=USAGE)
@@ -169,7 +169,7 @@ def check_common(values: Mapping[str, Any]) -> None:
 
 
 def _check(flags: Flags) -> None:
-    """What each flag cannot see by itself."""
+    """Check what concerns several flags, or the interface."""
     check_common(flags._common)
     if flags.id is not None and not is_step_name(flags.id):
         hint = "letters, digits, _ and -, with a letter first; stdin is reserved"
@@ -187,7 +187,7 @@ def _check(flags: Flags) -> None:
 
 
 def check_keys(mapping: dict[str, Path], flag: str, items: dict[str, Item], *, is_open: bool) -> None:
-    """Raise PflowError (2) for a key that an interface does not have."""
+    """Raise PflowError (2) for a key that the interface does not have."""
     for key in mapping:
         if key not in items and not is_open:
             there = ", ".join(items) or "none"

@@ -1,14 +1,16 @@
-"""The two ways to find a store's members: by line, where one of ours wrote it, and by parsing, where another did."""
+"""Reading a store: its members are found by line if pflow wrote it, by parsing if another program did."""
 
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
-from pflow.values.jsontext import WHITESPACE, ScanError, check_text, scan, scanstring
+from pflow.stage import VERSION, WRITER
+from pflow.values.jsontext import WHITESPACE, ScanError, check_text, encode, scan, scan_without_duplicates, scanstring
+from pflow.values.paths import parse_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     T = TypeVar("T")
     Piece = bytes | memoryview
@@ -17,13 +19,29 @@ if TYPE_CHECKING:
 
 MARK = b'"$pflow"'
 
-# How a value ends that begins so; any other is a number, true, false or null.
+# The last byte of a value by its first; any other value is a number, true, false or null.
 _ENDS = {ord('"'): ord('"'), ord("{"): ord("}"), ord("["): ord("]")}
 _SCALAR = b"0123456789+-.eEtrufalsn"
 
 
+def read_store(data: bytes) -> tuple[dict[str, Any], Members] | None:
+    """Read the header and the members of a store; None if the data is raw. Raises PflowError (65) if it is broken."""
+    if not data.startswith((b"{", b"[")) or MARK not in data:
+        return None
+    raw, members = split_lines(data) or (b"", {})
+    header = _read_header(raw) if raw else {"members": -1}
+    if header.get("members", len(members)) != len(members):  # another layout
+        members = parse_whole(data)
+        if "$pflow" not in members:
+            return None
+        header = _read_header(members.pop("$pflow"))
+    _refuse_reserved(members)
+    _check_header(header)
+    return header, members
+
+
 def split_lines(data: bytes) -> tuple[bytes, Members] | None:
-    """The header's JSON text and the members of a document with one member a line; None for any other layout."""
+    """Split a document with one member a line into header and members; None for any other layout."""
     end, last = data.find(b"\n"), len(data) - 3
     if not data.startswith(b'{"$pflow":{') or not data.endswith(b"\n}\n") or _has_comma(data, end) != (end < last):
         return None
@@ -50,7 +68,7 @@ def _has_comma(data: bytes, end: int) -> bool:
 
 
 def _is_whole(value: memoryview) -> bool:
-    """Whether a value's first and last byte belong together; else a newline of another layout has cut it."""
+    """Return True if a value's first and last byte match; if not, a newline of another layout has cut it."""
     if len(value) > 1 and value[0] in _ENDS:
         return value[-1] == _ENDS[value[0]]
     return len(value) > 0 and not bytes(value).strip(_SCALAR)
@@ -65,15 +83,15 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def parse_whole(data: bytes) -> Members:
-    """The members of an object in any JSON layout, the header among them. Raises PflowError (65).
+    """Parse the members of an object in any JSON layout, including the header. Raises PflowError (65).
 
-    Of a list, those of the store that is all it holds; none where its first element is no store.
+    A list may hold one store; if its first element is not a store, there are no members.
     """
     return _parse(data, "the document on stdin", _parse_document)
 
 
 def parse_value(data: bytes) -> Piece:
-    """The JSON text of the one value that is all of the data, on one line. Raises PflowError (65)."""
+    """Return the JSON text of the data, which is one value, on one line. Raises PflowError (65)."""
     return _parse(data, "stdin as JSON", _parse_value)
 
 
@@ -82,14 +100,16 @@ def _parse(data: bytes, what: str, parse: Callable[[str], T]) -> T:
         text = str(data, "utf-8")
         return parse(text)
     except UnicodeDecodeError as error:
-        why, place = "it is not UTF-8", f", at byte {error.start}"
+        why = f"it is not UTF-8, at byte {error.start}"
     except ValueError as error:
-        why, at = str(getattr(error, "msg", error)).lower(), getattr(error, "pos", None)
-        place = "" if at is None else f", at byte {len(text[:at].encode('utf-8', 'replace'))}"
+        why, at = str(error).lower(), getattr(error, "pos", None)
+        if at is not None:
+            place = f"at byte {len(text[:at].encode('utf-8', 'replace'))}"
+            why = why.replace("here", place) if " here " in why else f"{why}, {place}"
     end = _ENDS.get(data[0]) if data else None
     is_cut = end is not None and data.rstrip()[-1] != end
     raise PflowError(
-        f"cannot read {what}: {why}{place}",
+        f"cannot read {what}: {why}",
         hint="was the command before it cut short?" if is_cut else "--from=text takes it as text",
         exit=BAD_DATA,
     )
@@ -100,7 +120,7 @@ def _parse_value(text: str) -> Piece:
     end = scan(text, at)[1]
     if text[end:].strip(WHITESPACE):
         hint = "jq -s makes a list of several"
-        raise PflowError("cannot read stdin as JSON: more than one value is there", hint=hint, exit=BAD_DATA)
+        raise PflowError("cannot read stdin as JSON: it has more than one value", hint=hint, exit=BAD_DATA)
     return _on_one_line(text[at:end])
 
 
@@ -113,7 +133,7 @@ def _parse_document(text: str) -> Members:
             return {}
         at = _skip(text, at)
         if text.startswith(",", at):
-            why = "it is a list of several, and the first is a store"
+            why = "it is a list of several elements, and the first is a store"
             raise PflowError(f"cannot read the document on stdin: {why}", hint="a pipe carries one", exit=BAD_DATA)
         at = _expect(text, at, "]")
     if text[at:].strip(WHITESPACE):
@@ -122,7 +142,7 @@ def _parse_document(text: str) -> Members:
 
 
 def _parse_members(text: str, start: int) -> tuple[Members, int]:
-    """The members of the object that begins there, and where it ends."""
+    """Parse the object that begins there; return its members and its end."""
     members: Members = {}
     at = _skip(text, _expect(text, start, "{"))
     is_done = text.startswith("}", at)
@@ -152,11 +172,61 @@ def _expect(text: str, at: int, character: str) -> int:
 
 
 def _on_one_line(raw: str) -> bytes:
-    """A value without its line breaks and indentation, which JSON allows only between its tokens."""
+    """Remove line breaks and indentation, which JSON allows only between tokens."""
     return "".join([line.strip(WHITESPACE) for line in raw.replace("\r", "\n").split("\n")]).encode()
 
 
 def _add(members: Members, key: str, value: Piece) -> None:
     if key in members:
-        raise PflowError(f"cannot read the document on stdin: the key '{key}' stands in it twice", exit=BAD_DATA)
+        raise PflowError(f"cannot read the document on stdin: the key '{key}' appears twice", exit=BAD_DATA)
     members[key] = value
+
+
+def _refuse_reserved(members: Members) -> None:
+    for key in members:
+        if key.startswith("$"):
+            raise _unreadable(f"the key '{key}' begins with a $, which is reserved")
+
+
+def _read_header(raw: Piece) -> dict[str, Any]:
+    try:
+        text = str(raw, "utf-8")
+        header, end = scan_without_duplicates(text, 0)
+    except ValueError as error:
+        raise _unreadable(f"its header does not parse: {error}") from None
+    if end < len(text) or not isinstance(header, dict):
+        raise _unreadable("its header is not an object")
+    return header
+
+
+_SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict, "dry": list, "skipped": bool}
+
+
+def _check_header(header: dict[str, Any]) -> None:
+    """Refuse a header of another version, of the wrong shape, or that could not be passed on."""
+    version = header.get("v")
+    if isinstance(version, bool) or not isinstance(version, int | float) or version != VERSION:
+        by = header.get("by", "an unknown program")
+        why = f"it has version {version!r}, written by {by}; this is {WRITER}, which reads version {VERSION}"
+        raise _unreadable(why)
+    for name, kind in _SHAPE.items():
+        if name in header and not isinstance(header[name], kind):
+            raise _unreadable(f"'{name}' in its header is not a {kind.__name__}")
+    for path in [*header.get("dry", []), header.get("last", "none")]:
+        try:
+            parse_path(path)
+        except (ValueError, TypeError, AttributeError):
+            raise _unreadable(f"its header names {path!r} as a path") from None
+    if "error" in header:
+        code = header["error"].get("exit")
+        if isinstance(code, bool) or not isinstance(code, int | float) or code not in range(1, 256):
+            raise _unreadable("its header has an invalid exit code")
+        header["error"]["exit"] = int(code)
+    try:
+        encode(header, escape=False)
+    except PflowError as error:
+        raise _unreadable(f"its header cannot be passed on: {error}") from None
+
+
+def _unreadable(why: str) -> PflowError:
+    return PflowError(f"cannot read the document on stdin: {why}", exit=BAD_DATA)

@@ -1,4 +1,4 @@
-"""Where the executable of a node begins and ends."""
+"""The beginning and the end of a node's executable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def collect_rarely() -> None:
-    """Let Python look for garbage less often: by default a start spends a fifteenth of its time on it."""
+    """Collect garbage less often: by default a start spends a fifteenth of its time on it."""
     gc.set_threshold(20_000)
 
 
@@ -40,7 +40,7 @@ def main_of_file(file: str, name: str, words: list[str]) -> NoReturn:
 
 
 def print_version(name: str, file: str | None = None) -> int:
-    """`pflow-read-file 1.0.0 (pflow-shell 0.1.0)`, read off the node's source: nothing is imported for it."""
+    """Print `pflow-read-file 1.0.0 (pflow-shell 0.1.0)` from the node's source, without importing it."""
     from pflow import __version__
     from pflow.interface.source import source_version
 
@@ -50,7 +50,7 @@ def print_version(name: str, file: str | None = None) -> int:
 
 
 def print_line(program: str, line: str) -> int:
-    """Print a line on stdout; the exit code."""
+    """Print a line on stdout and return the exit code."""
     try:
         os.write(1, f"{line}\n".encode())
     except OSError as error:
@@ -66,7 +66,7 @@ def print_line(program: str, line: str) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process at once, after what somebody asked to be called at exit."""
+    """End the process at once, after the functions that are registered to run at exit."""
     import atexit
 
     atexit._run_exitfuncs()
@@ -74,5 +74,5 @@ def leave(code: int) -> NoReturn:
         try:
             stream.flush()
         except (OSError, AttributeError, ValueError):
-            pass  # nobody reads it, or it was closed: from the start, or by a node
+            pass  # nobody reads it, or it is closed
     os._exit(code)

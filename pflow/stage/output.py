@@ -1,4 +1,4 @@
-"""What a stage hands on: what its node changed, put into the document and written in the form asked for."""
+"""The output of a stage: the changes of its node, put into the document and written in the chosen form."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DOCUMENT, RAW, TERMINAL, NOTHING = "document", "raw", "terminal", "nothing"
 
 
 class Output:
-    """The real stdout, the form of what goes there, and whether any of it has gone; prints go to stderr."""
+    """The real stdout, the form of the output, and its progress; what a node prints goes to stderr."""
 
     def __init__(self, words: list[str]) -> None:
         self.form = NOTHING
@@ -42,7 +42,7 @@ class Output:
         self.fd = divert_prints()
         self.has_begun = False
         self.is_mid_line = False
-        # For the case that the flags are wrong: what they ask for, as far as it can be told from the words.
+        # If the flags turn out to be wrong, the form is guessed from the words.
         names = {word[2:].removesuffix("=true") for word in words}
         for word in words:
             for letter in word[1:] if word[:1] == "-" else "":
@@ -54,7 +54,7 @@ class Output:
     def choose_form(
         self, *, quiet: bool, raw: bool, json: bool, stream: bool = False, exact: bool = False
     ) -> None:  # fmt: skip
-        """Choose by the flags and what stdout is. Raises PflowError (2) for a document that should come in parts."""
+        """Choose the form by the flags and the kind of stdout. Raises PflowError (2) for a streamed document."""
         self.is_exact = exact
         if quiet or self.is_closed:
             self.form = NOTHING
@@ -79,12 +79,12 @@ class Output:
             self.is_mid_line = not data.endswith(b"\n")
 
     def write_document(self, document: Document) -> None:
-        """The store, where that is the form."""
+        """Write the store, if that is the form."""
         if self.form == DOCUMENT:
             self.write(document.pieces())
 
     def pass_on(self, intake: Intake) -> int:
-        """Hand on as it came what ended the pipe; its exit code."""
+        """Pass on, unchanged, the document that ended the pipe; return its exit code."""
         if self.form == DOCUMENT:
             self.write([intake.data])
         return intake.ended_with or 0
@@ -93,7 +93,7 @@ class Output:
         self, program: str, document: Document, entry: dict[str, Any], *, is_told: bool,
         why: str = "nothing comes through the pipe",
     ) -> int:  # fmt: skip
-        """Hand on a store with which nothing is to be done, marked: later stages pass it on. The exit code."""
+        """Pass on a store marked as skipped, with which later stages do nothing; return the exit code."""
         if is_told:
             say(program, f"nothing to do: {why}")
         document.start()
@@ -103,8 +103,10 @@ class Output:
         return 0
 
     def write_error(self, document: Document, step: str, node: str, error: PflowError) -> None:
-        """Write the store as an error document, where documents are the form; a stdout that fails changes nothing."""
-        mark_failed(document, step, node, error)
+        """Write the store as an error document, if documents are the form. A failing stdout changes nothing."""
+        document.start()
+        about = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
+        document.header["error"] = about
         try:
             self.write_document(document)
         except ClosedPipe:
@@ -113,7 +115,7 @@ class Output:
             pass
 
     def finish(self, document: Document, *, shows: bool) -> None:
-        """Print what was not emitted, in the form that was chosen; on a terminal only what was made here (`shows`)."""
+        """Print what was not emitted, in the chosen form; on a terminal only a value made here (`shows`)."""
         if self.form in (NOTHING, DOCUMENT):
             self.write_document(document)
         elif self.form == TERMINAL and self.has_begun:
@@ -129,7 +131,7 @@ class Output:
                 self.write([b"\n"])
 
     def end_line(self) -> None:
-        """End the line that the parts have begun, before something else is said on the same terminal."""
+        """End the line of the emitted parts before another message on the same terminal."""
         if self.is_mid_line and os.isatty(self.fd):
             self.is_mid_line = False
             if self.form == TERMINAL:
@@ -138,21 +140,15 @@ class Output:
                 write_stderr("\n")
 
 
-def mark_failed(document: Document, step: str, node: str, error: PflowError) -> None:
-    """Turn a store into an error document: later stages pass it on and do nothing."""
-    document.start()
-    document.header["error"] = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
-
-
 def hand_on_error(words: list[str], name: str, error: PflowError, document: Document | None = None) -> None:
-    """What a program that is no stage writes where it fails, as a stage would: the store that came in, marked."""
+    """Write the error document of a program that is not a stage: the store that came in, marked as failed."""
     output, document = Output(words), document or Document()
     document.add_step({"id": document.step_id(name), "node": name, "exit": error.exit})
     output.write_error(document, name, name, error)
 
 
 class Outcome:
-    """Where the data flags and the writes of one stage go; `view` is the store as its node sees it."""
+    """The places of a stage's data flags and writes; `view` is the store as its node sees it."""
 
     def __init__(self, document: Document, flags: Flags, binding: Binding, view: NodeStore) -> None:
         self.document = document
@@ -165,9 +161,9 @@ class Outcome:
         self.data_places = [flags.own_place(key) for key in [*self.data, *unknown]]
 
     def check(self) -> None:
-        """Refuse a place that cannot be written (65). What a dry stage would have written is in nobody's way.
+        """Refuse a place that cannot be written (65), unless a dry stage before would have written it.
 
-        What a node without an interface writes is known as far as it is mapped.
+        Of a node without an interface, only mapped writes are known.
         """
         writes = [self.flags.place_of(key) for key in {**self.interface.writes, **self.flags.map_out}]
         for place in [*writes, *self.data_places]:
@@ -175,7 +171,7 @@ class Outcome:
                 check_place(self.document, place)
 
     def put(self, changes: Mapping[str, Any]) -> tuple[Document, Places]:
-        """A copy of the store with data flags and changes in it, and the place of each write."""
+        """Return a copy of the store with data flags and changes in it, and the place of each write."""
         document = self.document.copy()
         for key, value in self.data.items():
             place = self.flags.own_place(key)
@@ -196,7 +192,7 @@ class Outcome:
         return document, writes
 
     def pretend(self, step: str, origins: dict[str, str]) -> dict[str, Any]:
-        """Say on stderr what would be done, and mark every place that would be written. What the trace says of it."""
+        """Report on stderr what would be done and mark each place that would be written; return it for the trace."""
         places: Places = {key: (write_path(self.flags.place_of(key)),) for key in self.interface.writes}
         flat = [place for (place,) in places.values()]
         write_stderr(self._report(step, origins, flat))
@@ -241,5 +237,5 @@ def touched(values: Mapping[str, Any], led: Collection[str]) -> dict[str, str]:
 
 
 def pretended_places(document: Document) -> list[Path]:
-    """The places that dry stages before this one would have written."""
+    """Return the places that earlier dry stages would have written."""
     return [parse_path(path) for path in document.header.get("dry", [])]

@@ -1,4 +1,4 @@
-"""A node in any language: a program that gets a store document and answers with one."""
+"""A node in any language: a program that reads a store document and answers with one."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ if TYPE_CHECKING:
 
 _TAIL = 400
 _PATIENCE = 1 << 20
-"""Bytes that may come without the beginning of a store, before the program is ended."""
+"""Bytes without the beginning of a store after which the program is ended."""
 _MOST = 1_000_000_000
-"""Bytes that an answer may have, before the program is ended."""
+"""Bytes of an answer after which the program is ended."""
 
 
 class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
-    """Hands the reads to a program as a store, the params as flags, and takes what it changed as writes.
+    """Gives a program the reads as a store and the params as flags, and takes its changes as writes.
 
-    The program names its action, where it has several, in the header of its answer (`"$pflow": {"action": "left"}`) or
-    in the last of the header's `steps`. One that answers with an error document, or ends with another exit code than
-    0, has failed with that code.
+    A program with several actions names one in the header of its answer (`"$pflow": {"action": "left"}`) or in the last
+    of the header's `steps`. It has failed if it answers with an error document or ends with an exit code other than 0.
     """
 
     file: str
@@ -81,7 +80,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return start_program(self.file, start)
 
     def _flags(self) -> list[str]:
-        """The params that were set, as a person would give them."""
+        """Return the params that were set, as flags."""
         flags = []
         for name, value in self.params.items():
             item = self.interface.params.get(name)
@@ -92,7 +91,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return flags
 
     def _environment(self) -> Mapping[str, str]:
-        """Ours, its name, and the secrets, which are never flags."""
+        """Return our environment with the node's name and the secrets, which are never flags."""
         secrets = {
             item.env: self._without_nul(item.env, self.params[name])
             for name, item in self.interface.params.items()
@@ -101,7 +100,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return {**os.environ, NODE: self.name, **secrets}
 
     def _secrets(self, document: Document) -> Secrets:
-        """What the program is given and must not say."""
+        """Return the secrets that the program gets, to be masked in its output."""
         secrets = Secrets()
         for name, item in {**self.interface.reads, **self.interface.params}.items():
             if "secret" in item.marks:
@@ -120,7 +119,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return PflowError(f"cannot take the answer of {self.name}: {why}", exit=BAD_DATA)
 
     def post(self, shared: Any, sent: Document, answer: Document) -> str | None:
-        """Take what the program set or changed."""
+        """Take the keys that the program set or changed."""
         try:
             values = dict(answer)
         except PflowError as error:
@@ -135,9 +134,9 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 
 class _Output:
-    """What a program writes: its answer, and its stderr, which is shown and kept to the last bytes.
+    """The output of a program: its answer, and its stderr, which is shown and of which the last bytes are kept.
 
-    It is shown as it comes; where it may hold `secrets`, in whole lines, with a mask for each.
+    stderr is shown as it comes; if there are `secrets`, in whole lines, masked.
     """
 
     def __init__(self, name: str, secrets: Secrets) -> None:
@@ -149,7 +148,7 @@ class _Output:
         self.said = b""
 
     def take(self, part: bytes) -> None:
-        """Take a part of its answer. Raises PflowError (65) once it cannot become a store, or is too long."""
+        """Take a part of the answer. Raises PflowError (65) once it cannot become a store or is too long."""
         self.parts.append(part)
         self.size += len(part)
         if self.size > _PATIENCE and not self.parts[0].startswith((b"{", b"[")):
@@ -180,7 +179,7 @@ class _Output:
 
     def no_store(self) -> PflowError:
         return PflowError(
-            f"cannot take the answer of {self.name}: its {self.size:,} bytes are no store",
+            f"cannot take the answer of {self.name}: its {self.size:,} bytes are not a store",
             hint="it is given a store document on stdin and answers with one",
             exit=BAD_DATA,
         )
@@ -192,7 +191,7 @@ class _Output:
 
 
 def program_class(file: str, name: str, interface: Interface) -> type[ProgramNode]:
-    """The class of the node that a program is."""
+    """Make a node class for a program."""
     about = {
         "file": file,
         "name": name,

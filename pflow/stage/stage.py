@@ -1,4 +1,4 @@
-"""One node as a process in a pipe: from a command's words to its exit code."""
+"""One node as a process in a pipe, from the words of its command to its exit code."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import PathSource, has
 from pflow.binding.store import OWN
-from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
+from pflow.errors import CANNOT_WRITE, PflowError, node_error
 from pflow.interface.interface import with_keys
 from pflow.node import interface_of, version_of
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
-from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
+from pflow.stage.document import Document, check_stdin, take_in
 from pflow.stage.flags import flags_of
 from pflow.stage.output import Outcome, Output, pretended_places
 from pflow.stage.visit import Visit, Visitor
@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from pflow.binding.store import NodeStore
     from pflow.cache.use import CachedNode
     from pflow.interface.interface import Interface
-    from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
 
 
 class Stage(Visitor):
-    """A node, its interface and flags, the store that came in, and where its output goes."""
+    """A node with its flags, its input and its output."""
 
     def __init__(self, name: str, *, file: str | None = None) -> None:
         self.name = name
@@ -44,13 +43,14 @@ class Stage(Visitor):
         self.document: Document | None = None
         self.debug = False
         self.secrets: list[Any] = []
+        self.learn = self.secrets.extend
         self.untaken = 0
         self.entry: dict[str, Any] = {"id": name, "node": name}
         self.visited: Visit | None = None
         self.cached: CachedNode | None = None
 
     def run(self, words: list[str]) -> int:
-        """Everything, and the exit code. Nothing gets out but the end of the process by a signal."""
+        """Run the stage and return its exit code. It raises nothing; only a signal ends the process earlier."""
         self.output = Output(words)
         self.debug = "--debug" in words  # for a failure before the flags are known
         return end_in_order(lambda: self._run(words), self._fail)
@@ -66,7 +66,7 @@ class Stage(Visitor):
         self.debug = flags.debug
         known = {name: value.value for name, value in flags.params.items() if not value.references}
         interface = flags.interface = with_keys(interface, known)
-        if interface.pipe_write is not None:  # where the pipe will find it, for pflow-catch after a failure
+        if interface.pipe_write is not None:  # for pflow-catch after a failure
             self.entry["carries"] = write_path(flags.place_of(interface.pipe_write.name))
         if self.output.is_closed and not flags.quiet:
             raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
@@ -76,7 +76,7 @@ class Stage(Visitor):
             self.warn(f"{warning}, and stays as it is")
         if interface.fault:
             self.warn(f"any key and flag may pass; pflow nodes {self.name} says why")
-        if flags.cache or flags.refresh:  # its code is what was just loaded, however long the input takes to come
+        if flags.cache or flags.refresh:  # before the input comes: its code is the code just loaded
             self.cached = self._cached(node_class, flags)
         intake = take_in(
             no_stdin=flags.no_stdin,
@@ -85,7 +85,7 @@ class Stage(Visitor):
             warm=None if flags.dry_run or flags.cache else getattr(node_class, "warm", None),
         )
         self.document = document = intake.document
-        if intake.ended_with is not None:  # nothing is done, and it goes on as it came
+        if intake.ended_with is not None:
             return self.output.pass_on(intake)
         document.start()
         self.step = self.entry["id"] = document.step_id(self.name, flags.id)
@@ -101,7 +101,7 @@ class Stage(Visitor):
         return self.output.skip(self.program, document, self.entry, is_told=flags.verbose or flags.dry_run)
 
     def _bind(self, node_class: Any, flags: Flags, document: Document) -> None:
-        """Find all that the node starts with; then run it, or say what it would do."""
+        """Find the values for the node; then run it, or report what it would do."""
         self.flags, self.interface = flags, flags.interface
         self.has_secrets = has_secrets(flags.interface)
         self.binding = binding = bind(flags.interface, flags, document)
@@ -207,9 +207,6 @@ class Stage(Visitor):
             self.warn(f"the node did not look at the {self.untaken:,} bytes of stdin; -n leaves them to others")
         self.output.finish(self.document, shows=flags.interface.carried_of(visit.writes) is not None)
 
-    def learn(self, secrets: list[Any]) -> None:
-        self.secrets += secrets
-
     def warn(self, text: str) -> None:
         say(self.program, f"warning: {text}")
 
@@ -254,7 +251,7 @@ class Stage(Visitor):
             write_event(self.program, event, {**context, **self.entry, **about})
 
     def _fail(self, error: PflowError) -> int:
-        """Say it on stderr, hand an error document on, and give the exit code."""
+        """Report the error on stderr, pass on an error document, and return the exit code."""
         if self.secrets:
             from pflow.values.masks import masked
 
@@ -271,7 +268,7 @@ class Stage(Visitor):
 
 
 def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
-    """Where each value of a stage comes from: its flags, its --map-in, what the pipe carries, the store."""
+    """Bind each value of a stage to its source: flags, --map-in, the pipe, the store."""
     last = document.last_for(interface)
     return Binding(
         interface,
@@ -281,26 +278,3 @@ def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
         carried=None if last is None else PathSource(parse_path(last)),
         pretended=pretended_places(document),
     )
-
-
-def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> int:
-    """Refuse an empty pipe that the node was to work on (66), and raw input that nothing here takes (64).
-
-    The number of raw bytes of which nobody knows whether the node will look at them.
-    """
-    pipe = interface.pipe_read
-    open_to_pipe = pipe is not None and pipe.name not in flags.data and pipe.name not in flags.map_in
-    if intake.kind == EMPTY and open_to_pipe and not flags.allow_empty:
-        raise empty_pipe()
-    size = len(intake.data)
-    is_taken = open_to_pipe or "stdin" in interface.reads or any(path[0] == "stdin" for path in flags.paths())
-    if intake.kind != RAW or is_taken:
-        return 0
-    if size and not interface.may_take_stdin:
-        taker = f"{pipe.flag}='… $stdin'" if pipe is not None and pipe.name in flags.data else "a template with $stdin"
-        raise PflowError(
-            f"cannot use stdin: nothing here takes its {size:,} bytes",
-            hint=f"-n leaves stdin to others; {taker} takes it",
-            exit=BAD_STDIN,
-        )
-    return size

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def enter_span(document: Document) -> None:
-    """Take a TRACEPARENT from the header, else from the environment, and hand a span of our own on in both."""
+    """Take a TRACEPARENT from the header or the environment, and pass on a new span in both."""
     parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
     parts = span_parts(parent)
     if not parts:
@@ -27,28 +27,28 @@ def enter_span(document: Document) -> None:
 
 
 def span_parts(traceparent: Any) -> list[str]:
-    """Version, trace, span and flags; nothing where it is no TRACEPARENT (https://www.w3.org/TR/trace-context/)."""
+    """Split a TRACEPARENT into version, trace, span and flags; empty if invalid (https://www.w3.org/TR/trace-context/)."""
     parts = traceparent.split("-")[:4] if isinstance(traceparent, str) else []
     is_one = [len(part) for part in parts] == [2, 32, 16, 2] and not "".join(parts).strip("0123456789abcdef")
     return parts if is_one and parts[1].strip("0") and parts[2].strip("0") else []
 
 
 def event_line(event: str, about: dict[str, Any]) -> bytes:
-    """An event as every log has it, a line of JSON: names, places and numbers, never a value."""
+    """Return an event as a line of JSON, as in every log: names, places and numbers, never a value."""
     line = compact({"v": 1, "event": event, "time": time.time(), **about})
     return f"{line}\n".encode("utf-8", "backslashreplace")
 
 
 def write_event(program: str, event: str, about: dict[str, Any]) -> None:
-    """Append one event where PFLOW_TRACE says: 1 is stderr, a directory gets a file a process, else it is a file.
+    """Append one event to the trace. PFLOW_TRACE is 1 for stderr, a file, or a directory with a file for each process.
 
-    A trace that cannot be written is a warning: tracing never fails a run.
+    A trace that cannot be written is only a warning.
     """
     write_lines(program, event_line(event, {"pid": os.getpid(), **about}))
 
 
 def write_lines(program: str, line: bytes) -> None:
-    """The same for events that are lines already, several perhaps."""
+    """Append events that are lines already."""
     target = os.environ["PFLOW_TRACE"]
     try:
         if target == "1":

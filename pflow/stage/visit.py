@@ -70,13 +70,9 @@ class Visitor:
         binding: Binding
         cached: CachedNode | None
         has_secrets: bool
-
-    def learn(self, secrets: list[Any]) -> None:
-        """Take these values for secrets from now on."""
-        raise NotImplementedError
-
-    def warn(self, text: str) -> None:
-        raise NotImplementedError
+        learn: Callable[[list[Any]], None]
+        """Takes values for secrets from now on."""
+        warn: Callable[[str], None]
 
     def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         """Run the node on its view of the store and return its action."""
@@ -142,16 +138,16 @@ class Visitor:
 
 
 _LONGEST_WAIT = 3600
-"""Seconds: a server that asks for more than this is one to come back to, not to wait for."""
+"""Seconds: if a server asks for more, the failure is final."""
 _PATIENCE = 1.0
-"""Seconds that an async node has to end once it is cancelled."""
+"""Seconds in which a cancelled async node has to end."""
 
 
 class Tries:
-    """Calls of `exec` that are repeated when they fail: so many more, so many seconds apart.
+    """Calls of `exec` that are repeated if they fail, up to `retries` times, `wait` seconds apart.
 
-    A failure ends them early when a part of the answer was emitted, or when another try could not go better. `spent` is
-    told what failed ones asked of models.
+    A failure is final once a part of the answer was emitted, or if another try cannot succeed. `spent` gets the model
+    usage of failed calls.
     """
 
     def __init__(self, node: Any, retries: int, wait: float, spent: Spent | None) -> None:
@@ -181,13 +177,13 @@ class Tries:
         raise AssertionError
 
     def _pause(self, attempt: int, error: Exception) -> float:
-        """The seconds until the next try. Raises the error where there is none."""
+        """Return the seconds until the next try. Raises the error if there is none."""
         asked = error.retry_after if isinstance(error, PflowError) else None
         if self.spent and (usage := getattr(error, "usage", None)):
             self.spent(usage)
         pause = max(self.wait, asked or 0)
         if attempt == self.retries or self.emitted or is_permanent(error) or pause > max(self.wait, _LONGEST_WAIT):
-            self.node.cur_retry = 0  # pocketflow's own loop, of one try, goes by it
+            self.node.cur_retry = 0  # for pocketflow's own loop, which has one try
             raise error
         return pause
 
@@ -209,10 +205,10 @@ def run_node(
     sink: Callable[[Any], None] | None = None,
     spent: Spent | None = None,
 ) -> Any:
-    """Run a node on a store and return its action. `sink` gets what it emits; without `retries` its own count holds.
+    """Run a node on a store and return its action. `sink` gets the parts that it emits.
 
-    `spent` is told what failed tries asked of models. Raises what the node raises, and Interrupted after
-    `timeout` seconds.
+    Without `retries` the node's own number counts. `spent` gets the model usage of failed tries. Raises what the node
+    raises, and Interrupted after `timeout` seconds.
     """
     import pocketflow
 
@@ -233,10 +229,10 @@ def run_node(
 
 
 def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run it to its end. A signal or a time limit cancels it, and is raised then.
+    """Run a coroutine to its end. A signal or a time limit cancels it and is raised afterwards.
 
-    What is raised in the middle of an event loop is dropped, or stops the loop for good. So it is raised there only
-    where the work goes on: it may block the loop.
+    An exception that a signal raises inside an event loop is lost, or stops the loop for good. So it is raised there
+    only if the work goes on after it was cancelled, and may be blocking the loop.
     """
     import asyncio
 

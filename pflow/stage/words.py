@@ -1,4 +1,4 @@
-"""Words: from what follows a command's name to the texts of each flag, bare words and letters among them."""
+"""Words: the texts of each flag, from the words after a command's name, including bare words and letters."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _NO_BLANKS = "no blanks around it: --KEY=VALUE"
 
 
 def take_words(words: list[str], items: Items, *, is_open: bool, hint: str = "--help lists the flags") -> Texts:
-    """The texts of each flag. Raises PflowError (2) at the first word that is none of `items` or the common flags.
+    """Return the texts of each flag. Raises PflowError (2) for the first word that no item or common flag takes.
 
-    With `is_open` any flag may pass. `hint` goes with a flag that is near to none. What is wrong with a file that a
-    flag names has its own exit code.
+    With `is_open` any flag passes. `hint` goes with an unknown flag that resembles no other. A file that a flag names
+    and that cannot be read has its own exit code.
     """
     texts: Texts = {}
     bare: list[str] = []
@@ -57,9 +57,9 @@ def _is_flag(word: str) -> bool:
 
 
 def values_after(word: str, rest: list[str], items: Items, *, is_open: bool) -> int:
-    """How many words of `rest`, whose last one is the next, are values of a flag or of letters behind one dash.
+    """Count the words of `rest`, in reverse order, that are values of a flag or of letters behind one dash.
 
-    A bare word has none. Behind a flag that is not known another flag is no value.
+    A bare word has no values. After an unknown flag, the next flag is not taken for its value.
     """
     return min(_values_wanted(word, rest, items, is_open=is_open), len(rest)) if _is_flag(word) else 0
 
@@ -81,7 +81,7 @@ def _values_wanted(word: str, rest: list[str], items: Items, *, is_open: bool) -
 
 
 def split_flag(word: str) -> tuple[str, str, str]:
-    """A flag, the first of `@`, `:=` and `=` in it, and what stands behind that; two empty texts where none is."""
+    """Split a flag at the first of `@`, `:=` and `=`, into name, sign and value; the last two may be empty."""
     flag, sign, text = word.partition("=")
     if "@" in flag:
         return word.partition("@")
@@ -96,21 +96,19 @@ def _letters(items: Items) -> Items:
 
 
 def _count(item: Item) -> int:
-    """How many values stand behind an item's letter."""
+    """Return the number of values after an item's letter."""
     return 2 if "pair" in item.marks else 1
 
 
 def _switched_off(name: str, items: Items) -> Item | None:
-    """The switch that --no-NAME turns off: one of the items, or a common one with a word."""
+    """Return the switch that --no-NAME turns off: one of the items, or a common one with a word."""
     common = COMMON.get(name.removeprefix("no_"))
     item = common if common is not None and common.word else items.get(name.removeprefix("no_"))
     return item if item is not None and item.type.name == "bool" else None
 
 
 def _take_long(texts: Texts, items: Items, word: str, values: list[str], *, hint: str) -> str:
-    """Take a flag and its value; the flag if it is a switch. `hint` is for one that is not known; without it that may
-    pass.
-    """
+    """Take a flag and its value; return the flag if it is a switch. Without `hint` an unknown flag passes."""
     flag, sign, text = split_flag(word)
     name = flag[2:].replace("-", "_")
     if name in COMMON and sign in ("@", ":="):
@@ -142,7 +140,7 @@ def _add(texts: Texts, name: str, flag: str, value: str | bool, *, repeats: bool
 
 
 def _take_letters(texts: Texts, items: Items, word: str, values: list[str]) -> str:
-    """Take letters behind one dash; the flag of the last one if that is a switch. One with a value ends them."""
+    """Take letters behind one dash, of which only the last may have a value; return its flag if it is a switch."""
     letters = _letters(items)
     name = word[1:].partition("=")[0].replace("-", "_")
     if len(name) > 1 and (name in items or name in COMMON) and not set(name) <= set(LETTERS):
@@ -163,7 +161,7 @@ def _take_letters(texts: Texts, items: Items, word: str, values: list[str]) -> s
 
 
 def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
-    """Take what stands behind a letter: a value, or a name and a value, which become one text."""
+    """Take the value after a letter, or the name and the value, which become one text."""
     flag = f"-{item.letter}"
     if len(values) < _count(item):
         what, form = ("a name and a value", "NAME VALUE") if "pair" in item.marks else ("a value", "VALUE")
@@ -176,7 +174,7 @@ def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
 
 
 def _check_bare(word: str, switch: str) -> None:
-    """Refuse a word that was meant for something else. `switch` is a flag before it that took no value."""
+    """Refuse a word that was meant as something else. `switch` is the flag before it, if it took no value."""
     if switch and word in ("true", "false"):
         raise PflowError(f"cannot take the bare word '{word}'", hint=f"{switch}={word}", exit=USAGE)
     if word in ("-", "="):
@@ -185,7 +183,7 @@ def _check_bare(word: str, switch: str) -> None:
 
 
 def _fill(texts: Texts, items: Items, bare: list[str]) -> None:
-    """Give bare words to the reads that take them, as far as no flag does."""
+    """Give bare words to the reads that take them and have no flag."""
     mapped = [str(text).partition("=")[0] for text in texts.get("map_in", ())]
     free = [item for item in word_reads(items) if item.name not in texts and item.name not in mapped]
     for at, word in enumerate(bare):
@@ -196,7 +194,7 @@ def _fill(texts: Texts, items: Items, bare: list[str]) -> None:
 
 
 def _one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> PflowError:
-    """The error for a bare word that nothing takes, with the flag that has one already, or that would take it."""
+    """Return the error for a bare word too many: the hint names the flag that has or would take it."""
     what = f"cannot take the bare word '{shorten(bare[at])}'"
     filled = [item for item in word_reads(items) if isinstance(texts.get(item.name, [""])[0], Word)]
     if at and filled:
@@ -214,7 +212,7 @@ def _one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> Pflow
 
 
 def _quoted(bare: list[str], item: Item) -> str:
-    """What to quote: a pattern where all words are files, for the shell made them of it; else all of them."""
+    """Return what to quote: a pattern if all words are files, which the shell made of it; else the words."""
     from os.path import lexists, splitext
 
     if item.type.is_path and all("\0" not in word and lexists(word) for word in bare):
@@ -243,7 +241,7 @@ def _flag_names(items: Items) -> list[str]:
 
 
 def doubts(flag: str, items: Items) -> list[str]:
-    """What is odd about a flag that an open node takes: it is near to one that is known."""
+    """Return a warning for each flag of an open node that resembles a known one."""
     from pflow.words.naming import did_you_mean, nearest
 
     near = nearest(flag[2:], _flag_names(items))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates
-from pflow.words.printable import clause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,8 +54,7 @@ def place_of(text: str, error: ValueError, start: int = 0, first_line: int = 1) 
     if at is None:
         at = _refused(text, start)
     line, column = first_line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
-    said = str(getattr(error, "msg", "")).removesuffix(" at")  # json's own message ends so
-    return f"line {line}, column {column}: {clause(said) or error}"
+    return f"line {line}, column {column}: {error}"
 
 
 def _refused(text: str, start: int) -> int:

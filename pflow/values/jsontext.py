@@ -79,13 +79,29 @@ class _WithoutDuplicates(_Strict):
     object_pairs_hook = staticmethod(_refuse_duplicates)
 
 
+_WORDS = {
+    "Unterminated string starting at": "the string that begins here has no end",
+    "Invalid control character at": "a control character in a string must be escaped",
+    "Expecting ',' delimiter": "a comma or bracket is missing",
+    "Expecting ':' delimiter": "a colon is missing",
+    "Expecting property name enclosed in double quotes": "a key in double quotes is missing",
+}
+"""Plainer words for json's own."""
+
+
 def _call(scan: Callable[..., tuple[Any, int]], *arguments: Any) -> tuple[Any, int]:
     try:
-        return scan(*arguments)
-    except SystemError:  # the C parts raise json's own error, which needs its module to be loaded
-        import json.decoder  # noqa: F401
+        try:
+            return scan(*arguments)
+        except SystemError:  # the C parts raise json's own error, which needs its module to be loaded
+            import json.decoder  # noqa: F401
 
-        return scan(*arguments)
+            return scan(*arguments)
+    except ValueError as error:
+        said = getattr(error, "msg", None)
+        if said is None:
+            raise
+        raise ScanError(_WORDS.get(said, said.lower()), error.pos) from None  # type: ignore[attr-defined]
 
 
 def _scanner(context: type[_Strict]) -> Callable[..., tuple[Any, int]]:

@@ -173,7 +173,9 @@ def _json(kind: type, word: str) -> Any:
         try:
             value = decode(text.encode())
         except ValueError as error:
-            raise ValueError(f"it is not JSON: {error}") from None
+            from pflow.values.json_input import place_of
+
+            raise ValueError(f"it is not JSON: {place_of(text, error)}") from None
         if not isinstance(value, kind):
             raise ValueError(f"it is not {word}")
         return value

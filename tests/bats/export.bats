@@ -128,7 +128,7 @@ pflow: cannot use 'mine' with its 'key': a"*'"retries": 2,
       "wait": 2'*'"end": "!"'*"
 0
 65
-pflow: cannot use Counted: it has a get_next_node of its own"*"
+pflow: cannot use Counted: it overrides get_next_node"*"
 pflow import: warning: 'with-arg' had its 'number' and 'exec' set after it was made, but a flow keeps only params"* ]]
     [[ $output != *secret* && $output != *other* ]]
     run -0 "$PYTHON" -c 'import made; s = {}; made.inside.run(s); print(s)'

@@ -180,7 +180,7 @@ END
     need jq
     in_shells 'echo "a b c" | pflow run words -r; pflow run -n words --text="x y" --isolate -r'
     expect 0 $'3\n2'
-    for case in 'garbage:65:its 8 bytes are no store' 'three:3:it ended with 3: it broke' 'killed:137:it ended with 137'; do
+    for case in 'garbage:65:its 8 bytes are not a store' 'three:3:it ended with 3: it broke' 'killed:137:it ended with 137'; do
         in_shells "echo a | pflow run 'odd --how=${case%%:*}' -r; echo \$?"
         expect 0 "$(cut -d: -f2 <<<"$case")" "$(cut -d: -f3- <<<"$case")"
     done

@@ -5,7 +5,7 @@ bats_require_minimum_version 1.5.0
 type -P ps pkill >/dev/null && export BATS_TEST_TIMEOUT=120 # by these bats ends a test
 PYTHON=$(dirname "$(command -v pflow)")/python
 NOTES=$(realpath "$BATS_TEST_DIRNAME/../../examples/notes.txt")
-export PYTHON NOTES HOME=${BATS_TEST_TMPDIR:-$BATS_FILE_TMPDIR}
+export PYTHON NOTES HOME=${BATS_TEST_TMPDIR:-${BATS_FILE_TMPDIR:-$BATS_RUN_TMPDIR}}
 export LLM_USER_PATH=${PEER-$HOME}/llm PFLOW_MODEL=${PEER:+echo}
 unset PFLOW_NODES PFLOW_TRACE TRACEPARENT NO_COLOR CLICOLOR_FORCE OPENAI_API_KEY XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
 unset "${!LC_@}"

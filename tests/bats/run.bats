@@ -97,7 +97,7 @@ store() { sed '1d;$d'; } # the members of a document, without its header
         printf "{\"\$pflow\":{\"v\":2}}" | pflow run say -r; echo $?
         echo text | pflow run --from=store say -r; echo $?
         echo "{\"word\":\"mine\"}" | pflow run --from=json "say --text=\$word" -r'
-    expect 0 $'65\n65\n65\nmine' "the key 'a' stands in it twice"
+    expect 0 $'65\n65\n65\nmine' "the key 'a' appears twice"
 }
 
 @test "the document has the outputs, what the pipe carries and one entry for the flow" {

@@ -54,7 +54,7 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     pflow setup --prefix p >/dev/null
     echo mine >>p/share/man/man1/pflow.1
     run --separate-stderr pflow setup --prefix p --undo
-    expect 0 - 'left as it is: it was changed since'
+    expect 0 - 'left unchanged: it was edited since'
     [ "$(find p -type f)" = p/share/man/man1/pflow.1 ]
 }
 

@@ -34,7 +34,7 @@ setup() { quick_llm; }
         pflow-set -n dir=a/b | pflow-write-file --content=x --path="\$dir/c" -q; echo $?
         find . -type f | sort'
     expect 0 $'77\n77\n77\n77\n77\n0\n0\n77\n77\n77\n0\n./a/b/c\n./out/.hidden\n./out/Oslo' \
-        "cannot fill 'out/\$city': city is '../esc', and a path takes one name there"
+        "cannot fill 'out/\$city': city is '../esc', which is not one file name"
 }
 
 @test "a path of data is held to one name in steps, in subflows, in batches and in both exports" {

@@ -66,9 +66,9 @@ def test_a_path_that_begins_with_a_step_means_its_write():
         (flow(step("c", "count")), {"n": "many"}, 65, "cannot read 'n'"),
         (flow(step("t", "text")), {}, 66, "cannot find 'text'"),
         (flow(step("c", "count"), into={"c.n": "start"}), {}, 66, "'start'"),
-        (flow(step("a", "choose")), {"action": ["left"]}, 1, "no action"),
+        (flow(step("a", "choose")), {"action": ["left"]}, 1, "not an action"),
         (flow(step("b", "echo", batch={"over": "items"})), {"items": 7}, 65, "it is an int"),
-        (flow(step("b", "echo", batch={"over": "items"})), {"items": '["cut'}, 65, "as JSON and is no list"),
+        (flow(step("b", "echo", batch={"over": "items"})), {"items": '["cut'}, 65, "as JSON and is not a list"),
         (flow(step("f", "fail"), step("c", "count")), {}, 1, "cannot do it"),
     ],
 )
@@ -359,8 +359,8 @@ def test_a_batch_runs_over_a_list_and_over_a_text_that_holds_one_as_json(xs):
         ("", []),
         ("[2026-01-01] up\n[2026-01-02] down\n", ["[2026-01-01] up", "[2026-01-02] down"]),
         ('{"n": 1}\n{"n": 2}\n', ['{"n": 1}', '{"n": 2}']),
-        ('{\n"n": 1}', "cannot run over 'xs': it begins as JSON and is no list"),
-        ('["a",\n"b', "cannot run over 'xs': it begins as JSON and is no list"),
+        ('{\n"n": 1}', "cannot run over 'xs': it begins as JSON and is not a list"),
+        ('["a",\n"b', "cannot run over 'xs': it begins as JSON and is not a list"),
     ],
 )
 def test_a_batch_runs_over_the_lines_of_a_text_and_not_over_those_of_json_that_broke_off(text, lines):
@@ -442,7 +442,7 @@ def test_a_hundred_levels_of_subflows(tmp_path):
 def test_a_flow_that_holds_itself_is_refused(tmp_path):
     type = write_flow(tmp_path, "a", flow(step("b", "./b.pflow.json")))
     write_flow(tmp_path, "b", flow(step("a", type)))
-    assert "holds itself" in plan_of(flow(step("a", type)), str(tmp_path)).steps["a"].fault
+    assert "contains itself" in plan_of(flow(step("a", type)), str(tmp_path)).steps["a"].fault
 
 
 def test_a_subflow_of_nodes_without_an_interface_gives_what_they_wrote(tmp_path, nodes):

@@ -98,9 +98,9 @@ def test_a_number_however_it_is_written_stays_one_and_never_equals_a_bool(progra
 @pytest.mark.parametrize(
     ("body", "exit", "message"),
     [
-        ("echo garbage", 65, "cannot take the answer of it: its 8 bytes are no store"),
+        ("echo garbage", 65, "cannot take the answer of it: its 8 bytes are not a store"),
         ('echo \'{"$pflow":{"v":2}}\'', 65, "cannot take the answer of it: it has version 2"),
-        ('echo \'{"$pflow":{"v":1},"out":1,"out":2}\'', 65, "the key 'out' stands in it twice"),
+        ('echo \'{"$pflow":{"v":1},"out":1,"out":2}\'', 65, "the key 'out' appears twice"),
         ('echo \'{"$pflow":{"v":1},"out":1e999}\'', 65, "1e999"),
         ('echo \'{"$pflow":{"v":1},"other":1}\'', 1, "the node wrote 'other'"),
         (f"echo '{ERROR}'; exit 4", 9, "on purpose"),

@@ -263,7 +263,7 @@ def test_no_flag_takes_its_value_from_a_file(home, name):
     for tool, argument in (("pflow_check", "flow"), ("pflow_plan", "sentence")):
         result = call(home, tool, {argument: f"llm --prompt@{name} => write-file o"})
         assert result.is_error
-        assert "cannot take --prompt@FILE: no file is opened here" in words(result)
+        assert "cannot take --prompt@FILE: no file may be opened here" in words(result)
 
 
 def test_a_file_that_is_there_is_a_plans_word_like_any_other(home):

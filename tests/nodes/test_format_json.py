@@ -31,7 +31,7 @@ def test_a_value_becomes(value, params, result):
 @pytest.mark.parametrize(
     ("value", "params", "exit", "words"),
     [
-        ("{b", {}, 65, "line 1, column 2: expecting"),
+        ("{b", {}, 65, "line 1, column 2: a key in double quotes is missing"),
         (1, {"indent": 17}, 2, "cannot indent by 17"),
         ({"a": float("inf")}, {}, 65, "inf is not JSON"),
     ],

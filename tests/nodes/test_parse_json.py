@@ -27,14 +27,14 @@ def test_a_value_becomes(value, params, result):
     ("value", "params", "exit", "words"),
     [
         ("", {}, 65, "line 1, column 1: it is empty"),
-        ('{"a": 1,\n "b" 2}', {}, 65, "line 2, column 6: expecting ':' delimiter"),
+        ('{"a": 1,\n "b" 2}', {}, 65, "line 2, column 6: a colon is missing"),
         ("1\n2", {}, 65, "line 2, column 1: something follows the value"),
         (FENCED.replace("2.5", "2.5,x"), {}, 65, "line 4, column 15: "),
         ('{"a": 1, "a": 2}', {}, 65, "the key 'a' appears twice"),
         ("[NaN]", {}, 65, "line 1, column 2: NaN is not JSON"),
         ("[" * 100_000, {}, 65, "nested too deeply"),
         ("1\n[2,\n3]", {"lines": True}, 65, "line 2, column 4: it ends in the middle of a value"),
-        ("```\n[3", {}, 65, "line 2, column 3: expecting"),
+        ("```\n[3", {}, 65, "line 2, column 3: a comma or bracket is missing"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(value, params, exit, words):

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.stage.document import WRITER, Document, read_document, read_json
+from pflow.stage import WRITER
+from pflow.stage.document import Document, read_document, read_json
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 KEYS = TEXTS.filter(lambda key: not key.startswith("$"))
@@ -174,9 +175,9 @@ BROKEN = [
     ('{"$pflow":{"v":1},\n}\n', "read the document"),
     ('{"a":{"$pflow":1}', "at byte"),
     ('{"$pflow":{"v":1},\n"a":1\n}\n{"b":2}\n', "follows the document"),
-    ('{"$pflow":{"v":1},\n"a":1,\n"a":2\n}\n', "'a' stands in it twice"),
-    ('{"$pflow":{"v":1},"a":1,"\\u0061":2}', "'a' stands in it twice"),
-    ('{"$pflow":{"v":1},"$pflow":{"v":1}}', "'$pflow' stands in it twice"),
+    ('{"$pflow":{"v":1},\n"a":1,\n"a":2\n}\n', "the key 'a' appears twice"),
+    ('{"$pflow":{"v":1},"a":1,"\\u0061":2}', "the key 'a' appears twice"),
+    ('{"$pflow":{"v":1},"$pflow":{"v":1}}', "the key '$pflow' appears twice"),
     ('{"$pflow":{"v":1},\n"$pflow":{"v":1}\n}\n', "'$pflow'"),
     ('{"$pflow":{"v":1},\n"\\u0024x":1\n}\n', "'$x' begins with a $"),
     ('{"$schema":"x", "$pflow":{"v":1}}', "'$schema' begins with a $"),
@@ -185,7 +186,7 @@ BROKEN = [
     ('[{"$pflow":{"v":1}},{"$pflow":{"v":1}}]', "a list of several"),
     ('[{"$pflow":{"v":1}},', "a list of several"),
     ('[{"$pflow":{"v":1}}', "no ] here, at byte 19"),
-    ('[{"$pflow":{"v":1', "delimiter, at byte 17"),
+    ('[{"$pflow":{"v":1', "bracket is missing, at byte 17"),
     ('[{"$pflow":{"v":1}}]]', "follows the document"),
     ('[{"$pflow":{"v":2}}]', "has version 2"),
     ('{"$pflow":{"v":1},"a" 1}', "no : here, at byte 22"),
@@ -391,7 +392,7 @@ def test_a_value_of_a_users_is_carried_as_it_is_written(value):
         (b"nonsense", "no json value"),
         (b"NaN", "nan is not json"),
         (b"[1,", "no json value"),
-        (b'{"a":1', "expecting"),
+        (b'{"a":1', "a comma or bracket is missing"),
         (b'{"a":1} {"a":2}', "more than one value"),
         (b"1\n2\n", "more than one value"),
         (b'{"a":1,"a":2}', "twice"),

@@ -189,23 +189,23 @@ def test_a_time_limit_ends_it_and_what_it_has_started():
 @pytest.mark.parametrize(
     ("body", "exit", "message"),
     [
-        ("printf '\\377\\376'", 65, "its 2 bytes are no store"),
+        ("printf '\\377\\376'", 65, "its 2 bytes are not a store"),
         ('printf \'{"$pflow":{"v":1},"out":"\\377"}\'', 65, "cannot take the answer of it: "),
         ('echo \'{"$pflow":{"v":1},"stdin":1}\'', 1, "the node wrote 'stdin'"),
         ("kill -15 $$", 143, "cannot run it: it ended with 143"),
-        ("cat >/dev/null", 65, "cannot take the answer of it: its 0 bytes are no store"),
+        ("cat >/dev/null", 65, "cannot take the answer of it: its 0 bytes are not a store"),
         ("cat; echo more", 65, "cannot take the answer of it: "),
         ('printf \'{"$pflow":{"v":1},\\n"out":NaN\\n}\\n\'', 65, "cannot take the answer of it: "),
         ('echo \'{"$pflow":{"v":1},"out":', 2, "it ended with 2"),
         ('echo \'{"$pflow":{"v":1},"out":\'', 65, "cannot take the answer of it: "),
-        ('echo \'{"$pflow":{"v":1,"steps":{}},"out":1}\'', 65, "'steps' in its header is no list"),
+        ('echo \'{"$pflow":{"v":1,"steps":{}},"out":1}\'', 65, "'steps' in its header is not a list"),
         ('echo \'{"$pflow":{"v":1},"other":1}\'', 1, "the node wrote 'other', which its interface does not name"),
         ("jq '.text = \"new\"'", 1, "the node wrote 'text'"),
         (f"cat >/dev/null; printf '{FAILED}'".replace("\n", ""), 9, "on purpose"),
         ('echo \'{"$pflow":{"v":1,"error":{"exit":3,"message":null}}}\'', 3, "pflow-it: it failed"),
         ("kill -9 $$", 137, "cannot run it: it ended with 137"),
         ("no-such-command", 127, "cannot run it: it ended with 127: "),
-        ("yes", 65, "bytes are no store"),
+        ("yes", 65, "bytes are not a store"),
     ],
 )
 def test_whatever_it_does_wrong_is_said_and_handed_on(body, exit, message):

@@ -117,6 +117,5 @@ def check_item(step: Step, interface: Interface) -> None:
 
 
 def _names_item(step: Step, batch: Batch, interface: Interface) -> bool:
-    """Return True if a template or a mapping of the step names the item."""
     parts = (part for part in parts_of_step(step, interface) if part.role != OVER)
     return any(path[0] in {batch.item, *batch.parts} for part in parts for path in part.paths)

@@ -47,7 +47,6 @@ def carried_into(flow: WiredFlow) -> dict[str, Carried]:
 
 
 def _takes_stdin(first: WiredStep) -> bool:
-    """Return True if the first step works on the data from the pipe."""
     if first.step.takes_pipe_apart:
         return True
     read = first.interface.pipe_read
@@ -89,7 +88,6 @@ def doubts(flow: WiredFlow, id: str, writers: tuple[str, ...]) -> Iterator[str]:
 
 
 def _out_of_forks(flow: WiredFlow) -> set[tuple[str, str]]:
-    """Return the edges that end a branch of a fork."""
     closed: set[tuple[str, str]] = set()
     for fork in flow.graph.forks():
         closed |= set(fork.exits)

@@ -86,7 +86,6 @@ class _Compiler:
         return path
 
     def _place_of(self, write: Write) -> Path:
-        """Return the final place of a write or a data flag."""
         step = self.flow.steps[write.step]
         if write.step not in self.moved or (write.is_data and not is_whole(step, self.moved)):
             return write.target
@@ -99,7 +98,6 @@ class _Compiler:
         return (step.id, key) if step.id in self.moved else (key,)
 
     def _carried_place(self, writer: str) -> Path:
-        """Return the final place of the value that a step hands on through the pipe."""
         write = self.flow.steps[writer].interface.pipe_write if writer != STDIN else None
         return ("stdin",) if write is None else self._place_of_key(self.flow.steps[writer], write.name)
 
@@ -166,7 +164,6 @@ class _Compiler:
             self.warnings.append(f"{what}; it is read as the output of '{writer}': ${{{path_text(place)}}}")
 
     def _takers(self, writer: str) -> set[str]:
-        """Return the steps whose [pipe] read takes the value that a step hands on."""
         return {id for id, writers in self.fed.items() if writer in writers}
 
     def _only_unknown(self, id: str) -> Reference | None:

@@ -11,7 +11,7 @@ from pflow.flow.pipe.compile import compile_flow, is_liftable
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
-from pflow.flow.pipe.step_words import step_words
+from pflow.flow.pipe.steps import step_words
 from pflow.flow.wired import latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER, path_text, reference
@@ -118,7 +118,6 @@ def _facts(flow: WiredFlow) -> Facts:
 
 
 def _batch(flow: WiredFlow, wired: WiredStep) -> Any:
-    """Return the settings of a batch, and what it runs over."""
     batch = wired.step.batch
     over = [_lead(each) for each in flow.references if each.step == wired.id and each.role == OVER]
     return batch and (over, batch.item, batch.jobs, batch.on_error, batch.keep_item)

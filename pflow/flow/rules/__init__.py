@@ -74,7 +74,6 @@ def _in_older_forms(flow: FlowSpec, place: Path) -> Iterator[Path]:
 
 
 def _existing(value: Any, place: Path) -> Path:
-    """Return as much of a place as exists."""
     for at, part in enumerate(place):
         is_there = part in value if isinstance(value, dict) else isinstance(value, list) and part in range(len(value))
         if not is_there:

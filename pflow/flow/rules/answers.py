@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.fits import fits
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.carry import are_parallel, is_certain
 from pflow.flow.reaching import find_writes, uses
-from pflow.flow.written import path_text
+from pflow.flow.written import fits, path_text
 from pflow.values.jsontext import quote
 from pflow.words.naming import joined
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.store import KEY_PARAMS, key_mappings
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.fits import NO, fits, misfit, named, template_fits
 from pflow.flow.flow import REST
-from pflow.flow.written import INPUT, PARAM
+from pflow.flow.written import INPUT, NO, PARAM, fits, misfit, named, template_fits
 from pflow.interface.interface import Item
 from pflow.values.jsontext import text_of
 from pflow.values.templates import is_reference
@@ -133,7 +132,6 @@ def _check_value(flow: WiredFlow, part: Part, item: Item | None, reference: Refe
 
 
 def _wanted(item: Item, value: object) -> str:
-    """Say what to write instead of a value that does not fit."""
     if item.type.choices:
         return guess(str(value), item.type.choices)
     try:

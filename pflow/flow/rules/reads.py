@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.fits import MAYBE, NO, YES, fits, named, template_fits
 from pflow.flow.reaching import are_there_first
 from pflow.flow.rules.params import slips
 from pflow.flow.wired import END
-from pflow.flow.written import MAPPING, OVER
+from pflow.flow.written import MAPPING, MAYBE, NO, OVER, YES, fits, named, template_fits
 from pflow.values.paths import write_path
 from pflow.values.templates import is_reference
 from pflow.words.naming import meant, nearest

@@ -132,7 +132,6 @@ def _is_lost(flow: WiredFlow, earlier: Write, later: Write) -> bool:
 
 
 def _read_places(step: WiredStep) -> Iterator[Path]:
-    """Yield the places of the store that a step takes its values from."""
     over = [step.over] if step.over is not None else []
     for source in [*step.sources.values(), *step.params.values(), *over]:
         yield from source.paths
@@ -150,7 +149,6 @@ def _steps(pairs: list[Pair]) -> str:
 
 
 def _mapping_for(pairs: list[Pair]) -> str:
-    """Write the mappings that give each later write a place of its own."""
     targets: dict[str, list[str]] = {}
     for _, write in pairs:
         place = f"{quote(write.key)}: {quote(path_text((write.step, write.key)))}"

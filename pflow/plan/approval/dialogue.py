@@ -78,7 +78,6 @@ class Dialogue:
                 return
 
     def _accept(self, text: str) -> bool:
-        """Make the edited text the plan if it passes the rules, and return True if it does."""
         flow, errors = read_edited(text, self.proposal)
         if errors:
             show(findings_text(errors))
@@ -89,7 +88,6 @@ class Dialogue:
         return True
 
     def _save(self) -> None:
-        """Ask for a name until the flow is saved under one."""
         default = offered_name(self.proposal.flow.name)
         while True:
             name = self.terminal.ask(f"Name [{clean(default)}]: " if default else "Name: ")

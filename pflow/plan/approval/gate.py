@@ -162,7 +162,6 @@ class Gate:
         return found
 
     def _paths_of(self, effect: Effect, key: str) -> list[Reached]:
-        """Return each path that a key may be."""
         item, is_inner = effect.step.interface.reads.get(key), len(effect.ids) > 1
         is_bare = self.has_stdin and (is_inner or (item is not None and "explicit" not in item.marks))
 
@@ -226,7 +225,6 @@ class Gate:
 
 
 def _files_of_steps(wired: WiredFlow) -> Iterator[str]:
-    """Yield the file of each step's node or flow, those of inner flows too."""
     for step in wired.steps.values():
         if step.kind is not None:
             yield step.kind.file

@@ -93,13 +93,11 @@ def _stepwith_flags(wired: WiredStep, inputs: RunInputs) -> Step:
 
 
 def _as_written(wired: WiredStep, key: str, value: Any) -> Any:
-    """Return a flag's value as a flow writes it."""
     item = wired.interface.reads.get(key) or wired.interface.params.get(key)
     return value if item is not None and "verbatim" in item.marks else escaped(value)
 
 
 def _words_of_run(flags: RunFlags) -> list[str]:
-    """Return the run's own flags as words."""
     switches = {name for name, flag in COMMON.items() if flag.type.name == "bool"}
     switches |= {name for name, item in own_items().items() if item.type.name == "bool"}
     words = []
