@@ -10,7 +10,7 @@ from pflow.binding.sources import assign, check_place, find, has, remove
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError, no_memory
 from pflow.interface.interface import fresh
 from pflow.process.streams import is_readable, read_all, wait_for
-from pflow.stage.layout import VERSION, WRITER, parse_value, parse_whole, read_store
+from pflow.stage import VERSION, WRITER
 from pflow.values.jsontext import LONG, decode, encode, quote, text_or_bytes
 from pflow.values.paths import meet, parse_path
 
@@ -157,6 +157,8 @@ def new_run_id() -> str:
 
 def read_document(data: bytes) -> Document | None:
     """Read the store from the bytes of stdin; None if they are raw. Raises PflowError (65) for a broken store."""
+    from pflow.stage.layout import read_store
+
     found = read_store(data)
     return None if found is None else Document(*found)
 
@@ -166,6 +168,8 @@ def read_json(data: bytes) -> Document:
 
     Raises PflowError (65) for a store, and for data that is not one JSON value.
     """
+    from pflow.stage.layout import parse_value, parse_whole
+
     data = data.strip()
     value = parse_value(data)
     members = parse_whole(data) if data.startswith((b"{", b"[")) else {}
@@ -208,6 +212,12 @@ class Intake:
             return False
         value = find(self.document, path)
         return value is None or (isinstance(value, str | bytes | list) and not value)
+
+
+def take_in_for(flags: Any, warm: Callable[[], None] | None = None) -> Intake:
+    """Read stdin as the flags of a stage or a run say; raises as `take_in`."""
+    source = getattr(flags, "from")
+    return take_in(no_stdin=flags.no_stdin, source=source, allow_empty=flags.allow_empty, warm=warm)
 
 
 def take_in(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, __version__
+from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
+from pflow.stage import VERSION, WRITER
 from pflow.values.jsontext import WHITESPACE, ScanError, check_text, encode, scan, scan_without_duplicates, scanstring
 from pflow.values.paths import parse_path
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     Members = dict[str, Piece]
     """The JSON text of each key's value."""
 
-WRITER = f"pflow-shell {__version__}"
-VERSION = 1
 MARK = b'"$pflow"'
 
 # The last byte of a value by its first; any other value is a number, true, false or null.

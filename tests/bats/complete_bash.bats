@@ -40,7 +40,7 @@ tab() {
     tab 'pflow-llm --' TAB TAB '--version '
     screen
     [ "$(screen | sed -n 's/^--[a-z-]*=* *(\([a-z]*\)) .*/\1/p' | uniq | xargs)" = 'data params common' ]
-    shows '(data) what to ask'
+    shows '(data) the prompt'
 }
 
 @test "a flag, a command, a node and a run are completed" {

@@ -58,7 +58,7 @@ odd_text='it'\''s "q" [b] a:b $HOME `touch ran` $(touch ran) \n \ %B100%% {x} * 
     screen | grep -v '^--' >headings
     run cat headings
     expect 0 $'> pflow-llm --\nData (into the store)\nParams (how it works)\nCommon'
-    screen | grep -A1 '^Data' | grep -q -e '^--prompt  *-- what to ask '
+    screen | grep -A1 '^Data' | grep -q -e '^--prompt  *-- the prompt '
     tab 'pflow-llm --t'
     shows '--timeout'
     [[ $(screen) == *'Data'*--text*'Params'*--temperature*'Common'*--timeout* ]]

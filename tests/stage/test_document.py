@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
+from pflow.stage import WRITER
 from pflow.stage.document import Document, read_document, read_json
-from pflow.stage.layout import WRITER
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 KEYS = TEXTS.filter(lambda key: not key.startswith("$"))
