@@ -214,6 +214,12 @@ class Intake:
         return value is None or (isinstance(value, str | bytes | list) and not value)
 
 
+def take_in_for(flags: Any, warm: Callable[[], None] | None = None) -> Intake:
+    """Read stdin as the flags of a stage or a run say; raises as `take_in`."""
+    source = getattr(flags, "from")
+    return take_in(no_stdin=flags.no_stdin, source=source, allow_empty=flags.allow_empty, warm=warm)
+
+
 def take_in(
     *, no_stdin: bool = False, source: str = "auto", allow_empty: bool = False, warm: Callable[[], None] | None = None
 ) -> Intake:

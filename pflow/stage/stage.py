@@ -11,11 +11,11 @@ from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import PathSource, has
 from pflow.binding.store import OWN
-from pflow.errors import CANNOT_WRITE, PflowError, node_error
+from pflow.errors import PflowError, node_error
 from pflow.interface.interface import with_keys
 from pflow.node import interface_of, version_of
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
-from pflow.stage.document import Document, check_stdin, take_in
+from pflow.stage.document import Document, check_stdin, take_in_for
 from pflow.stage.flags import flags_of
 from pflow.stage.output import Outcome, Output, pretended_places
 from pflow.stage.visit import Visit, Visitor
@@ -60,16 +60,12 @@ class Stage(Visitor):
         interface = interface_of(node_class)
         self.entry["version"] = version_of(node_class)
         flags = flags_of(words, interface)
-        self.output.choose_form(
-            quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
-        )
         self.debug = flags.debug
+        self.output.follow(flags)
         known = {name: value.value for name, value in flags.params.items() if not value.references}
         interface = flags.interface = with_keys(interface, known)
         if interface.pipe_write is not None:  # for pflow-catch after a failure
             self.entry["carries"] = write_path(flags.place_of(interface.pipe_write.name))
-        if self.output.is_closed and not flags.quiet:
-            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         if flags.help or flags.describe or flags.version:
             return self._tell(interface, node_class, flags)
         for warning in flags.warnings:
@@ -78,12 +74,8 @@ class Stage(Visitor):
             self.warn(f"any key and flag may pass; pflow nodes {self.name} says why")
         if flags.cache or flags.refresh:  # before the input comes: its code is the code just loaded
             self.cached = self._cached(node_class, flags)
-        intake = take_in(
-            no_stdin=flags.no_stdin,
-            source=getattr(flags, "from"),
-            allow_empty=flags.allow_empty,
-            warm=None if flags.dry_run or flags.cache else getattr(node_class, "warm", None),
-        )
+        warm = None if flags.dry_run or flags.cache else getattr(node_class, "warm", None)
+        intake = take_in_for(flags, warm)
         self.document = document = intake.document
         if intake.ended_with is not None:
             return self.output.pass_on(intake)

@@ -233,7 +233,7 @@ def test_code_that_changes_while_a_stage_waits_for_its_input_is_not_taken_for_wh
         return take_in(**options)
 
     with monkeypatch.context() as patched:
-        patched.setattr("pflow.stage.stage.take_in", edit_and_take_in)
+        patched.setattr("pflow.stage.document.take_in", edit_and_take_in)
         assert project.stage("--cache", "-r").out == b"xyxy.\n"
     assert project.stage("--cache", "-r").out == b"xy" * 10 + b".\n"
 
