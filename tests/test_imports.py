@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,11 +58,14 @@ def _module_of(module: str, name: str) -> str:
     return f"{module}.{name}" if f"{module}.{name}" in SOURCES else module
 
 
-ARROWS = {name: set(imports_of(ast.parse(file.read_text(encoding="utf-8")))) for name, file in SOURCES.items()}
+@cache
+def arrows() -> dict[str, set[str]]:
+    """What each module imports; each process that tests asks for it once, and not where it only collects."""
+    return {name: set(imports_of(ast.parse(file.read_text(encoding="utf-8")))) for name, file in SOURCES.items()}
 
 
 def importers_of(package: str) -> set[str]:
-    return {name for name, imported in ARROWS.items() if any(_is_in(each, package) for each in imported)}
+    return {name for name, imported in arrows().items() if any(_is_in(each, package) for each in imported)}
 
 
 def modules_in(package: str) -> set[str]:
@@ -88,22 +92,22 @@ def test_every_package_is_a_layer():
 def test_a_layer_imports_from_those_before_it(layer):
     place = LAYERS.index(layer) if layer else -1
     own = [name for name in SOURCES if layer_of(name) == place and not _is_in(name, "pflow.nodes")]
-    wrong = {(name, each) for name in own for each in ARROWS[name] if each in SOURCES and layer_of(each) > place}
+    wrong = {(name, each) for name in own for each in arrows()[name] if each in SOURCES and layer_of(each) > place}
     assert own
     assert not wrong
 
 
 @pytest.mark.parametrize("node", sorted(modules_in("pflow.nodes")))
 def test_a_node_knows_nothing_of_pipes_nor_of_other_nodes(node):
-    known = [each for each in ARROWS[node] if each in SOURCES and layer_of(each) >= 0]
+    known = [each for each in arrows()[node] if each in SOURCES and layer_of(each) >= 0]
     rooms = (*("errors", "words", "values", "files", "interface", "process", "tables", "kit", "node", "models"),)
     allowed = ("pflow.terminal.ask", *(f"pflow.{room}" for room in rooms))
     assert not [each for each in known if not any(_is_in(each, package) for package in allowed)]
-    assert not [each for each in ARROWS[node] if _is_in(each, "pflow.nodes") and each != node]
+    assert not [each for each in arrows()[node] if _is_in(each, "pflow.nodes") and each != node]
 
 
 def test_no_import_goes_round_in_a_circle():
-    own = {name: {each for each in ARROWS[name] if each in SOURCES and each != name} for name in SOURCES}
+    own = {name: {each for each in arrows()[name] if each in SOURCES and each != name} for name in SOURCES}
     resolved: set[str] = set()
     while ready := {name for name, imported in own.items() if name not in resolved and imported <= resolved}:
         resolved |= ready

@@ -1,4 +1,4 @@
-"""One node's use of the cache: what it gave for the same values is looked for before it runs, and kept after."""
+"""One node's use of the cache: an answer for the same values is looked up before it runs, and a new one kept after."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ HIT, MISS, OFF = "hit", "miss", "off"
 
 
 class CachedNode:
-    """A node whose answers are kept: `is_required` where it may not run, `refreshes` where what is kept does not count.
+    """A node whose answers are kept: `is_required` if it may not run, `refreshes` if kept answers are ignored.
 
-    A person wants it of this very node (`is_asked`), or nobody said so of a pure one (`is_unasked`).
+    Somebody asked for this node to be cached (`is_asked`), or nobody asked, but the node is pure (`is_unasked`).
     """
 
     def __init__(
@@ -43,17 +43,17 @@ class CachedNode:
         self.is_made = is_made
         self.is_asked = False
         self.secrets = Secrets()
-        """Those that are known: none is kept, and what has one in it counts by HMAC."""
+        """The known secrets: they are never kept, and a value that contains one counts by HMAC."""
 
     def insist(self, node: Any) -> None:
-        """Take it that a person wants it of this very node. Raises PflowError (78) where that cannot be."""
+        """Note that somebody asked for this node to be cached. Raises PflowError (78) if that is not possible."""
         self.is_asked = True
         check(self.name, self.interface, self.code, node)
 
     def look_up(self, node: Any, view: NodeStore, warn: Callable[[str], None]) -> Lookup:
-        """Look for what it gave for these values; `warn` hears of what is damaged, and of what is not kept.
+        """Look for the answer to these values; `warn` is told of damaged entries, and of answers that are not kept.
 
-        Raises PflowError: 66 where that must be there and is not, 78 where a person wants it and it cannot be.
+        Raises PflowError: 66 if a required answer is missing, 78 if caching was asked for but is not possible.
         """
         lookup = Lookup(self, warn)
         try:
@@ -79,13 +79,13 @@ class CachedNode:
 
         nearest = entries.nearest(key)
         changed = differences(facts_of(key), facts_of_entry(nearest)) if nearest else []
-        why = "; ".join(changed) or "nothing of it is kept"
-        hint = "--cache runs it, and keeps what it gives"
-        return PflowError(f"cannot take what '{self.name}' gave before: {why}", hint=hint, exit=MISSING)
+        why = "; ".join(changed) or "the cache has none"
+        hint = "--cache runs the node and keeps its answer"
+        return PflowError(f"cannot find a kept answer of '{self.name}': {why}", hint=hint, exit=MISSING)
 
 
 class Lookup:
-    """One look into the cache, for one visit of a node. `why` tells of OFF, and of a miss that was not kept."""
+    """One look into the cache, for one visit of a node. `why` explains OFF, and a miss that was not kept."""
 
     def __init__(self, cached: CachedNode, warn: Callable[[str], None]) -> None:
         self.cached = cached
@@ -95,10 +95,10 @@ class Lookup:
         self.key: Key | None = None
         self.found: Any = None
         self.run = ""
-        """The run that gave what was found, if a run did."""
+        """The run that made the kept answer, if a run did."""
 
     def apply(self, view: NodeStore) -> Any:
-        """Do to the store what the node did, and return its action."""
+        """Apply the kept changes to the store, and return the kept action."""
         for key in self.cached.interface.reads:
             if key in view:
                 view[key]  # it counts as read
@@ -113,7 +113,7 @@ class Lookup:
     ) -> dict[str, str]:
         """Keep the node's answer, if it may be kept; return the lookup as a trace tells it.
 
-        A warning says that a pure node, or one that a person wants cached, is not.
+        Warn if a pure node, or one that should be cached, is not.
         """
         name = self.cached.name
         if self.key is not None and self.verdict == MISS:
@@ -121,18 +121,18 @@ class Lookup:
         if self.verdict == OFF and self.cached.is_unasked:
             self.warn(f"'{name}' is not cached: {self.why}")
         elif self.why and self.cached.is_asked:
-            self.warn(f"what '{name}' gave is not kept: {self.why}")
+            self.warn(f"the answer of '{name}' is not kept: {self.why}")
         return self.about()
 
     def _why_not(self, node: Any, action: Any, view: NodeStore) -> str:
-        """Why it is not kept: it could go better the next time, or depends on more than its key has."""
+        """Say why the answer may not be kept: it could be better the next time, or depends on more than its key."""
         if action == "error":
             return "it returned error"
         if said := getattr(node, "not_kept", ""):
             return str(said)
         unnamed = view.asked_beside(self.cached.interface.reads)
         if unnamed:
-            what = "which keys there are" if unnamed[0] == "*" else f"'{unnamed[0]}', which its interface does not name"
+            what = "all keys" if unnamed[0] == "*" else f"'{unnamed[0]}', which its interface does not name"
             return f"it looked at {what}"
         if not is_current(self.cached.kind):
             return "its code changed while it ran"
@@ -140,20 +140,20 @@ class Lookup:
         return "" if self.key.is_current() else "a file that it reads changed while it ran"
 
     def _put(self, action: Any, changes: Mapping[str, Any], run: str) -> str:
-        """Write it down; why not, where it cannot be."""
+        """Write the answer; return why, if it cannot be kept."""
         kept = {key: value for key, value in changes.items() if value is not REMOVED}
         found = {"action": action, "changes": kept, "removed": [key for key in changes if key not in kept]}
         assert self.key is not None
         try:
             if self.cached.secrets.are_in(kept):
-                return "a secret stands in it"
+                return "it contains a secret"
             entries.keep(self.key, found, run)
         except PflowError as error:
             return error.message
         return ""
 
     def about(self) -> dict[str, str]:
-        """For the trace; of an answer that was kept the model, which was not asked."""
+        """Return the verdict for the trace; for a kept answer with its model, which was not asked again."""
         usage = self.found["changes"].get("usage") if self.verdict == HIT else None
         model = usage.get("model") if isinstance(usage, dict) else None
         return {
@@ -163,7 +163,7 @@ class Lookup:
         }
 
     def facts(self) -> dict[str, Any]:
-        """For `pflow why`: the verdict, the key and its parts, without values."""
+        """Return the facts for `pflow why`: the verdict, the key and its parts, without values."""
         from pflow.cache.differences import facts_of
 
         known = {"key": self.key.digest, "parts": facts_of(self.key)} if self.key else {}

@@ -9,7 +9,7 @@ import click
 
 from pflow.commands._click import run_click, seconds, usage_of_click
 from pflow.driver.arguments import RunFlags, own_flags, own_items
-from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors, take_in_for
+from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs, nothing_gives
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError
 from pflow.flow.pipe.steps import part_flags
@@ -21,7 +21,7 @@ from pflow.plan.piped import Piped, piped_in
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted
-from pflow.stage.document import NOTHING, Document, Intake
+from pflow.stage.document import NOTHING, Document, Intake, take_in_for
 from pflow.stage.output import Output
 from pflow.stage.words import take_words
 from pflow.terminal.ask import Terminal, open_terminal

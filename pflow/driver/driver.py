@@ -12,7 +12,7 @@ from pflow.engine.context import StepFailed
 from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
 from pflow.flow.flags import FlowFlags
 from pflow.process.signals import end_in_order
-from pflow.stage.document import NOTHING, Document, Intake, take_in
+from pflow.stage.document import NOTHING, Document, Intake, take_in_for
 from pflow.stage.output import Output
 from pflow.terminal.messages import say, say_error
 from pflow.values.masks import Secrets, mask_flags
@@ -113,11 +113,7 @@ class Driver:
 
             refuse_errors(drift(inputs.wired), hint="pflow check --locked lists them")
         self.debug = flags.debug
-        self.output.choose_form(
-            quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
-        )
-        if self.output.is_closed and not flags.quiet:
-            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
+        self.output.follow(flags)
         if isinstance(flags.refresh, str):
             refuse_unknown(inputs.wired, flags.refresh)
         from pflow.driver.execution import execute
@@ -189,11 +185,6 @@ def end_early(output: Output, intake: Intake, flags: RunFlags, name: str) -> int
         return output.pass_on(intake)
     entry = {"id": intake.document.step_id(name), "node": f"flow:{name}"}
     return output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose or flags.dry_run)
-
-
-def take_in_for(flags: RunFlags) -> Intake:
-    """Read stdin as the flags of the run say."""
-    return take_in(no_stdin=flags.no_stdin, source=getattr(flags, "from"), allow_empty=flags.allow_empty)
 
 
 def is_verbose(words: list[str]) -> bool:

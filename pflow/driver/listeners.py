@@ -11,7 +11,7 @@ from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.record.log import RunLog, runs_directory
 from pflow.record.snapshot import own_params
-from pflow.stage.document import WRITER
+from pflow.stage import WRITER
 from pflow.stage.trace import enter_span, event_line, write_lines
 from pflow.terminal.messages import say
 from pflow.values.jsontext import decode

@@ -12,7 +12,8 @@ from pflow.driver.inputs import RunInputs
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, USAGE, PflowError
 from pflow.flow.unload import flow_hash
 from pflow.record.snapshot import Snapshot, environment_params, own_params
-from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, VERSION, Document, Intake, take_in
+from pflow.stage import VERSION
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, take_in
 from pflow.terminal.messages import say
 from pflow.values.jsontext import text_of
 from pflow.values.masks import MASK

@@ -1,4 +1,4 @@
-"""The journal as one process of a run uses it: the records that it commits, and the visits that are done."""
+"""The driver as the steps of one process see it: its services, and what they commit to its journal."""
 
 from __future__ import annotations
 
@@ -10,8 +10,47 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from pflow.engine.workers import Ask
     from pflow.errors import PflowError
+    from pflow.record.journal import Journal
     from pflow.record.records import Record
+    from pflow.values.masks import Secrets
+    from pflow.words.budget import Account, Amounts, Question
+
+
+class Services:
+    """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it."""
+
+    def __init__(self, journal: Journal | None, secrets: Secrets, account: Account | None) -> None:
+        self.journal = journal
+        self.secrets = secrets
+        self.account = account
+        self.parent: Ask | None = None
+
+    def keep(self, record: Record) -> None:
+        """Write a record to the journal. Raises PflowError (73)."""
+        if self.parent is not None:
+            self.parent("keep", record)
+        elif self.journal is not None:
+            self.journal.write(record)
+
+    def learn(self, secrets: list[Any]) -> None:
+        """Keep these values out of the journal."""
+        if self.parent is not None:
+            self.parent("learn", secrets)
+        else:
+            self.secrets.add(secrets)
+
+    def charge(self, question: Question) -> Amounts:
+        """Count against the budget; return what is left of it. Raises PflowError (79)."""
+        if self.parent is not None:
+            left: Amounts = self.parent("charge", question)
+            return left
+        return {} if self.account is None else self.account.charge(question)
+
+    def answer(self, name: str, request: Any) -> Any:
+        """Do what a child process requests by the name of a method."""
+        return getattr(self, name)(request)
 
 
 class Commits:

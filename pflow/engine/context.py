@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.resolve import nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
-from pflow.engine.commits import Commits
+from pflow.engine.commits import Commits, Services
 from pflow.errors import PflowError, node_error
 from pflow.files.directories import state_key
 from pflow.stage.trace import event_line
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.cache.wishes import Wishes
-    from pflow.engine.workers import Ask
     from pflow.flow.wired import WiredStep
     from pflow.record.journal import Journal
     from pflow.record.records import Record
     from pflow.values.paths import Path
-    from pflow.words.budget import Account, Amounts, Question
+    from pflow.words.budget import Account
 
 
 class StepFailed(PflowError):
@@ -92,41 +91,6 @@ class Recorder:
 
 def drop(line: Any) -> None:
     """Discard a line."""
-
-
-class Services:
-    """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it."""
-
-    def __init__(self, journal: Journal | None, secrets: Secrets, account: Account | None) -> None:
-        self.journal = journal
-        self.secrets = secrets
-        self.account = account
-        self.parent: Ask | None = None
-
-    def keep(self, record: Record) -> None:
-        """Write a record to the journal. Raises PflowError (73)."""
-        if self.parent is not None:
-            self.parent("keep", record)
-        elif self.journal is not None:
-            self.journal.write(record)
-
-    def learn(self, secrets: list[Any]) -> None:
-        """Keep these values out of the journal."""
-        if self.parent is not None:
-            self.parent("learn", secrets)
-        else:
-            self.secrets.add(secrets)
-
-    def charge(self, question: Question) -> Amounts:
-        """Count against the budget; return what is left of it. Raises PflowError (79)."""
-        if self.parent is not None:
-            left: Amounts = self.parent("charge", question)
-            return left
-        return {} if self.account is None else self.account.charge(question)
-
-    def answer(self, name: str, request: Any) -> Any:
-        """Do what a child process requests by the name of a method."""
-        return getattr(self, name)(request)
 
 
 class Context:

@@ -81,6 +81,7 @@ class StepNode(PlainStep, Visitor):
     def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
         super().__init__(wired, node, context)
         self.binding = binding
+        self.learn, self.warn = context.learn, context.warn
         self.version = wired.kind.version if wired.kind else version_of(type(node))
         self.is_direct = is_direct(wired, node, context)
         self.places = {key: wired.place_of(key) for key in [*wired.interface.writes, *wired.targets]}
@@ -107,12 +108,6 @@ class StepNode(PlainStep, Visitor):
         if cached is not None:
             cached.secrets = self.context.secrets
         return cached
-
-    def learn(self, secrets: list[Any]) -> None:
-        self.context.learn(secrets)
-
-    def warn(self, text: str) -> None:
-        self.context.warn(text)
 
     def _run(self, shared: Any) -> Any:
         recorder, visit = self.context.recorder, Visit()

@@ -16,7 +16,7 @@ from pflow.words.printable import clean
 if TYPE_CHECKING:
     from typing import NoReturn
 
-_MARKS = {
+MARKS = {
     "read": ("pipe", "explicit", "own", "word", "verbatim", "secret", "flag NAME", "short X"),
     "write": ("pipe", "secret"),
     "param": ("verbatim", "secret", "flag NAME", "short X", "env NAME"),
@@ -183,11 +183,11 @@ def _take_default(item: Item, rest: str) -> str:
 def _take_mark(item: Item, mark: str) -> None:
     word, _, name = mark.partition(" ")
     name = name.strip().replace("-", "_")
-    if mark in _MARKS[item.kind] and not name:
+    if mark in MARKS[item.kind] and not name:
         item.marks.add(mark)
-    elif word == "short" and "short X" in _MARKS[item.kind]:
+    elif word == "short" and "short X" in MARKS[item.kind]:
         _take_letter(item, name)
-    elif f"{word} NAME" not in _MARKS[item.kind] or not (name.isidentifier() and name.isascii()) or name[0] == "_":
+    elif f"{word} NAME" not in MARKS[item.kind] or not (name.isidentifier() and name.isascii()) or name[0] == "_":
         _fail(f"a {item.kind} cannot have the mark [{mark}]")
     elif word == "env":
         item.env = name

@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.files.directories import make_private, state_directory
-from pflow.stage.document import WRITER
+from pflow.stage import WRITER
 from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
 from pflow.values.jsontext import encode

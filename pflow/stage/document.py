@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING, __version__
+from pflow import TYPE_CHECKING
 from pflow.binding.sources import assign, check_place, find, has, remove
-from pflow.errors import BAD_DATA, MISSING, PflowError, no_memory
+from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError, no_memory
 from pflow.interface.interface import fresh
 from pflow.process.streams import is_readable, read_all, wait_for
-from pflow.stage.layout import MARK, parse_value, parse_whole, split_lines
-from pflow.values.jsontext import LONG, decode, encode, quote, scan_without_duplicates, text_or_bytes
+from pflow.stage import VERSION, WRITER
+from pflow.values.jsontext import LONG, decode, encode, quote, text_or_bytes
 from pflow.values.paths import meet, parse_path
 
 if TYPE_CHECKING:
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pflow.interface.interface import Interface
+    from pflow.stage.flags import Flags
     from pflow.stage.layout import Members, Piece
     from pflow.values.paths import Path
-
-WRITER = f"pflow-shell {__version__}"
-VERSION = 1
 
 
 class Document:
@@ -159,18 +157,10 @@ def new_run_id() -> str:
 
 def read_document(data: bytes) -> Document | None:
     """Read the store from the bytes of stdin; None if they are raw. Raises PflowError (65) for a broken store."""
-    if not data.startswith((b"{", b"[")) or MARK not in data:
-        return None
-    raw, members = split_lines(data) or (b"", {})
-    header = _read_header(raw) if raw else {"members": -1}
-    if header.get("members", len(members)) != len(members):  # another layout
-        members = parse_whole(data)
-        if "$pflow" not in members:
-            return None
-        header = _read_header(members.pop("$pflow"))
-    _refuse_reserved(members)
-    _check_header(header)
-    return Document(header, members)
+    from pflow.stage.layout import read_store
+
+    found = read_store(data)
+    return None if found is None else Document(*found)
 
 
 def read_json(data: bytes) -> Document:
@@ -178,6 +168,8 @@ def read_json(data: bytes) -> Document:
 
     Raises PflowError (65) for a store, and for data that is not one JSON value.
     """
+    from pflow.stage.layout import parse_value, parse_whole
+
     data = data.strip()
     value = parse_value(data)
     members = parse_whole(data) if data.startswith((b"{", b"[")) else {}
@@ -187,56 +179,6 @@ def read_json(data: bytes) -> Document:
     document = Document({"v": VERSION, "last": "stdin"}, {**keys, "stdin": value})
     document.own = keys
     return document
-
-
-def _refuse_reserved(members: Members) -> None:
-    for key in members:
-        if key.startswith("$"):
-            raise _unreadable(f"the key '{key}' begins with a $, which is reserved")
-
-
-def _read_header(raw: Piece) -> dict[str, Any]:
-    try:
-        text = str(raw, "utf-8")
-        header, end = scan_without_duplicates(text, 0)
-    except ValueError as error:
-        raise _unreadable(f"its header does not parse: {error}") from None
-    if end < len(text) or not isinstance(header, dict):
-        raise _unreadable("its header is not an object")
-    return header
-
-
-_SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict, "dry": list, "skipped": bool}
-
-
-def _check_header(header: dict[str, Any]) -> None:
-    """Refuse a header of another version, of the wrong shape, or that could not be passed on."""
-    version = header.get("v")
-    if isinstance(version, bool) or not isinstance(version, int | float) or version != VERSION:
-        by = header.get("by", "an unknown program")
-        why = f"it has version {version!r}, written by {by}; this is {WRITER}, which reads version {VERSION}"
-        raise _unreadable(why)
-    for name, kind in _SHAPE.items():
-        if name in header and not isinstance(header[name], kind):
-            raise _unreadable(f"'{name}' in its header is not a {kind.__name__}")
-    for path in [*header.get("dry", []), header.get("last", "none")]:
-        try:
-            parse_path(path)
-        except (ValueError, TypeError, AttributeError):
-            raise _unreadable(f"its header names {path!r} as a path") from None
-    if "error" in header:
-        code = header["error"].get("exit")
-        if isinstance(code, bool) or not isinstance(code, int | float) or code not in range(1, 256):
-            raise _unreadable("its header has an invalid exit code")
-        header["error"]["exit"] = int(code)
-    try:
-        encode(header, escape=False)
-    except PflowError as error:
-        raise _unreadable(f"its header cannot be passed on: {error}") from None
-
-
-def _unreadable(why: str) -> PflowError:
-    return PflowError(f"cannot read the document on stdin: {why}", exit=BAD_DATA)
 
 
 STORE, RAW, EMPTY, NOTHING = "store", "raw", "empty", "nothing"
@@ -270,6 +212,12 @@ class Intake:
             return False
         value = find(self.document, path)
         return value is None or (isinstance(value, str | bytes | list) and not value)
+
+
+def take_in_for(flags: Any, warm: Callable[[], None] | None = None) -> Intake:
+    """Read stdin as the flags of a stage or a run say; raises as `take_in`."""
+    source = getattr(flags, "from")
+    return take_in(no_stdin=flags.no_stdin, source=source, allow_empty=flags.allow_empty, warm=warm)
 
 
 def take_in(
@@ -311,6 +259,29 @@ def _around(data: bytes) -> Document:
     document.set("stdin", text_or_bytes(data))
     document.header["last"] = "stdin"
     return document
+
+
+def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> int:
+    """Refuse an empty pipe if the node needs one (66), and raw input that nothing here takes (64).
+
+    Return the number of raw bytes that the node may or may not look at.
+    """
+    pipe = interface.pipe_read
+    open_to_pipe = pipe is not None and pipe.name not in flags.data and pipe.name not in flags.map_in
+    if intake.kind == EMPTY and open_to_pipe and not flags.allow_empty:
+        raise empty_pipe()
+    size = len(intake.data)
+    is_taken = open_to_pipe or "stdin" in interface.reads or any(path[0] == "stdin" for path in flags.paths())
+    if intake.kind != RAW or is_taken:
+        return 0
+    if size and not interface.may_take_stdin:
+        taker = f"{pipe.flag}='… $stdin'" if pipe is not None and pipe.name in flags.data else "a template with $stdin"
+        raise PflowError(
+            f"cannot use stdin: nothing here takes its {size:,} bytes",
+            hint=f"-n leaves stdin to others; {taker} takes it",
+            exit=BAD_STDIN,
+        )
+    return size
 
 
 def empty_pipe() -> PflowError:

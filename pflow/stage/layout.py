@@ -1,14 +1,16 @@
-"""The members of a store: found by line if pflow wrote it, by parsing if another program did."""
+"""Reading a store: its members are found by line if pflow wrote it, by parsing if another program did."""
 
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_DATA, PflowError
-from pflow.values.jsontext import WHITESPACE, ScanError, check_text, scan, scanstring
+from pflow.stage import VERSION, WRITER
+from pflow.values.jsontext import WHITESPACE, ScanError, check_text, encode, scan, scan_without_duplicates, scanstring
+from pflow.values.paths import parse_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     T = TypeVar("T")
     Piece = bytes | memoryview
@@ -20,6 +22,22 @@ MARK = b'"$pflow"'
 # The last byte of a value by its first; any other value is a number, true, false or null.
 _ENDS = {ord('"'): ord('"'), ord("{"): ord("}"), ord("["): ord("]")}
 _SCALAR = b"0123456789+-.eEtrufalsn"
+
+
+def read_store(data: bytes) -> tuple[dict[str, Any], Members] | None:
+    """Read the header and the members of a store; None if the data is raw. Raises PflowError (65) if it is broken."""
+    if not data.startswith((b"{", b"[")) or MARK not in data:
+        return None
+    raw, members = split_lines(data) or (b"", {})
+    header = _read_header(raw) if raw else {"members": -1}
+    if header.get("members", len(members)) != len(members):  # another layout
+        members = parse_whole(data)
+        if "$pflow" not in members:
+            return None
+        header = _read_header(members.pop("$pflow"))
+    _refuse_reserved(members)
+    _check_header(header)
+    return header, members
 
 
 def split_lines(data: bytes) -> tuple[bytes, Members] | None:
@@ -162,3 +180,53 @@ def _add(members: Members, key: str, value: Piece) -> None:
     if key in members:
         raise PflowError(f"cannot read the document on stdin: the key '{key}' appears twice", exit=BAD_DATA)
     members[key] = value
+
+
+def _refuse_reserved(members: Members) -> None:
+    for key in members:
+        if key.startswith("$"):
+            raise _unreadable(f"the key '{key}' begins with a $, which is reserved")
+
+
+def _read_header(raw: Piece) -> dict[str, Any]:
+    try:
+        text = str(raw, "utf-8")
+        header, end = scan_without_duplicates(text, 0)
+    except ValueError as error:
+        raise _unreadable(f"its header does not parse: {error}") from None
+    if end < len(text) or not isinstance(header, dict):
+        raise _unreadable("its header is not an object")
+    return header
+
+
+_SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict, "dry": list, "skipped": bool}
+
+
+def _check_header(header: dict[str, Any]) -> None:
+    """Refuse a header of another version, of the wrong shape, or that could not be passed on."""
+    version = header.get("v")
+    if isinstance(version, bool) or not isinstance(version, int | float) or version != VERSION:
+        by = header.get("by", "an unknown program")
+        why = f"it has version {version!r}, written by {by}; this is {WRITER}, which reads version {VERSION}"
+        raise _unreadable(why)
+    for name, kind in _SHAPE.items():
+        if name in header and not isinstance(header[name], kind):
+            raise _unreadable(f"'{name}' in its header is not a {kind.__name__}")
+    for path in [*header.get("dry", []), header.get("last", "none")]:
+        try:
+            parse_path(path)
+        except (ValueError, TypeError, AttributeError):
+            raise _unreadable(f"its header names {path!r} as a path") from None
+    if "error" in header:
+        code = header["error"].get("exit")
+        if isinstance(code, bool) or not isinstance(code, int | float) or code not in range(1, 256):
+            raise _unreadable("its header has an invalid exit code")
+        header["error"]["exit"] = int(code)
+    try:
+        encode(header, escape=False)
+    except PflowError as error:
+        raise _unreadable(f"its header cannot be passed on: {error}") from None
+
+
+def _unreadable(why: str) -> PflowError:
+    return PflowError(f"cannot read the document on stdin: {why}", exit=BAD_DATA)

@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED
-from pflow.errors import USAGE, PflowError
+from pflow.errors import CANNOT_WRITE, USAGE, PflowError
 from pflow.interface.common import LETTERS
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import divert_prints, raw_form, secure_standard_files, write_pieces
@@ -67,6 +67,12 @@ class Output:
             hint = "-r --stream writes what the pipe carries"
             raise PflowError("cannot take --stream: the store document is written whole", hint=hint, exit=USAGE)
 
+    def follow(self, flags: Any) -> None:
+        """Choose the form by the flags of a stage or a run. Raises PflowError (2, 73 if stdout is closed)."""
+        self.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact)
+        if self.is_closed and not flags.quiet:
+            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
+
     def write(self, pieces: list[Piece]) -> None:
         self.has_begun = True
         write_pieces(self.fd, pieces)
@@ -104,7 +110,9 @@ class Output:
 
     def write_error(self, document: Document, step: str, node: str, error: PflowError) -> None:
         """Write the store as an error document, if documents are the form. A failing stdout changes nothing."""
-        mark_failed(document, step, node, error)
+        document.start()
+        about = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
+        document.header["error"] = about
         try:
             self.write_document(document)
         except ClosedPipe:
@@ -136,12 +144,6 @@ class Output:
                 self.write([b"\n"])
             else:
                 write_stderr("\n")
-
-
-def mark_failed(document: Document, step: str, node: str, error: PflowError) -> None:
-    """Turn a store into an error document: later stages pass it on and do nothing."""
-    document.start()
-    document.header["error"] = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
 
 
 def hand_on_error(words: list[str], name: str, error: PflowError, document: Document | None = None) -> None:

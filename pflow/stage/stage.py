@@ -11,11 +11,11 @@ from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import PathSource, has
 from pflow.binding.store import OWN
-from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, node_error
+from pflow.errors import PflowError, node_error
 from pflow.interface.interface import with_keys
 from pflow.node import interface_of, version_of
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
-from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
+from pflow.stage.document import Document, check_stdin, take_in_for
 from pflow.stage.flags import flags_of
 from pflow.stage.output import Outcome, Output, pretended_places
 from pflow.stage.visit import Visit, Visitor
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pflow.binding.store import NodeStore
     from pflow.cache.use import CachedNode
     from pflow.interface.interface import Interface
-    from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
 
 
@@ -44,6 +43,7 @@ class Stage(Visitor):
         self.document: Document | None = None
         self.debug = False
         self.secrets: list[Any] = []
+        self.learn = self.secrets.extend
         self.untaken = 0
         self.entry: dict[str, Any] = {"id": name, "node": name}
         self.visited: Visit | None = None
@@ -60,16 +60,12 @@ class Stage(Visitor):
         interface = interface_of(node_class)
         self.entry["version"] = version_of(node_class)
         flags = flags_of(words, interface)
-        self.output.choose_form(
-            quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact
-        )
         self.debug = flags.debug
+        self.output.follow(flags)
         known = {name: value.value for name, value in flags.params.items() if not value.references}
         interface = flags.interface = with_keys(interface, known)
         if interface.pipe_write is not None:  # for pflow-catch after a failure
             self.entry["carries"] = write_path(flags.place_of(interface.pipe_write.name))
-        if self.output.is_closed and not flags.quiet:
-            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
         if flags.help or flags.describe or flags.version:
             return self._tell(interface, node_class, flags)
         for warning in flags.warnings:
@@ -78,12 +74,8 @@ class Stage(Visitor):
             self.warn(f"any key and flag may pass; pflow nodes {self.name} says why")
         if flags.cache or flags.refresh:  # before the input comes: its code is the code just loaded
             self.cached = self._cached(node_class, flags)
-        intake = take_in(
-            no_stdin=flags.no_stdin,
-            source=getattr(flags, "from"),
-            allow_empty=flags.allow_empty,
-            warm=None if flags.dry_run or flags.cache else getattr(node_class, "warm", None),
-        )
+        warm = None if flags.dry_run or flags.cache else getattr(node_class, "warm", None)
+        intake = take_in_for(flags, warm)
         self.document = document = intake.document
         if intake.ended_with is not None:
             return self.output.pass_on(intake)
@@ -207,9 +199,6 @@ class Stage(Visitor):
             self.warn(f"the node did not look at the {self.untaken:,} bytes of stdin; -n leaves them to others")
         self.output.finish(self.document, shows=flags.interface.carried_of(visit.writes) is not None)
 
-    def learn(self, secrets: list[Any]) -> None:
-        self.secrets += secrets
-
     def warn(self, text: str) -> None:
         say(self.program, f"warning: {text}")
 
@@ -281,26 +270,3 @@ def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
         carried=None if last is None else PathSource(parse_path(last)),
         pretended=pretended_places(document),
     )
-
-
-def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> int:
-    """Refuse an empty pipe if the node needs one (66), and raw input that nothing here takes (64).
-
-    Return the number of raw bytes that the node may or may not look at.
-    """
-    pipe = interface.pipe_read
-    open_to_pipe = pipe is not None and pipe.name not in flags.data and pipe.name not in flags.map_in
-    if intake.kind == EMPTY and open_to_pipe and not flags.allow_empty:
-        raise empty_pipe()
-    size = len(intake.data)
-    is_taken = open_to_pipe or "stdin" in interface.reads or any(path[0] == "stdin" for path in flags.paths())
-    if intake.kind != RAW or is_taken:
-        return 0
-    if size and not interface.may_take_stdin:
-        taker = f"{pipe.flag}='… $stdin'" if pipe is not None and pipe.name in flags.data else "a template with $stdin"
-        raise PflowError(
-            f"cannot use stdin: nothing here takes its {size:,} bytes",
-            hint=f"-n leaves stdin to others; {taker} takes it",
-            exit=BAD_STDIN,
-        )
-    return size

@@ -70,13 +70,9 @@ class Visitor:
         binding: Binding
         cached: CachedNode | None
         has_secrets: bool
-
-    def learn(self, secrets: list[Any]) -> None:
-        """Take these values for secrets from now on."""
-        raise NotImplementedError
-
-    def warn(self, text: str) -> None:
-        raise NotImplementedError
+        learn: Callable[[list[Any]], None]
+        """Takes values for secrets from now on."""
+        warn: Callable[[str], None]
 
     def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         """Run the node on its view of the store and return its action."""

@@ -32,7 +32,7 @@ E2
     PFLOW_CACHE=off run --separate-stderr pflow run "$flow" -r --cache=require
     expect 0 6 ran
     run --separate-stderr pflow run "$flow" --cache=require
-    expect 66 - "shout (shout): cannot take what 'shout' gave before: text: changed"
+    expect 66 - "shout (shout): cannot find a kept answer of 'shout': text: changed"
     run pflow run "$flow" --refresh=nope
     [[ $status -eq 2 && $output == *"cannot take --refresh=nope: no such step; there is shout, shell"* ]]
 }

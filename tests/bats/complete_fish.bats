@@ -29,7 +29,7 @@ lines_with() { screen | grep -oE -- "$1" | tr '\n' ' '; }
 @test "flags come in their groups, data first, each with its description" {
     tab 'pflow-llm --'
     shows '[data] the prompt'
-    shows '[params] which model'
+    shows '[params] the model'
     [[ $(lines_with '^--[a-z-]+') == '--prompt --text --model --system '* ]]
     "${tmux[@]}" send-keys Tab Tab
     shows 'pflow-llm --'

@@ -195,7 +195,7 @@ def test_what_depends_on_more_than_its_key_is_not_kept_and_says_so(project, tmp_
     assert ended.header["steps"][-1]["cache"]["verdict"] == "miss"
     assert "is not kept: it looked at 'undeclared', which its interface does not name" in ended.err
     assert [project.verdict("--how=doubt", stdin=stdin) for stdin in (b"", store)] == ["miss", "miss"]
-    assert "is not kept: it looked at which keys there are" in project.stage("--cache", "--how=all").err
+    assert "is not kept: it looked at all keys" in project.stage("--cache", "--how=all").err
     (tmp_path / "ran.txt").write_text("one")
     ended = project.stage("--cache", "--how=touch", f"--file={tmp_path / 'ran.txt'}")
     assert "is not kept: a file that it reads changed while it ran" in ended.err
@@ -216,10 +216,10 @@ def test_a_secret_counts_and_stands_nowhere(project, tmp_path):
 def test_refresh_replaces_require_fails_and_the_environment_turns_it_off(project, monkeypatch):
     ended = project.stage("--cache=require")
     assert (ended.code, project.times) == (66, 0)
-    assert "cannot take what 'calc' gave before: nothing of it is kept; --cache runs it" in ended.err
+    assert "cannot find a kept answer of 'calc': the cache has none; --cache runs the node" in ended.err
     assert project.verdict("--a=p") == "miss"
     assert project.stage("--cache=require", "--a=p").code == 0
-    assert "gave before: a: changed; --cache" in project.stage("--cache=require", "--a=q").err
+    assert "a kept answer of 'calc': a: changed; --cache" in project.stage("--cache=require", "--a=q").err
     assert (project.stage("--refresh", "--a=p").code, project.times) == (0, 2)
     monkeypatch.setenv("PFLOW_CACHE", "off")
     assert project.stage("--cache=require", "--a=p").code == 0
@@ -233,7 +233,7 @@ def test_code_that_changes_while_a_stage_waits_for_its_input_is_not_taken_for_wh
         return take_in(**options)
 
     with monkeypatch.context() as patched:
-        patched.setattr("pflow.stage.stage.take_in", edit_and_take_in)
+        patched.setattr("pflow.stage.document.take_in", edit_and_take_in)
         assert project.stage("--cache", "-r").out == b"xyxy.\n"
     assert project.stage("--cache", "-r").out == b"xy" * 10 + b".\n"
 
@@ -254,7 +254,7 @@ def test_without_a_flag_a_stage_is_never_cached(project):
     [
         ("list-files", ["*.txt"], "cannot digest what it reads from 'directory'"),
         ("write-file", ["a", "--content=x"], "it writes files"),
-        ("llm", ["hi", "--model=m", "--continue"], "what was said before counts"),
+        ("llm", ["hi", "--model=m", "--continue"], "it depends on earlier ones"),
         ("llm", ["hi", "--model=m", "-ahttp://127.0.0.1:1/a.png"], "its content may change"),
     ],
 )

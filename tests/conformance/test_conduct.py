@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -74,24 +73,14 @@ def breaks(node):
     return first, set((others or "").split())
 
 
-@pytest.fixture(scope="module")
-def found():
-    """What the check that is for it, those that it may disturb and the cheap ones find in each broken node."""
-
-    def look(node):
-        first, others = breaks(node)
-        return node, failed(node, checks=[check for check in CHECKS if check.id in {first, *others, *GOOD_RUN}])
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(pool.map(look, BROKEN))
-
-
 @pytest.mark.parametrize("node", BROKEN, ids=lambda file: file.name.removeprefix("pflow-"))
-def test_a_defect_is_found_by_the_check_that_is_for_it(node, found):
+def test_a_defect_is_found_by_the_check_that_is_for_it(node):
+    """Of the checks: that one, those that the defect may disturb and the cheap ones."""
     first, others = breaks(node)
     need(*["strace"] * (first == "network"))
-    assert first in found[node]
-    assert found[node].keys() <= {first, *others}
+    found = failed(node, checks=[check for check in CHECKS if check.id in {first, *others, *GOOD_RUN}])
+    assert first in found
+    assert found.keys() <= {first, *others}
 
 
 def test_each_check_has_a_node_that_it_finds_broken():

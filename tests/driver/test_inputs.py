@@ -44,7 +44,7 @@ def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
         ask_for(plan, missing_inputs(plan, {}))
     assert (caught.value.exit, caught.value.hint) == (66, "--issue=INT --file=PATH")
     assert caught.value.message == (
-        "cannot find 'issue_number' (issue number) for github-get-issue, 'file' (the file) for wait_for: "
+        "cannot find 'issue_number' (the issue's number) for github-get-issue, 'file' (the file) for wait_for: "
         "nothing gives it (PF03)"
     )
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from pflow.commands.help import usages
-from pflow.errors import EXIT_CODES
+from pflow.errors import EXIT_CODES, PflowError
 from pflow.flow.rules import RULES
 from pflow.flow.schema import SCHEMA
 from pflow.help.man import ENVIRONMENT, files
 from pflow.help.usage import usage_of_node
-from pflow.interface.grammar import _LINES, _MARKS, EFFECTS, parse_interface
-from pflow.values.types import _PYTHON
+from pflow.interface.grammar import EFFECTS, MARKS, parse_interface
+from pflow.values.types import parse_type
 from tests.help.rendering import TERMINAL, lint, rendered, sections, tagged
 from tests.help.source import plain
 
@@ -141,10 +141,17 @@ def test_every_exit_code_is_told():
 
 def test_every_mark_type_effect_and_line_of_an_interface_is_told():
     text = rendered(written("pflow-node.7"), width=500)
-    marks = {mark.partition(" ")[0] for some in _MARKS.values() for mark in some}
+    marks = {mark.partition(" ")[0] for some in MARKS.values() for mark in some}
     assert [mark for mark in marks if f"[{mark}" not in text] == []
-    assert [each for each in [*_PYTHON, "any", *EFFECTS] if each not in text] == []
-    assert [head for head in _LINES if f"- {head}:" not in text] == []
+    with pytest.raises(ValueError, match="types are ") as types:
+        parse_type("nothing")
+    told = re.findall(r"[a-z]{3,}", str(types.value).partition("types are ")[2])
+    assert [each for each in [*told, *EFFECTS] if each not in text] == []
+    with pytest.raises(PflowError, match="begins with one of ") as lines:
+        parse_interface("Interface:\n- Nothing: x")
+    heads = re.findall(r"[A-Z][a-z-]+", lines.value.message.partition("begins with one of ")[2])
+    assert [head for head in heads if f"- {head}:" not in text] == []
+    assert (len(told) > 8, len(heads) > 4) == (True, True)
 
 
 def test_every_variable_that_the_code_looks_at_stands_on_a_page():

@@ -99,7 +99,7 @@ def test_bare_words_may_stand_anywhere(units):
 
 @given(
     st.lists(
-        st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5)
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
         | st.sampled_from(["[1]", "$text", "$$"])
     )
 )

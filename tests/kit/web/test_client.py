@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.kit.web import client
 from pflow.kit.web.answer import check
 from pflow.kit.web.client import gunzip, request
 from pflow.process.signals import Deadline, TimedOut
@@ -213,17 +212,13 @@ def test_no_message_shows_a_secret(web):
 
 def test_https_is_trusted_by_its_certificate_and_never_left_for_http(web, monkeypatch):
     with WebServer(tls=True) as safe:
-        client._trusted.cache_clear()
         assert "certificate is not trusted: self-signed" in refuse("GET", safe.url + "/text").message
         monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
-        client._trusted.cache_clear()
         assert request("GET", f"{web.url}/redirect/302?to={safe.url}/echo").status == 200
         error = refuse("GET", f"{safe.url}/redirect/302?to={web.url}/echo")
         assert (error.exit, "redirects from https to" in error.message) == (77, True)
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere")
-    client._trusted.cache_clear()
     assert refuse("GET", "https://127.0.0.1:1/").exit == 78
-    client._trusted.cache_clear()
 
 
 @pytest.mark.parametrize(("proxy", "exit"), [("http://127.0.0.1:1", 69), ("gopher://x", 78), ("socks5://x", 78)])
