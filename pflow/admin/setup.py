@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pflow import __version__
 from pflow.catalog.kinds import PROGRAM, PYTHON, list_kinds
+from pflow.catalog.registry import bundled_directory
 from pflow.completion.names import LOADER
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, MISSING, USAGE, PflowError
 from pflow.files.atomic import replace
@@ -30,7 +31,6 @@ FOLDERS = {
 WRITE, UPDATE, REMOVE, KEEP, CHANGED = "write", "update", "remove", "keep", "changed"
 """The changes of a file: it is new, another version, no longer wanted, up to date, or edited by somebody."""
 
-_PACKAGE = Path(__file__).parent.parent
 _BEGIN = "# >>> pflow setup (pflow setup --undo removes this block)"
 _END = "# <<< pflow setup"
 
@@ -189,13 +189,8 @@ def find_wanted() -> tuple[dict[str, bytes], list[str]]:
     return own | _bundled(), left_out  # a file of pflow wins over an own node's
 
 
-def bundled_directory() -> Path:
-    """Return the directory of man/ and completions/: pflow/share/ of an installation, or the top of a checkout."""
-    return _PACKAGE / "share" if (_PACKAGE / "share").is_dir() else _PACKAGE.parent
-
-
 def _bundled() -> dict[str, bytes]:
-    root = bundled_directory()
+    root = Path(bundled_directory())
     sources = {"man": root / "man"} | {shell: root / "completions" / shell for shell in ("bash", "zsh", "fish")}
     files = {
         f"{FOLDERS[program]}/{file.relative_to(source)}": file.read_bytes()

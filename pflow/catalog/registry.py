@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
+def bundled_directory() -> str:
+    """Return the directory of man/ and completions/: pflow/share/ of an installation, or the top of a checkout."""
+    share = os.path.join(PACKAGE, "share")
+    return share if os.path.isdir(share) else os.path.dirname(PACKAGE)
+
+
 def load_bundled(name: str) -> type:
     """Load the class of a node that comes with pflow, by its executable's name."""
     module = "pflow.nodes." + name.replace("-", "_")

@@ -25,7 +25,7 @@ from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage, Flag, argument
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
-from pflow.terminal.columns import AUTO, WHEN, colour_of, in_ascii, is_utf8, table, terminal_width
+from pflow.terminal.columns import AUTO, WHEN, colour_of, for_locale, table, terminal_width
 from pflow.terminal.messages import say
 from pflow.values.jsontext import encode
 from pflow.words.naming import names_meant
@@ -54,7 +54,7 @@ def cannot_write(file: str, error: OSError, hint: str = "") -> PflowError:
 
 def print_text(text: str) -> None:
     """Print a text to stdout, in ASCII if the locale shows nothing else."""
-    write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
+    write_pieces(1, [for_locale(text).encode("utf-8", "replace")])
 
 
 def print_table(rows: Sequence[Sequence[str]], when: str) -> None:

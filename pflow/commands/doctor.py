@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 from pflow.admin.doctor import ADVICE, BROKEN, WELL, Line, examine
 from pflow.errors import FAILED, OK, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.help.text import help_text
 from pflow.help.usage import HELP, CommandUsage, Flag, split_flags
 from pflow.process.streams import Diverted, write_pieces
-from pflow.terminal.columns import colour_of, in_ascii, is_utf8
+from pflow.terminal.columns import colour_of, for_locale
 from pflow.values.jsontext import encode
 from pflow.words.printable import clean, clean_json, encodable
 
@@ -59,4 +57,4 @@ def _print(lines: list[Line]) -> None:
     for line in lines:
         about, state = colour.name(f"{line.about:8}"), paint[line.state](f"{line.state:8}")
         text += f"{about}{state}{clean('; '.join(filter(None, line[2:])))}\n"
-    write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
+    write_pieces(1, [for_locale(text).encode("utf-8", "replace")])

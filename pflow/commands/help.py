@@ -8,8 +8,7 @@ import subprocess
 from importlib import import_module
 from pathlib import Path
 
-from pflow.admin.setup import bundled_directory
-from pflow.catalog.registry import PACKAGE, bundled_names, names_in, tool_names
+from pflow.catalog.registry import PACKAGE, bundled_directory, bundled_names, names_in, tool_names
 from pflow.commands._click import usage_of_click
 from pflow.driver.help import usage_of_run
 from pflow.errors import USAGE as WRONG_FLAGS
@@ -28,7 +27,7 @@ def page(word: str) -> str | None:
 
 
 def _pages() -> dict[str, Path]:
-    return {file.stem.removeprefix("pflow-"): file for file in (bundled_directory() / "man").glob("man[57]/pflow-*")}
+    return {file.stem.removeprefix("pflow-"): file for file in Path(bundled_directory(), "man").glob("man[57]/pflow-*")}
 
 
 USAGE = CommandUsage(

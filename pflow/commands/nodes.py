@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from pflow import TYPE_CHECKING
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
 from pflow.catalog.lines import about, entry, find, inferred_in_words, is_known, line_entry, lines
@@ -20,8 +18,7 @@ from pflow.terminal.columns import (  # fmt: skip
     WHEN,
     Colour,
     colour_of,
-    in_ascii,
-    is_utf8,
+    for_locale,
     table,
     terminal_width,
     value_text,
@@ -112,7 +109,7 @@ def _print_json(entries: Iterable[Entry]) -> int:
 
 
 def _print(text: str) -> int:
-    write_pieces(1, [(text if is_utf8(os.environ) else in_ascii(text)).encode("utf-8", "replace")])
+    write_pieces(1, [for_locale(text).encode("utf-8", "replace")])
     return 0
 
 

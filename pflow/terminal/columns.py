@@ -99,8 +99,9 @@ def stderr_width() -> int:
         return 80
 
 
-def in_ascii(text: str) -> str:
-    return text.translate(_ASCII)
+def for_locale(text: str) -> str:
+    """Return a text in ASCII if the locale shows nothing else."""
+    return text if is_utf8(os.environ) else text.translate(_ASCII)
 
 
 def duration(ms: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
@@ -27,8 +26,7 @@ from pflow.plan.secrets import masked
 from pflow.terminal.columns import (
     Colour,
     colour_of,
-    in_ascii,
-    is_utf8,
+    for_locale,
     shorten,
     table,
     terminal_width,
@@ -118,7 +116,7 @@ _QUIET = ("default", "nothing")
 
 
 def show(text: str) -> None:
-    write_stderr(text if is_utf8(os.environ) else in_ascii(text))
+    write_stderr(for_locale(text))
 
 
 def proposal_text(proposal: Proposal) -> str:
