@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import Callable, Iterator
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, reason_of
 from pflow.files.directories import fault_of
 from pflow.files.file_paths import read_failure
 from pflow.node import Node, Shared
 from pflow.values.jsontext import path_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _ANY_DEPTH = "**"
 

@@ -3,7 +3,23 @@
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False
-"""What typing calls so; typing itself takes a stage too long to import. Type checkers know the name."""
+"""The name of typing, which takes a stage too long to import. Type checkers know it."""
+
+if TYPE_CHECKING:
+    from collections.abc import Callable as Callable
+    from collections.abc import Collection as Collection
+    from collections.abc import Container as Container
+    from collections.abc import Coroutine as Coroutine
+    from collections.abc import Iterable as Iterable
+    from collections.abc import Iterator as Iterator
+    from collections.abc import Mapping as Mapping
+    from collections.abc import MutableMapping as MutableMapping
+    from collections.abc import Sequence as Sequence
+    from typing import Any as Any
+    from typing import NoReturn as NoReturn
+else:  # for annotations alone, which nobody evaluates
+    Any = Callable = Collection = Container = Coroutine = Iterable = Iterator = None
+    Mapping = MutableMapping = NoReturn = Sequence = None
 
 __all__ = ["Flow", "Node", "NodeAwareSharedStore", "PflowError", "flow_safe", "load_node", "step"]
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from pflow import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
+from pflow import Any
 
 OK = 0
 FAILED = 1

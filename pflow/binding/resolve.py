@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Collection, Mapping
 from pflow.binding.flag_value import Finder
-from pflow.binding.sources import Constant, PathSource, TemplateSource
+from pflow.binding.sources import Constant, PathSource, Source, TemplateSource
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.files.directories import ROOT, hold_below_root
-from pflow.interface.interface import fresh
+from pflow.interface.interface import Interface, Item, fresh
 from pflow.values.jsontext import path_value
-from pflow.values.paths import meet, write_path
+from pflow.values.paths import Path, meet, write_path
 from pflow.values.templates import leading_references
 from pflow.values.types import from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from typing import Any
-
-    from pflow.binding.sources import Source
-    from pflow.interface.interface import Interface, Item
-    from pflow.values.paths import Path
-
     Origins = dict[str, tuple[str, ...]]
     """The places that the value of each read came from; empty for a constant of the flow."""
 

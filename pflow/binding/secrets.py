@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.binding.resolve import PARAM
-from pflow.binding.sources import PathSource, TemplateSource
+from pflow import Any, Iterator, Mapping
+from pflow.binding.resolve import PARAM, Binding
+from pflow.binding.sources import PathSource, Source, TemplateSource
 from pflow.binding.store import REMOVED
 from pflow.errors import PflowError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from pflow.binding.resolve import Binding
-    from pflow.binding.sources import Source
-    from pflow.interface.interface import Interface, Item
+from pflow.interface.interface import Interface, Item
 
 
 def has_secrets(interface: Interface) -> bool:

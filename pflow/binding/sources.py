@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Callable, Mapping, MutableMapping
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.values.paths import kind_of, look_up, missing, parse_path, write_path
+from pflow.values.paths import Path, kind_of, look_up, missing, parse_path, write_path
 from pflow.values.templates import TEMPLATE, expand, references
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, MutableMapping
-    from typing import Any
-
-    from pflow.values.paths import Path
 
 
 class NotThere(PflowError, KeyError):

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from _collections_abc import MutableMapping
 
-from pflow import TYPE_CHECKING
-from pflow.binding.sources import Constant, assign, find, parse_source, remove
+from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterator, Mapping
+from pflow.binding.sources import Constant, Source, assign, find, parse_source, remove
 from pflow.errors import PflowError
-from pflow.interface.interface import fresh
-from pflow.values.paths import parse_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-    from typing import Any
-
-    from pflow.binding.sources import Source
-    from pflow.interface.interface import Interface
-    from pflow.values.paths import Path
+from pflow.interface.interface import Interface, fresh
+from pflow.values.paths import Path, parse_path
 
 STAND_IN, FOUND, OWN = 0, 1, 2
 """Where a read came from: a param or default in its place, a value found for it, or the store's own key."""

@@ -5,17 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING, __version__
+from pflow import Any, __version__
 from pflow.cache.place import digest_of_file, remembered
-from pflow.catalog.interfaces import FLOW, PYTHON
+from pflow.catalog.interfaces import FLOW, PYTHON, Kind
 from pflow.errors import PflowError, reason_of
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.catalog.interfaces import Kind
 
 
 class Code:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import shorten
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import compact
 from pflow.values.paths import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from pflow.cache.entries import Entry
     from pflow.cache.key import Key, KeyPart
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator
 from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, touch
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.directories import read_cached, read_own
@@ -13,9 +13,6 @@ from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import decode, encode, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-    from typing import Any
-
     from pflow.cache.key import Key
 
     PartDigests = dict[tuple[str, str], str]

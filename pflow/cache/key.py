@@ -5,15 +5,12 @@ from __future__ import annotations
 import errno
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 from pflow.cache.place import digest_of_file
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, reason_of
 from pflow.values.digest import bytes_digest, digest_of, frame, keyed_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
     from pflow.binding.store import NodeStore
     from pflow.cache.code import Code
     from pflow.interface.interface import Interface, Item

@@ -7,16 +7,12 @@ import os
 import stat
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Callable, Iterable, Iterator
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import failpoint
 from pflow.files.directories import cache_directory, make_private, read_cached
 from pflow.values.digest import digest_of, file_digest, file_stamp
 from pflow.values.jsontext import decode, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
 
 ENTRIES, BLOBS = "entries", "blobs"
 LIMIT = "PFLOW_CACHE_SIZE"

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.binding.store import REMOVED
+from pflow import Any, Callable, Mapping
+from pflow.binding.store import REMOVED, NodeStore
 from pflow.cache import entries
 from pflow.cache.code import code_of, is_current
-from pflow.cache.key import cannot_cache, check, make_key
+from pflow.cache.key import Key, cannot_cache, check, make_key
+from pflow.catalog.interfaces import Kind
 from pflow.errors import MISSING, PflowError
+from pflow.interface.interface import Interface
 from pflow.values.masks import Secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from pflow.binding.store import NodeStore
-    from pflow.cache.key import Key
-    from pflow.catalog.interfaces import Kind
-    from pflow.interface.interface import Interface
 
 HIT, MISS, OFF = "hit", "miss", "off"
 

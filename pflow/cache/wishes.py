@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pflow.cache.use import CachedNode
     from pflow.catalog.interfaces import Kind
     from pflow.interface.interface import Interface

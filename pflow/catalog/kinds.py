@@ -10,16 +10,12 @@ import os
 import stat
 import sys
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Iterator
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
 from pflow.catalog.registry import PACKAGE, bundled_names, is_flow_type, own_directories, saved_flows, tool_names
 from pflow.errors import BAD_DATA, PflowError, reason_of
 from pflow.interface.source import plain
 from pflow.words.naming import guess
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 __all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "TOOL", "Catalog", "Kind", "find_kind", "list_kinds"]
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING
+from pflow import Any
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError
-
-if TYPE_CHECKING:
-    from typing import Any
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING
+from pflow import Callable
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError, bug_error, shorten
 from pflow.flow.pipe.scan import is_cut_separator, secret_flags, separates
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.terminal.messages import say_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
 """The commands whose words may be pipe syntax."""

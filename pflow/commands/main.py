@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from pflow import TYPE_CHECKING
+from pflow import NoReturn
 from pflow.stage.main import collect_rarely, leave, print_line
-
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 
 def main() -> NoReturn:

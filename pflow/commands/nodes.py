@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterable, Iterator
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
-from pflow.catalog.lines import about, entry, find, inferred_in_words, is_known, line_entry, lines
+from pflow.catalog.lines import Listing, about, entry, find, inferred_in_words, is_known, line_entry, lines
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog
@@ -27,11 +27,7 @@ from pflow.terminal.columns import (  # fmt: skip
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
     from pflow.catalog.kinds import Kind
-    from pflow.catalog.lines import Listing
 
     Entry = dict[str, Any]
 

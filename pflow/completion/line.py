@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from pflow import Sequence
 
 _BLANKS = " \t\n"
 _FLOW_BLANKS = " \t"

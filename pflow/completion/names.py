@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Iterable
 from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
 from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, CommandUsage, Flag, usage_of_node
 from pflow.interface.common import OF_FLOWS
-from pflow.interface.interface import spell_flag
+from pflow.interface.interface import Interface, spell_flag
 from pflow.values.jsontext import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pflow.catalog.kinds import Kind
-    from pflow.interface.interface import Interface
 
 COMMANDS, NODES, TOOLS, FLOWS = "commands", "nodes", "tools", "flows"
 VALUES, FILES, RUNS, MODELS, STEPS = "values", "files", "runs", "models", "steps"

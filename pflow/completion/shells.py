@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from pflow import TYPE_CHECKING
+from pflow import Callable
 from pflow.completion import names as groups
 from pflow.completion.candidates import Candidates, answer
 from pflow.completion.line import Typed, quoted, split
 from pflow.completion.names import Candidate
 from pflow.help.usage import TITLES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _OF_WORDS = (groups.COMMANDS, groups.NODES, groups.TOOLS, groups.FLOWS)
 _LISTING = "63"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.pipe.scan import separates
@@ -11,10 +11,6 @@ from pflow.interface.common import BOTH, COMMON, REFRESH, RUN, STEP, STREAM
 from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import check_common, common_value
 from pflow.values.types import Type
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 PROGRAM = "pflow run"
 

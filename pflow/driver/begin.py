@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.secrets import has_secrets, secret_values
 from pflow.binding.sources import assign, find, has
 from pflow.binding.store import NodeStore
@@ -13,25 +13,22 @@ from pflow.driver.inputs import RunInputs
 from pflow.engine.engine import set_defaults
 from pflow.engine.step import bind
 from pflow.errors import MISSING, PflowError, reason_of
+from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_hash, flow_to_ir
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.record.journal import raw
 from pflow.record.log import FLOW
 from pflow.record.snapshot import Snapshot, kept, place_of
 from pflow.stage.document import Document, Intake
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
+from pflow.values.masks import Secrets
 from pflow.values.paths import parse_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
     from pflow.driver.arguments import RunFlags
-    from pflow.flow.flow import FlowSpec
-    from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.values.masks import Secrets
 
     Facts = dict[str, Any]
     """The facts that a resumed run is compared by: `flow` (a digest), and `nodes`, by step type, version and code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterable
 from pflow.driver.arguments import BUDGET
 from pflow.errors import OVER_BUDGET, PflowError
 from pflow.interface.interface import spell_flag
@@ -12,9 +12,6 @@ from pflow.stage.trace import event_line
 from pflow.words.usage import Usage, dollars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
     from pflow.record.log import RunLog
     from pflow.words.budget import Amounts, Question
 

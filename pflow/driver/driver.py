@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.driver.arguments import PROGRAM, RunFlags, has_separator, own_items, split
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
 from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
 from pflow.flow.flags import FlowFlags
+from pflow.flow.flow import FlowSpec
+from pflow.flow.wired import WiredFlow
 from pflow.process.signals import end_in_order
 from pflow.stage.document import NOTHING, Document, Intake, take_in_for
 from pflow.stage.output import Output
@@ -20,12 +22,7 @@ from pflow.values.paths import write_path
 from pflow.words.usage import usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
     from pflow.flow.findings import Finding
-    from pflow.flow.flow import FlowSpec
-    from pflow.flow.wired import WiredFlow
 
 MOST_WARNINGS = 5
 

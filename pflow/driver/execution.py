@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.binding.resolve import is_stored
 from pflow.binding.sources import Constant, PathSource, TemplateSource
-from pflow.binding.store import REMOVED
+from pflow.binding.store import REMOVED, NodeStore
 from pflow.cache.wishes import Wishes
-from pflow.driver.arguments import PROGRAM
+from pflow.driver.arguments import PROGRAM, RunFlags
 from pflow.driver.begin import Beginning
-from pflow.driver.inputs import ask_for
+from pflow.driver.inputs import RunInputs, ask_for
 from pflow.driver.listeners import Listeners
 from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine, outputs_of
 from pflow.errors import PflowError
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.process.signals import ClosedPipe, Deadline
-from pflow.stage.document import new_run_id
-from pflow.stage.output import touched
+from pflow.stage.document import Document, Intake, new_run_id
+from pflow.stage.output import Output, touched
 from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
-from pflow.values.paths import write_path
+from pflow.values.masks import Secrets
+from pflow.values.paths import Path, write_path
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from pflow.binding.store import NodeStore
-    from pflow.driver.arguments import RunFlags
-    from pflow.driver.inputs import RunInputs
     from pflow.driver.resume.reopen import Reopened
-    from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.stage.document import Document, Intake
-    from pflow.stage.output import Output
-    from pflow.values.masks import Secrets
-    from pflow.values.paths import Path
 
 
 def execute(

@@ -15,6 +15,7 @@ from pflow.engine.engine import Engine, goes_on, outputs_of, set_defaults
 from pflow.engine.step import copied
 from pflow.errors import MISSING, PflowError
 from pflow.flow.build import numbered
+from pflow.flow.flow import FlowSpec
 from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import interface_of_flow
@@ -25,8 +26,6 @@ from pflow.terminal.messages import say
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
-
-    from pflow.flow.flow import FlowSpec
 
 
 def step(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from copy import copy
 
-from pflow import TYPE_CHECKING
+from pflow import Container
 from pflow.catalog.kinds import no_such_kind
 from pflow.catalog.registry import flow_name, saved_flow
 from pflow.driver.arguments import TAKEN, own_items
 from pflow.flow.flags import FlowFlags
+from pflow.flow.flow import FlowInput, FlowSpec
 from pflow.flow.subflow import find_file
+from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
@@ -18,12 +20,6 @@ from pflow.help.usage import CommandUsage, Flag, argument, common_flag, flag_of,
 from pflow.interface.common import COMMON, CommonFlag
 from pflow.interface.interface import Item, spell_flag
 from pflow.words.printable import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from pflow.flow.flow import FlowInput, FlowSpec
-    from pflow.flow.wired import WiredFlow
 
 DESCRIPTION = """\
 A flow has a flag for each of its inputs and for each param of its steps, --ID.FLAG if several steps have one. Flags

@@ -5,29 +5,24 @@ from __future__ import annotations
 import os
 from copy import copy
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.flag_value import FlagValue
 from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has
 from pflow.errors import BAD_STDIN, MISSING, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
 from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import fresh
-from pflow.stage.document import EMPTY, NOTHING, RAW, empty_pipe
-from pflow.values.paths import meet, parse_path, write_path
+from pflow.stage.document import EMPTY, NOTHING, RAW, Document, Intake, empty_pipe
+from pflow.values.paths import Path, meet, parse_path, write_path
 from pflow.values.types import list_in
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from pflow.flow.flags import Target
     from pflow.flow.flow import FlowInput
     from pflow.flow.wired import WiredFlow, WiredStep
     from pflow.record.snapshot import Snapshot
-    from pflow.stage.document import Document, Intake
     from pflow.terminal.ask import Terminal
-    from pflow.values.paths import Path
 
 
 _EXPECTED = {"str": "", "any": "", "bytes": "", "bool": "y|n", "dict": "JSON object", "list": "an item, or a JSON list"}

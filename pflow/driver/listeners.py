@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
-from pflow.driver.arguments import PROGRAM
+from pflow import TYPE_CHECKING, Any, Callable
+from pflow.driver.arguments import PROGRAM, RunFlags
 from pflow.engine.context import StepFailed
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
@@ -19,10 +19,6 @@ from pflow.words.printable import encodable
 from pflow.words.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from pflow.driver.arguments import RunFlags
     from pflow.driver.begin import Beginning
     from pflow.driver.progress import LogProgress
     from pflow.driver.resume.reopen import Reopened

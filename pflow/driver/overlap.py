@@ -6,10 +6,11 @@ import fcntl
 import os
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import open_private
 from pflow.files.directories import make_private, state_directory
+from pflow.flow.flow import FlowSpec
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
 from pflow.record.log import FLOW, LOCK
@@ -17,11 +18,6 @@ from pflow.record.runs import Run, is_locked, run_directories
 from pflow.record.snapshot import here
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.flow.flow import FlowSpec
 
 SKIP, WAIT = "skip", "wait"
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable
 from pflow.driver.arguments import PROGRAM
 from pflow.terminal.columns import colour_of, duration, rough_time, shorten, stderr_width
 from pflow.terminal.messages import say, write_stderr
 from pflow.words.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     Clock = Callable[[], float]
 
 PERIOD = 60.0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import ChainMap
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable
 from pflow.binding.store import REMOVED
-from pflow.engine.context import StepFailed, drop, in_words, name_items, storable
+from pflow.engine.context import Context, StepFailed, drop, in_words, name_items, storable
 from pflow.engine.step import StepNode
-from pflow.engine.workers import Died, run_all
+from pflow.engine.workers import Died, Parent, run_all
 from pflow.errors import BAD_DATA, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.stage.visit import Visit
@@ -19,12 +19,7 @@ from pflow.words.printable import encodable
 from pflow.words.usage import usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from pflow.binding.resolve import Binding, Origins
-    from pflow.engine.context import Context
-    from pflow.engine.workers import Parent
     from pflow.flow.wired import WiredStep
 
     Done = tuple[dict[str, Any], Origins, dict[str, Any], dict[str, Any]]

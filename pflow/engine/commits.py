@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.errors import TIMED_OUT
+from pflow import TYPE_CHECKING, Any, Callable, Mapping
+from pflow.errors import TIMED_OUT, PflowError
 from pflow.record.records import is_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
     from pflow.engine.workers import Ask
-    from pflow.errors import PflowError
     from pflow.record.journal import Journal
     from pflow.record.records import Record
     from pflow.values.masks import Secrets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Iterable
 from pflow.binding.resolve import nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
@@ -15,18 +15,14 @@ from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import plain
 from pflow.values.masks import Secrets
-from pflow.values.paths import meet
+from pflow.values.paths import Path, meet
 from pflow.words import budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
     from pflow.cache.wishes import Wishes
     from pflow.flow.wired import WiredStep
     from pflow.record.journal import Journal
     from pflow.record.records import Record
-    from pflow.values.paths import Path
     from pflow.words.budget import Account
 
 

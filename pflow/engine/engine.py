@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Container, Iterator, Mapping
+from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import AlternativeSource, TemplateSource, assign, has
 from pflow.catalog.kinds import FLOW, PROGRAM
-from pflow.engine.context import Commit, StepFailed, failure_of
+from pflow.engine.context import Commit, Context, StepFailed, failure_of
 from pflow.engine.step import PlainStep, StepNode, bind, copied, is_direct
 from pflow.errors import BAD_DATA, FAILED, MISSING, PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import FlowKind
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import fresh
 from pflow.node import pocketflow
-from pflow.values.paths import meet
+from pflow.values.paths import Path, meet
 from pflow.words.printable import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
-    from typing import Any
-
-    from pflow.binding.resolve import Binding
-    from pflow.engine.context import Context
-    from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.values.paths import Path
-
     Overrides = Mapping[str, Mapping[str, Any]] | None
     """Values that replace those of the flow, by step and name."""
 

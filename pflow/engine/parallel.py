@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import Any
 from pflow.binding.store import REMOVED
 from pflow.engine.context import StepFailed, drop, in_words, storable
 from pflow.engine.step import StepNode
-from pflow.engine.workers import Died, run_all
+from pflow.engine.workers import Died, Parent, run_all
 from pflow.errors import BAD_DATA, PflowError
+from pflow.flow.graph import Fork
 from pflow.node import pocketflow
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.stage.visit import Visit
-from pflow.values.paths import meet, write_path
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.engine.workers import Parent
-    from pflow.flow.graph import Fork
-    from pflow.values.paths import Path
+from pflow.values.paths import Path, meet, write_path
 
 
 class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]

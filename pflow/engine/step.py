@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import Constant, check_place, has
-from pflow.binding.store import REMOVED
+from pflow.binding.store import REMOVED, NodeStore
 from pflow.catalog.kinds import FLOW, PROGRAM
-from pflow.engine.context import StepFailed, failure_of
+from pflow.engine.context import Context, StepFailed, failure_of
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.node import STEP_KEY, pocketflow, version_of
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
 from pflow.stage.visit import Visit, Visitor
 from pflow.values.digest import digest_of
-from pflow.values.paths import look_up, meet, write_path
+from pflow.values.paths import Path, look_up, meet, write_path
 from pflow.words import budget
 from pflow.words.printable import encodable
 from pflow.words.usage import usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
     from pflow.binding.resolve import Origins as Places
-    from pflow.binding.store import NodeStore
     from pflow.cache.use import CachedNode
-    from pflow.engine.context import Context
     from pflow.flow.wired import WiredStep
-    from pflow.values.paths import Path
 
 
 class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]

@@ -8,7 +8,7 @@ import pickle
 import select
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, NoReturn
 from pflow.errors import FAILED, OK, PflowError, bug_error, no_memory
 from pflow.files.atomic import write_all
 from pflow.process.children import GRACE, collect_children, end_with_parent
@@ -17,8 +17,6 @@ from pflow.process.streams import flush_prints
 
 if TYPE_CHECKING:
     import signal as _signal
-    from collections.abc import Callable
-    from typing import Any, NoReturn
 
     Take = Callable[[Any], None]
     Ask = Callable[[str, Any], Any]

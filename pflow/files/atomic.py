@@ -6,10 +6,7 @@ import errno
 import os
 import stat
 
-from pflow import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from pflow import Callable
 
 _PART = 1 << 20
 """Bytes that are copied at a time."""

@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
-from pflow import TYPE_CHECKING
+from pflow import Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, PflowError, reason_of, shorten
-
-if TYPE_CHECKING:
-    from typing import Any
 
 ROOT = "PFLOW_ROOT"
 """The variable that names the directory which file access is limited to, as for calls of an MCP client."""

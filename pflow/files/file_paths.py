@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Callable
 from pflow.errors import (
     BAD_DATA,
     CANNOT_WRITE,
@@ -21,10 +21,6 @@ from pflow.errors import (
 )
 from pflow.files.atomic import append, replace, write_all
 from pflow.files.directories import hold_below_root
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.binding.store import key_mappings
 from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
+from pflow.values.paths import Path
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.flow.flow import FlowSpec, Step
-    from pflow.values.paths import Path
-
     Document = dict[str, Any]
     Node = dict[str, Any]
     Mapping = dict[str, Any]

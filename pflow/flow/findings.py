@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.values.paths import write_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from pflow.values.paths import Path
+from pflow import Any, Callable, Iterator
+from pflow.values.paths import Path, write_path
 
 SHAPE = "PF00"
 """The rule of a wrong shape: a member that is missing, unknown or of the wrong type."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.binding.flag_value import FlagValue
 from pflow.errors import USAGE, PflowError
 from pflow.interface.common import OF_RUNS
@@ -14,8 +14,6 @@ from pflow.values.types import Type
 from pflow.words.naming import listed
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pflow.flow.flow import FlowInput
     from pflow.flow.wired import WiredFlow, WiredStep
 

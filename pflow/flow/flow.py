@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.catalog.kinds import Catalog
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pflow.values.paths import Path
     from pflow.values.types import Type
 

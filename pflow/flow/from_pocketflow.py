@@ -11,6 +11,7 @@ from pflow.catalog.kinds import add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import id_after, numbered
 from pflow.flow.constructors import lost_arguments, set_later
+from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
@@ -22,8 +23,6 @@ from pflow.words.naming import joined, kebab
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from pflow.flow.flow import FlowSpec
 
 _LOADED = ("pflow.nodes.", "pflow_node_")
 """Prefixes of modules that are named after their node."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Iterable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pflow.flow.flow import Edge
 
 

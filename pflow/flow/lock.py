@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.cache.code import code_of
 from pflow.catalog.kinds import FLOW
 from pflow.errors import USAGE, PflowError
 from pflow.flow.findings import Finding
+from pflow.flow.flow import FlowSpec, Input, Step
 from pflow.flow.load import parse_json, read_text, write_json
 from pflow.flow.unload import flow_hash
+from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.interface.interface import Interface, Item
 from pflow.values.jsontext import encode
+from pflow.values.paths import Path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from pflow.flow.flow import FlowSpec, Input, Step
-    from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.interface.interface import Interface, Item
-    from pflow.values.paths import Path
-
     Facts = dict[str, Any]
 
 VERSION = 1

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Iterable, Iterator
 from pflow.binding.resolve import is_stored as is_flag_stored
-from pflow.flow.flow import REST
+from pflow.flow.flow import REST, Step
 from pflow.flow.wired import END, Write
-from pflow.values.paths import meet, missing, write_path
+from pflow.values.paths import Path, meet, missing, write_path
 from pflow.values.templates import references
 from pflow.words.naming import did_you_mean, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from pflow.flow.flow import Step
     from pflow.flow.wired import Names, Reference, WiredFlow, WiredStep
-    from pflow.values.paths import Path
 
 
 def reaching_writes(flow: WiredFlow) -> dict[str, Names]:

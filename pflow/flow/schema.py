@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.flow import MAX_VISITS, MOST_JOBS, version_numbers
 from pflow.values.jsontext import encode
-from pflow.values.paths import kind_of
+from pflow.values.paths import Path, kind_of
 from pflow.values.types import parse_type
 from pflow.words.naming import guess
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.values.paths import Path
-
     Schema = dict[str, Any]
 
 VERSION = 1

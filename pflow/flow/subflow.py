@@ -5,22 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Sequence
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.load import Loaded, load_file, load_text, read_text
-from pflow.flow.wired import Write
+from pflow.flow.wired import WiredFlow, WiredStep, Write
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
 from pflow.words.naming import guess
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from pflow.flow.wired import WiredFlow, WiredStep
 
 _CALLS, _CALLS_A_LEVEL = 1_000, 60
 """Python's recursion limit, and how much more each nested flow needs, when loaded and when run."""

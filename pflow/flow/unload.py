@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterable, Iterator
 from pflow.errors import PflowError
 from pflow.flow.build import STEP_MEMBERS, chain
-from pflow.flow.flow import MAX_VISITS
+from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
 from pflow.flow.load import write_json
-from pflow.flow.wired import END
-from pflow.flow.written import MAPPING, OUTPUT, OVER
+from pflow.flow.wired import END, WiredFlow, WiredStep
+from pflow.flow.written import MAPPING, OUTPUT, OVER, Part
 from pflow.values.digest import sha256
 from pflow.values.jsontext import encode
 from pflow.values.paths import parse_path, write_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
-    from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.flow.written import Part
-
     IR = dict[str, Any]
 
 

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.binding.sources import AlternativeSource, Constant, NameSource, PathSource, Source, TemplateSource
+from pflow.catalog.kinds import Catalog
 from pflow.errors import PflowError
 from pflow.flow.flags import name_flags
-from pflow.flow.flow import FlowInput
+from pflow.flow.flow import FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.flow.reaching import are_there_first, find_writes, reaching_writes, resolve, writes_of
 from pflow.flow.wired import END, Reference, WiredFlow, WiredStep
-from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, parts_of_outputs, parts_of_step
-from pflow.interface.interface import Interface, with_keys
-from pflow.values.paths import write_path
+from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, Part, parts_of_outputs, parts_of_step
+from pflow.interface.interface import Interface, Item, with_keys
+from pflow.values.paths import Path, write_path
 from pflow.values.templates import expand, is_reference, parse_place
 from pflow.values.types import Type, parse_type
-
-if TYPE_CHECKING:
-    from pflow.catalog.kinds import Catalog
-    from pflow.flow.flow import FlowSpec, Step
-    from pflow.flow.written import Part
-    from pflow.interface.interface import Item
-    from pflow.values.paths import Path
 
 
 def wire(flow: FlowSpec) -> WiredFlow:

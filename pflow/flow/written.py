@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.errors import PflowError
 from pflow.values.jsontext import quote
+from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, parse_place, parse_template, references
 from pflow.values.types import Type, fit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
     from pflow.flow.flow import FlowSpec, Step
     from pflow.interface.interface import Interface, Item
-    from pflow.values.paths import Path
 
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"

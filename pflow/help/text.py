@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.help.usage import COMMON, TITLES
-
-if TYPE_CHECKING:
-    from pflow.help.usage import CommandUsage, Flag
+from pflow.help.usage import COMMON, TITLES, CommandUsage, Flag
 
 _COLUMN = 28
 

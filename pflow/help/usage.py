@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Iterator, Sequence
 from pflow.errors import USAGE, PflowError
 from pflow.interface.common import COMMON as COMMON_FLAGS
-from pflow.interface.common import OF_FLOWS
-from pflow.interface.interface import IS, UNDECLARED, UNLESS, spell_flag, word_reads
+from pflow.interface.common import OF_FLOWS, CommonFlag
+from pflow.interface.interface import IS, UNDECLARED, UNLESS, Interface, Item, spell_flag, word_reads
+from pflow.values.types import Type
 from pflow.words.printable import clean_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from pflow.interface.common import CommonFlag
-    from pflow.interface.interface import Interface, Item
-    from pflow.values.types import Type
 
 DATA, INPUTS, PARAMS, OPTIONS, COMMON = "data", "inputs", "params", "options", "common"
 

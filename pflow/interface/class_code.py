@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import PflowError
 from pflow.interface.common import OF_FLOWS, RESERVED
-from pflow.interface.interface import UNDECLARED, Item
+from pflow.interface.interface import UNDECLARED, Interface, Item
 from pflow.values.jsontext import encode
 from pflow.values.types import Type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from pflow.interface.interface import Interface
-
     Method = ast.FunctionDef | ast.AsyncFunctionDef
 
 _SURE: dict[type, Callable[[Any], list[ast.AST]]] = {

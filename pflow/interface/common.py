@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import Any
 from pflow.interface.interface import Item
 from pflow.values.types import Type
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 STREAM, RUN, STEP, BOTH, NODE = "stream", "run", "step", "both", "node"
 """Where a common flag belongs in a flow: STREAM to the run, and a step passes over it with a warning; RUN and STEP to

@@ -5,16 +5,13 @@ The words are another person's: characters that would control a terminal are esc
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import NoReturn
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.common import LETTERS, OF_FLOWS, RESERVED, is_shared
 from pflow.interface.interface import IS, UNLESS, Interface, Item, piped, word_reads
 from pflow.values.jsontext import scan
 from pflow.values.types import parse_type
 from pflow.words.printable import clean
-
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 MARKS = {
     "read": ("pipe", "explicit", "own", "word", "verbatim", "secret", "flag NAME", "short X"),

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_DATA, PflowError
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pflow.interface.interface import Interface
 
 

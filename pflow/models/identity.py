@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING
+from pflow import Any
 from pflow.cache.place import digest_of_file, remembered
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.values.jsontext import decode
 from pflow.values.types import names_schema_file
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _SETTINGS = ("aliases.json", "default_model.txt", "extra-openai-models.yaml", "keys.json")
 _VARIABLES = ("LLM_MODEL", "LLM_LOAD_PLUGINS")

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import Iterable, Iterator
 from pflow.files.directories import cache_directory, make_private, read_cached
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 def models_file() -> str | None:

@@ -18,16 +18,14 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, path_text, rewritten
 from pflow.plan.declare_inputs import free_name
-from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Intake
+from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
 from pflow.values.masks import is_secret_name
-from pflow.values.paths import parse_path
+from pflow.values.paths import Path, parse_path
 from pflow.values.templates import TEMPLATE
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     from pflow.flow.flow import Mapped
-    from pflow.stage.document import Document
-    from pflow.values.paths import Path
 
 _MOST_KEYS = 50
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")

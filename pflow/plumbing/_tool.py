@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from pflow import TYPE_CHECKING, __version__
+from pflow import Callable, NoReturn, __version__
 from pflow.binding.flag_value import flag_value, read_text
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
-from pflow.help.usage import HELP, Flag
+from pflow.help.usage import HELP, CommandUsage, Flag
 from pflow.interface.common import SOURCES
 from pflow.process.signals import end_in_order
 from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.stage.document import EMPTY, NOTHING, Document, Intake, take_in
 from pflow.stage.main import leave
 from pflow.terminal.messages import say_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import NoReturn
-
-    from pflow.help.usage import CommandUsage
-    from pflow.values.paths import Path
+from pflow.values.paths import Path
 
 FROM = Flag(("--from",), "the form of stdin", metavar="|".join(SOURCES.choices), choices=SOURCES.choices)
 HELP_FLAGS = (HELP, Flag(("--version",), "print the version"))

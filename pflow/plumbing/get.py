@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Collection
 from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import CommandUsage, Flag, argument, split_flags
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, source_in, take_store
 from pflow.process.streams import raw_form, write_pieces
+from pflow.stage.document import Document
 from pflow.terminal.messages import write_stderr
 from pflow.values.jsontext import encode
-from pflow.values.paths import kind_of, meet, parse_path, write_path
+from pflow.values.paths import Path, kind_of, meet, parse_path, write_path
 from pflow.values.types import items_in
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Any
-
-    from pflow.stage.document import Document
-    from pflow.values.paths import Path
 
 USAGE = CommandUsage(
     "pflow-get",

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 from pflow.process.guard import Guard
 from pflow.process.signals import HeldSignals
 
 if TYPE_CHECKING:
     import signal as _signal
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
 
     Taker = Callable[[bytes], None]
 else:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.process.signals import HeldSignals
 
 if TYPE_CHECKING:
     import signal as _signal
-    from typing import Any
 else:
     import _signal  # signal's C part, as in pflow.process.signals
 

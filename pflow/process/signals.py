@@ -7,13 +7,11 @@ import os
 import sys
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Callable, NoReturn
 from pflow.errors import TIMED_OUT, PflowError, bug_error
 
 if TYPE_CHECKING:
     import signal as _signal
-    from collections.abc import Callable
-    from typing import NoReturn
 else:
     import _signal  # signal's C part: the module itself takes 3 ms for its enums
 

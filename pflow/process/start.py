@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Callable
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, PflowError, exit_code, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypeVar
 
     T = TypeVar("T")

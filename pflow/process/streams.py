@@ -7,15 +7,12 @@ import stat
 import sys
 from io import FileIO
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory, reason_of
 from pflow.process.signals import ClosedPipe, call_after, stop_timer
 from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     Piece = bytes | memoryview
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from binascii import crc32
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.process.signals import HeldSignals
@@ -15,9 +15,6 @@ from pflow.values.jsontext import decode, encode, quote
 from pflow.values.long_text import holds_long, json_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from pflow.record.records import Record
     from pflow.values.masks import Secrets
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.files.directories import make_private, state_directory
@@ -16,8 +16,6 @@ from pflow.values.jsontext import encode
 from pflow.values.paths import describe
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pflow.record.journal import Journal
     from pflow.values.masks import Secrets
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterable, Iterator
 from pflow.errors import BAD_DATA, PflowError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
     Record = dict[str, Any]
 
 JOURNAL = "journal.jsonl"

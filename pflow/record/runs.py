@@ -10,7 +10,7 @@ import os
 import time
 from itertools import islice, takewhile
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 from pflow.errors import MISSING, PflowError, exit_code, reason_of
 from pflow.record.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
 from pflow.record.records import JOURNAL
@@ -22,9 +22,6 @@ DAYS, SIZE = 30, 200 << 20
 """The greatest age of runs, and the bytes that all of them may take."""
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
     Event = dict[str, Any]
 else:
     Event = dict

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.binding.sources import assign
 from pflow.record.journal import raw
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
     from pflow.values.masks import Secrets
 
     Begin = dict[str, Any]

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.resolve import from_environment
 from pflow.binding.sources import Constant, find
 from pflow.errors import BAD_DATA, PflowError
+from pflow.flow.flow import FlowSpec
 from pflow.flow.reaching import is_stored
-from pflow.stage.document import NOTHING, RAW, STORE
+from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.interface.interface import Item
+from pflow.stage.document import NOTHING, RAW, STORE, Intake
 from pflow.values.jsontext import encode, path_value, text_or_bytes
-from pflow.values.masks import MASK
-from pflow.values.paths import parse_path, write_path
+from pflow.values.masks import MASK, Secrets
+from pflow.values.paths import Path, parse_path, write_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from pflow.flow.flow import FlowSpec
-    from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.interface.interface import Item
-    from pflow.stage.document import Intake
-    from pflow.values.masks import Secrets
-    from pflow.values.paths import Path
-
     Values = Mapping[str, Mapping[str, Any]]
 
 MOST_PIPED = 10_000_000

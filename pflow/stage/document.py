@@ -5,23 +5,18 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterator
 from pflow.binding.sources import assign, check_place, find, has, remove
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError, no_memory
-from pflow.interface.interface import fresh
+from pflow.interface.interface import Interface, fresh
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage import VERSION, WRITER
 from pflow.values.jsontext import LONG, decode, encode, quote, text_or_bytes
-from pflow.values.paths import meet, parse_path
+from pflow.values.paths import Path, meet, parse_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from typing import Any
-
-    from pflow.interface.interface import Interface
     from pflow.stage.flags import Flags
     from pflow.stage.layout import Members, Piece
-    from pflow.values.paths import Path
 
 
 class Document:

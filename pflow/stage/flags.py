@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.secrets import secret_names
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, CommonFlag
-from pflow.interface.interface import spell_flag
+from pflow.interface.interface import Interface, Item, spell_flag
 from pflow.stage.words import doubts, take_words
-from pflow.values.paths import is_step_name, meet
+from pflow.values.paths import Path, is_step_name, meet
 from pflow.values.templates import broken_references, parse_place
 from pflow.values.types import Type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from pflow.interface.interface import Interface, Item
     from pflow.stage.words import Items, Texts
-    from pflow.values.paths import Path
 
 
 class Flags:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import BAD_DATA, PflowError
 from pflow.stage import VERSION, WRITER
 from pflow.values.jsontext import WHITESPACE, ScanError, check_text, encode, scan, scan_without_duplicates, scanstring
 from pflow.values.paths import parse_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     T = TypeVar("T")
     Piece = bytes | memoryview

@@ -6,10 +6,7 @@ import gc
 import os
 import sys
 
-from pflow import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import NoReturn
+from pflow import NoReturn
 
 
 def collect_rarely() -> None:

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Collection, Mapping
 from pflow.binding.sources import check_place, find, has
-from pflow.binding.store import REMOVED
+from pflow.binding.store import REMOVED, NodeStore
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError
 from pflow.interface.common import LETTERS
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import divert_prints, raw_form, secure_standard_files, write_pieces
-from pflow.stage.document import Document
+from pflow.stage.document import Document, Intake
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
-from pflow.values.paths import parse_path, write_path
+from pflow.values.paths import Path, parse_path, write_path
 from pflow.words.printable import clean, encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from typing import Any
-
     from pflow.binding.resolve import Binding
     from pflow.binding.resolve import Origins as Places
-    from pflow.binding.store import NodeStore
-    from pflow.stage.document import Intake
     from pflow.stage.flags import Flags
     from pflow.stage.layout import Piece
-    from pflow.values.paths import Path
 
 
 DOCUMENT, RAW, TERMINAL, NOTHING = "document", "raw", "terminal", "nothing"

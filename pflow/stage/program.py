@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Mapping
 from pflow.binding.store import is_same
 from pflow.errors import BAD_DATA, PflowError
-from pflow.interface.interface import spell_flag
+from pflow.interface.interface import Interface, spell_flag
 from pflow.node import pocketflow
 from pflow.process.start import NODE, start_program
 from pflow.stage.document import Document, new_run_id, read_document
 from pflow.values.jsontext import text_of
 from pflow.values.masks import Secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from pflow.interface.interface import Interface
-
 
 _TAIL = 400
 _PATIENCE = 1 << 20

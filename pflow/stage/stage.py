@@ -5,31 +5,26 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING, __version__
+from pflow import TYPE_CHECKING, Any, __version__
 from pflow.binding.flag_value import unfilled
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import PathSource, has
-from pflow.binding.store import OWN
+from pflow.binding.store import OWN, NodeStore
 from pflow.errors import PflowError, node_error
-from pflow.interface.interface import with_keys
+from pflow.interface.interface import Interface, with_keys
 from pflow.node import interface_of, version_of
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import Document, check_stdin, take_in_for
-from pflow.stage.flags import flags_of
+from pflow.stage.flags import Flags, flags_of
 from pflow.stage.output import Outcome, Output, pretended_places
 from pflow.stage.visit import Visit, Visitor
 from pflow.terminal.messages import say, say_error
 from pflow.values.paths import parse_path, write_path
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pflow.binding.resolve import Origins as Places
-    from pflow.binding.store import NodeStore
     from pflow.cache.use import CachedNode
-    from pflow.interface.interface import Interface
-    from pflow.stage.flags import Flags
 
 
 class Stage(Visitor):

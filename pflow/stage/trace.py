@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.errors import reason_of
 from pflow.terminal.messages import say
 from pflow.values.jsontext import compact
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pflow.stage.document import Document
 
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import time
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Coroutine, Mapping
+from pflow.binding.resolve import Binding
 from pflow.binding.secrets import secret_values, secret_writes
-from pflow.binding.store import check_changes
+from pflow.binding.store import NodeStore, check_changes
 from pflow.errors import PflowError, is_permanent
+from pflow.interface.interface import Interface
 from pflow.process.signals import Deadline, HeldSignals, call_after
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
-    from typing import Any
-
-    from pflow.binding.resolve import Binding
     from pflow.binding.resolve import Origins as Places
-    from pflow.binding.store import NodeStore
     from pflow.cache.use import CachedNode, Lookup
-    from pflow.interface.interface import Interface
 
     Spent = Callable[[dict[str, Any]], None]
 

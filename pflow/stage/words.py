@@ -6,11 +6,9 @@ from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import Json, Word, read_text
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, LETTERS, OF_FLOWS
-from pflow.interface.interface import spell_flag, word_reads
+from pflow.interface.interface import Item, spell_flag, word_reads
 
 if TYPE_CHECKING:
-    from pflow.interface.interface import Item
-
     Items = dict[str, Item]
     """Every read and param by each name that its flag goes by."""
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import Callable, Mapping, Sequence
 from pflow.words.printable import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 

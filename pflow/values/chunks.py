@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from pflow import Iterator
 
 ENDS = {
     "paragraph": ("\n\n", "\r\n\r\n"),

@@ -7,11 +7,10 @@ import os
 import stat
 import sys
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.values.jsontext import plain
 
 if TYPE_CHECKING:
-    from typing import Any
 
     def sha256(data: bytes = b"", /) -> Any: ...
 else:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Iterator
 from pflow.errors import BAD_DATA, PflowError
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 _BLANK = WHITESPACE + "\ufeff"
 _FENCE = "```"

@@ -12,12 +12,8 @@ import sys
 from _json import encode_basestring, make_encoder, make_scanner
 from _json import scanstring as _scanstring
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Callable
 from pflow.errors import BAD_DATA, PflowError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 quote = encode_basestring
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Iterator
 from pflow.values.jsontext import LONG, check_text, encode, scanstring
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 _PART = 1 << 20
 _ESCAPE = 12

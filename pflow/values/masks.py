@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-from pflow.errors import shorten
+from pflow import TYPE_CHECKING, Any, Collection, Iterator, Sequence
+from pflow.errors import PflowError, shorten
 from pflow.values.jsontext import text_of
 from pflow.values.paths import look_inside
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from typing import Any, TypeVar
-
-    from pflow.errors import PflowError
+    from typing import TypeVar
 
     Failure = TypeVar("Failure", bound=PflowError)
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import Any
 from pflow.errors import MISSING, PflowError
 from pflow.values.jsontext import decode, quote, scanstring
-
-if TYPE_CHECKING:
-    from typing import Any
 
 Path = tuple["str | int", ...]
 

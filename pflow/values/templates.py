@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import DENIED, PflowError, shorten
 from pflow.values.jsontext import text_of
-from pflow.values.paths import parse_path, write_path
+from pflow.values.paths import Path, parse_path, write_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from pflow.values.paths import Path
-
     Part = str | Path
     """Literal text, or the path of a reference."""
 

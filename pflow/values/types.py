@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import Any
 from pflow.values.jsontext import HIGHEST, LOWEST, decode, text_of
-from pflow.values.paths import kind_of, look_inside, missing, write_path
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.values.paths import Path
+from pflow.values.paths import Path, kind_of, look_inside, missing, write_path
 
 _PYTHON: dict[str, tuple[type, ...]] = {
     "str": (str,),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Protocol, TypedDict
+    from typing import Protocol, TypedDict
 
     Amounts = dict[str, float]
     """Calls, tokens and cost, each where it has a limit."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+from pflow import Collection, Iterable
 
 _SHOWN = 12
 """The most names in a list."""

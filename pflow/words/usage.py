@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
+from pflow import Any
 
 MEMBERS = ("model", "tokens", "cost", "calls", "unpriced")
 """The members of an event, or of an entry in a document's header, that hold usage."""

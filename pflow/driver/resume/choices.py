@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 from pflow.binding.sources import AlternativeSource
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.flow.reaching import uses
-from pflow.flow.wired import END
+from pflow.flow.wired import END, WiredFlow, WiredStep, Write
 from pflow.record.records import is_within, outer_paths
 from pflow.terminal.ask import open_terminal
+from pflow.values.paths import Path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from pflow.flow.wired import WiredFlow, WiredStep, Write
     from pflow.record.records import Record, Records
-    from pflow.values.paths import Path
 
 _KEYS = {"r": "run it again", "d": "take it as done", "s": "stop"}
 

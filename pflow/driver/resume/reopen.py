@@ -6,14 +6,16 @@ import os
 from contextlib import contextmanager
 from shlex import quote
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.binding.flag_value import read_text
 from pflow.binding.sources import has
 from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
+from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.directories import make_private, state_key
+from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal, read_lines
@@ -21,20 +23,15 @@ from pflow.record.log import FLOW, RunLog, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.record.runs import RUNNING, Run, run_directories
 from pflow.record.seal import seal, unseal
+from pflow.stage.document import Intake
 from pflow.terminal.ask import open_terminal
 from pflow.values.digest import keyed_digest
+from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from pflow.driver.arguments import RunFlags
     from pflow.driver.begin import Beginning, Facts
-    from pflow.driver.inputs import RunInputs
-    from pflow.flow.wired import WiredFlow
     from pflow.record.records import Record
-    from pflow.stage.document import Intake
-    from pflow.values.masks import Secrets
 
 
 class Reopened:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from copy import copy
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.binding.flag_value import Word, flag_value
 from pflow.errors import USAGE, PflowError
-from pflow.flow.flow import MOST_JOBS, Batch
+from pflow.flow.flow import MOST_JOBS, Batch, Step
 from pflow.flow.pipe.scan import quote
+from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER, parts_of_step, path_text
 from pflow.interface.common import BATCH
-from pflow.interface.interface import word_reads
+from pflow.interface.interface import Interface, Item, word_reads
 from pflow.values.templates import parse_place
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.flow.flow import Step
-    from pflow.flow.wired import WiredFlow
-    from pflow.interface.interface import Interface, Item
     from pflow.stage.words import Texts
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Iterable, Iterator
 from pflow.flow.graph import ERROR
 from pflow.values.paths import parse_path
 from pflow.words.naming import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from pflow.flow.wired import WiredFlow, WiredStep
 
 STDIN = ""

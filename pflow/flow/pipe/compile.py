@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from copy import copy
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Iterable
 from pflow.errors import USAGE, PflowError
-from pflow.flow.flow import REST
+from pflow.flow.flow import REST, FlowSpec, Step
 from pflow.flow.pipe.batches import with_items
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, find_moved, is_certain, is_whole
-from pflow.flow.wired import latest
+from pflow.flow.wired import Reference, WiredFlow, WiredStep, Write, latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
-from pflow.interface.interface import spell_flag
-from pflow.values.paths import parse_path
+from pflow.interface.interface import Item, spell_flag
+from pflow.values.paths import Path, parse_path
 from pflow.values.templates import TEMPLATE, is_reference, references
 from pflow.words.naming import names_meant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from pflow.flow.flow import FlowSpec, Step
-    from pflow.flow.wired import Reference, WiredFlow, WiredStep, Write
-    from pflow.interface.interface import Item
-    from pflow.values.paths import Path
 
 
 def compile_flow(flow: FlowSpec, apart: set[str]) -> FlowSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 
-from pflow import TYPE_CHECKING
+from pflow import Sequence
 from pflow.catalog.kinds import Catalog, find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
@@ -15,6 +15,7 @@ from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, split_na
 from pflow.flow.pipe.scan import (
     END,
     LINK,
+    Token,
     cannot_read,
     fault,
     is_cut_separator,
@@ -24,16 +25,10 @@ from pflow.flow.pipe.scan import (
     scan_words,
     secret_flags,
 )
-from pflow.flow.pipe.steps import draft_step
+from pflow.flow.pipe.steps import Draft, draft_step
 from pflow.values.masks import mask_flags
 from pflow.values.paths import is_step_name
 from pflow.values.templates import parse_template
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pflow.flow.pipe.scan import Token
-    from pflow.flow.pipe.steps import Draft
 
 
 def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> FlowSpec:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 
-from pflow import TYPE_CHECKING
+from pflow import Sequence
 from pflow.catalog.kinds import find_kind
 from pflow.catalog.registry import is_flow_type, saved_flow
 from pflow.errors import USAGE, PflowError
 from pflow.flow.build import id_after
 from pflow.flow.pipe.scan import END, LINK, UNQUOTED, WORD, Token, is_cut_separator, is_separator, scan
 from pflow.values.paths import is_step_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def is_pipe(words: Sequence[str]) -> bool:

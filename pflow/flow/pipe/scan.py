@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Sequence
 from pflow.errors import USAGE, PflowError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     Part = tuple[str, int]
     """A piece of a word, and its kind of quoting."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
-from pflow.binding.flag_value import flag_value, parse_texts
+from pflow import TYPE_CHECKING, Any, Iterator, Mapping
+from pflow.binding.flag_value import FlagValue, flag_value, parse_texts
 from pflow.catalog.kinds import Catalog
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
@@ -14,21 +14,15 @@ from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped
 from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, REPEATS, RUN, STEP, STREAM, is_shared
-from pflow.interface.interface import Interface, spell_flag
-from pflow.stage.flags import add_mapping, check_keys, convert_texts, items_of, type_of
+from pflow.interface.interface import Interface, Item, spell_flag
+from pflow.stage.flags import Flags, add_mapping, check_keys, convert_texts, items_of, type_of
 from pflow.stage.words import split_flag, take_words, values_after
 from pflow.values.jsontext import compact, text_of
+from pflow.values.paths import Path
 from pflow.values.templates import is_reference, references
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from pflow.binding.flag_value import FlagValue
-    from pflow.interface.interface import Item
-    from pflow.stage.flags import Flags
     from pflow.stage.words import Items, Texts
-    from pflow.values.paths import Path
 
 OF_STREAMS = {name: flag.spellings[0] for name, flag in COMMON.items() if flag.of == STREAM}
 """Flags that say how a stage reads and prints; a flow does that once, as a whole."""

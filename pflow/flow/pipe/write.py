@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from copy import copy
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import MAX_VISITS, REST
+from pflow.flow.flow import MAX_VISITS, REST, Edge, FlowSpec, Step
 from pflow.flow.pipe.compile import compile_flow, is_liftable
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import step_words
-from pflow.flow.wired import latest
+from pflow.flow.wired import Reference, WiredFlow, WiredStep, latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER, path_text, reference
-from pflow.values.paths import is_step_name, meet, parse_path
+from pflow.interface.interface import Item
+from pflow.values.paths import Path, is_step_name, meet, parse_path
 from pflow.values.templates import TEMPLATE, parse_template
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from pflow.flow.flow import Edge, FlowSpec, Step
-    from pflow.flow.wired import Reference, WiredFlow, WiredStep
-    from pflow.interface.interface import Item
-    from pflow.values.paths import Path
-
     Facts = dict[tuple[str, ...], Any]
     """All that a step is, takes and leads to, by place: its id, "read" or "param", the key."""
 

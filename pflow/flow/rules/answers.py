@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import Iterator
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.graph import ERROR
+from pflow.flow.graph import ERROR, Graph
 from pflow.flow.pipe.carry import are_parallel, is_certain
 from pflow.flow.reaching import find_writes, uses
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.written import fits, path_text
+from pflow.interface.interface import Item
 from pflow.values.jsontext import quote
 from pflow.words.naming import joined
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pflow.flow.graph import Graph
-    from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.interface.interface import Item
 
 _ONLY_GIVES = {"network", "reads files"}
 """The effects of steps that run only for their writes."""

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import Iterator
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.rules.reads import without_source
+from pflow.flow.wired import WiredFlow
 from pflow.interface.common import OF_FLOWS, OF_RUNS
 from pflow.interface.interface import spell_flag
-from pflow.values.paths import write_path
+from pflow.values.paths import Path, write_path
 from pflow.values.templates import braced_references
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pflow.flow.wired import WiredFlow
-    from pflow.values.paths import Path
 
 
 def check_reserved(flow: WiredFlow) -> Iterator[Finding]:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import Any, Iterator
 from pflow.binding.flag_value import unfilled
 from pflow.errors import shorten
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.reaching import are_there_first, resolve
-from pflow.flow.wired import Reference
-from pflow.flow.written import INPUT, MAPPING, PARAM
-from pflow.values.paths import write_path
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
+from pflow.flow.written import INPUT, MAPPING, PARAM, Part
+from pflow.values.paths import Path, write_path
 from pflow.values.templates import broken_references, parse_place
 from pflow.values.types import type_below
 from pflow.words.naming import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.flow.written import Part
-    from pflow.values.paths import Path
 
 
 def check_paths(flow: WiredFlow) -> Iterator[Finding]:

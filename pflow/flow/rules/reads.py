@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import Iterator
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.reaching import are_there_first
 from pflow.flow.rules.params import slips
-from pflow.flow.wired import END
+from pflow.flow.wired import END, Reference, WiredFlow, WiredStep
 from pflow.flow.written import MAPPING, MAYBE, NO, OVER, YES, fits, named, template_fits
+from pflow.interface.interface import Item
 from pflow.values.paths import write_path
 from pflow.values.templates import is_reference
+from pflow.values.types import Type
 from pflow.words.naming import meant, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pflow.flow.wired import Reference, WiredFlow, WiredStep
-    from pflow.interface.interface import Item
-    from pflow.values.types import Type
 
 
 def check_sources(flow: WiredFlow) -> Iterator[Finding]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.values.jsontext import text_or_bytes
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pflow.kit.git.program import Git, Word
 
 _CHANGES = {

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
+from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_DATA, PflowError
 from pflow.kit.git.changes import shown
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import text_or_bytes
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from pflow.kit.git.program import Git, Word
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
+from pflow import Mapping
 from pflow.errors import (
     BAD_CONFIG,
     BAD_DATA,
@@ -19,9 +19,6 @@ from pflow.errors import (
 )
 from pflow.files.directories import ROOT
 from pflow.terminal.messages import write_stderr
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Word = str | bytes
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, DENIED, FAILED, MISSING, PflowError
-from pflow.kit.git.program import fault
-
-if TYPE_CHECKING:
-    from pflow.kit.git.program import Git
+from pflow.kit.git.program import Git, fault
 
 _PLACES = "%(push:remotename)%00%(push:remoteref)%00%(upstream:remotename)%00%(upstream:remoteref)"
 
