@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any
+from pflow import Any
 from pflow.errors import BAD_DATA, PflowError
+from pflow.interface.interface import Interface
 from pflow.words.printable import clean
-
-if TYPE_CHECKING:
-    from pflow.interface.interface import Interface
 
 
 def read_interface(file: str) -> Interface:
