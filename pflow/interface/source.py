@@ -83,7 +83,7 @@ def _parse(file: str) -> dict[str, Any]:
         text = source.read()
     try:
         # Not optimized: from Python 3.13 on, `python -OO` drops the docstrings of what it parses too.
-        tree = compile(text, "<unknown>", "exec", ast.PyCF_ONLY_AST, optimize=0)
+        tree: Any = compile(text, "<unknown>", "exec", ast.PyCF_ONLY_AST, optimize=0)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nested too deeply
         raise PflowError(f"cannot read the node '{file}': {in_words(error)}", exit=BAD_DATA) from None
     return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
