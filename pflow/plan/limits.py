@@ -27,10 +27,10 @@ LIMITS = {
     "PL01": "a type is a node or flow:NAME, never a path",
     "PL02": "every source is an earlier step's write or a declared input",
     "PL03": "the flow's inputs, outputs and actions are plain words, and no input is a secret",
-    "PL04": "no secret stands in a flow, and no step asks the environment for one",
-    "PL05": "a flow stays small: its steps, its commands, and how often they run",
+    "PL04": "a flow contains no secret, and no step asks the environment for one",
+    "PL05": "a flow is small, in its steps, its commands, and how often they run",
     "PL07": "a step does not overwrite what the flow reads (a warning)",
-    "PL08": "a command stands in its step: no step writes it, and no input gives it",
+    "PL08": "a command is written in its step: no other step writes it, and no input sets it",
     "PL09": "the piped input is used",
 }
 
