@@ -100,7 +100,7 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     value = FlagValue(flag, type, texts, verbatim=verbatim)
     if not verbatim:
         for text in texts:
-            flags.warnings += [f"'{shorten(each)}' in {flag} is no reference" for each in broken_references(str(text))]
+            flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference" for each in broken_references(str(text))]
     if item is None:
         flags.warnings += doubts(flag, flags.items)
     if item is None or item.kind == "read":
