@@ -6,12 +6,12 @@ from pflow.node import Any, Node, Shared
 
 
 class Analyze(Node):
-    """Analyze rows: for each column the number of values and of missing ones, their type, range and mean.
+    """Analyze rows: for each column, report the number of values and missing values, type, range and mean.
 
     A column of numeric texts counts as numbers, so rows of CSV need no types. A null or an empty text is missing.
     --method=detailed also reports quartiles and the most frequent values; `stats` always has them.
 
-    --sql runs an SQLite query over the table `rows`, and reports its result. There, too, numeric texts are numbers, and
+    --sql runs an SQLite query over the table `rows`, and reports its result. In it numeric texts are numbers too, and
     empty values are NULL. A query can only read.
 
     Interface:

@@ -19,8 +19,8 @@ class Ask(Node):
     """Ask the person at the terminal.
 
     The question goes to the terminal, whatever stdin and stdout are. The answer is one line; with --choice it is one of
-    the choices, or the beginning of one. An empty line means the default. Where nobody can be asked, in cron or with
-    stderr in a file, the default is the answer; without a default that is an error (66).
+    the choices, or the beginning of one. An empty line means the default. If nobody can be asked, as in cron or with
+    stderr in a file, the default is the answer; without a default it fails (66).
 
     Interface:
     - Reads: shared["question"]: str [explicit] [own] [word]  # the question

@@ -16,9 +16,9 @@ class ClaudeCode(Node):
     """Have Claude Code work in a directory and report.
 
     It may read files below the directory, and do whatever --allowed-tools names in Claude Code's own words:
-    'Edit(./**)', the default, lets it change files there, 'Bash(pytest *)' run pytest, and Bash any command. Anything
-    else is denied, and the step fails (77). The prompt is plain text: an @FILE in it is not read, a /COMMAND not run.
-    Settings, CLAUDE.md, hooks, plugins and MCP servers only count with --load-settings; without it, if
+    'Edit(./**)', the default, lets it change files there; 'Bash(pytest *)' lets it run pytest, and Bash any command.
+    Anything else is denied, and the step fails (77). The prompt is plain text: an @FILE in it is not read, a /COMMAND
+    not run. Settings, CLAUDE.md, hooks, plugins and MCP servers only count with --load-settings; without it, if
     ANTHROPIC_API_KEY is set, its tools are Bash, Edit and Read.
 
     --expect=FILE fails unless that file in the directory is new or changed; --expect=!COMMAND fails unless /bin/sh runs
@@ -34,9 +34,9 @@ class ClaudeCode(Node):
     - Params: directory: path = "."  # the directory to work in
     - Params: allowed_tools: list[str] = ["Edit(./**)"] [verbatim]  # a tool to allow besides reading
     - Params: model: str = null [short m]  # a model's name or alias in Claude Code
-    - Params: max_turns: int = null  # the most turns (79)
-    - Params: max_budget: float = null  # the most dollars (79); a run's --max-cost holds too
-    - Params: time_limit: float = 1800  # the most seconds (124)
+    - Params: max_turns: int = null  # the maximum number of turns (79)
+    - Params: max_budget: float = null  # the maximum cost in dollars (79); a run's --max-cost holds too
+    - Params: time_limit: float = 1800  # the maximum time in seconds (124)
     - Params: expect: list[str] = [] [verbatim]  # a file that must change, or !COMMAND that must succeed
     - Params: load_settings: bool = false  # load the user's settings, and keep the session for claude --resume
     - Effects: reads files, writes files, network, runs commands

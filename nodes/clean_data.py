@@ -11,8 +11,8 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
     """Clean rows: strip white space, convert types, drop empty rows and duplicates.
 
     Columns are renamed first, then stripped, then converted; then rows are dropped. A value that does not fit its
-    column's type becomes null. Dropped rows and values are counted on stderr and in `dropped`. With --strict the first
-    one is an error (65) instead, with row and column.
+    column's type becomes null. Dropped rows and values are counted on stderr and in `dropped`. With --strict the
+    first one is an error (65) instead, which names its row and column.
 
     Interface:
     - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each

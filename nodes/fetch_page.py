@@ -21,7 +21,7 @@ class FetchPage(Node):
     - Writes: shared["title"]: str  # its title, which may be empty
     - Params: format: markdown|text = "markdown"  # markdown keeps headings, lists and emphasis
     - Params: links: bool = false  # keep the targets of links
-    - Params: max_size: int = 20000000  # the most bytes of the page (73)
+    - Params: max_size: int = 20000000  # the maximum size of the page in bytes (73)
     - Effects: network
     - Repeats: yes
 

@@ -19,7 +19,7 @@ class GitCommit(Node):
     - Reads: shared["message"]: str [pipe] [word] [short m]  # the message: a subject, an empty line, a body
     - Reads: shared["paths"]: list[path] = null [explicit]  # commit only these files and directories, staged or not
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths are relative to it
-    - Writes: shared["commit"]: str [pipe]  # its hash; that of the last commit if nothing had changed
+    - Writes: shared["commit"]: str [pipe]  # its hash; without changes, the hash of the last commit
     - Writes: shared["commit_data"]: dict{hash: str, author: str, date: str, subject: str, body: str}  # the commit
     - Params: all: bool = false [short a]  # commit every change, new files too, even if some are staged
     - Actions: default, unchanged  # unchanged if there is nothing to commit

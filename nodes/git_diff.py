@@ -19,7 +19,7 @@ class GitDiff(Node):
     file or a conflict).
 
     Interface:
-    - Reads: shared["revision"]: str = null [explicit] [word]  # compare with HEAD, say; or a range: main..HEAD
+    - Reads: shared["revision"]: str = null [explicit] [word]  # the commit to compare with, or a range: main..HEAD
     - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # show only these files and directories
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths are relative to it
     - Writes: shared["diff"]: str [pipe]  # the patch; empty without changes

@@ -14,11 +14,11 @@ class GitLog(Node):
     `author` is `Name <address>`, `date` the author's date in ISO 8601.
 
     Interface:
-    - Reads: shared["revision"]: str = null [explicit] [word]  # the newest one, HEAD if unset, or a range: v1.0..HEAD
+    - Reads: shared["revision"]: str = null [explicit] [word]  # the newest commit (else HEAD), or a range: v1.0..HEAD
     - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # list only commits that touch one of these
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths are relative to it
     - Writes: shared["commits"]: list[dict{hash: str, author: str, date: str, subject: str, body: str}] [pipe]
-    - Params: max: int = null  # the most commits
+    - Params: max: int = null  # the maximum number of commits
     - Params: since: str = null  # list only newer commits: 2026-01-31, yesterday, "2 weeks ago"
     - Effects: reads files
 

@@ -12,8 +12,8 @@ class GitStatus(Node):
 
     The text has a line for each file, such as `staged: modified a.txt`, or `clean`. In the data each file has path
     (from the top of the repository), from (if it was renamed), staged and unstaged (modified, added, deleted, renamed,
-    copied, type changed), untracked and conflicted. Missing values are null: the branch of a detached HEAD, the commit
-    before the first one, an upstream.
+    copied, type changed), untracked and conflicted. A value that does not exist is null: the branch of a detached
+    HEAD, the commit before there is one, an upstream.
 
     Interface:
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository

@@ -11,7 +11,7 @@ Prepared = tuple[Git, str, str, bytes | None]
 
 
 class GitTag(Node):
-    """Tag a commit of a git repository; with a message, by an annotated tag.
+    """Tag a commit of a git repository; with a message, the tag is annotated.
 
     A tag that is already at this commit is left alone; one at another commit is never moved. The pipe's content goes
     on.

@@ -9,13 +9,13 @@ from pflow.node import Any, Node, Shared
 class GithubAddComment(Node):
     """Comment on an issue or a pull request on GitHub.
 
-    Without flags, repository and issue come from the store: after github-get-issue it answers that issue. A run that is
-    resumed, or tries again, comments once: it looks for the hidden mark of its step among the comments of the last 30
-    days. It needs a key, as github-get-issue describes.
+    Without flags, repository and issue come from the store: after github-get-issue it comments on that issue. A run
+    that is resumed, or tries again, comments once: it looks for the hidden mark of its step among the comments of the
+    last 30 days. It needs a key, as github-get-issue describes.
 
     Interface:
     - Reads: shared["body"]: str [pipe]  # the comment
-    - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin here
+    - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin
     - Reads: shared["issue_number"]: int [flag issue]  # the number of the issue or pull request
     - Writes: shared["comment_url"]: str [pipe]  # the comment's URL
     - Effects: network

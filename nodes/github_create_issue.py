@@ -15,7 +15,7 @@ class GithubCreateIssue(Node):
     Interface:
     - Reads: shared["title"]: str [word]  # its title
     - Reads: shared["body"]: str = "" [pipe]  # its text
-    - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin here
+    - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin
     - Writes: shared["issue_url"]: str [pipe]  # its URL
     - Writes: shared["issue_number"]: int  # its number
     - Params: labels: list[str] = [] [flag label]  # a label

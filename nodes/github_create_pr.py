@@ -15,10 +15,10 @@ class GithubCreatePr(Node):
     Interface:
     - Reads: shared["title"]: str [word]  # its title
     - Reads: shared["body"]: str = "" [pipe]  # its text
-    - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin here
+    - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin
     - Writes: shared["pr_url"]: str [pipe]  # its URL
     - Writes: shared["pr_number"]: int  # its number
-    - Params: head: str = null  # the branch with the changes, or OWNER:BRANCH; without it, the current one here
+    - Params: head: str = null  # the branch with the changes, or OWNER:BRANCH; without it, the current branch
     - Params: base: str = null  # the branch to change; without it, the repository's default
     - Params: draft: bool = false  # make it a draft
     - Effects: network

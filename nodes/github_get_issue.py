@@ -13,7 +13,7 @@ class GithubGetIssue(Node):
     GH_TOKEN, else gh's; public repositories need no key. GITHUB_API_URL names a GitHub other than github.com.
 
     Interface:
-    - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin here
+    - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin
     - Reads: shared["issue_number"]: int [flag issue] [word]  # the issue's number
     - Writes: shared["issue"]: str [pipe]  # its title, body and comments, as a text
     - Writes: shared["issue_title"]: str  # its title

@@ -13,7 +13,7 @@ class GithubGetPr(Node):
     github-get-issue.
 
     Interface:
-    - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin here
+    - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin
     - Reads: shared["pr_number"]: int [flag pr] [word]  # the pull request's number
     - Writes: shared["pr"]: str [pipe]  # its title, body and files, as a text
     - Writes: shared["pr_title"]: str  # its title

@@ -11,12 +11,12 @@ class GithubListIssues(Node):
     Key and GITHUB_API_URL are as for github-get-issue.
 
     Interface:
-    - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME; without it, that of the remote origin here
+    - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME; without it, that of the remote origin
     - Writes: shared["issues"]: list[dict] [pipe]  # number, title, body, state, url, user.login, labels[0].name, …
     - Params: state: open|closed|all = "open"  # the state of issues to list
-    - Params: labels: list[str] = [] [flag label]  # list only issues with this label, or with all of several
+    - Params: labels: list[str] = [] [flag label]  # list only issues with this label; if repeated, with all
     - Params: since: str = null  # list only issues changed since: 2026-11-01 or 2026-11-01T08:00:00Z
-    - Params: limit: int = 30  # the most issues
+    - Params: limit: int = 30  # the maximum number of issues
     - Effects: network
     - Repeats: yes
 

@@ -6,17 +6,17 @@ from pflow.node import Any, Node, Shared
 
 
 class GithubListPrs(Node):
-    """List the pull requests of a repository on GitHub, the newest first; with --since the last changed first.
+    """List the pull requests of a repository on GitHub, the newest first; with --since, the last changed first.
 
     Key and GITHUB_API_URL are as for github-get-issue.
 
     Interface:
-    - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME; without it, that of the remote origin here
+    - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME; without it, that of the remote origin
     - Writes: shared["prs"]: list[dict] [pipe]  # number, title, body, state, url, user.login, head.ref, base.ref, …
     - Params: state: open|closed|all = "open"  # the state of pull requests to list
-    - Params: labels: list[str] = [] [flag label]  # list only those with this label, or with all of several
+    - Params: labels: list[str] = [] [flag label]  # list only those with this label; if repeated, with all
     - Params: since: str = null  # list only those changed since: 2026-11-01 or 2026-11-01T08:00:00Z
-    - Params: limit: int = 30  # the most pull requests
+    - Params: limit: int = 30  # the maximum number of pull requests
     - Effects: network
     - Repeats: yes
 

@@ -25,7 +25,7 @@ class Http(Node):
     each try and resume. HTTPS_PROXY, HTTP_PROXY, NO_PROXY and SSL_CERT_FILE are respected.
 
     A status of 400 or more is a failure: 66 for 404 and 410, 77 for 401 and 403, 75 for 408, 429 and 5xx (--retries
-    waits as long as the server asks), and 65 for others. So is an answer that is cut (75) or too large (73).
+    waits as long as the server asks), and 65 for others. So is an answer that is cut off (75) or too large (73).
 
     Interface:
     - Reads: shared["url"]: str [explicit] [word]  # the URL, with http:// or https://
@@ -39,8 +39,8 @@ class Http(Node):
     - Params: form: list[str] = []  # NAME=VALUE, a field of a form to send as the body
     - Params: follow: bool = true  # follow redirects, but never from https to http; --no-follow: return them
     - Params: check: bool = true  # fail if the status is 400 or more; --no-check: take the action error
-    - Params: max_size: int = 100000000  # the most bytes of the answer, unpacked (73)
-    - Params: max_silence: float = 60  # the most seconds without any data (75)
+    - Params: max_size: int = 100000000  # the maximum size of the unpacked answer in bytes (73)
+    - Params: max_silence: float = 60  # the maximum time in seconds without any data (75)
     - Actions: default, error  # error if the status is 400 or more, with --no-check
     - Effects: network
     - Repeats: unless method is POST, PATCH

@@ -12,8 +12,9 @@ from pflow.values.paths import kind_of, look_inside
 class JoinText(Node):
     """Join texts into one.
 
-    An object's values are joined, such as those of a batch over an object. A text with a JSON list or object counts as
-    that list or object; any other text stays unchanged. A null becomes an empty text, other values their JSON.
+    For an object, such as the result of a batch over an object, its values are joined. A text with a JSON list or
+    object counts as that list or object; any other text stays unchanged. A null becomes an empty text, other values
+    their JSON.
 
     Interface:
     - Reads: shared["texts"]: any [pipe]  # a list or an object of texts

@@ -15,14 +15,14 @@ _ANY_DEPTH = "**"
 
 
 class ListFiles(Node):
-    """List the files that match a pattern, sorted by their bytes.
+    """List the files that match a pattern, sorted by the bytes of their paths.
 
     * matches any characters of a name, ? one character, [ab] one of these, ** between slashes any depth of directories.
     A link counts as its target, but ** does not follow it. Without a match the list is empty.
 
     Interface:
     - Reads: shared["pattern"]: path [explicit] [word]  # the pattern: *.txt, docs/**/*.md
-    - Reads: shared["directory"]: path = "." [explicit]  # the directory to search, with which the paths begin
+    - Reads: shared["directory"]: path = "." [explicit]  # the directory to search; the paths begin with it
     - Writes: shared["files"]: list[path] [pipe]  # their paths
     - Params: hidden: bool = false  # let wildcards match names that begin with a dot
     - Params: kind: files|directories|all = "files"  # what to list

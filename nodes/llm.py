@@ -24,13 +24,13 @@ class Llm(Node):
 
     Interface:
     - Reads: shared["prompt"]: str = null [own] [word]  # the prompt
-    - Reads: shared["text"]: any = null [pipe]  # the subject: text after the prompt, bytes as an attachment
+    - Reads: shared["text"]: any = null [pipe]  # the input: text follows the prompt, bytes are attached
     - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema a value
     - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float, conversation: str}  # its tokens
     - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, an alias or a GGUF file
     - Params: system: str = null [short s]  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words
-    - Params: max_tokens: int = null  # the most tokens of the answer
+    - Params: max_tokens: int = null  # the maximum number of tokens in the answer
     - Params: schema: any = null [verbatim]  # the answer's schema: JSON, short ('name, amount int') or a file
     - Params: attachment: list[path] = [] [short a]  # a file or URL to attach
     - Params: continue: bool = false [short c]  # continue the last conversation in llm's log

@@ -23,7 +23,7 @@ class LoadCsv(Node):
     - Params: quotes: bool = true  # quotation marks enclose values; --no-quotes: they are ordinary characters
     - Params: encoding: str = null  # the encoding of the file: latin-1, cp1252, utf-16, …; without it, UTF-8
     - Params: header: bool = true  # the first line has the names; --no-header: they are c1, c2, …
-    - Params: infer: bool = false  # convert columns of numbers, of true and false; empty becomes null
+    - Params: infer: bool = false  # convert columns of numbers and of true and false; empty becomes null
     - Effects: reads files
 
     Examples:

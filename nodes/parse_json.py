@@ -10,7 +10,7 @@ from pflow.values.json_input import parse_lines, parse_text
 class ParseJson(Node):
     """Parse a JSON text.
 
-    The text is JSON, or has JSON in a fence of ```, as models write it; a fence marked json counts before others.
+    The text is JSON, or has JSON in a fence of ```, as models write it; a fence marked json is taken first.
     Invalid JSON is an error (65) with line and column; nothing is guessed, rounded or repaired.
 
     Interface:

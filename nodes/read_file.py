@@ -18,7 +18,7 @@ class ReadFile(Node):
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to read
     - Writes: shared["content"]: any [pipe]  # its content: text, or bytes if it is not UTF-8
-    - Params: encoding: str = null  # decode it as this (latin-1, utf-16, …) or fail; bytes does not decode it
+    - Params: encoding: str = null  # the encoding to decode (latin-1, utf-16, …), or bytes: do not decode
     - Effects: reads files
 
     Examples:

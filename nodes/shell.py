@@ -33,8 +33,8 @@ class Shell(Node):
     - Writes: shared["stdout"]: any [pipe]  # its output: text, or bytes if it is not UTF-8
     - Writes: shared["stderr"]: any  # its output on stderr
     - Writes: shared["exit_code"]: int  # its exit code, 128+n if signal n killed it
-    - Params: check: bool = true  # fail if the command does, with its exit code; --no-check: take the action error
-    - Params: max_output: int = 1000000000  # the most bytes that it may print before it is ended (73)
+    - Params: check: bool = true  # fail if the command fails, with its exit code; --no-check: take the action error
+    - Params: max_output: int = 1000000000  # the maximum output in bytes; a command that prints more is ended (73)
     - Actions: default, error  # error if the command failed, with --no-check
     - Effects: runs commands
 

@@ -11,14 +11,14 @@ from pflow.values.chunks import chunks, parts
 class SplitText(Node):
     """Split a text into chunks, as for a batch (--each) over a text that is too long for a model.
 
-    A chunk ends at the end of a paragraph if it contains one, else of a line, a sentence or a word. Joined, the chunks
+    A chunk ends at the end of a paragraph if it contains one, else of a line, a sentence or a word. The chunks, joined,
     are the text again. With --size=0 each paragraph, line, … is a chunk.
 
     Interface:
     - Reads: shared["text"]: str [pipe]  # the text
     - Writes: shared["chunks"]: list[str] [pipe]  # its chunks, in order
-    - Params: size: int = 4000  # the most characters of a chunk
-    - Params: overlap: int = 0  # the most characters to repeat from the chunk before, in whole words
+    - Params: size: int = 4000  # the maximum number of characters in a chunk
+    - Params: overlap: int = 0  # repeat up to this many characters of the chunk before, in whole words
     - Params: by: paragraph|line|sentence|word|character = "paragraph"  # where to cut if possible
     - Params: strip: bool = false  # strip white space around each chunk, and drop empty chunks
 

@@ -21,8 +21,8 @@ class SummariseText(Node):
     A text that is too long for the model is cut into parts between paragraphs, lines or sentences; the model summarises
     each part, then the summaries, and stderr says so. The limit is known for local models and many providers' models;
     any other model gets 24,000 characters at a time, about 8,000 tokens, unless --chunk says otherwise. Another try
-    (--retries) continues after the finished parts. The model is chosen as by pflow-llm. pflow-summarize-text is the
-    same program.
+    (--retries) continues after the finished parts. pflow-llm describes how the model is chosen. pflow-summarize-text is
+    the same program.
 
     Interface:
     - Reads: shared["text"]: str [pipe]  # the text to summarise
@@ -31,8 +31,8 @@ class SummariseText(Node):
     - Params: style: str = null  # the style of the summary: 'three points', 'one sentence in German'
     - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, an alias or a GGUF file
     - Params: temperature: float = null  # how freely the model chooses its words
-    - Params: max_tokens: int = null  # the most tokens of the summary
-    - Params: chunk: int = null  # the most characters to send at a time
+    - Params: max_tokens: int = null  # the maximum number of tokens in the summary
+    - Params: chunk: int = null  # the maximum number of characters to send at a time
     - Params: option: list[str] = [] [short o pair]  # NAME=VALUE, any other option of the model
     - Effects: network
     - Repeats: yes

@@ -14,25 +14,25 @@ _LONGEST = 3600
 class YtTranscript(Node):
     """Get the transcript of a YouTube video, with a line for each caption.
 
-    A person's transcript comes before a machine's. YouTube blocks frequent callers, and most addresses of data centres:
-    --delay spaces out all calls of this user, those of a batch's jobs and of other programs too, and --proxy uses
-    another address. A proxy's URL with a password comes from the environment, by --proxy=env:NAME or HTTPS_PROXY. It
-    needs an extra: pip install 'pflow-shell[youtube]'.
+    A transcript by a person is preferred to an automatic one. YouTube blocks frequent callers, and most addresses of
+    data centres: --delay spaces out all calls of this user, also from other jobs of a batch and from other programs,
+    and --proxy uses another address. A proxy's URL with a password comes from the environment, by --proxy=env:NAME or
+    HTTPS_PROXY. It needs an extra: pip install 'pflow-shell[youtube]'.
 
     Interface:
     - Reads: shared["url"]: str [explicit] [word]  # the video's URL, in any form, or its ID
     - Writes: shared["transcript"]: str [pipe]  # the transcript
     - Writes: shared["segments"]: list[dict{text: str, start: float, duration: float}]  # each caption, in seconds
-    - Params: language: str = "en"  # the language's code; of several with commas, the first that exists
+    - Params: language: str = "en"  # a language code, or several with commas: the first that exists is used
     - Params: proxy: str = null [verbatim]  # a proxy's URL, http://HOST:PORT, or env:NAME for that variable's value
-    - Params: delay: float = 0  # the least seconds between two calls
+    - Params: delay: float = 0  # the minimum time in seconds between two calls
     - Effects: network
     - Repeats: yes
 
     Examples:
         pflow-yt-transcript https://www.youtube.com/watch?v=jNQXAC9IVRw
         pflow-yt-transcript jNQXAC9IVRw --language=de,en | pflow-summarise-text --style='one sentence'
-        printf 'jNQXAC9IVRw\n' | pflow 'yt-transcript --each --delay=2 => write-file transcripts.json' -q
+        printf 'jNQXAC9IVRw\\n' | pflow 'yt-transcript --each --delay=2 => write-file transcripts.json' -q
     """
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def is_permanent(error: BaseException) -> bool:
 
 
 def exit_code(error: BaseException) -> int:
-    """Return the exit code for an exception in a node (DESIGN.md, section 5)."""
+    """Return the exit code for an exception in a node."""
     if isinstance(error, PflowError):
         return error.exit
     if isinstance(error, MemoryError):

@@ -1,4 +1,4 @@
-"""Exit codes by what went wrong (DESIGN.md, section 5)."""
+"""Exit codes by what went wrong."""
 
 import errno
 

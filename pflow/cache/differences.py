@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable
+from pflow.cache.entries import Entry
+from pflow.cache.key import Key, KeyPart
 from pflow.errors import shorten
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import compact
 from pflow.values.paths import describe
 
 if TYPE_CHECKING:
-    from pflow.cache.entries import Entry
-    from pflow.cache.key import Key, KeyPart
-
     Facts = dict[str, Any]
     """The record of a part: kind, name and digest; a value's type and size; the value of the node's own parts; the
     digest of a path alone (`path`), where `digest` covers its file too.

@@ -6,6 +6,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator
+from pflow.cache.key import Key
 from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, touch
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.directories import read_cached, read_own
@@ -13,8 +14,6 @@ from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import decode, encode, quote
 
 if TYPE_CHECKING:
-    from pflow.cache.key import Key
-
     PartDigests = dict[tuple[str, str], str]
     """The digests of a key's parts, by kind and name."""
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import errno
 import os
 
-from pflow import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+from pflow import Any, Callable, Iterator, Mapping
+from pflow.binding.store import NodeStore
+from pflow.cache.code import Code
 from pflow.cache.place import digest_of_file
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, reason_of
+from pflow.interface.interface import Interface, Item
 from pflow.values.digest import bytes_digest, digest_of, frame, keyed_digest
-
-if TYPE_CHECKING:
-    from pflow.binding.store import NodeStore
-    from pflow.cache.code import Code
-    from pflow.interface.interface import Interface, Item
-    from pflow.values.masks import Secrets
-    from pflow.values.types import Type
+from pflow.values.masks import Secrets
+from pflow.values.types import Type
 
 _FORM = b"pflow key 2"
 _NEVER = frozenset({"params", "successors", "max_retries", "wait", "cur_retry", "id", "sink"})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Any
+from pflow.catalog.interfaces import Kind
+from pflow.interface.interface import Interface
 
 if TYPE_CHECKING:
     from pflow.cache.use import CachedNode
-    from pflow.catalog.interfaces import Kind
-    from pflow.interface.interface import Interface
 
 REQUIRE = "require"
 """The mode in which nothing runs: a step takes its answer from the cache, or fails."""

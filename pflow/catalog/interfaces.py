@@ -6,11 +6,9 @@ import errno
 import os
 import stat
 
-from pflow import TYPE_CHECKING, Any
+from pflow import Any
 from pflow.errors import BAD_DATA, PflowError, exit_code, reason_of
-
-if TYPE_CHECKING:
-    from pflow.interface.interface import Interface
+from pflow.interface.interface import Interface
 
 BUNDLED, TOOL, PYTHON, PROGRAM, FLOW = "bundled", "tool", "python", "program", "flow"
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING, Any, __version__
+from pflow import Any, __version__
 from pflow.catalog.interfaces import PROGRAM, PYTHON, interpreter_fault, program_interface
 from pflow.catalog.kinds import BUNDLED, FLOW, Catalog, Kind, find_node, list_nodes, no_such_kind, node_at
 from pflow.catalog.registry import saved_flows
 from pflow.errors import NOT_FOUND, PflowError, reason_of
 from pflow.files.directories import cache_directory, read_cached
+from pflow.interface.interface import Interface, Item
 from pflow.interface.source import in_words, read_interface, read_python, source_version
 from pflow.values.digest import file_stamp
 from pflow.values.jsontext import quote, scan
-
-if TYPE_CHECKING:
-    from pflow.interface.interface import Interface, Item
 
 _HEADER = f'{{"pflow":"nodes 3, pflow-shell {__version__}"'
 _MOST = 10_000

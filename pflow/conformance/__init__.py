@@ -1,1 +1,1 @@
-"""Holding a node in any language to what DESIGN.md asks of it: run as its users run it, one check after another."""
+"""`pflow test-node`: run a node in any language as its users do, and check it against pflow-node(7)."""

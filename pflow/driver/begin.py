@@ -9,6 +9,7 @@ from pflow.binding.secrets import has_secrets, secret_values
 from pflow.binding.sources import assign, find, has
 from pflow.binding.store import NodeStore
 from pflow.cache.code import code_of
+from pflow.driver.arguments import RunFlags
 from pflow.driver.inputs import RunInputs
 from pflow.engine.engine import set_defaults
 from pflow.engine.step import bind
@@ -28,8 +29,6 @@ from pflow.values.masks import Secrets
 from pflow.values.paths import parse_path
 
 if TYPE_CHECKING:
-    from pflow.driver.arguments import RunFlags
-
     Facts = dict[str, Any]
     """The facts that a resumed run is compared by: `flow` (a digest), and `nodes`, by step type, version and code
     (digests by file, versions by distribution).

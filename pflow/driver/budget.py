@@ -8,11 +8,11 @@ from pflow import TYPE_CHECKING, Any, Iterable
 from pflow.driver.arguments import BUDGET
 from pflow.errors import OVER_BUDGET, PflowError
 from pflow.interface.interface import spell_flag
+from pflow.record.log import RunLog
 from pflow.stage.trace import event_line
 from pflow.words.usage import Usage, dollars
 
 if TYPE_CHECKING:
-    from pflow.record.log import RunLog
     from pflow.words.budget import Amounts, Question
 
     Event = dict[str, Any]

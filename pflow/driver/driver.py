@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING, Any, Callable, Mapping
+from pflow import Any, Callable, Mapping
 from pflow.driver.arguments import PROGRAM, RunFlags, has_separator, own_items, split
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
 from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
+from pflow.flow.findings import Finding
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
 from pflow.flow.wired import WiredFlow
@@ -20,9 +21,6 @@ from pflow.terminal.messages import say, say_error
 from pflow.values.masks import Secrets, mask_flags
 from pflow.values.paths import write_path
 from pflow.words.usage import usage_of
-
-if TYPE_CHECKING:
-    from pflow.flow.findings import Finding
 
 MOST_WARNINGS = 5
 

@@ -10,8 +10,11 @@ from pflow.binding.flag_value import FlagValue
 from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has
 from pflow.errors import BAD_STDIN, MISSING, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
+from pflow.flow.flow import FlowInput
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import fresh
+from pflow.record.snapshot import Snapshot
 from pflow.stage.document import EMPTY, NOTHING, RAW, Document, Intake, empty_pipe
 from pflow.values.paths import Path, meet, parse_path, write_path
 from pflow.values.types import list_in
@@ -19,9 +22,6 @@ from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     from pflow.flow.flags import Target
-    from pflow.flow.flow import FlowInput
-    from pflow.flow.wired import WiredFlow, WiredStep
-    from pflow.record.snapshot import Snapshot
     from pflow.terminal.ask import Terminal
 
 

@@ -6,6 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.driver.arguments import PROGRAM, RunFlags
+from pflow.driver.begin import Beginning
 from pflow.engine.context import StepFailed
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
@@ -19,7 +20,6 @@ from pflow.words.printable import encodable
 from pflow.words.usage import Usage
 
 if TYPE_CHECKING:
-    from pflow.driver.begin import Beginning
     from pflow.driver.progress import LogProgress
     from pflow.driver.resume.reopen import Reopened
 

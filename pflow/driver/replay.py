@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from shlex import quote
 
-from pflow import TYPE_CHECKING, Any
+from pflow import Any
 from pflow.binding.sources import Constant
 from pflow.driver.begin import enter, restore_flow
 from pflow.driver.inputs import RunInputs
@@ -13,6 +13,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, USAGE, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.unload import flow_hash
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.record.runs import Run
 from pflow.record.snapshot import Snapshot, environment_params, own_params
 from pflow.stage import VERSION
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, take_in
@@ -20,9 +21,6 @@ from pflow.terminal.messages import say
 from pflow.values.jsontext import text_of
 from pflow.values.masks import MASK
 from pflow.values.paths import Path, parse_path, write_path
-
-if TYPE_CHECKING:
-    from pflow.record.runs import Run
 
 
 class Replay:

@@ -10,6 +10,7 @@ from pflow.engine.context import Context, StepFailed, drop, in_words, name_items
 from pflow.engine.step import StepNode
 from pflow.engine.workers import Died, Parent, run_all
 from pflow.errors import BAD_DATA, PflowError
+from pflow.flow.wired import WiredStep
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
@@ -20,7 +21,6 @@ from pflow.words.usage import usage_of
 
 if TYPE_CHECKING:
     from pflow.binding.resolve import Binding, Origins
-    from pflow.flow.wired import WiredStep
 
     Done = tuple[dict[str, Any], Origins, dict[str, Any], dict[str, Any]]
     """The result of one item: its writes, the places of its reads, its failure (exit and message) if it failed, and its

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import TIMED_OUT, PflowError
+from pflow.record.journal import Journal
 from pflow.record.records import is_within
+from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
     from pflow.engine.workers import Ask
-    from pflow.record.journal import Journal
     from pflow.record.records import Record
-    from pflow.values.masks import Secrets
     from pflow.words.budget import Account, Amounts, Question
 
 

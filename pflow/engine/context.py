@@ -8,9 +8,12 @@ from pflow import TYPE_CHECKING, Any, Callable, Iterable
 from pflow.binding.resolve import nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
+from pflow.cache.wishes import Wishes
 from pflow.engine.commits import Commits, Services
 from pflow.errors import PflowError, node_error
 from pflow.files.directories import state_key
+from pflow.flow.wired import WiredStep
+from pflow.record.journal import Journal
 from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import plain
@@ -19,9 +22,6 @@ from pflow.values.paths import Path, meet
 from pflow.words import budget
 
 if TYPE_CHECKING:
-    from pflow.cache.wishes import Wishes
-    from pflow.flow.wired import WiredStep
-    from pflow.record.journal import Journal
     from pflow.record.records import Record
     from pflow.words.budget import Account
 

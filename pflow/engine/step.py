@@ -13,6 +13,7 @@ from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.engine.context import Context, StepFailed, failure_of
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
+from pflow.flow.wired import WiredStep
 from pflow.node import STEP_KEY, pocketflow, version_of
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
 from pflow.stage.visit import Visit, Visitor
@@ -25,7 +26,6 @@ from pflow.words.usage import usage_of
 if TYPE_CHECKING:
     from pflow.binding.resolve import Origins as Places
     from pflow.cache.use import CachedNode
-    from pflow.flow.wired import WiredStep
 
 
 class PlainStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]

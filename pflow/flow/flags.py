@@ -5,6 +5,8 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any
 from pflow.binding.flag_value import FlagValue
 from pflow.errors import USAGE, PflowError
+from pflow.flow.flow import FlowInput
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import type_of
@@ -14,9 +16,6 @@ from pflow.values.types import Type
 from pflow.words.naming import listed
 
 if TYPE_CHECKING:
-    from pflow.flow.flow import FlowInput
-    from pflow.flow.wired import WiredFlow, WiredStep
-
     Target = tuple[str, str, str]
     """The target of a flag: one of INPUT, DATA, PARAM and OPEN, the step's id, the name."""
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any
 from pflow.catalog.kinds import Catalog
+from pflow.values.paths import Path
+from pflow.values.types import Type
 
 if TYPE_CHECKING:
-    from pflow.values.paths import Path
-    from pflow.values.types import Type
-
     Mapped = str | list[str]
     """The source of a read, as written: a path, `template:` and text, or a list of paths."""
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Iterable
-
-if TYPE_CHECKING:
-    from pflow.flow.flow import Edge
-
+from pflow import Iterable
+from pflow.flow.flow import Edge
 
 ERROR = "error"
 """The action of a step that failed."""

@@ -7,12 +7,12 @@ import os
 from pflow import TYPE_CHECKING, Any
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
+from pflow.flow.flow import FlowSpec
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, plain, scan_without_duplicates, write_bytes
 from pflow.words.printable import clause
 
 if TYPE_CHECKING:
     from pflow.flow.findings import Finding
-    from pflow.flow.flow import FlowSpec
 
 
 class Loaded:

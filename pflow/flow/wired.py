@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
 from pflow.flow.flow import REST, FlowInput, FlowSpec, Step
+from pflow.flow.graph import Graph
+from pflow.interface.interface import Interface, Item
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, leading_references
 from pflow.values.types import Type, type_below
@@ -11,9 +13,7 @@ from pflow.values.types import Type, type_below
 if TYPE_CHECKING:
     from pflow.binding.sources import Source
     from pflow.catalog.kinds import Kind
-    from pflow.flow.graph import Graph
     from pflow.flow.written import Part
-    from pflow.interface.interface import Interface, Item
 
     Writes = dict[tuple[str, str], "Write"]
     Names = dict[str | int, dict[Path, Writes]]

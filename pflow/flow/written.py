@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Iterator, Mapping
+from pflow import Any, Iterator, Mapping
 from pflow.errors import PflowError
+from pflow.flow.flow import FlowSpec, Step
+from pflow.interface.interface import Interface, Item
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, parse_place, parse_template, references
 from pflow.values.types import Type, fit
-
-if TYPE_CHECKING:
-    from pflow.flow.flow import FlowSpec, Step
-    from pflow.interface.interface import Interface, Item
-
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"
 

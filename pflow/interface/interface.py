@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Iterable, Mapping
-
-if TYPE_CHECKING:
-    from pflow.values.types import Type
+from pflow import Any, Iterable, Mapping
+from pflow.values.types import Type
 
 UNDECLARED = object()
 """The default of an item without a default."""

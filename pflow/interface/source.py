@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any
+from pflow import Any
 from pflow.errors import BAD_DATA, PflowError
+from pflow.interface.interface import Interface
 from pflow.words.printable import clean
-
-if TYPE_CHECKING:
-    from pflow.interface.interface import Interface
 
 
 def read_interface(file: str) -> Interface:
@@ -84,7 +82,8 @@ def _parse(file: str) -> dict[str, Any]:
     with open(file, encoding="utf-8-sig", errors="replace") as source:
         text = source.read()
     try:
-        tree = ast.parse(text)
+        # Not optimized: from Python 3.13 on, `python -OO` drops the docstrings of what it parses too.
+        tree: Any = compile(text, "<unknown>", "exec", ast.PyCF_ONLY_AST, optimize=0)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nested too deeply
         raise PflowError(f"cannot read the node '{file}': {in_words(error)}", exit=BAD_DATA) from None
     return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}

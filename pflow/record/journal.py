@@ -13,10 +13,10 @@ from pflow.record.records import JOURNAL, Records, compacted
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import decode, encode, quote
 from pflow.values.long_text import holds_long, json_parts
+from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
     from pflow.record.records import Record
-    from pflow.values.masks import Secrets
 
 _SMALL = 256 << 10
 """Bytes up to which a journal is not compacted."""

@@ -9,10 +9,9 @@ from pflow.binding.sources import assign
 from pflow.record.journal import raw
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import decode
+from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
-    from pflow.values.masks import Secrets
-
     Begin = dict[str, Any]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
+from pflow.errors import PflowError
 
 if TYPE_CHECKING:
-    from pflow.errors import PflowError
     from pflow.terminal.columns import Colour
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What the cache hands on, and `pflow why` (DESIGN.md, section 7).
+# What the cache hands on, and `pflow why`.
 # shellcheck disable=SC2016,SC2154
 
 load helper

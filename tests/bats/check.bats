@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# pflow check: every mistake in a flow at once, and nothing run (DESIGN.md, section 6).
+# pflow check: every mistake in a flow at once, and nothing run.
 # shellcheck disable=SC2016,SC2154
 
 load helper

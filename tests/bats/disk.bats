@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# write-file: whole or not at all, whatever the disk and the directory are like (DESIGN.md, section 5).
+# write-file: whole or not at all, whatever the disk and the directory are like.
 # shellcheck disable=SC2016,SC2154
 
 load helper

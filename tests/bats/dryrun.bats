@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --dry-run: what would be done, and nothing done (DESIGN.md, section 5).
+# --dry-run: what would be done, and nothing done.
 # shellcheck disable=SC2016,SC2154
 
 load helper

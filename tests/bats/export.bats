@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# pflow export and pflow import: the same flow as something else, and back (DESIGN.md, sections 6 and 9).
+# pflow export and pflow import: the same flow as something else, and back.
 # shellcheck disable=SC2016,SC2154
 
 load helper

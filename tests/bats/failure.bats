@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A stage that fails: one line, an error document, and the first one's code at the end (DESIGN.md, section 5).
+# A stage that fails: one line, an error document, and the first one's code at the end.
 # shellcheck disable=SC2016,SC2154
 
 load helper

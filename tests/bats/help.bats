@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --help, --describe and --version (DESIGN.md, sections 3 to 5).
+# --help, --describe and --version.
 # shellcheck disable=SC2016,SC2154
 
 load helper

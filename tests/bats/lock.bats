@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# `pflow lock` and `--locked` (PF17): a flow runs as it was locked, or not at all (DESIGN.md, section 7).
+# `pflow lock` and `--locked` (PF17): a flow runs as it was locked, or not at all.
 # shellcheck disable=SC2016,SC2154
 
 load helper

@@ -50,7 +50,7 @@ say() {
 
 @test "the root of all is served only to who says so" {
     run --separate-stderr env -C / pflow mcp serve </dev/null
-    expect 2 '' '--root DIR says which files'
+    expect 2 '' '--root DIR limits the files'
     run --separate-stderr env -C / pflow mcp serve --root=/ </dev/null
     expect 0
     run --separate-stderr pflow mcp serve --root=nope </dev/null

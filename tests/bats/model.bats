@@ -29,7 +29,7 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
 79
 0
 78" "cannot take --max-tokens-total=0: it is not above 0"
-    [[ $stderr == *"cannot ask 'echo' under --max-cost: its price is not known"*'prices.toml can say it'*'1 of 1 calls; --max-calls allows more'* ]]
+    [[ $stderr == *"cannot ask 'echo' under --max-cost: its price is not known"*'prices.toml can give it'*'1 of 1 calls; --max-calls allows more'* ]]
 }
 
 @test "a budget holds for a run with its resumes, after kill -9 too; with more of it the run goes on" {
@@ -159,7 +159,7 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
         sed "1s/\[/[{model_id: yes, model_name: x},/" "$PEER/llm/extra-openai-models.yaml" >llm/extra-openai-models.yaml
         echo "$(pflow-llm -n --model=reply --prompt=x -r)"; pflow models | grep -c "^reply "
         pflow-llm -n --model=yes --prompt=x -q; echo $?'
-    expect 0 $'Oak, ash and elm.\n1\n78' "entry 1 ('yes') is passed over: its model_id is no text; put it in quotes"
+    expect 0 $'Oak, ash and elm.\n1\n78' "entry 1 ('yes') is passed over: its model_id is not text; put it in quotes"
 }
 
 @test "no model at all is 78 and says the three ways to get one" {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# pflow "SENTENCE" and pflow plan in scripts: what is a sentence, what runs, what is refused (DESIGN.md, sections 8 and 9).
+# pflow "SENTENCE" and pflow plan in scripts: what is a sentence, what runs, what is refused.
 # shellcheck disable=SC2016,SC2154
 
 load helper

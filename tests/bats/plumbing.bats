@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The executables that are not nodes, and nodes of one's own (DESIGN.md, sections 3 and 9; pflow-set, pflow-get).
+# The executables that are not nodes, and nodes of one's own.
 # shellcheck disable=SC2016,SC2154
 
 load helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# `pflow replay`: a run is done again, with what it was given (DESIGN.md, section 7).
+# `pflow replay`: a run is done again, with what it was given.
 # shellcheck disable=SC2016,SC2154
 
 load helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Runs that go on after a failure, a kill or a decision (DESIGN.md, section 7).
+# Runs that go on after a failure, a kill or a decision.
 # shellcheck disable=SC2016,SC2154
 
 load helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# pflow run as a stage: what comes in, what goes out, its flags, its words and its terminal (DESIGN.md, sections 4 to 7).
+# pflow run as a stage: what comes in, what goes out, its flags, its words and its terminal.
 # shellcheck disable=SC2016,SC2154
 
 load helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# pflow run when things go wrong around it: signals, time limits, kill -9, full disks, closed pipes (DESIGN.md, section 5).
+# pflow run when things go wrong around it: signals, time limits, kill -9, full disks, closed pipes.
 # shellcheck disable=SC2016,SC2094,SC2154
 
 load helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The runs of the driver: their logs, `pflow runs`, and `pflow trace` of a run (DESIGN.md, sections 7 and 10).
+# The runs of the driver: their logs, `pflow runs`, and `pflow trace` of a run.
 # shellcheck disable=SC2016,SC2154
 
 load helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Secrets: what a failure says has a mask in their place, on stderr, in documents, logs and traces (DESIGN.md, section 3).
+# Secrets: what a failure says has a mask in their place, on stderr, in documents, logs and traces.
 # shellcheck disable=SC2016,SC2154
 
 load helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Signals: children are ended, temporary files removed, and files are old or new (DESIGN.md, section 5).
+# Signals: children are ended, temporary files removed, and files are old or new.
 # shellcheck disable=SC2016,SC2154
 
 load helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What a stage reads, and what it leaves to others (DESIGN.md, section 5).
+# What a stage reads, and what it leaves to others.
 # shellcheck disable=SC2016,SC2154
 
 load helper

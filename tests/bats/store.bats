@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The store document between two stages (DESIGN.md, section 2).
+# The store document between two stages.
 # shellcheck disable=SC2016,SC2154
 
 load helper

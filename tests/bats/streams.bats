@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What a stage writes, and where (DESIGN.md, section 5).
+# What a stage writes, and where.
 # shellcheck disable=SC2016,SC2154
 
 load helper

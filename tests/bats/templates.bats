@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Templates in flags, and what can never become a command or a place to write (DESIGN.md, section 4).
+# Templates in flags, and what can never become a command or a place to write.
 # shellcheck disable=SC2016,SC2154
 
 load helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The trace: in the header, and where PFLOW_TRACE says (DESIGN.md, sections 2 and 7).
+# The trace: in the header, and where PFLOW_TRACE says.
 # shellcheck disable=SC2016,SC2154
 
 load helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Bare words, letters and values from files: what a hand types first (DESIGN.md, section 4).
+# Bare words, letters and values from files: what a hand types first.
 # shellcheck disable=SC2016,SC2154
 
 load helper

@@ -68,7 +68,7 @@ def chain(*steps, **members):
 
 
 def fix_issue():
-    """The flow of DESIGN.md, section 6, with stand-in nodes."""
+    """Make a flow that fixes an issue, of stand-in nodes."""
     return chain(
         Step("fetch", "fetch"),
         Step(

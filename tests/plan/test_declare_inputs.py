@@ -87,7 +87,7 @@ def test_a_number_becomes_an_input_of_a_param():
     ir = lifted("summarize in 200 tokens", step("ask", "llm", {"prompt": "Summarize"}, params={"max_tokens": 200}))
 
     assert ir["inputs"] == {
-        "max_tokens": {"type": "int", "description": "the most tokens of the answer", "default": 200}
+        "max_tokens": {"type": "int", "description": "the maximum number of tokens in the answer", "default": 200}
     }
     assert ir["nodes"][0]["params"] == {"max_tokens": "$max_tokens"}
 

@@ -18,7 +18,7 @@ def example(base):
 
 
 def test_the_flow_example_runs_as_it_is_printed():
-    """What a node's params `input_key` and `output_key` name is a path (DESIGN.md, section 3)."""
+    """What a node's params `input_key` and `output_key` name is a path."""
     assert example(pflow.Node) == {**TEXTS, "summaries": {"doc1.txt": "Summary of Some input"}}
 
 

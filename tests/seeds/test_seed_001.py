@@ -26,7 +26,7 @@ def test_the_store_comes_first_then_the_params():
 
 @pytest.mark.parametrize(("flow", "temperature"), [(pflow.Flow, 0.3), (pocketflow.Flow, 0.7)])
 def test_a_flow_keeps_its_nodes_params(flow, temperature):
-    """pocketflow's own erases them (DESIGN.md, section 6): there the node falls back on its default."""
+    """pocketflow's own erases them: there the node falls back on its default."""
     names = execute("001", 11, {"LLMNode": LLM_NODE, "Flow": flow})
     shared = {"prompt": "Input content"}
     names["flow"].run(shared)
@@ -89,7 +89,7 @@ def test_the_chain_of_templates_runs_as_it_is_printed(place):
 
 
 def test_a_template_of_several_lines_is_filled_from_the_store(place):
-    """In single quotes; in double quotes the shell has taken `$issue` before pflow sees it (DESIGN.md, section 4)."""
+    """In single quotes; in double quotes the shell has taken `$issue` before pflow sees it."""
     command = block("001", 2).split("\n\n")[0].split("\n", 1)[1]
     place.environment["CLAUDE_PEER_SEEN"] = str(place.directory / "seen")
     for quote, issue in (("'", BODY), ('"', "")):

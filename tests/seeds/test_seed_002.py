@@ -105,7 +105,7 @@ def test_what_breaks_a_rule_aborts(place, ir, flags, code, said):
 
 
 def test_rules_2_4_and_7_let_flags_fill_params_and_what_no_step_feeds(place):
-    """A later step's source may be an input too (DESIGN.md, section 6)."""
+    """A later step's source may be an input too."""
     ran = place.run(flow(input_bindings={"text": "other"}), URL, "--text=mine", "--language=de")
     assert (ran.store["other"], ran.store["article_summary"]) == ("mine", SUMMARY.format("mine"))
     assert place.snapshot()["config_overrides"]["fetch"]["language"] == "de"

@@ -1,4 +1,4 @@
-"""Flags: what a command's words mean (DESIGN.md, section 4)."""
+"""Flags: what a command's words mean."""
 
 import pytest
 from hypothesis import given

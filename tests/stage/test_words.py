@@ -1,4 +1,4 @@
-"""Bare words, letters and files: the short ways to what flags give (DESIGN.md, section 4)."""
+"""Bare words, letters and files: the short ways to what flags give."""
 
 import os
 

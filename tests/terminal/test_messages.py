@@ -1,12 +1,8 @@
 """What is said on stderr: in words, in one harmless line, painted where a terminal shows it."""
 
-import json
-
 import pytest
 
 from pflow.errors import PflowError, bug_error, node_error
-from pflow.stage.document import Document, read_document
-from pflow.stage.output import mark_failed
 from pflow.terminal import columns, messages
 from pflow.terminal.messages import say, say_error
 
@@ -78,25 +74,6 @@ def test_only_debug_shows_a_traceback(capfd):
     assert "ValueError" in err
     assert "the cause" not in err
     assert err.endswith("pflow-zap: cannot\n")
-
-
-def test_an_error_document_is_the_store_as_it_was_with_the_error_in_its_header():
-    document = read_document(b'{"$pflow":{"v":1,"run":"R"},\n"a":1.10,\n"b":"x"\n}\n')
-    mark_failed(document, "draft", "llm", PflowError("cannot ask 'é'", hint="not in it", exit=75))
-    data = b"".join(document.pieces())
-    header = json.loads(data)["$pflow"]
-    assert header["error"] == {"step": "draft", "node": "llm", "exit": 75, "message": "cannot ask 'é'"}
-    assert header["run"] == "R"
-    assert data.endswith(b'},\n"a":1.10,\n"b":"x"\n}\n')
-
-
-@pytest.mark.parametrize("exit", [1, 2, 66, 124, 143, 255])
-def test_an_error_document_can_be_read_by_the_next_stage(exit):
-    document = Document()
-    mark_failed(document, "s", "n", PflowError("cannot read 'caf\udce9'", exit=exit))
-    again = read_document(b"".join(document.pieces()))
-    assert again.header["error"]["exit"] == exit
-    assert again.header["run"] == document.header["run"]
 
 
 XTERM = {"TERM": "xterm-256color"}

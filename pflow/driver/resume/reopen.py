@@ -9,6 +9,7 @@ from shlex import quote
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.binding.flag_value import read_text
 from pflow.binding.sources import has
+from pflow.driver.arguments import RunFlags
 from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
@@ -29,7 +30,6 @@ from pflow.values.digest import keyed_digest
 from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
-    from pflow.driver.arguments import RunFlags
     from pflow.driver.begin import Beginning, Facts
     from pflow.record.records import Record
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Iterable, Iterator
+from pflow import Iterable, Iterator
 from pflow.flow.graph import ERROR
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.values.paths import parse_path
 from pflow.words.naming import joined
-
-if TYPE_CHECKING:
-    from pflow.flow.wired import WiredFlow, WiredStep
 
 STDIN = ""
 """The id that means the flow's stdin, among those of writers."""

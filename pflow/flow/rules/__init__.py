@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Sequence
+from pflow import Any, Iterable, Iterator, Sequence
 from pflow.flow.findings import SHAPE, Finding, Rule
+from pflow.flow.flow import FlowSpec
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.values.paths import Path, write_path
-
-if TYPE_CHECKING:
-    from pflow.flow.flow import FlowSpec
-    from pflow.flow.wired import WiredFlow, WiredStep
 
 _SECTIONS = ("inputs", "outputs", "nodes", "edges", "mappings")
 """The order of the places of findings."""

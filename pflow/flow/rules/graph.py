@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Iterator
+from pflow import Iterator
 from pflow.catalog.kinds import FLOW
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.values.paths import Path, is_step_name, write_path
 from pflow.words.naming import guess, joined, meant
-
-if TYPE_CHECKING:
-    from pflow.flow.wired import WiredFlow, WiredStep
 
 
 def check_graph(flow: WiredFlow) -> Iterator[Finding]:

@@ -9,12 +9,12 @@ from pflow.catalog.kinds import FLOW, PYTHON, fault_of, no_such_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import version_numbers
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.values.paths import Path
 from pflow.words.naming import joined
 
 if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
-    from pflow.flow.wired import WiredFlow, WiredStep
 
 
 def check_types(flow: WiredFlow) -> Iterator[Finding]:

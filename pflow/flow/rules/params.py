@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Collection, Iterator
+from pflow import Collection, Iterator
 from pflow.binding.store import KEY_PARAMS, key_mappings
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, NO, PARAM, Part, fits, misfit, named, template_fits
 from pflow.interface.interface import Item
 from pflow.values.jsontext import text_of
@@ -13,9 +14,6 @@ from pflow.values.paths import Path
 from pflow.values.templates import is_reference
 from pflow.values.types import Type, from_text
 from pflow.words.naming import guess, meant
-
-if TYPE_CHECKING:
-    from pflow.flow.wired import Reference, WiredFlow, WiredStep
 
 _OF_DIALECTS = ("input_bindings", "output_bindings", "config")
 """Params that nodes take in flows of the seeds' dialects, besides those that name a key."""

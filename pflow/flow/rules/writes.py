@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Iterable, Iterator
 from pflow.flow.findings import Finding, Rule
+from pflow.flow.graph import Fork
+from pflow.flow.wired import WiredFlow, WiredStep, Write
 from pflow.flow.written import path_text
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path, meet, write_path
 from pflow.words.naming import joined
 
 if TYPE_CHECKING:
-    from pflow.flow.graph import Fork
-    from pflow.flow.wired import WiredFlow, WiredStep, Write
-
     Pair = tuple[Write, Write]
     """Two writes whose places meet, the earlier one first."""
 

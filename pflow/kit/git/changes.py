@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any
+from pflow import Any
+from pflow.kit.git.program import Git, Word
 from pflow.values.jsontext import text_or_bytes
 from pflow.words.printable import clean
-
-if TYPE_CHECKING:
-    from pflow.kit.git.program import Git, Word
 
 _CHANGES = {
     "M": "modified",

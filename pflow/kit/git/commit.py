@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any
+from pflow import Any
 from pflow.errors import BAD_DATA, PflowError
 from pflow.kit.git.changes import shown
+from pflow.kit.git.program import Git, Word
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import text_or_bytes
-
-if TYPE_CHECKING:
-    from pflow.kit.git.program import Git, Word
-
 
 _FIELDS = {"hash": "%H", "author": "%an <%ae>", "date": "%aI", "subject": "%s", "body": "%b"}
 
