@@ -46,7 +46,7 @@ test: $(VENV)/.dev $(WHEEL_VENV)/.pflow $(MODEL) ## run every test, with the loc
 	PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal --junit-xml=$(VENV)/pytest.xml || failed="$$failed pytest"; \
 	echo '== bats, on the installed wheel'; \
 	.ci/bats $(WHEEL_VENV) $(VENV) || failed="$$failed bats"; \
-	[ ! -e $(VENV)/pytest.xml ] || $(VENV)/bin/python .ci/skipped $(VENV)/pytest.xml $(WHEEL_VENV)/bats.tap; \
+	[ ! -e $(VENV)/pytest.xml ] || $(VENV)/bin/python .ci/skipped.py $(VENV)/pytest.xml $(WHEEL_VENV)/bats.tap; \
 	[ -z "$$failed" ] || { echo "make test: FAILED:$$failed"; exit 1; }; \
 	echo 'make test: passed'
 

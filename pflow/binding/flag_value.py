@@ -106,7 +106,8 @@ def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
         return converted(type, written)
     except ValueError as error:
         shown = shorten(written if isinstance(written, str) else compact(written))
-        raise PflowError(f"cannot take {flag}='{shown}': {error}", hint=f"it takes {type}", exit=exit) from None
+        hint = "" if type.choices else f"it takes {type}"
+        raise PflowError(f"cannot take {flag}='{shown}': {error}", hint=hint, exit=exit) from None
 
 
 def expanded_value(flag: str, type: Type, written: Any, value: Any) -> Any:

@@ -169,7 +169,7 @@ def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]
     for place, value, remedy in secrets_of(wired):
         if is_literal(value):
             what = f"'{place[-1]}' of '{place[1]}'" if len(place) > 3 else f"the default of the input '{place[1]}'"
-            raise PflowError(f"{act}: {what} is a secret that stands in the flow", hint=remedy, exit=BAD_DATA)
+            raise PflowError(f"{act}: {what} is a secret, and the flow contains it", hint=remedy, exit=BAD_DATA)
     if os.path.realpath(file) in map(os.path.realpath, _subflow_files(wired)):
         raise PflowError(f"{act}: it would contain itself", hint="choose another name", exit=BAD_DATA)
     saved = copy(flow)

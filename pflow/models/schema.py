@@ -20,7 +20,7 @@ from referencing.jsonschema import EMPTY_REGISTRY
 
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.files.directories import hold_below_root
-from pflow.values.jsontext import WHITESPACE, encode, scan
+from pflow.values.jsontext import WHITESPACE, encode, plain_words, scan
 from pflow.values.types import names_schema_file
 from pflow.words.printable import one_line
 
@@ -50,7 +50,7 @@ def _read(given: str, name: str) -> Any:
     except UnicodeDecodeError as error:
         raise PflowError(f"cannot read {name}: it is not UTF-8", exit=BAD_DATA) from error
     except json.JSONDecodeError as error:
-        what = f"cannot read {name}: {error.msg} at line {error.lineno}, column {error.colno}"
+        what = f"cannot read {name} at line {error.lineno}, column {error.colno}: {plain_words(error.msg)}"
         raise PflowError(what, exit=BAD_DATA) from error
     except ValueError as error:
         what = str(error).removeprefix("Invalid schema DSL: ")

@@ -22,6 +22,7 @@ from pflow.plan.secrets import refuse_secrets
 from pflow.process.signals import Deadline, TimedOut
 from pflow.process.streams import Diverted
 from pflow.terminal.columns import shorten
+from pflow.values.jsontext import plain_words
 from pflow.words.printable import clean
 
 Report = Callable[[str], None]
@@ -128,7 +129,7 @@ def find_objects(said: Said) -> tuple[dict[str, dict[str, Any]], str]:
                 found[text[at:end]] = value
             except json.JSONDecodeError as error:
                 is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
-                faults.append("it ends in the middle" if is_cut else error.msg.lower())
+                faults.append("it ends in the middle" if is_cut else plain_words(error.msg))
             except (ValueError, RecursionError):
                 faults.append("it is nested too deeply")
         at = text.find("{", end)

@@ -27,10 +27,10 @@ LIMITS = {
     "PL01": "a type is a node or flow:NAME, never a path",
     "PL02": "every source is an earlier step's write or a declared input",
     "PL03": "the flow's inputs, outputs and actions are plain words, and no input is a secret",
-    "PL04": "a flow contains no secret, and no step asks the environment for one",
-    "PL05": "a flow is small, in its steps, its commands, and how often they run",
+    "PL04": "no flow contains a secret, and no step asks the environment for one",
+    "PL05": "a flow stays small: its steps, its commands, and how often they run",
     "PL07": "a step does not overwrite what the flow reads (a warning)",
-    "PL08": "a command is written in its step: no other step writes it, and no input sets it",
+    "PL08": "each command is written in its step: no step writes it, and no input gives it",
     "PL09": "the piped input is used",
 }
 
@@ -145,7 +145,7 @@ def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
     """Find secrets in steps, and commands that are not in their step or too long to be shown whole."""
     for place, _, _ in secrets_of(wired):
         if place[0] == "mappings" and not wired.steps[place[1]].sources[place[3]].paths:  # PF13 finds the others
-            yield Finding("PL04", place, f"'{place[3]}' is secret and stands in the flow", _LEAVE_OUT)
+            yield Finding("PL04", place, f"'{place[3]}' is a secret, and the flow contains it", _LEAVE_OUT)
     for each in wired.steps.values():
         step, reads = each.step, each.interface.reads
         commands = {key for key, item in reads.items() if item.marks >= {"explicit", "verbatim"}}

@@ -99,8 +99,8 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     verbatim = flags.verbatim or (item is not None and "verbatim" in item.marks)
     value = FlagValue(flag, type, texts, verbatim=verbatim)
     if not verbatim:
-        for text in texts:
-            flags.warnings += [f"'{shorten(each)}' in {flag} is no reference" for each in broken_references(str(text))]
+        broken = [each for text in texts for each in broken_references(str(text))]
+        flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference" for each in broken]
     if item is None:
         flags.warnings += doubts(flag, flags.items)
     if item is None or item.kind == "read":

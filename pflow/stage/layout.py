@@ -22,6 +22,14 @@ MARK = b'"$pflow"'
 _ENDS = {ord('"'): ord('"'), ord("{"): ord("}"), ord("["): ord("]")}
 _SCALAR = b"0123456789+-.eEtrufalsn"
 
+_MISSING = {
+    ",": "a comma or bracket",
+    ":": "a colon",
+    '"': "a key in double quotes",
+    "]": "a bracket",
+    "{": "a brace",
+}
+
 
 def read_store(data: bytes) -> tuple[dict[str, Any], Members] | None:
     """Read the header and the members of a store; None if the data is raw. Raises PflowError (65) if it is broken."""
@@ -101,7 +109,7 @@ def _parse(data: bytes, what: str, parse: Callable[[str], T]) -> T:
     except UnicodeDecodeError as error:
         why = f"it is not UTF-8, at byte {error.start}"
     except ValueError as error:
-        why, at = str(error).lower(), getattr(error, "pos", None)
+        why, at = str(error), getattr(error, "pos", None)
         if at is not None:
             place = f"at byte {len(text[:at].encode('utf-8', 'replace'))}"
             why = why.replace("here", place) if " here " in why else f"{why}, {place}"
@@ -166,7 +174,7 @@ def _skip(text: str, at: int) -> int:
 
 def _expect(text: str, at: int, character: str) -> int:
     if not text.startswith(character, at):
-        raise ScanError(f"no {character} here", at)
+        raise ScanError(f"{_MISSING[character]} is missing", at)
     return at + 1
 
 

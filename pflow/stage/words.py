@@ -166,7 +166,7 @@ def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
         raise PflowError(f"cannot take {flag}: it needs {what}", hint=f"{flag} {form}", exit=USAGE)
     if "pair" in item.marks and "=" in values[0]:
         hint = f"{flag} {shorten(values[0].replace('=', ' ', 1))}"
-        raise PflowError(f"cannot take {flag} '{shorten(values[0])}': a name has no =", hint=hint, exit=USAGE)
+        raise PflowError(f"cannot take {flag} '{shorten(values[0])}': the name contains '='", hint=hint, exit=USAGE)
     value = Word("=".join(values)) if "pair" in item.marks else values[0]
     _add(texts, item.name, flag, value, repeats=item.type.name == "list")
 

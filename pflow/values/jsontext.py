@@ -85,6 +85,11 @@ _WORDS = {
 """Plainer words for json's own."""
 
 
+def plain_words(message: str) -> str:
+    """Return a message of json in plainer words."""
+    return _WORDS.get(message, message.lower())
+
+
 def _call(scan: Callable[..., tuple[Any, int]], *arguments: Any) -> tuple[Any, int]:
     try:
         try:
@@ -97,7 +102,7 @@ def _call(scan: Callable[..., tuple[Any, int]], *arguments: Any) -> tuple[Any, i
         said = getattr(error, "msg", None)
         if said is None:
             raise
-        raise ScanError(_WORDS.get(said, said.lower()), error.pos) from None  # type: ignore[attr-defined]
+        raise ScanError(plain_words(said), error.pos) from None  # type: ignore[attr-defined]
 
 
 def _scanner(context: type[_Strict]) -> Callable[..., tuple[Any, int]]:

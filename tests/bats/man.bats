@@ -21,7 +21,7 @@ executables() { (cd "$(dirname "$(command -v pflow)")" && ls pflow pflow-*); }
     need man
     for name in $(executables); do
         run --separate-stderr man "$name"
-        [[ $status -eq 0 && $stderr = '' && $output == *"NAME"*"     $name — "*"SYNOPSIS"* ]] || wrong "$name: $output$stderr"
+        [[ $status -eq 0 && $stderr = '' && $output == *"NAME"*"     $name "*(" ")+(—)" "*"SYNOPSIS"* ]] || wrong "$name: $output$stderr"
     done
 }
 
@@ -89,9 +89,9 @@ executables() { (cd "$(dirname "$(command -v pflow)")" && ls pflow pflow-*); }
     type_line 'man 7 pflow-intro'
     shows 'PFLOW-INTRO(7)'
     shows 'So an ordinary pipe is a flow'
-    [ "$(screen | wc -L)" -eq 78 ]
+    [[ $(screen | wc -L) == 7[89] ]] # groff 1.24 takes one more
     "${tmux[@]}" send-keys q
     type_line 'man pflow-llm'
-    shows 'ask a language model'
+    shows 'PFLOW-LLM(1)'
     shows 'SYNOPSIS'
 }

@@ -19,7 +19,7 @@ def test_what_is_doubtful_in_pipe_syntax_is_said_and_the_flow_is_exported_all_th
     assert export() == 0
     out, err = capfd.readouterr()
     assert out.startswith("digraph {")
-    assert "pflow export: warning: '${a' in --prompt is no reference\n" in err
+    assert "pflow export: warning: '${a' in --prompt is not a reference\n" in err
 
 
 def test_an_output_is_made_with_the_folders_above_it_or_it_is_73(tmp_path, monkeypatch):

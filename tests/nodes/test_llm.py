@@ -303,7 +303,7 @@ class TestSchema:
         ("schema", "exit", "words"),
         [
             ("gone.json", 66, "cannot read the schema 'gone.json': no such file or directory"),
-            ('{"type":\n 7,}', 65, "at line 2, column"),
+            ('{"type":\n 7,}', 65, "cannot read the schema at line 2, column"),
             ('{"type": "strin"}', 65, "cannot use the schema: $.type: 'strin' is not valid"),
             (
                 "my schema.json",

@@ -80,7 +80,7 @@ def doubts(flow: WiredFlow, id: str, writers: tuple[str, ...]) -> Iterator[str]:
     interfaces = {each: flow.steps[each].interface for each in flow.graph.before[id]}
     if unknown := [each for each, found in interfaces.items() if found.open and found.pipe_write is None]:
         taken = joined([each or "stdin" for each in writers]) or "nothing"
-        yield f"{joined(unknown)} may write any key: '{id}' takes {taken}; --map-in={read.name}=PATH takes another"
+        yield f"{joined(unknown)} may write any key: '{id}' takes {taken}; --map-in={read.name}=PATH names the value"
 
 
 def _out_of_forks(flow: WiredFlow) -> set[tuple[str, str]]:

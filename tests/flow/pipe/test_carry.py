@@ -261,11 +261,11 @@ def test_params_and_verbatim_flags_keep_what_is_written():
 
 
 def test_a_step_of_which_nobody_knows_what_it_writes_is_told_where_one_takes_what_came_before_it():
-    said = "'prose' may write any key: 'write-file' takes 'read-file'; --map-in=content=PATH takes another"
+    said = "'prose' may write any key: 'write-file' takes 'read-file'; --map-in=content=PATH names the value"
     text = "read-file --path=a => prose => write-file --path=b"
     assert warnings(text) == [said]
     assert warnings("prose => llm --prompt=x") == [
-        "'prose' may write any key: 'llm' takes nothing; --map-in=text=PATH takes another"
+        "'prose' may write any key: 'llm' takes nothing; --map-in=text=PATH names the value"
     ]
     assert warnings("prose => llm --prompt='$it'") == []
     assert warnings(f"{text} --content=c") == warnings("prose => write-file --path=b") == []
