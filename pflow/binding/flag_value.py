@@ -57,7 +57,8 @@ def read_text(flag: str, file: str) -> Word:
     except UnicodeDecodeError:
         raise PflowError(f"{act}: it is not UTF-8", exit=BAD_DATA) from None
     if len(data) > _MOST:
-        raise PflowError(f"{act}: it has more than {_MOST:,} bytes", hint="a pipe brings large data", exit=BAD_DATA)
+        hint = "send large data through a pipe"
+        raise PflowError(f"{act}: it has more than {_MOST:,} bytes", hint=hint, exit=BAD_DATA)
     return Word(text.rstrip("\n"))
 
 

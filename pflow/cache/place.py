@@ -42,8 +42,8 @@ def directory(name: str = "") -> str:
     if base is not None and (known := f"{base}/results/{name}".rstrip("/")) in _sound:
         return known
     if base is None:
-        hint = "HOME or XDG_CACHE_HOME names the place"
-        raise PflowError("cannot use the cache: there is no place for it", hint=hint, exit=BAD_CONFIG)
+        hint = "set HOME or XDG_CACHE_HOME"
+        raise PflowError("cannot use the cache: there is no directory for it", hint=hint, exit=BAD_CONFIG)
     own = os.path.join(base, "results")
     place = os.path.join(own, name) if name else own
     try:

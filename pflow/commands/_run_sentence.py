@@ -114,7 +114,7 @@ def command(
 def _check_stdout(closed: list[int], flags: RunFlags) -> None:
     """Raise PflowError (73), before a model is paid, if the result could not be printed."""
     if 1 in closed and not flags.quiet:
-        hint = "-q if nothing is wanted"
+        hint = "-q prints nothing"
         raise PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
 
 

@@ -40,7 +40,7 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
     pflow trace last --chrome >timeline.json
     """
     if store and form in ("chrome", "otlp"):
-        raise PflowError(f"cannot take --store with --{form}", hint="--json can have the store", exit=USAGE)
+        raise PflowError(f"cannot take --store with --{form}", hint="--store goes with --json", exit=USAGE)
     if run is None and is_readable():
         trace, code = _from_stdin(store)
     else:

@@ -72,8 +72,8 @@ class Turn:
         """Raises PflowError: 78 if there is no place for a lock, 73 if it cannot be made."""
         state = state_directory()
         if state is None:
-            hint = "HOME or XDG_STATE_HOME names the place"
-            raise PflowError("cannot keep a lock: there is no place for it", hint=hint, exit=BAD_CONFIG)
+            hint = "set HOME or XDG_STATE_HOME"
+            raise PflowError("cannot keep a lock: there is no directory for it", hint=hint, exit=BAD_CONFIG)
         self.name = name_of_lock(flow)
         self.path = os.path.join(state, "locks", self.name)
         try:

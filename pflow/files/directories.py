@@ -75,8 +75,8 @@ def state_key() -> bytes:
     """
     directory = state_directory()
     if directory is None:
-        hint = "HOME or XDG_STATE_HOME names the place"
-        raise PflowError("cannot record this run: there is no place for it", hint=hint, exit=BAD_CONFIG)
+        hint = "set HOME or XDG_STATE_HOME"
+        raise PflowError("cannot record this run: there is no directory for it", hint=hint, exit=BAD_CONFIG)
     path = os.path.join(directory, "key")
     try:
         key = _read_key(path) or _make_key(path)

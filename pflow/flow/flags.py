@@ -125,7 +125,7 @@ class FlowFlags:
             flag = spell_flag(name)
             target, item = self._target(name, flag)
             if target in flags:
-                raise PflowError(f"cannot take {flag}: {flags[target]} gives the same", exit=USAGE)
+                raise PflowError(f"cannot take {flag}: {flags[target]} gives the same value", exit=USAGE)
             flags[target] = flag
             step = self.wired.steps.get(target[1])
             type = type_of(item, written, is_open=step is not None and step.interface.open)

@@ -80,7 +80,7 @@ def check_name(name: str) -> None:
     if not is_node_name(name):
         raise PflowError(act, hint="a name has letters, digits, - and _: fix-issue", exit=BAD_DATA)
     if len(name) > LONGEST:
-        raise PflowError(f"{act}: {len(name)} letters", hint=f"{LONGEST} at most", exit=BAD_DATA)
+        raise PflowError(f"{act}: it has {len(name)} letters", hint=f"a name has at most {LONGEST}", exit=BAD_DATA)
     if plain(name).startswith("pflow") and name[5:6] in ("", "-", "_"):
         hint = f"its name is what follows pflow-: {name[6:]}" if name[6:] else "choose another name"
         raise PflowError(act, hint=hint, exit=BAD_DATA)

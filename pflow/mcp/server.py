@@ -173,7 +173,7 @@ def serve(only: list[str], root: str | None, *, read_only: bool) -> None:
     logging.getLogger().addHandler(_OneLine(logging.WARNING))
     catalogue = Catalogue(only, read_only=read_only, reserved=tuple(OWN_TOOLS), say=_say)
     if sys.stdin is None:
-        raise PflowError("cannot serve: stdin is closed", hint="a client speaks there", exit=BAD_STDIN)
+        raise PflowError("cannot serve: stdin is closed", hint="an MCP client must start it", exit=BAD_STDIN)
     if sys.stdin.isatty():
         _say("an MCP client starts this, and speaks to it on stdin; ^C ends it")
     try:

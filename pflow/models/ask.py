@@ -273,6 +273,6 @@ def _refused(name: str, kind: str | None, model: Model) -> PflowError:
     is_text = (kind or "").startswith("text/")
     return PflowError(
         f"cannot attach {name}: it is {kind or 'of an unknown type'}, and the model '{model.model_id}' takes {takes}",
-        hint="text goes through the pipe" if is_text else "`llm models --options` shows what each model takes",
+        hint="send text through the pipe" if is_text else "`llm models --options` shows what each model takes",
         exit=BAD_DATA,
     )

@@ -168,7 +168,7 @@ def checked_sentence(sentence: str, act: str = "plan") -> str:
         raise PflowError(f"cannot {act}: there is no sentence", exit=USAGE)
     if len(sentence) > LONGEST:
         what = f"cannot {act}: the sentence has {len(sentence)} characters, more than {LONGEST}"
-        raise PflowError(what, hint="name the file that holds the rest", exit=USAGE)
+        raise PflowError(what, hint="put the rest into a file and name it", exit=USAGE)
     try:
         sentence.encode()
     except UnicodeEncodeError:

@@ -77,7 +77,9 @@ def take_store(*, source: str = "auto") -> Intake:
     if intake.kind == EMPTY:
         raise PflowError("stdin was empty: did the command before it fail?", exit=MISSING)
     if intake.kind == NOTHING:
-        raise PflowError("cannot read a store: stdin is not a pipe or a file", hint="pflow-… | this", exit=MISSING)
+        raise PflowError(
+            "cannot read a store: stdin is not a pipe or a file", hint="put it in a pipe", exit=MISSING
+        )
     return intake
 
 
@@ -120,7 +122,7 @@ def set_members(document: Document, words: list[str]) -> list[Path]:
         if str(path[0]).startswith("$"):
             raise PflowError(f"cannot set '{key}': keys that begin with $ are reserved", exit=USAGE)
         if not all(isinstance(step, str) for step in path):
-            raise PflowError(f"cannot set '{key}': a place in a list", hint="set the whole list", exit=USAGE)
+            raise PflowError(f"cannot set '{key}': it is a place in a list", hint="set the whole list", exit=USAGE)
         if len(path) == 1:
             document.set_json(str(path[0]), json.replace(b"\n", b" ").replace(b"\r", b" "))
         else:

@@ -69,7 +69,7 @@ def read_all() -> bytes:
 
 
 def _say_waiting() -> None:
-    write_stderr("waiting for stdin (-n if this step takes none)\n")
+    write_stderr("waiting for stdin (-n if this step needs no input)\n")
 
 
 _LARGE = 1 << 16

@@ -281,5 +281,5 @@ def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> int:
 
 def empty_pipe() -> PflowError:
     return PflowError(
-        "stdin was empty: did the command before it fail?", hint="-n if this step takes none", exit=MISSING
+        "stdin was empty: did the command before it fail?", hint="-n if this step needs no input", exit=MISSING
     )

@@ -141,7 +141,7 @@ def _parse_document(text: str) -> Members:
         at = _skip(text, at)
         if text.startswith(",", at):
             why = "it is a list of several elements, and the first is a store"
-            raise PflowError(f"cannot read the document on stdin: {why}", hint="a pipe carries one", exit=BAD_DATA)
+            raise PflowError(f"cannot read the document on stdin: {why}", hint="pass one store", exit=BAD_DATA)
         at = _expect(text, at, "]")
     if text[at:].strip(WHITESPACE):
         raise ScanError("something follows the document", at)

@@ -65,7 +65,7 @@ class Output:
         """Choose the form by the flags of a stage or a run. Raises PflowError (2, 73 if stdout is closed)."""
         self.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact)
         if self.is_closed and not flags.quiet:
-            raise PflowError("cannot write to stdout: it is closed", hint="-q if nothing is wanted", exit=CANNOT_WRITE)
+            raise PflowError("cannot write to stdout: it is closed", hint="-q prints nothing", exit=CANNOT_WRITE)
 
     def write(self, pieces: list[Piece]) -> None:
         self.has_begun = True

@@ -66,7 +66,7 @@ class Stage(Visitor):
         for warning in flags.warnings:
             self.warn(f"{warning}, and stays as it is")
         if interface.fault:
-            self.warn(f"any key and flag may pass; pflow nodes {self.name} says why")
+            self.warn(f"any key and flag is accepted; pflow nodes {self.name} says why")
         if flags.cache or flags.refresh:  # before the input comes: its code is the code just loaded
             self.cached = self._cached(node_class, flags)
         warm = None if flags.dry_run or flags.cache else getattr(node_class, "warm", None)
@@ -191,7 +191,7 @@ class Stage(Visitor):
         self.document.add_step(self.entry)
         self._trace("end", {"exit": 0})
         if self.untaken and "stdin" not in view.reads:
-            self.warn(f"the node did not look at the {self.untaken:,} bytes of stdin; -n leaves them to others")
+            self.warn(f"the node did not use the {self.untaken:,} bytes of stdin; -n leaves them to others")
         self.output.finish(self.document, shows=flags.interface.carried_of(visit.writes) is not None)
 
     def warn(self, text: str) -> None:

@@ -8,7 +8,7 @@ setup() { quick_llm; }
 
 @test "an empty pipe before llm is 66, and the model is not asked" {
     in_shells 'false | pflow-llm --prompt=never-asked-1 >o; echo $? && grep -c "\"exit\":66" o'
-    expect 0 $'66\n1' 'pflow-llm: stdin was empty: did the command before it fail? -n if this step takes none'
+    expect 0 $'66\n1' 'pflow-llm: stdin was empty: did the command before it fail? -n if this step needs no input'
     [ "$(requests_with never-asked-1)" -eq 0 ]
 }
 

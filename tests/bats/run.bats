@@ -58,7 +58,7 @@ store() { sed '1d;$d'; } # the members of a document, without its header
 
 @test "an empty pipe is 66 where the flow was to work on it, and --allow-empty takes it" {
     in_shells 'true | pflow run "shell --command=touch\ ran => say" -r; echo $?; ls'
-    expect 0 66 'pflow run: stdin was empty: did the command before it fail? -n if this step takes none'
+    expect 0 66 'pflow run: stdin was empty: did the command before it fail? -n if this step needs no input'
     in_shells 'true | pflow run --allow-empty "shell --command=wc\ -c" -r; true | pflow run "get-issue --issue=1" -r'
     expect 0 $'0\nint 1 of 10'
 }

@@ -176,7 +176,7 @@ END
     in_shells '
         pflow run -n "shell --command=\"echo a >>ran\"" >&-; echo $?; pflow shell --command=: :: shell --command="touch ran" >&-; echo $?; ls
         pflow run -n "shell --command=\"echo a >>ran\"" -q >&-; echo $?; pflow shell -n --command=: :: shell --command=: -q >&-; echo $?; cat ran'
-    expect 0 $'73\n73\n0\n0\na' 'pflow run: cannot write to stdout: it is closed; -q if nothing is wanted'
+    expect 0 $'73\n73\n0\n0\na' 'pflow run: cannot write to stdout: it is closed; -q prints nothing'
     in_shells 'pflow run -n "shell --command=\"echo a\"" -r >/dev/full'
     expect 73 '' 'cannot write to stdout: no space left on device'
     in_shells 'pflow run -n "shell --command=\"echo a\"" -r 2>&-; pflow run -n "shell --command=\"exit 3\"" -r 2>&-; echo $?

@@ -207,7 +207,7 @@ END
     printf 'from pocketflow import Node\nclass Asks(Node):\n    def post(self, s, p, r): s["x"] = dict(s)["stdin"]\n' >"$PFLOW_NODES/asks.py"
     in_shells 'export PFLOW_NODES=..; echo lost | pflow alone -r; echo taken | pflow asks -r; pflow alone -nr'
     expect 0 $'hi\ntaken\nhi'
-    [ "$stderr" = "pflow-alone: warning: the node did not look at the 5 bytes of stdin; -n leaves them to others" ]
+    [ "$stderr" = "pflow-alone: warning: the node did not use the 5 bytes of stdin; -n leaves them to others" ]
 }
 
 @test "a list of one store, as Miller writes it, is that store, for every program; of several, it is 65" {

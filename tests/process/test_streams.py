@@ -16,7 +16,7 @@ def test_who_waits_at_a_terminal_is_told_for_what(monkeypatch):
         os.dup2(said, 2)
         os.close(writer)
         os._exit(0 if read_all() == b"late" else 1)
-    assert os.read(heard, 100) == b"waiting for stdin (-n if this step takes none)\n"
+    assert os.read(heard, 100) == b"waiting for stdin (-n if this step needs no input)\n"
     os.write(writer, b"late")
     os.close(writer)
     assert os.waitpid(pid, 0)[1] == 0

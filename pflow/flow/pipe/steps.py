@@ -227,7 +227,7 @@ def _escaped(flag: str, value: Any) -> Any:
     try:
         list(references(value))
     except ValueError as error:
-        raise PflowError(f"cannot take {flag}: {error}", hint="another key", exit=USAGE) from None
+        raise PflowError(f"cannot take {flag}: {error}", hint="choose another key", exit=USAGE) from None
     return escaped(value)
 
 
