@@ -27,7 +27,7 @@ class FormatJson(Node):
 
     def prep(self, shared: Shared) -> Any:
         if not 0 <= self.params["indent"] <= 16:
-            raise PflowError(f"cannot indent by {self.params['indent']} spaces", hint="0 to 16 will do", exit=USAGE)
+            raise PflowError(f"cannot indent by {self.params['indent']} spaces", hint="give 0 to 16", exit=USAGE)
         return shared["data"]
 
     def exec(self, data: Any) -> str:

@@ -79,7 +79,7 @@ class Http(Node):
             hint = "--method=POST sends it, --body:=null leaves out what the pipe carries"
             raise PflowError(f"cannot {params['method']} with a body", hint=hint, exit=USAGE)
         if form and has_body:
-            raise PflowError("cannot send a form and a body: there is room for one", exit=USAGE)
+            raise PflowError("cannot send both a form and a body", exit=USAGE)
         if not 0 < params["max_silence"] <= _LONGEST:
             why = f"--max-silence is above 0, and at most {_LONGEST:.0f}"
             raise PflowError(f"cannot wait for {params['max_silence']:g} s: {why}", exit=USAGE)

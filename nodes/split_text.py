@@ -34,7 +34,7 @@ class SplitText(Node):
             raise PflowError(f"cannot split into chunks of {size} characters", exit=USAGE)
         if not 0 <= overlap <= max(size - 1, 0):
             what = f"cannot have chunks of {size} characters overlap by {overlap}"
-            raise PflowError(what, hint="--overlap is less than --size", exit=USAGE)
+            raise PflowError(what, hint="--overlap must be less than --size", exit=USAGE)
         text: str = shared["text"]
         return text
 

@@ -151,7 +151,7 @@ def _not_found(words: list[str]) -> PflowError:
         return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
     names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *tool_names()]
     near = likely(word, names, 2)
-    hint = did_you_mean(*near) or "pflow --help lists what there is"
+    hint = did_you_mean(*near) or "pflow --help lists all commands"
     if len(word.split()) > 1:
         hint = step_hint(word) or "a flow in one argument is 'a => b', and its first word is a node"
     elif len(words) > 2 and not near and not any(each.startswith("-") for each in words):

@@ -30,7 +30,7 @@ def command(source: str, output: str | None) -> int:
 
     Each node gets the name by which pflow finds its class. If pflow does not find the class, stderr says what to do: a
     class in NAME.py in a directory of PFLOW_NODES is a node. A flow keeps a node's params, but not its constructor's
-    arguments: a node that was given any but the defaults, max_retries and wait is refused (65). So is a Flow with
+    arguments: a node is refused (65) if it was given others than its defaults, max_retries and wait. So is a Flow with
     methods of its own. Attributes that were set on a node later cause a warning.
 
     \b

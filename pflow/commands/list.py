@@ -32,7 +32,7 @@ def command(as_json: bool, when: str) -> int:
     or comes through the pipe; its default follows the =. pflow show NAME shows more about a flow.
 
     Nothing is checked or run. stderr names each file that does not hold a flow, with the reason; in JSON it has a
-    fault. The exit code is 0, also if there are such files, or no saved flows.
+    fault. The exit code is 0, even if there are such files, or no saved flows.
 
     \b
     pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'

@@ -23,7 +23,7 @@ def command(flow: Sequence[str]) -> int:
     """Write FLOW.lock.json beside a flow, which records its steps for --locked, and print its path.
 
     FLOW is a file or a saved flow. The lock file has the versions, code and interfaces of the nodes, the mappings, the
-    flow's params, and the flow hash, also those of flows inside it, one fact a line.
+    flow's params, and the flow hash, for the flows inside it too, one fact a line.
 
     pflow run --locked and pflow check --locked refuse a flow that differs from its lock file, and name each difference
     (PF17). Comments in a node's code and the layout of JSON do not count.

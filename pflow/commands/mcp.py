@@ -32,8 +32,8 @@ def command(read_only: bool, root: str | None, act: str, node: tuple[str, ...]) 
 
     Relative paths begin in --root, by default the working directory. Nodes and flows cannot read or write files outside
     it, through a link that leads out of it, in a .git, or among pflow's own nodes and flows, which decide what is run
-    (77). Commands are not limited so, nor are the servers that a node asks. To leave these out, name the tools to
-    offer, or use --read-only. An answer over 1 MiB is cut, and says so.
+    (77). Commands, and the servers that a node asks, are not limited this way. To leave these out, name the tools to
+    offer, or use --read-only. An answer over 1 MiB is cut off, and says so.
 
     A client's arguments are values, never templates, flags or files. It can run what was saved, never a flow's text. It
     cannot change the commands that a saved flow allows. Its values for a header or a proxy cannot name a variable of

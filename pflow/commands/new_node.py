@@ -81,7 +81,7 @@ def _check_name(name: str) -> None:
     found = find_node(name)
     is_own = found is not None and found.origin in (BUNDLED, TOOL)
     if is_own or name in (*names_in("commands"), "help", "flow"):
-        raise PflowError(f"cannot call a node '{name}': pflow has one", hint="choose another name", exit=USAGE)
+        raise PflowError(f"cannot call a node '{name}': pflow has one of that name", hint="choose another", exit=USAGE)
 
 
 def _class_name(name: str) -> str:

@@ -42,8 +42,8 @@ USAGE = CommandUsage(
 USAGE.description = """\
 pflow finds nodes among its own, then in the directories of PFLOW_NODES and in pflow/nodes under XDG_DATA_HOME, then on
 PATH as pflow-NAME. The first node of a name is used everywhere. Their files are read, never run. Nodes that are
-shadowed by another of the same name, or broken, come last, with the reason. NAME may be a path: of such a node, or of
-one elsewhere.
+shadowed by another of the same name, or broken, come last, with the reason. NAME may be the path of such a
+node, or of any other.
 
 With --json each entry has what --describe prints, its origin and its file. Its name is the type of a step: flow:NAME
 for a saved flow, whose inputs and outputs are its reads and writes.
@@ -76,7 +76,7 @@ def main(words: list[str]) -> int:
         return _print(help_text(USAGE))
     when, as_json = flags.get("--color", [AUTO])[-1], "--json" in flags
     if when not in WHEN:
-        raise PflowError(f"cannot take '--color={when}': it is auto, always or never", exit=WRONG_FLAGS)
+        raise PflowError(f"cannot take '--color={when}': it must be auto, always or never", exit=WRONG_FLAGS)
     catalog, colour = FlowCatalog(), colour_of(1, when)
     if "--search" in flags:
         wanted = " ".join([*flags["--search"], *names]).split()

@@ -36,13 +36,13 @@ USAGE = CommandUsage(
 )
 USAGE.description = """\
 A new run of the same flow begins in the same directory, with the same flags, answers, variables of the environment,
-chosen models and piped input (of a store the keys that the flow may read). It has its own log. On a terminal it first
-shows what it will touch; --dry-run shows what it would do, without touching anything.
+chosen models and piped input (from a store, the keys that the flow may read). It has its own log. On a terminal it
+first shows what it will touch; --dry-run shows what it would do, without touching anything.
 
 RUN is a run's id or the beginning of one; last or @1 is the newest run, @2 the one before.
 
-Stdin is not read, except if the piped input had more than 10 MB or a secret: pipe it again then; other data ends with
-65. Other secrets come from the environment again; the exit code is 78 if one is missing.
+Stdin is not read, unless the piped input was over 10 MB or had a secret: then pipe it again; other data ends with 65.
+Other secrets come from the environment again; the exit code is 78 if one is missing.
 
 The nodes run the code that they have now. For a run of a Python script, it prints the command that runs the script
 again."""

@@ -49,11 +49,11 @@ def command(
     """List the runs, newest first: id, begin, duration, status, steps done, and the flow's name.
 
     A failed run is shown with its exit code. A run without an end is running or was killed. For a killed run, `>75 ms`
-    is the time up to its last event (`ms` in --json); when it was killed is not known. `2/3` means that 2 of the flow's
-    3 steps were done; a loop repeats steps, and an edge can pass by some. `failed items: 3` is the number of items that
-    a batch went on without. A run that asked models is shown with their cost. --json has their `usage`: calls, tokens,
-    cost, and in `unpriced` the calls whose cost is not known. The end of the line, and `next` in --json, say what to
-    type next: pflow resume to continue the run, or pflow why for a step that was not in the cache.
+    is the time up to its last event (`ms` in --json), since the moment of the kill is not known. `2/3` means that 2 of
+    the flow's 3 steps were done; a loop repeats steps, and an edge can skip some. `failed items: 3` is the number of
+    items that a batch went on without. A run that asked models is shown with their cost. --json has their `usage`:
+    calls, tokens, cost, and in `unpriced` the calls whose cost is not known. The end of the line, and `next` in --json,
+    say what to type next: pflow resume to continue the run, or pflow why for a step that was not in the cache.
 
     \b
     pflow run examples/words.pflow.json --pattern='examples/*.txt' -q

@@ -64,7 +64,7 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     directory and without PATH, as under cron; your own nodes must then be in ~/.local/share/pflow/nodes/. pflow remove
     removes it. A file that pflow did not write is not touched (73).
 
-    The exit code is 0, also if the same flow was saved before; 1 if you answer no; 65 for a flow that breaks a rule or
+    The exit code is 0, even if the same flow was saved before; 1 if you answer no; 65 for a flow that breaks a rule or
     has a secret, and for an invalid name; 73 if another flow or a file is in the way.
 
     \b

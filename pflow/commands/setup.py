@@ -44,7 +44,7 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
     to find them. It edits no start-up file, except ~/.zshrc with --zshrc. Run it again after an update, and after you
     write a node.
 
-    Setup never overwrites a file that it did not write; it then does nothing (73). A file that you changed stays, also
+    Setup never overwrites a file that it did not write; it then does nothing (73). A file that you changed stays, even
     with --undo, which removes the rest. --undo succeeds even if there is nothing to remove.
 
     \b

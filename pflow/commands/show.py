@@ -29,7 +29,7 @@ from pflow.words.printable import clean
 def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
     """Show a saved flow: its pipe syntax, description, inputs and outputs, what it touches, and its file.
 
-    FLOW is its name; with --old also that of a removed flow. pflow explain shows its steps too.
+    FLOW is its name; with --old it can also name a removed flow. pflow explain shows its steps too.
 
     The exit code is 0; 65 if the flow has errors, which stderr lists; 66 if --old finds no version; 127 for an unknown
     name.

@@ -24,7 +24,7 @@ def command(run: str, step: str, against: str | None) -> int:
     Each run keeps the parts of its keys (pflow-node(7)): names, digests and sizes. A value is shown if the flow or the
     run's snapshot has it, as with flags. Nothing is run, and no model is asked.
 
-    The exit code is 1 if nothing is known of the step, because it was not to be cached.
+    The exit code is 1 if nothing is known of the step, because caching was off for it.
 
     \b
     cat examples/notes.txt | pflow run 'shell "wc -w" --cache' -q

@@ -34,7 +34,7 @@ def interface_parses(trial: Trial) -> None:
         raise Failed(None, f"no mark [pipe]; inferred: {inferred_in_words(node.interface)}", expected, "mark them")
 
 
-@check("describe", "--describe prints the interface as JSON, and both agree", of_good_run=False)
+@check("describe", "--describe prints the declared interface as JSON", of_good_run=False)
 def describe_agrees(trial: Trial) -> None:
     interface, run = trial.samples.interface, trial.run(["--describe"], None)
     run.expect_exit(0)
@@ -74,14 +74,14 @@ def help_is_printed(trial: Trial) -> None:
         run.fail(f"help on stdout without {', '.join(missing) or 'a word'}", "help with every flag")
 
 
-@check("runs", "with all that it reads it ends with 0 and a document, and nothing else on stdout", of_good_run=False)
+@check("runs", "given all that it reads, it exits with 0 and prints a document and nothing else", of_good_run=False)
 def it_runs(trial: Trial) -> None:
     values = f"pflow test-node {shlex.quote(trial.node.file)} -- --FLAG=VALUE …"
     trial.good.expect_exit(0, f"fix it; if it takes other values: {values}")
     trial.good.expect_answer("write the document that came in, with your keys in it; all else goes to stderr")
 
 
-@check("effects", "no file is touched, unless it declares that")
+@check("effects", "it touches no file unless it declares so")
 def it_touches_no_files(trial: Trial) -> None:
     _skip_declared(trial, "writes files", "runs commands")
     if trial.good.changed:
@@ -89,7 +89,7 @@ def it_touches_no_files(trial: Trial) -> None:
         trial.good.fail(f"it changed {', '.join(trial.good.changed)}", "no file is touched", change)
 
 
-@check("network", "nothing goes to the network, unless it declares that")
+@check("network", "it uses no network unless it declares so")
 def it_stays_off_the_network(trial: Trial) -> None:
     _skip_declared(trial, "network", "runs commands")
     if shutil.which("strace") is None:
@@ -107,7 +107,7 @@ def _skip_declared(trial: Trial, *effects: str) -> None:
         raise Skipped(f"it declares: {', '.join(trial.interface.effects)}")
 
 
-@check("isolation", "it looks at no key that it does not declare")
+@check("isolation", "it reads only keys that it declares")
 def it_looks_at_its_own_keys_only(trial: Trial) -> None:
     interface = trial.interface
     own = {name for name, item in interface.reads.items() if "pipe" in item.marks or "explicit" not in item.marks}
@@ -135,7 +135,7 @@ def _words_of(file: str) -> list[str]:
     return [str(word, "ascii") for word in dict.fromkeys(words) if word != b"stdin"][:_MOST_DECOYS]
 
 
-@check("same", "flow-safe: the same inputs give the same outputs, in another place and environment too")
+@check("same", "flow-safe: the same inputs give the same outputs, even in another place and environment")
 def it_answers_the_same(trial: Trial) -> None:
     if not trial.interface.flow_safe:
         raise Skipped("it does not claim to be flow-safe")
@@ -202,7 +202,7 @@ def action_is_declared(trial: Trial) -> None:
         trial.good.fail(f"the action {action!r}", f"one of {', '.join(declared)}", change)
 
 
-@check("carries", "the pipe carries its [pipe] write on")
+@check("carries", "the pipe carries its [pipe] write")
 def pipe_carries_its_write(trial: Trial) -> None:
     write, last = trial.interface.pipe_write, trial.answer.header.get("last")
     if write is not None and write.name not in trial.answer.members:

@@ -34,7 +34,7 @@ def no_input_is_read(trial: Trial) -> None:
     trial.expect_agreement(trial.run_by_flags(None), "begin with an empty store")
 
 
-@check("empty-pipe", "an empty pipe is 66 where a [pipe] read needs it", of_good_run=False)
+@check("empty-pipe", "an empty pipe ends with 66 if a [pipe] read needs it", of_good_run=False)
 def empty_pipe_is_66(trial: Trial) -> None:
     pipe = trial.interface.pipe_read
     if pipe is None or pipe.name in trial.samples.words:
@@ -44,7 +44,7 @@ def empty_pipe_is_66(trial: Trial) -> None:
         trial.run_by_flags(b"", without=pipe.name).expect_refusal(MISSING, "the command before has failed")
 
 
-@check("raw-text", "raw text is the [pipe] read, byte for byte; else 64")
+@check("raw-text", "raw text becomes the [pipe] read, byte for byte; without one it is refused (64)")
 def raw_text_is_carried(trial: Trial) -> None:
     if trial.pipe is None:
         change = "no read takes it: a stage must not eat another program's input"
@@ -88,20 +88,20 @@ def _run_raw(trial: Trial, data: bytes, *, may_refuse: bool = False) -> NodeRun:
     return run
 
 
-@check("layout", "a document in any spacing and order is one")
+@check("layout", "a document is read in any spacing and order")
 def any_layout_is_read(trial: Trial) -> None:
     run = trial.run_good(stdin=laid_out_otherwise(trial.document()))
     trial.expect_agreement(run, "take JSON with a JSON parser")
 
 
-@check("cut", "a document that was cut is 65", of_good_run=False)
+@check("cut", "a document that was cut off is refused (65)", of_good_run=False)
 def cut_document_is_65(trial: Trial) -> None:
     whole = trial.document()
     for end in (len(whole) // 2, len(whole) - 3):
         trial.run_good(stdin=whole[:end]).expect_refusal(BAD_DATA, "refuse it: it is neither a document nor text")
 
 
-@check("newer", "a newer version of the document is 65, with both versions", of_good_run=False)
+@check("newer", "a newer version of the document is refused (65), with both versions", of_good_run=False)
 def newer_version_is_65(trial: Trial) -> None:
     run = trial.run_good(stdin=trial.document(v=_NEWER))
     run.expect_refusal(BAD_DATA, "look at v in the header: you know version 1")
@@ -148,7 +148,7 @@ for _id, (_demand, _members) in _PASSING.items():
     _check_passing(_id, _demand, _members)
 
 
-@check("missing", "a required read that nothing gives is 66", of_good_run=False)
+@check("missing", "a required read without a value ends with 66", of_good_run=False)
 def missing_read_is_66(trial: Trial) -> None:
     for item in _some(_required(trial), "every read has a default"):
         trial.run_without(item).expect_refusal(MISSING, f"without {item.name} there is nothing to do")
@@ -163,7 +163,7 @@ def explicit_read_is_no_key(trial: Trial) -> None:
         run.expect_refusal(MISSING, f"take {item.name} from its flag alone")
 
 
-@check("misfit", "a value of the store that does not fit its read is 65", of_good_run=False)
+@check("misfit", "a value in the store that does not fit its read is refused (65)", of_good_run=False)
 def misfit_is_65(trial: Trial) -> None:
     items = [trial.interface.reads[name] for name in trial.samples.members]
     strict = [item for item in items if item.type.name != "any" and (item.required or item.type.name != "str")]
@@ -173,7 +173,7 @@ def misfit_is_65(trial: Trial) -> None:
         run.expect_refusal(BAD_DATA, f"{item.name} is {item.type}: check it before you work on it")
 
 
-@check("flags", "a read's flag gives it as the store does, and is stored")
+@check("flags", "a read's flag works like its key in the store, and is stored")
 def flags_are_taken(trial: Trial) -> None:
     members = _some([*trial.samples.members.items()], "it takes nothing from the store")
     for apart in (False, True):
@@ -186,7 +186,7 @@ def flags_are_taken(trial: Trial) -> None:
                 run.fail(f"no {name!r} in the store", f"{name!r} from its flag: it is data", change)
 
 
-@check("params", "each param has its flag, and without it its default")
+@check("params", "each param has a flag, and a default without it")
 def params_are_taken(trial: Trial) -> None:
     items = [item for item in trial.interface.params.values() if item.name not in trial.samples.words]
     items = [item for item in items if not item.required and item.default is not None and "secret" not in item.marks]
@@ -195,7 +195,7 @@ def params_are_taken(trial: Trial) -> None:
     trial.expect_agreement(run, "take a flag for each param that you declare", "the same as without the flags")
 
 
-@check("words", "bare words and letters give what their flags give")
+@check("words", "bare words and letters work like their flags")
 def words_are_taken(trial: Trial) -> None:
     words = trial.samples.short_words()
     run = trial.run(_some(words, "its values have no short form"), trial.document())
@@ -203,7 +203,7 @@ def words_are_taken(trial: Trial) -> None:
     trial.expect_agreement(run, change, "the same as by its flags")
 
 
-@check("bad-value", "a flag's value that does not fit is 2", of_good_run=False)
+@check("bad-value", "a flag's value that does not fit is refused (2)", of_good_run=False)
 def bad_value_is_2(trial: Trial) -> None:
     items = [*trial.samples.interface.reads.values(), *trial.interface.params.values()]
     strict = [item for item in items if item.type.name in _BAD_TEXTS and "secret" not in item.marks]
@@ -212,12 +212,12 @@ def bad_value_is_2(trial: Trial) -> None:
         trial.run_without(item, bad).expect_refusal(USAGE, f"{item.name} is {item.type}")
 
 
-@check("unknown-flag", "a flag that it does not know is 2", of_good_run=False)
+@check("unknown-flag", "an unknown flag is refused (2)", of_good_run=False)
 def unknown_flag_is_2(trial: Trial) -> None:
     trial.run_good(_UNKNOWN).expect_refusal(USAGE)
 
 
-@check("fails-in-order", "a failure is an error document and one line on stderr", of_good_run=False)
+@check("fails-in-order", "a failure prints an error document, and one line on stderr", of_good_run=False)
 def failure_is_a_document(trial: Trial) -> None:
     required = _required(trial)
     run = trial.run_without(required[0]) if required else trial.run_good(_UNKNOWN)

@@ -145,11 +145,11 @@ class RunFlags:
         for name, limit in self.limits.items():
             if limit <= 0:
                 flag = spell_flag(BUDGET[name])
-                raise PflowError(f"cannot take {flag}={limit}: it is not above 0", exit=USAGE)
+                raise PflowError(f"cannot take {flag}={limit}: it must be above 0", exit=USAGE)
         if self.resume and self.no_journal:
             raise PflowError("cannot take --resume with --no-journal", hint="choose one", exit=USAGE)
         if self.jobs is not None and not 1 <= self.jobs <= MOST_JOBS:
-            raise PflowError(f"cannot take --jobs={self.jobs}: it is not in 1 … {MOST_JOBS}", exit=USAGE)
+            raise PflowError(f"cannot take --jobs={self.jobs}: it must be from 1 to {MOST_JOBS}", exit=USAGE)
 
     @property
     def limits(self) -> dict[str, float]:

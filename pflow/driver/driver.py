@@ -166,7 +166,8 @@ def refuse_unknown(wired: WiredFlow, name: str) -> None:
 
     known = steps_by_name(wired)
     if name not in known:
-        raise PflowError(f"cannot take --refresh={name}: no such step", hint=f"there is {', '.join(known)}", exit=USAGE)
+        hint = f"the steps are {', '.join(known)}"
+        raise PflowError(f"cannot take --refresh={name}: no such step", hint=hint, exit=USAGE)
 
 
 def ends_early(intake: Intake, flags: RunFlags) -> bool:
@@ -249,7 +250,7 @@ def parse(
     flow_flags = FlowFlags(wired)
     items = flow_flags.items()
     try:
-        hint = f"there is {flow_flags.listed}"
+        hint = f"flags: {flow_flags.listed}"
         texts = take_words(words, {**items, **own_items()}, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
         raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None

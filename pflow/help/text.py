@@ -32,7 +32,7 @@ def _common_text(flags: list[Flag], *, is_whole: bool) -> str:
     shown = [flag for flag in flags if is_whole or len(flag.names) > 1]
     rows = [_group_text(TITLES[COMMON], list(map(flag_row, shown)))] if shown else []
     if rest := " ".join(flag.names[-1] for flag in flags if flag not in shown):
-        rest = f"{rest} (--help -v tells of them)"
+        rest = f"{rest} (--help -v describes them)"
         rows.append(textwrap.indent(textwrap.fill(rest, 94, break_on_hyphens=False), "  "))
     return "\n".join(rows)
 

@@ -78,7 +78,7 @@ def check_name(name: str) -> None:
     """Raise PflowError (65) for a name that no saved flow can have, or that pflow itself uses."""
     act = f"cannot call a flow '{shorten(name)}'"
     if not is_node_name(name):
-        raise PflowError(act, hint="letters, digits, - and _ make a name: fix-issue", exit=BAD_DATA)
+        raise PflowError(act, hint="a name has letters, digits, - and _: fix-issue", exit=BAD_DATA)
     if len(name) > LONGEST:
         raise PflowError(f"{act}: {len(name)} letters", hint=f"{LONGEST} at most", exit=BAD_DATA)
     if plain(name).startswith("pflow") and name[5:6] in ("", "-", "_"):

@@ -160,5 +160,5 @@ def _unknown(name: str, models: dict[str, Model]) -> PflowError:
         return PflowError(f"cannot find the model '{name}': {fault}", hint="correct that file", exit=BAD_CONFIG)
     by_lower = {known.lower(): known for known in models}
     near = [by_lower[match] for match in likely(name.lower(), by_lower, 3)]
-    hint = f"{did_you_mean(*near)} `pflow models` lists what there is, `llm install` adds a provider".lstrip()
+    hint = f"{did_you_mean(*near)} `pflow models` lists all, `llm install` adds a provider".lstrip()
     return PflowError(f"cannot find the model '{name}'", hint=hint, exit=BAD_CONFIG)

@@ -45,7 +45,7 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     try:
         model = llm.get_embedding_model(name)  # type: ignore[no-untyped-call]
     except llm.UnknownModelError:
-        hint = "`llm embed-models` lists what there is"
+        hint = "`llm embed-models` lists all"
         raise PflowError(f"cannot find the embedding model '{name}'", hint=hint, exit=BAD_CONFIG) from None
     except Exception as error:
         words = one_line(f"{type(error).__name__}: {error}")

@@ -214,7 +214,7 @@ def get_weights(name: str) -> tuple[str, bool]:
     """
     weights = KNOWN.get(name.lower())
     if weights is None:
-        raise PflowError(f"cannot get the model '{name}'", hint=f"there is {', '.join(KNOWN)}", exit=MISSING)
+        raise PflowError(f"cannot get the model '{name}'", hint=f"known: {', '.join(KNOWN)}", exit=MISSING)
     directory = models_directory()
     if directory is None:
         raise PflowError("cannot keep a model: HOME and XDG_DATA_HOME are unset", exit=BAD_CONFIG)

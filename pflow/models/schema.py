@@ -54,7 +54,7 @@ def _read(given: str, name: str) -> Any:
         raise PflowError(what, exit=BAD_DATA) from error
     except ValueError as error:
         what = str(error).removeprefix("Invalid schema DSL: ")
-        hint = "fields are NAME [TYPE][: WHAT IT IS], apart by commas; --schema@FILE takes any file"
+        hint = "fields are NAME [TYPE][: WHAT IT IS], separated by commas; --schema@FILE takes any file"
         raise PflowError(f"cannot read {name}: {what}", hint=hint, exit=BAD_DATA) from error
 
 

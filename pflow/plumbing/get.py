@@ -95,7 +95,7 @@ def _carried(document: Document) -> Path:
 def _with_nul(value: Any) -> bytes:
     raw = raw_form(value, exact=True)
     if b"\0" in raw:
-        raise PflowError("cannot end a value with a NUL: there is one in it", exit=BAD_DATA)
+        raise PflowError("cannot end a value with NUL: it contains one", exit=BAD_DATA)
     return (raw if isinstance(value, str | bytes) else raw.removesuffix(b"\n")) + b"\0"
 
 

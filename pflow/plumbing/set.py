@@ -14,9 +14,9 @@ USAGE = CommandUsage(
     ("pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY:@FILE]…",),
 )
 USAGE.description = """\
-The pipe carries the same value as before; raw input is carried as 'stdin'. A VALUE is text. JSON, also that of FILE, is
-set as written (below the top level its numbers are formatted anew). Neither is a template. A KEY may be a path:
-draft.title=… sets title in the object draft."""
+The pipe carries the same value as before; raw input is carried as 'stdin'. A VALUE is text. JSON, including that of
+FILE, is set as written (below the top level its numbers are formatted anew). Neither is a template. A KEY may be a
+path: draft.title=… sets title in the object draft."""
 USAGE.flags = [
     Flag(("-n", "--no-stdin"), "start a new store without reading stdin"),
     Flag(("--allow-empty",), "treat an empty pipe as an empty text"),

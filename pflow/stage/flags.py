@@ -115,7 +115,7 @@ def common_value(flag: Item, text: str | bool) -> Any:
     if isinstance(text, bool) or (word and text == word) or (word.isupper() and text not in ("true", "false")):
         return text
     if word and text not in ("true", "false"):
-        what = f"cannot take {flag.flag}='{shorten(text)}': it takes no such word"
+        what = f"cannot take {flag.flag}='{shorten(text)}': it does not take that word"
         raise PflowError(what, hint=f"{flag.flag}, or {flag.flag}={word}", exit=USAGE)
     return flag_value(flag.flag, flag.type, text)
 
@@ -129,7 +129,7 @@ def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
     """Add KEY=PATH to a mapping. Raises PflowError (2) for anything else, and for a key that has a path."""
     key, equals, path = text.partition("=")
     if not equals:
-        raise PflowError(f"cannot take {flag}='{text}': no = in it", hint=f"{flag}=KEY=PATH", exit=USAGE)
+        raise PflowError(f"cannot take {flag}='{text}': it has no =", hint=f"{flag}=KEY=PATH", exit=USAGE)
     try:
         path.encode()
         steps = parse_place(path)
@@ -160,7 +160,7 @@ def check_common(values: Mapping[str, Any]) -> None:
     for name, (least, most) in _RANGES.items():
         value = values.get(name)
         if value is not None and not least <= value <= most:
-            raise PflowError(f"cannot take --{name}={value}: it is not in {least} … {most}", exit=USAGE)
+            raise PflowError(f"cannot take --{name}={value}: it must be from {least} to {most}", exit=USAGE)
 
 
 def _check(flags: Flags) -> None:
@@ -174,7 +174,7 @@ def _check(flags: Flags) -> None:
     for key, path in flags.map_out.items():
         if path[0] == "stdin" or str(path[0]).startswith("$") or not all(isinstance(step, str) for step in path):
             hint = "a path of names; stdin and what begins with $ are reserved"
-            raise PflowError(f"cannot take --map-out={key}=PATH: no such place to write", hint=hint, exit=USAGE)
+            raise PflowError(f"cannot take --map-out={key}=PATH: it is not a place to write to", hint=hint, exit=USAGE)
         for other, place in flags.map_out.items():
             if other != key and meet(path, place):
                 why = f"'{other}' goes to that place"
@@ -186,4 +186,4 @@ def check_keys(mapping: dict[str, Path], flag: str, items: dict[str, Item], *, i
     for key in mapping:
         if key not in items and not is_open:
             there = ", ".join(items) or "none"
-            raise PflowError(f"cannot take {flag}={key}=PATH: no such key", hint=f"there is {there}", exit=USAGE)
+            raise PflowError(f"cannot take {flag}={key}=PATH: no such key", hint=f"its keys: {there}", exit=USAGE)

@@ -176,7 +176,7 @@ def _check_bare(word: str, switch: str) -> None:
     if switch and word in ("true", "false"):
         raise PflowError(f"cannot take the bare word '{word}'", hint=f"{switch}={word}", exit=USAGE)
     if word in ("-", "="):
-        hint = {"-": "what the pipe brings needs no word", "=": _NO_BLANKS}[word]
+        hint = {"-": "leave the word out: the pipe already gives the value", "=": _NO_BLANKS}[word]
         raise PflowError(f"cannot take '{word}'", hint=f"{hint}; -- {word} if it is the value", exit=USAGE)
 
 

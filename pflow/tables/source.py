@@ -24,7 +24,7 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
         raise PflowError("cannot read: there is no file and no text", hint=hint, exit=MISSING)
     if path is None and isinstance(text, str) and "\n" not in text and os.path.isfile(text):
         what = f"cannot read '{text}' as a text: it is the name of a file, as from --each"
-        raise PflowError(what, hint="--as=path makes it the path", exit=BAD_DATA)
+        raise PflowError(what, hint="--as=path takes it as the path", exit=BAD_DATA)
     name = STDIN if path is None else checked_path(path, "read")
     content = text.encode() if isinstance(text, str) and encoding else text  # by chance it was valid UTF-8
     if path is not None:

@@ -38,7 +38,7 @@ def likely(name: str, there: Collection[str], most: int = 1) -> list[str]:
 def guess(name: str, there: Iterable[str], otherwise: str = "", most: int = 1) -> str:
     """Suggest a known name for an unknown one, as a hint; else give `otherwise`, or the known names."""
     names = list(there)
-    return did_you_mean(*likely(name, names, most)) or otherwise or f"there is {listed(names)}"
+    return did_you_mean(*likely(name, names, most)) or otherwise or f"known: {listed(names)}"
 
 
 _DID_YOU_MEAN = "did you mean "

@@ -34,7 +34,7 @@ E2
     run --separate-stderr pflow run "$flow" --cache=require
     expect 66 - "shout (shout): cannot find a kept answer of 'shout': text: changed"
     run pflow run "$flow" --refresh=nope
-    [[ $status -eq 2 && $output == *"cannot take --refresh=nope: no such step; there is shout, shell"* ]]
+    [[ $status -eq 2 && $output == *"cannot take --refresh=nope: no such step; the steps are shout, shell"* ]]
 }
 
 @test "pflow why says what changed since an earlier run, and shows values that are kept" {

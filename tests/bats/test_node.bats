@@ -68,7 +68,7 @@ count-words: 3 ok, 0 failed, 0 skipped
     in_shells 'mkdir tmp; export TMPDIR=$PWD/tmp
         pflow test-node "$broken/pflow-leftovers" --only=leftovers | head -n 1 | cut -c1-20; pflow test-node write-file -k runs -k cut | head -n 1
         ls -A . tmp'
-    expect 0 $'FAILED   leftovers  \nok       runs            with all that it reads it ends with 0 and a document, and nothing else on stdout\n.:\ntmp\n\ntmp:'
+    expect 0 $'FAILED   leftovers  \nok       runs            given all that it reads, it exits with 0 and prints a document and nothing else\n.:\ntmp\n\ntmp:'
 }
 
 @test "^C and SIGTERM end what runs and remove what was made" {

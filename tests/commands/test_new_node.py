@@ -75,6 +75,6 @@ def test_a_name_that_a_new_node_cannot_have_is_2(own, name):
 
 @pytest.mark.parametrize("name", ["llm", "read-file", "get", "run", "new-node", "help"])
 def test_a_name_of_pflows_own_is_2(own, name):
-    with pytest.raises(PflowError, match=f"cannot call a node '{name}': pflow has one") as caught:
+    with pytest.raises(PflowError, match=f"cannot call a node '{name}': pflow has one of that name") as caught:
         new_node(name)
     assert (caught.value.exit, own.exists()) == (2, False)

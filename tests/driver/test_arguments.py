@@ -57,9 +57,9 @@ def test_a_step_may_stand_behind_refresh_and_a_word_behind_cache():
     ("texts", "why"),
     [
         ({"raw": [True], "json": [True]}, "in two ways: --raw and --json"),
-        ({"jobs": ["0"]}, "it is not in 1 … 256"),
-        ({"jobs": ["257"]}, "it is not in 1 … 256"),
-        ({"timeout": ["0"]}, "it is not in 0.001"),
+        ({"jobs": ["0"]}, "it must be from 1 to 256"),
+        ({"jobs": ["257"]}, "it must be from 1 to 256"),
+        ({"timeout": ["0"]}, "it must be from 0.001"),
         ({"cache": ["always"]}, "cannot take --cache='always'"),
         ({"cache": ["require"], "refresh": ["a"]}, "both --refresh and --cache=require"),
         ({"id": ["x"]}, "cannot take --id for a flow (PF01)"),

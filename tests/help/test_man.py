@@ -159,3 +159,8 @@ def test_every_variable_that_the_code_looks_at_stands_on_a_page():
     code = "".join(path.read_text() for path in (ROOT / "pflow").rglob("*.py"))
     looked_at = set(re.findall(r'environ(?:\.get\(|\[)"([A-Z_]+)"', code))
     assert looked_at - named - ELSEWHERE == set()
+
+
+def test_no_line_of_a_page_ends_in_a_backslash_which_joins_two_words():
+    pages = [page for page in (ROOT / "man").rglob("*.*") if re.search(r"(?m)(^|[^\\])\\$", page.read_text())]
+    assert pages == []

@@ -116,7 +116,7 @@ def test_rules_2_4_and_7_let_flags_fill_params_and_what_no_step_feeds(place):
     [
         ("--temprature=0.9", "did you mean --temperature?"),
         ("--summarise.temprature:=0.9", "did you mean --summarise.temperature?"),
-        ("--colour=red", "there is --video-url, --url, --language, --proxy, --delay, --style, --model, --temperature"),
+        ("--colour=red", "flags: --video-url, --url, --language, --proxy, --delay, --style, --model, --temperature"),
     ],
 )
 def test_rule_2_refuses_a_flag_that_the_flow_does_not_name(place, flag, said):

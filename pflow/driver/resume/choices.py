@@ -50,7 +50,7 @@ class Decision:
         for flag, names in choices.about().items():
             for name in [names] if isinstance(names, str) else names:
                 if name not in self.steps:
-                    hint = f"there is {', '.join(self.steps)}"
+                    hint = f"the steps are {', '.join(self.steps)}"
                     raise PflowError(f"cannot take --{flag}={name}: no such step", hint=hint, exit=USAGE)
         if both := choices.redo & choices.skip:
             what = f"cannot take --redo and --skip for '{min(both)}'"

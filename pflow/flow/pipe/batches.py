@@ -33,7 +33,7 @@ def take_batch(texts: Texts) -> Batch | None:
     if not item:
         raise PflowError("cannot take --as='': an item needs a name", hint="--as=file", exit=USAGE)
     if jobs is not None and not 1 <= jobs <= MOST_JOBS:
-        raise PflowError(f"cannot take --jobs={jobs}: it is not in 1 … {MOST_JOBS}", exit=USAGE)
+        raise PflowError(f"cannot take --jobs={jobs}: it must be from 1 to {MOST_JOBS}", exit=USAGE)
     on_error = "keep" if said.get("keep_going") else "stop"
     return Batch("" if over is True else over, item, jobs, on_error, keep_item=bool(said.get("with_item")))
 

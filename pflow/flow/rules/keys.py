@@ -112,8 +112,8 @@ def check_injection(flow: WiredFlow) -> Iterator[Finding]:
 RULES = (
     Rule("PF01", "the command line cannot change nodes, edges or mappings"),
     Rule("PF02", "every flag is a read or param of a step, or a flow input, and fits only one", check_inputs),
-    Rule("PF04", "a param given on the command line overrides", otherwise="noted in the run's snapshot"),
+    Rule("PF04", "a param given on the command line overrides the flow's", otherwise="noted in the run's snapshot"),
     Rule("PF07", "a flag cannot inject a key that an earlier step writes", check_injection),
-    Rule("PF05", "stdin is reserved: no step writes it; piped bytes need a step", check_reserved),
+    Rule("PF05", "stdin is reserved: no step writes it; piped bytes need a step that takes them", check_reserved),
     Rule("PF10", "keys are plain snake_case words", check_words, otherwise="warning"),
 )

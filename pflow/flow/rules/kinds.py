@@ -85,5 +85,5 @@ def _class_fault(kind: Kind) -> str:
 RULES = (
     Rule("PF09", "node classes inherit from pocketflow.Node", check_classes),
     Rule("PF11", "every type exists, in the version asked for", check_types),
-    Rule("PF17", "versions, code and mappings are as the lock file says (--locked)"),
+    Rule("PF17", "versions, code and mappings match the lock file (--locked)"),
 )

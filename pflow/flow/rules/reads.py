@@ -129,5 +129,5 @@ def _check_reference(flow: WiredFlow, reference: Reference, wired: WiredStep) ->
 RULES = (
     Rule("PF03", "every required read has a source", check_sources),
     Rule("PF08", "an [explicit] read has a flag, an input, a param or a mapping", check_explicit),
-    Rule("PF15", "the type of a mapped value fits; any warns", check_types),
+    Rule("PF15", "the type of a mapped value fits", check_types, "error; for the type any, a warning"),
 )

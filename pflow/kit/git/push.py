@@ -44,8 +44,9 @@ def _place(git: Git, ref: str, remote: str | None, *, sets_upstream: bool) -> tu
         hint = "--set-upstream pushes it to origin and remembers that; --remote names another remote"
         raise PflowError(f"{git.act}: the branch has no upstream", hint=hint, exit=BAD_CONFIG)
     if remote not in remotes or not remotes[0]:
-        there = ", ".join(filter(None, remotes)) or "none"
-        raise PflowError(f"{git.act}: there is no remote '{remote}'", hint=f"there is: {there}", exit=MISSING)
+        there = ", ".join(filter(None, remotes))
+        hint = f"the remotes are {there}" if there else "git remote add NAME URL"
+        raise PflowError(f"{git.act}: there is no remote '{remote}'", hint=hint, exit=MISSING)
     return remote, known.get(remote, ref)
 
 

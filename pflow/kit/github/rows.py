@@ -77,7 +77,7 @@ def time_of(text: str | None) -> str | None:
 
 def at_least_one(limit: int) -> int:
     if limit < 1:
-        raise PflowError(f"cannot use --limit={limit}: it is at least 1", exit=USAGE)
+        raise PflowError(f"cannot use --limit={limit}: it must be at least 1", exit=USAGE)
     return limit
 
 

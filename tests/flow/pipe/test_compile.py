@@ -215,14 +215,14 @@ def test_actions_forks_and_loops_are_edges():
         ("many --token@key.txt", "a secret is never a flag"),
         ("many --token=x", "a secret is never a flag"),
         ("many --table='{\"$a\": 1}'", "a template cannot stand in the key of an object"),
-        ("llm --map-in=text", "no = in it; --map-in=KEY=PATH"),
+        ("llm --map-in=text", "it has no =; --map-in=KEY=PATH"),
         ("llm --map-in=text=a..b", "has an empty step"),
         ("read-file:a --path=b => llm --map-in=text='${a.content}'", "'${a.content}' is a template: write a.content"),
         ("llm --prompt='${l[${i}].x}'", "references do not nest"),
         ("llm --prompt='${a.}'", "'${a.}' is not a reference"),
         ("llm --map-in=text=template:x", "'template:x' is a template: write a path"),
         ("llm --text=x --map-in=text=a", "--text gives it"),
-        ("llm --map-out=response=stdin", "no such place to write"),
+        ("llm --map-out=response=stdin", "it is not a place to write to"),
     ],
 )
 def test_what_is_wrong_is_refused_with_its_place_and_a_remedy(text, why):

@@ -64,7 +64,7 @@ PARAMS = [
 ]
 
 WORDS = [
-    (query(params={"zzz": "m"}), "query has no param or read 'zzz'; there is model, temperature, style, prompt, text"),
+    (query(params={"zzz": "m"}), "query has no param or read 'zzz'; known: model, temperature, style, prompt, text"),
     (query(inputs={"promt": "p"}), "query does not read 'promt'; did you mean prompt?"),
     (query(inputs={"model": "m"}), 'it is a param: "params": {"model": …}'),
     (query(params={"style": "fancey"}), "it is 'fancey', not plain|fancy; did you mean fancy?"),
