@@ -155,7 +155,7 @@ def _check(interface: Interface, code: Code, *, has_more: bool) -> None:
     items = [*interface.reads.values(), *interface.params.values()]
     unseen = [each for each in interface.effects if each != "reads files" or not any(i.type.is_path for i in items)]
     if interface.open:
-        raise _Unknown("it declares no interface, so that any key may count")
+        raise _Unknown("it declares no interface, so any key may count")
     if code.fault:
         raise _Unknown(code.fault)
     if secret:

@@ -13,22 +13,27 @@ else:
     import _signal  # signal's C part, as in pflow.process.signals
 
 # It reads the session, then waits for the end of its stdin, which the kernel closes when we are gone; then it does the
-# same as `end` in children.py. Linux's parent-death signal would end only the program, not its children. It reads /proc
-# itself, since PATH may have no sed: after the last bracket come state, parent, process group and session.
+# same as `end` in children.py. Linux's parent-death signal would end only the program, not its children. PATH may
+# have no sed; a shell reads /proc byte by byte, which takes longer. After the last bracket come state, parent, process
+# group and session.
 _SCRIPT = r"""
 read -r session || exit
 read -r _
 find_groups() {
     groups=
-    for stat in /proc/[0-9]*/stat; do
-        line=
-        while read -r part; do line=$part; done <"$stat"
-        set -- ${line##*) }
-        case $1/$4/$groups- in
-            [ZX]* | *-"$3"[!0-9]*) ;;
-            */"$session"/*) groups="$groups -$3" ;;
-        esac
-    done
+    if command -v sed && command -v sort; then
+        groups=$(sed -n "s/.*) [^ZX] [0-9]* \([0-9]*\) $session .*/-\1/p" /proc/[0-9]*/stat | sort -u)
+    else
+        for stat in /proc/[0-9]*/stat; do
+            line=
+            while read -r part; do line=$part; done <"$stat"
+            set -- ${line##*) }
+            case $1/$4/$groups- in
+                [ZX]* | *-"$3"[!0-9]*) ;;
+                */"$session"/*) groups="$groups -$3" ;;
+            esac
+        done
+    fi
     [ -e /proc/self/stat ] || ! kill -s 0 -- "-$session" || groups=-$session
     [ "$groups" ]
 }

@@ -172,7 +172,7 @@ def test_what_is_read_from_a_folder_or_a_pipe_cannot_be_named(tmp_path, monkeypa
 
 
 NO = {
-    "open": ("", "it declares no interface, so that any key may count"),
+    "open": ("", "it declares no interface, so any key may count"),
     "writes": (PLAIN + "- Effects: writes files\n", "it writes files, which a cached answer would not write again"),
     "network": (PLAIN + "- Effects: network\n", "what it gets from the network is not known beforehand"),
     "commands": (PLAIN + "- Effects: runs commands\n", "what it gets from commands is not known beforehand"),
