@@ -77,9 +77,7 @@ def take_store(*, source: str = "auto") -> Intake:
     if intake.kind == EMPTY:
         raise PflowError("stdin was empty: did the command before it fail?", exit=MISSING)
     if intake.kind == NOTHING:
-        raise PflowError(
-            "cannot read a store: stdin is not a pipe or a file", hint="put it in a pipe", exit=MISSING
-        )
+        raise PflowError("cannot read a store: stdin is not a pipe or a file", hint="put it in a pipe", exit=MISSING)
     return intake
 
 
