@@ -149,7 +149,7 @@ E
         "$PYTHON" ../report.py -n -q --resume; echo $?
         pflow resume last -q; echo $?; pflow resume last -q --redo=mail; echo $?
         "$PYTHON" ../report.py -n -q --resume; echo $?'"$ran"
-    expect 0 $'65\n65\n2\n0\nfirst mail ' 'it is one of a script in Python, for which this is noted; python '
+    expect 0 $'65\n65\n2\n0\nfirst mail ' 'it is a run of a Python script (your choices are noted for it); python '
 }
 
 @test "what is damaged or gone is said, and a torn end is none" {
