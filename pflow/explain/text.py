@@ -167,7 +167,7 @@ def _needs(account: Account) -> Rows:
 def _gives(account: Account) -> Rows:
     outputs, carries = account["gives"]["outputs"], account["gives"]["carries"]
     rows: Rows = [(clean(name), output["type"], origin_text(output["from"])) for name, output in outputs.items()]
-    return [*rows, ("the pipe", "", f"carries {clean(carries)} on")] if carries is not None else rows
+    return [*rows, ("the pipe", "", f"carries {clean(carries)}")] if carries is not None else rows
 
 
 def _store(account: Account) -> Rows:

@@ -96,7 +96,7 @@ E
     expect 0 $'75\n1' 'it is still running: '
     [[ $stderr == *'it kept no journal'* ]]
     in_shells "$here"'pflow resume last -q; echo $?; pflow resume -q 2>/dev/null; echo $?'
-    expect 0 $'66\n2' 'there is none yet'
+    expect 0 $'66\n2' 'there are no runs yet'
 }
 
 @test "what comes through the pipe, an input, a variable and the directory are those that the run began with" {

@@ -141,7 +141,7 @@ It needs
   --key    str  optional       what to seal it with (save)
 
 It gives
-  the pipe  carries answer on
+  the pipe  carries answer
 
 The store at the end
   path              type                                written by  read by
