@@ -396,3 +396,7 @@ def test_a_graph_lists_the_steps_and_the_edges_that_do_not_lead_to_the_next():
         "    on again: back to a",
         "5 e (say), never runs",
     ]
+
+
+def test_a_flow_without_steps_has_an_empty_graph():
+    assert graph_text({"steps": []}, 80) == ""
