@@ -25,7 +25,7 @@ class GithubCreatePr(Node):
     - Repeats: yes
 
     Examples:
-        echo 'It hangs no more.' | pflow-github-create-pr 'Mend the hang' --head=fix --repo=owner/repo -r
+        echo 'It no longer hangs.' | pflow-github-create-pr 'Mend the hang' --head=fix --repo=owner/repo -r
     """
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:

@@ -172,7 +172,7 @@ def node_error(name: str, error: BaseException) -> PflowError:
     if exit_code(error) == NO_MEMORY:
         return no_memory(f"cannot run {name}", error)
     if isinstance(error, OSError) and error.strerror:
-        where = f" '{os.fsdecode(error.filename)}'" if isinstance(error.filename, str | bytes) else ""
+        where = f": '{os.fsdecode(error.filename)}'" if isinstance(error.filename, str | bytes) else ""
         what = f"{reason_of(error)}{where}"
     else:
         what = f"{type(error).__name__}: {error}"

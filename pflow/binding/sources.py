@@ -11,14 +11,14 @@ from pflow.values.templates import TEMPLATE, expand, references
 
 
 class NotThere(PflowError, KeyError):
-    """Nothing is at a path: a KeyError for nodes; for people exit code 66, and what there is instead."""
+    """Nothing is at a path: a KeyError for nodes; for people exit code 66, with the names that exist."""
 
     def __str__(self) -> str:
         return self.message
 
 
 def find(store: Any, path: Path) -> Any:
-    """Return the value at a path of a store. Raises NotThere, which says what there is instead."""
+    """Return the value at a path of a store. Raises NotThere, which names what exists."""
     value = store
     for step in path:
         if value.__class__ is not dict or step not in value:

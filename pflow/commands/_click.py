@@ -181,7 +181,7 @@ def run_click(command: click.Command, name: str, words: list[str], about: object
         with command.make_context(f"pflow {name}", [*words], obj=about) as context:
             result = command.invoke(context)
     except click.UsageError as error:
-        what = f"cannot run {name}: {error.format_message().rstrip('.')}"
+        what = f"cannot run {name}: {clause(error.format_message())}"
         raise PflowError(what, hint=f"pflow {name} --help", exit=USAGE) from None
     return result if isinstance(result, int) else 0
 

@@ -121,7 +121,7 @@ class RunInputs:
         if intake.kind == EMPTY and wants_pipe and not allow_empty:
             raise empty_pipe()
         if intake.kind == NOTHING and wired.runs_over_pipe:
-            what = f"cannot run '{wired.graph.first}' once for each: nothing came through the pipe"
+            what = f"cannot run '{wired.graph.first}' for each item: nothing came through the pipe"
             raise PflowError(what, hint="--each=PATH names a list of the flow", exit=MISSING)
         size = len(intake.data)
         if intake.kind == RAW and size and not (wants_pipe or names_stdin(wired)):

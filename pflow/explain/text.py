@@ -84,7 +84,7 @@ def graph_text(account: Account, width: int) -> str:
     """Write the steps in their order; below each its edges, except a default edge to the next step."""
     steps = account["steps"]
     lines = []
-    for step, following in zip(steps, [*steps[1:], None], strict=True):
+    for step, following in zip(steps, [*steps[1:], None], strict=False):
         node = f" ({clean(step['type'])})" if step["type"] != step["id"] else ""
         lines.append(f"{step['number']} {clean(step['id'])}{node}" + ("" if step["reached"] else ", never runs"))
         edges = [edge for edge in step["next"] if edge["to"] and not edge["implied"]]
@@ -167,7 +167,7 @@ def _needs(account: Account) -> Rows:
 def _gives(account: Account) -> Rows:
     outputs, carries = account["gives"]["outputs"], account["gives"]["carries"]
     rows: Rows = [(clean(name), output["type"], origin_text(output["from"])) for name, output in outputs.items()]
-    return [*rows, ("the pipe", "", f"carries {clean(carries)} on")] if carries is not None else rows
+    return [*rows, ("the pipe", "", f"carries {clean(carries)}")] if carries is not None else rows
 
 
 def _store(account: Account) -> Rows:

@@ -132,13 +132,18 @@ def usage_of_node(name: str, interface: Interface) -> CommandUsage:
     usage.writes = [(item.name, noted(item.doc, _notes(item))) for item in interface.writes.values()]
     if not interface.open:
         usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
-        name, *values = interface.repeats.replace(UNLESS, "unless --").split(IS)
-        repeats = IS.join([name.replace("_", "-"), *values])
         usage.effects = interface.effects
-        usage.repeats = f"{repeats} (whether it is safe to run again after it was cut short)"
+        usage.repeats = _repeats(interface.repeats)
     usage.notes = (_OPEN,) * interface.open
     usage.examples = interface.examples
     return usage
+
+
+def _repeats(said: str) -> str:
+    if said == "no":
+        return "no: after it was cut short, it may do harm to run it again"
+    name, *values = said.replace(UNLESS, "yes, unless --").split(IS)
+    return f"{IS.join([name.replace('_', '-'), *values])}: after it was cut short, it is safe to run it again"
 
 
 def common_flag(name: str) -> Flag:

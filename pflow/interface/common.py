@@ -7,8 +7,8 @@ from pflow.interface.interface import Item
 from pflow.values.types import Type
 
 STREAM, RUN, STEP, BOTH, NODE = "stream", "run", "step", "both", "node"
-"""Where a common flag belongs in a flow: STREAM to the run, and a step passes over it with a warning; RUN and STEP to
-one of the two, and the other refuses it; BOTH to either; NODE to neither as it is.
+"""Where a common flag belongs in a flow: STREAM to the run, and a step ignores it with a warning; RUN or STEP to that
+one, and the other refuses it; BOTH to either; NODE to neither, unless `pflow run` has its own flag of that name.
 """
 
 SOURCES = Type("choice", choices=("auto", "store", "text", "json"))

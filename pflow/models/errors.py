@@ -228,7 +228,9 @@ def _words(error: Any) -> str:
     """Return the provider's message on one line: that of the body if it has one, else the exception's."""
     body = getattr(error, "body", None)
     said = body.get("message") if isinstance(body, dict) else None
-    return one_line(said if isinstance(said, str) and said else str(error) or type(error).__name__)
+    words = one_line(said if isinstance(said, str) and said else str(error) or type(error).__name__)
+    errno, bracket, reason = words.partition("] ")  # httpx passes on "[Errno 111] Connection refused"
+    return reason.lower() if bracket and errno.startswith("[Errno ") else words
 
 
 def hide_keys(text: str, model: Model) -> str:

@@ -139,7 +139,9 @@ def find_run(word: str = "last") -> Run:
     """
     directories = list(run_directories())
     if not directories:
-        raise PflowError(f"cannot find the run '{word}': there is none yet", hint="pflow run makes one", exit=MISSING)
+        raise PflowError(
+            f"cannot find the run '{word}': there are no runs yet", hint="pflow run makes one", exit=MISSING
+        )
     number = "1" if word == "last" else word[1:] if word[:1] == "@" else ""
     if number.isdecimal():
         fitting = directories[int(number) - 1 : int(number)] if number != "0" else []

@@ -214,7 +214,8 @@ def _check_header(header: dict[str, Any]) -> None:
     version = header.get("v")
     if isinstance(version, bool) or not isinstance(version, int | float) or version != VERSION:
         by = header.get("by", "an unknown program")
-        why = f"it has version {version!r}, written by {by}; this is {WRITER}, which reads version {VERSION}"
+        found = f"version {version!r}" if "v" in header else "no version"
+        why = f"it has {found}, written by {by}; this is {WRITER}, which reads version {VERSION}"
         raise _unreadable(why)
     for name, kind in _SHAPE.items():
         if name in header and not isinstance(header[name], kind):

@@ -219,7 +219,7 @@ def _quoted(bare: list[str], item: Item) -> str:
 
 
 def _behind_dashes(word: str) -> str:
-    return f"-- '{shorten(word)}' if it is no flag" if " " in word else "--help lists them"
+    return f"-- '{shorten(word)}' if it is not a flag" if " " in word else "--help lists them"
 
 
 def _unknown(flag: str, items: Items, hint: str) -> PflowError:

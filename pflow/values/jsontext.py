@@ -130,7 +130,7 @@ _NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"'})
 
 
 def _depth_is_over(limit: int, text: str) -> bool:
-    """Return whether sound JSON is nested more deeply than this."""
+    """Return True if sound JSON is nested more deeply than this."""
     data = text.encode("utf-8", "surrogatepass")
     if b"\\" in data:
         data = data.replace(b"\\\\", b"").replace(b'\\"', b"")

@@ -132,7 +132,7 @@ END
     run --separate-stderr bash -c 'printf "a.txt\ngone\n" | pflow reads -r'
     expect 0 '[{"item":"a.txt","content":"one\n"},null]' "1 of 2 items failed; the first, item 1"
     run --separate-stderr pflow run -n -r 'read-file --each'
-    expect 66 - "pflow run: cannot run 'read-file' once for each: nothing came through the pipe"
+    expect 66 - "pflow run: cannot run 'read-file' for each item: nothing came through the pipe"
     run --separate-stderr pflow-read-file -n --each
     [ "$status" -eq 2 ] && [[ $stderr == "pflow-read-file: cannot take --each: no such flag; a step of a flow takes it: "* ]]
 }

@@ -189,7 +189,7 @@ END
     pflow save count "$COUNT"
     chmod 500 "$flows"
     run --separate-stderr as_mortal "pflow save more 'shell --command=date'"
-    expect 77 '' "cannot save 'more': permission denied '$HOME/$flows'"
+    expect 77 '' "cannot save 'more': permission denied: '$HOME/$flows'"
     chmod 000 "$flows"
     run --separate-stderr as_mortal 'pflow list'
     chmod 700 "$flows"

@@ -96,7 +96,7 @@ E
     expect 0 $'75\n1' 'it is still running: '
     [[ $stderr == *'it kept no journal'* ]]
     in_shells "$here"'pflow resume last -q; echo $?; pflow resume -q 2>/dev/null; echo $?'
-    expect 0 $'66\n2' 'there is none yet'
+    expect 0 $'66\n2' 'there are no runs yet'
 }
 
 @test "what comes through the pipe, an input, a variable and the directory are those that the run began with" {
@@ -149,7 +149,7 @@ E
         "$PYTHON" ../report.py -n -q --resume; echo $?
         pflow resume last -q; echo $?; pflow resume last -q --redo=mail; echo $?
         "$PYTHON" ../report.py -n -q --resume; echo $?'"$ran"
-    expect 0 $'65\n65\n2\n0\nfirst mail ' 'it is one of a script in Python, for which this is noted; python '
+    expect 0 $'65\n65\n2\n0\nfirst mail ' 'it is a run of a Python script (your choices are noted for it); python '
 }
 
 @test "what is damaged or gone is said, and a torn end is none" {

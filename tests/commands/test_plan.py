@@ -100,7 +100,7 @@ def test_anything_else_is_a_sentence_for_a_model(planned, words):
         (["read-file", "="], "the shell took '=>' for a redirection"),
         (["read-file", "--path=a", "=left="], "the shell took '=left=>' for a redirection"),
         ([""], "there is no sentence"),
-        (["a b", "--nope"], "No such option"),
+        (["a b", "--nope"], "no such option"),
         (["a b", "--timeout=0"], "--timeout takes a number of seconds"),
         (["--wire", "--edit", "f", "x"], "cannot take both"),
         (["a b", "--yes"], "--wire and --edit"),

@@ -141,7 +141,7 @@ It needs
   --key    str  optional       what to seal it with (save)
 
 It gives
-  the pipe  carries answer on
+  the pipe  carries answer
 
 The store at the end
   path              type                                written by  read by
@@ -396,3 +396,7 @@ def test_a_graph_lists_the_steps_and_the_edges_that_do_not_lead_to_the_next():
         "    on again: back to a",
         "5 e (say), never runs",
     ]
+
+
+def test_a_flow_without_steps_has_an_empty_graph():
+    assert graph_text({"steps": []}, 80) == ""

@@ -101,6 +101,12 @@ def test_the_cause_counts_that_lies_deepest():
     assert explain(error, model()).message.endswith("cannot connect: inner")
 
 
+def test_a_system_error_is_told_without_its_number():
+    error = named("ConnectError", "[Errno 111] Connection refused")
+
+    assert explain(error, model()).message.endswith("cannot connect: connection refused")
+
+
 def test_causes_that_lead_in_a_circle_end():
     error, other = named("APIError", "one"), named("Other", "two")
     error.__cause__, other.__cause__ = other, error

@@ -189,6 +189,7 @@ BROKEN = [
     ('[{"$pflow":{"v":1', "bracket is missing, at byte 17"),
     ('[{"$pflow":{"v":1}}]]', "follows the document"),
     ('[{"$pflow":{"v":2}}]', "has version 2"),
+    ('{"$pflow":{}}', "it has no version"),
     ('{"$pflow":{"v":1},"a" 1}', "a colon is missing, at byte 22"),
     ('{"$pflow":{"v":1},"a":tru}', "no JSON value, at byte 22"),
     ('{"$pflow":{"v":1},"a":NaN}', "NaN is not JSON"),

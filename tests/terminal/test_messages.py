@@ -10,8 +10,8 @@ from pflow.terminal.messages import say, say_error
 @pytest.mark.parametrize(
     ("error", "message", "exit"),
     [
-        (FileNotFoundError(2, "No such file or directory", "a b"), "no such file or directory 'a b'", 66),
-        (PermissionError(13, "Permission denied", b"caf\xe9"), "permission denied 'caf\udce9'", 77),
+        (FileNotFoundError(2, "No such file or directory", "a b"), "no such file or directory: 'a b'", 66),
+        (PermissionError(13, "Permission denied", b"caf\xe9"), "permission denied: 'caf\udce9'", 77),
         (OSError(28, "No space left on device"), "no space left on device", 73),
         (FileNotFoundError(2, 1), "1", 66),
         (ConnectionError("down"), "ConnectionError: down", 69),

@@ -60,7 +60,7 @@ class Reopened:
                 run.id, "another version of pflow began it", f"pflow replay {run.id} runs it anew", BAD_DATA
             )
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
-            why = "the key of pflow's state has changed, and items are known by it"
+            why = "the key in the state directory of pflow, which identifies items, has changed"
             raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
         self.script: str | None = self.begin["place"].get("script")
         """The Python script that made the flow, and that alone can resume it."""
@@ -87,7 +87,7 @@ class Reopened:
             self.decided.append({**self.begin, "nodes": {}})  # its classes are in the script alone
         self._decide(self.load(), {})
         self.commit()
-        why = "it is one of a script in Python" + ", for which this is noted" * is_decided
+        why = "it is a run of a Python script" + " (your choices are noted for it)" * is_decided
         return cannot_resume(self.run.id, why, f"python {quote(str(self.script))} --resume", USAGE)
 
     def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
@@ -95,7 +95,7 @@ class Reopened:
         begin = fresh(self.begin)  # what the journal has stays sealed
         others = unseal(begin, self._find_secret, self.journal.key)
         if others and not self.choices.accepts_changes:
-            hint = f"pflow resume {self.run.id} --accept-changes resumes it all the same"
+            hint = f"pflow resume {self.run.id} --accept-changes resumes it anyway"
             raise cannot_resume(self.run.id, f"the secret '{others[0]}' has changed", hint, BAD_CONFIG)
         intake = restore_intake(begin)
         inputs = restore_inputs(begin, flow, intake)
@@ -178,7 +178,7 @@ def refuse_drift(run: str, before: Facts, now: Facts) -> None:
     others = [name for name, digest in before["secrets"].items() if digest != now["secrets"][name]]
     changes += [f"the secret in {name} has changed" for name in others]
     if changes:
-        hint = f"pflow resume {run} --accept-changes resumes it all the same"
+        hint = f"pflow resume {run} --accept-changes resumes it anyway"
         raise cannot_resume(run, "; ".join(changes), hint, BAD_CONFIG)
 
 

@@ -52,7 +52,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> FlowSpec
 def _check_batches(flow: FlowSpec) -> None:
     for step in flow.steps:
         if step.takes_pipe_apart:
-            what = f"cannot run '{step.id}' once for each: nothing is carried into it, or more than one thing"
+            what = f"cannot run '{step.id}' for each item: no single step passes a value to it"
             raise PflowError(what, hint="--each=PATH names a list", exit=USAGE)
 
 

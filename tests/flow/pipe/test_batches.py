@@ -93,6 +93,6 @@ def test_a_wrong_batch_is_refused(words, why):
     assert why in refusal(LIST + "read-file " + words)
 
 
-def test_what_no_one_thing_is_carried_into_cannot_run_once_for_each():
-    assert "nothing is carried into it" in refusal("dated --map-out=date=x =error=> llm --each")
+def test_a_step_that_no_single_step_passes_a_value_to_cannot_run_for_each():
+    assert "no single step passes a value to it" in refusal("dated --map-out=date=x =error=> llm --each")
     assert "--each=PATH" in refusal("shell:a --command=x => llm:b => llm:d --each; a =error=> llm:c => d")

@@ -273,7 +273,8 @@ def test_text_to_flow_to_text_is_a_fixed_point(text):
     try:
         flow = parse_pipe([text])
     except PflowError as error:
-        assume("each: nothing" not in error.message)  # it is a batch of nothing, or nothing takes its item
+        unusable = ("--each: nothing", "no single step passes")  # nothing takes the item, or it is a batch of nothing
+        assume(not any(each in error.message for each in unusable))
         raise
     said = write_pipe(flow)
     again = parse_pipe([said])
