@@ -9,7 +9,7 @@ from io import FileIO
 
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory, reason_of
-from pflow.process.signals import ClosedPipe, call_after, stop_timer
+from pflow.process.signals import ClosedPipe
 from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:
@@ -47,12 +47,8 @@ def is_readable(source: str = "auto") -> bool:
 
 def read_all() -> bytes:
     """Read stdin to its end; after ten seconds say on a terminal that the stage is waiting for it."""
-    if os.isatty(2):
-        call_after(_PATIENCE, _say_waiting)
-        try:
-            wait_for(0)
-        finally:
-            stop_timer()
+    if os.isatty(2) and not wait_for(0, seconds=_PATIENCE):
+        write_stderr("waiting for stdin (-n if this step needs no input)\n")
     parts: list[bytes] = []
     try:
         stdin: Any = FileIO(0, closefd=False)
@@ -66,10 +62,6 @@ def read_all() -> bytes:
     except MemoryError as error:
         raise no_memory("cannot read stdin", error, os.fstat(0).st_size) from error
     return b"".join(parts)
-
-
-def _say_waiting() -> None:
-    write_stderr("waiting for stdin (-n if this step needs no input)\n")
 
 
 _LARGE = 1 << 16
