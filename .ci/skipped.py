@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 xml, tap = map(Path, sys.argv[1:])
-reasons = Counter(skip.get("message") for skip in ElementTree.parse(xml).iter("skipped"))
+reasons = Counter(skip.get("message", "").partition("\n")[0] for skip in ElementTree.parse(xml).iter("skipped"))
 reasons.update(re.findall(r"^ok .*# skip (.*)$", tap.read_text(), re.MULTILINE))
 if reasons:
     print(f"== {reasons.total()} tests skipped")
