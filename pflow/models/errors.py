@@ -230,7 +230,7 @@ def _words(error: Any) -> str:
     said = body.get("message") if isinstance(body, dict) else None
     words = one_line(said if isinstance(said, str) and said else str(error) or type(error).__name__)
     errno, bracket, reason = words.partition("] ")  # httpx passes on "[Errno 111] Connection refused"
-    return reason.lower() if bracket and errno.startswith("[Errno ") else words
+    return f"{reason[:1].lower()}{reason[1:]}" if bracket and errno.startswith("[Errno ") else words
 
 
 def hide_keys(text: str, model: Model) -> str:

@@ -84,7 +84,7 @@ class TestGoingOn:
         assert [each["path"] for each in first["attachments"]] == [str(tmp_path / "a.png")]
         (tmp_path / "a.png").unlink()
         error = failure("see", "and now?", **GOES_ON)
-        assert (error.exit, f"No such file or directory: '{tmp_path}/a.png'" in error.message) == (66, True)
+        assert (error.exit, f"no such file or directory: '{tmp_path}/a.png'" in error.message) == (66, True)
 
     def test_a_model_that_is_gone_is_named_and_another_goes_on(self, server, database):
         run("reply", "one", log=True)
