@@ -34,8 +34,9 @@ def command(act: str | None, node: str | None, as_json: bool) -> int:
     again and replaces it. pflow-node(7) lists what an answer depends on.
 
     \b
+    pflow-read-file --path=examples/notes.txt --cache -q
     pflow cache
-    pflow cache clear llm
+    pflow cache clear read-file
     pflow cache --json | jq .bytes
     """
     if (node and act != "clear") or (as_json and act not in (None, "info")):

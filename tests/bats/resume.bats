@@ -59,7 +59,7 @@ E
     in_shells "$here$three"' -q 2>/dev/null
         for flag in redo=d from=d skip=a redo=a,b; do pflow resume last --$flag -q; echo $?; done
         pflow resume last -q --redo=b --skip=b 2>/dev/null; echo $?; pflow resume last -q --text=x 2>/dev/null; echo $?'"$ran"
-    expect 0 $'2\n2\n2\n2\n2\n2\na b ' 'cannot take --redo=d: no such step; there is a, b, c'
+    expect 0 $'2\n2\n2\n2\n2\n2\na b ' 'cannot take --redo=d: no such step; the steps are a, b, c'
     [[ $stderr == *'cannot take --skip=a: it was not interrupted'* ]]
 }
 

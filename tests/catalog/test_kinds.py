@@ -132,7 +132,7 @@ def test_a_misspelt_node_is_told_what_it_is_near_to():
     error = no_such_kind("read-fil")
     assert (error.message, error.exit) == ("cannot find the node 'read-fil'", 65)
     assert error.hint.startswith("did you mean read-file")
-    assert no_such_kind("qqqq").hint.startswith("there is ")
+    assert no_such_kind("qqqq").hint.startswith("known: ")
 
 
 @pytest.fixture

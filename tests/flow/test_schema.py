@@ -46,7 +46,7 @@ WRONG = [
     (flow(nodez=1), "nodez: there is no such member; did you mean nodes?"),
     (flow(inputs=[]), 'inputs: it is a list, not a dict; write {"…": …}'),
     (flow(inputs={"x": {"pipe": 1}}), "inputs.x.pipe: it is an int (1), not a bool; write true or false"),
-    (flow(inputs={"x": {"wide": 1}}), "inputs.x.wide: there is no such member; there is type, description, required, "),
+    (flow(inputs={"x": {"wide": 1}}), "inputs.x.wide: there is no such member; known: type, description, required, "),
     ({}, "PF00: 'nodes' is missing; add \"nodes\""),
     ({"nodes": []}, "nodes: it is empty; write one"),
     ({"nodes": [A, "llm"]}, 'nodes[1]: it is a str ("llm"), not a dict; write {"…": …}'),

@@ -60,7 +60,7 @@ class Reopened:
                 run.id, "another version of pflow began it", f"pflow replay {run.id} runs it anew", BAD_DATA
             )
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
-            why = "the key in the state directory of pflow, which identifies items, has changed"
+            why = "the key of pflow's state has changed"
             raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
         self.script: str | None = self.begin["place"].get("script")
         """The Python script that made the flow, and that alone can resume it."""
