@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from importlib import import_module
-from pathlib import Path
 
 from pflow.catalog.registry import PACKAGE, bundled_directory, bundled_names, names_in, tool_names
 from pflow.commands._click import usage_of_click
 from pflow.driver.help import usage_of_run
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.errors import PflowError
-from pflow.help.mdoc import as_text
 from pflow.help.text import help_text
 from pflow.help.usage import HELP, SENTENCE, WORD, CommandUsage, Flag, argument, split_flags, usage_of_node
 from pflow.interface.source import read_interface
@@ -22,12 +18,13 @@ from pflow.process.streams import write_pieces
 
 def page(word: str) -> str | None:
     """Return the file of a page, `exit` or `pflow-exit`; None if there is no such page."""
-    found = _pages().get(word.removeprefix("pflow-"))
-    return str(found) if found else None
+    return _pages().get(word.removeprefix("pflow-"))
 
 
-def _pages() -> dict[str, Path]:
-    return {file.stem.removeprefix("pflow-"): file for file in Path(bundled_directory(), "man").glob("man[57]/pflow-*")}
+def _pages() -> dict[str, str]:
+    folders = [os.path.join(bundled_directory(), "man", part) for part in ("man5", "man7")]
+    files = [os.path.join(folder, name) for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)]
+    return {os.path.basename(file).removeprefix("pflow-").partition(".")[0]: file for file in files}
 
 
 USAGE = CommandUsage(
@@ -52,10 +49,21 @@ def main(words: list[str]) -> int:
     file = page(others[0]) if others and not flags else None
     if file is None:
         write_pieces(1, [(help_text(USAGE) if flags else driver_help()).encode()])
-    elif not shutil.which("man") or subprocess.run(["man", file], stderr=subprocess.DEVNULL, check=False).returncode:
+    else:
+        _show(file)
+    return 0
+
+
+def _show(file: str) -> None:
+    """Show a page by man, or as text."""
+    import shutil
+    import subprocess
+
+    from pflow.help.mdoc import as_text
+
+    if not shutil.which("man") or subprocess.run(["man", file], stderr=subprocess.DEVNULL, check=False).returncode:
         with open(file, encoding="utf-8") as opened:
             write_pieces(1, [as_text(opened.read()).encode()])
-    return 0
 
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
