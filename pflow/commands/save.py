@@ -48,13 +48,12 @@ class _Command(FlowCommand):
 def command(name: str, flow: tuple[str, ...], description: str | None, with_command: bool, force: bool) -> int:
     """Save a flow under NAME, so that pflow NAME runs it, and other flows can use it as flow:NAME.
 
-    FLOW is a file, a saved flow, pipe syntax, or - for stdin, which is also the default. A flow that breaks a rule is
-    not saved. Flows are kept as JSON in $XDG_DATA_HOME/pflow/flows/ (~/.local/share/pflow/flows/); the path is printed.
-    NAME has letters, digits, - and _, and must not be a command, node or tool of pflow. Names that differ only in case,
-    - and _ are the same. A path to a subflow in FLOW becomes absolute.
+    FLOW is a file, a saved flow, pipe syntax, or - for stdin, which is also the default. Flows are kept as JSON in
+    $XDG_DATA_HOME/pflow/flows/ (~/.local/share/pflow/flows/); the path is printed. NAME has letters, digits, - and _,
+    and must not be a command, node or tool of pflow. Names that differ only in case, - and _ are the same. A path to a
+    subflow in FLOW becomes absolute.
 
-    Without --description you are asked for the purpose of the flow; without a terminal the description is made from its
-    steps.
+    Without --description you are asked for the purpose of the flow; without a terminal its steps describe it.
 
     If another flow has the name, you are asked whether to replace it; without a terminal, only --force replaces it. The
     last ten replaced or removed versions of each name are kept. pflow show --old NAME shows the last one, and the last

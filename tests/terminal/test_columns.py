@@ -5,7 +5,6 @@ import re
 import pytest
 
 from pflow.explain.text import pipe_lines
-from pflow.terminal import columns
 from pflow.terminal.columns import Colour, colour_of, is_utf8, is_wanted, shorten, table, wrap
 from pflow.words.printable import clean
 
@@ -59,20 +58,6 @@ def test_a_line_of_pipe_syntax_does_not_end_inside_quotes():
 XTERM = {"TERM": "xterm-256color"}
 FORCED = {"CLICOLOR_FORCE": "1"}
 NO = {"NO_COLOR": "1"}
-
-
-@pytest.fixture
-def environment(monkeypatch):
-    """Sets exactly these variables, and whether every stream is a terminal."""
-
-    def put(variables, *, is_terminal):
-        for name in ("TERM", "NO_COLOR", "CLICOLOR_FORCE"):
-            monkeypatch.delenv(name, raising=False)
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(columns.os, "isatty", lambda fd: is_terminal)
-
-    return put
 
 
 @pytest.mark.parametrize(

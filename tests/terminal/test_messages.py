@@ -3,7 +3,7 @@
 import pytest
 
 from pflow.errors import PflowError, bug_error, node_error
-from pflow.terminal import columns, messages
+from pflow.terminal import messages
 from pflow.terminal.messages import say, say_error
 
 
@@ -79,20 +79,6 @@ def test_only_debug_shows_a_traceback(capfd):
 XTERM = {"TERM": "xterm-256color"}
 FORCED = {"CLICOLOR_FORCE": "1"}
 NO = {"NO_COLOR": "1"}
-
-
-@pytest.fixture
-def environment(monkeypatch):
-    """Sets exactly these variables, and whether every stream is a terminal."""
-
-    def put(variables, *, is_terminal):
-        for name in ("TERM", "NO_COLOR", "CLICOLOR_FORCE"):
-            monkeypatch.delenv(name, raising=False)
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(columns.os, "isatty", lambda fd: is_terminal)
-
-    return put
 
 
 @pytest.mark.parametrize(
