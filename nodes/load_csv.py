@@ -17,7 +17,7 @@ class LoadCsv(Node):
 
     Interface:
     - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text
-    - Reads: shared["text"]: any = null [pipe]  # CSV, if there is no path
+    - Reads: shared["text"]: any = null [pipe]  # CSV text, if --path is not given
     - Writes: shared["rows"]: list[dict] [pipe]  # the rows, one object each
     - Params: delimiter: str = null  # the delimiter: one character, or tab
     - Params: quotes: bool = true  # quotation marks enclose values; --no-quotes: they are ordinary characters

@@ -12,7 +12,7 @@ class LoadJson(Node):
 
     Interface:
     - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text
-    - Reads: shared["text"]: any = null [pipe]  # JSON, if there is no path
+    - Reads: shared["text"]: any = null [pipe]  # JSON text, if --path is not given
     - Writes: shared["data"]: any [pipe]  # the value
     - Params: encoding: str = null  # the encoding of the file; without it, UTF-8
     - Effects: reads files

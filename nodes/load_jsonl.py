@@ -12,7 +12,7 @@ class LoadJsonl(Node):
 
     Interface:
     - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text
-    - Reads: shared["text"]: any = null [pipe]  # JSON lines, if there is no path
+    - Reads: shared["text"]: any = null [pipe]  # JSON lines, if --path is not given
     - Writes: shared["rows"]: list [pipe]  # the values in order, usually objects
     - Params: encoding: str = null  # the encoding of the file; without it, UTF-8
     - Effects: reads files

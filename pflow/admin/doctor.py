@@ -164,7 +164,7 @@ def _nodes(installation: Installation) -> Iterator[Line]:
 def _state(installation: Installation) -> Iterator[Line]:
     place = nearest = pflow_directory("XDG_STATE_HOME", ".local/state")
     if not place or not nearest:
-        yield Line("state", ADVICE, "runs are not kept: there is no directory for them", "set HOME")
+        yield Line("state", ADVICE, "runs are not kept: the state directory is unknown", "set HOME")
         return
     while not os.path.lexists(nearest):
         nearest = os.path.dirname(nearest)

@@ -43,7 +43,7 @@ def directory(name: str = "") -> str:
         return known
     if base is None:
         hint = "set HOME or XDG_CACHE_HOME"
-        raise PflowError("cannot use the cache: there is no directory for it", hint=hint, exit=BAD_CONFIG)
+        raise PflowError("cannot use the cache: its directory is unknown", hint=hint, exit=BAD_CONFIG)
     own = os.path.join(base, "results")
     place = os.path.join(own, name) if name else own
     try:

@@ -113,7 +113,7 @@ def node_at(file: str) -> Kind | None:
 
 
 def fault_of(name: str) -> str:
-    """Say why a file that looks like this node cannot be used; empty if there is no such file."""
+    """Say why a file that looks like this node cannot be used; empty if no file does."""
     faulty = (found for found in _candidates(plain(name)) if found.fault and plain(name))
     return next((f"'{found.file}': {found.fault}" for found in faulty), "")
 

@@ -43,7 +43,7 @@ def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, whe
     """
     text = " ".join(word)
     if not text.strip():
-        raise PflowError("cannot find a flow: there are no words", hint="pflow list shows all", exit=WRONG_FLAGS)
+        raise PflowError("cannot find a flow: the words are missing", hint="pflow list shows all", exit=WRONG_FLAGS)
     saved = {each.name: each for each in readable(list_saved(), "pflow find")}
     found = [(saved[match.about.name], round(100 * match.score)) for match in _matches(text, saved, by)[:most]]
     if not found:

@@ -17,7 +17,7 @@ from pflow.process.streams import write_pieces
 
 
 def page(word: str) -> str | None:
-    """Return the file of a page, `exit` or `pflow-exit`; None if there is no such page."""
+    """Return the file of a page, `exit` or `pflow-exit`; None for any other word."""
     return _pages().get(word.removeprefix("pflow-"))
 
 

@@ -94,7 +94,7 @@ def _flow(
         words = [read_text(0, "the sentence on stdin").strip()]
     if not any(word.strip() for word in words):
         hint = "pflow plan 'read notes.txt and summarize it'"
-        raise PflowError("cannot plan: there is no sentence", hint=hint, exit=USAGE)
+        raise PflowError("cannot plan: the sentence is missing", hint=hint, exit=USAGE)
     if len(words) == 1 and find_file(words[0]) is not None:
         hint = "pflow explain shows it, --edit FLOW 'SENTENCE' changes it, --wire FLOW wires it"
         raise PflowError(f"cannot plan '{words[0]}': it is a flow or a file, not a sentence", hint=hint, exit=USAGE)

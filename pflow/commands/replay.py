@@ -83,5 +83,5 @@ def _parse(words: list[str]) -> tuple[RunFlags, str]:
             what = f"cannot take {spell_flag(name)}: {why}"
             raise PflowError(what, hint="pflow replay --help", exit=errors.USAGE)
     if "run" not in texts:
-        raise PflowError("cannot replay: there is no RUN", hint="pflow runs lists them", exit=errors.USAGE)
+        raise PflowError("cannot replay: RUN is missing", hint="pflow runs lists them", exit=errors.USAGE)
     return RunFlags({name: each for name, each in texts.items() if name != "run"}), str(texts["run"][-1])

@@ -76,7 +76,7 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     check_name(name)
     if not flow and os.isatty(0):
         hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
-        raise PflowError(f"cannot save '{name}': there is no flow", hint=hint, exit=USAGE)
+        raise PflowError(f"cannot save '{name}': the flow is missing", hint=hint, exit=USAGE)
     loaded = load_named(flow or ["-"])
     wired = checked(loaded, "save")
     if description is not None or not loaded.flow.description:

@@ -262,7 +262,7 @@ def _expect_passing(trial: Trial, words: Sequence[str], code: int, change: str, 
 
 
 def _some(items: list[T], otherwise: str) -> list[T]:
-    """Return the items. Raises Skipped if there are none."""
+    """Return the items. Raises Skipped if it gets none."""
     if not items:
         raise Skipped(otherwise)
     return items

@@ -133,7 +133,7 @@ class NodeRun:
 
     @cached_property
     def answer(self) -> OutputDocument | str:
-        """The document that it wrote, or why there is no document."""
+        """The document that it wrote, or the reason why it wrote none."""
         return read_answer(self.stdout)
 
     @property

@@ -197,7 +197,7 @@ def load(words: list[str]) -> FlowSpec:
 
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
-        raise PflowError("cannot run: there is no flow", hint=hint, exit=USAGE)
+        raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
     loaded = load_named(words)
     loaded.flow.name = loaded.flow.name or name_of(words)
     refuse_errors(loaded.findings)

@@ -73,7 +73,7 @@ class Turn:
         state = state_directory()
         if state is None:
             hint = "set HOME or XDG_STATE_HOME"
-            raise PflowError("cannot keep a lock: there is no directory for it", hint=hint, exit=BAD_CONFIG)
+            raise PflowError("cannot keep a lock: its directory is unknown", hint=hint, exit=BAD_CONFIG)
         self.name = name_of_lock(flow)
         self.path = os.path.join(state, "locks", self.name)
         try:

@@ -76,7 +76,7 @@ def state_key() -> bytes:
     directory = state_directory()
     if directory is None:
         hint = "set HOME or XDG_STATE_HOME"
-        raise PflowError("cannot record this run: there is no directory for it", hint=hint, exit=BAD_CONFIG)
+        raise PflowError("cannot record this run: its directory is unknown", hint=hint, exit=BAD_CONFIG)
     path = os.path.join(directory, "key")
     try:
         key = _read_key(path) or _make_key(path)

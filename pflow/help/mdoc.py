@@ -78,7 +78,7 @@ def at_line_start(text: str) -> str:
 
 
 def literal(text: list[str], *, offset: bool = False) -> list[str]:
-    """Return lines to be shown verbatim; none if there are none."""
+    """Return lines to be shown verbatim; empty without lines."""
     if not text:
         return []
     shown = [at_line_start(escaped(line.rstrip())) for line in text]
@@ -86,7 +86,7 @@ def literal(text: list[str], *, offset: bool = False) -> list[str]:
 
 
 def listing(rows: list[tuple[str, str]], width: str = "Ds", *, compact: bool = False) -> list[str]:
-    """Return a list of tags, each already in mdoc, with a text for each; nothing if there are none."""
+    """Return a list of tags, each already in mdoc, with a text for each; empty without tags."""
     if not rows:
         return []
     made = [f".Bl -tag -width {width}" + " -compact" * compact]

@@ -165,7 +165,7 @@ def checked_sentence(sentence: str, act: str = "plan") -> str:
     """Return the sentence on one line. Raises PflowError (2) for an empty or long one, and for a secret in it."""
     sentence = " ".join(sentence.split())
     if not sentence:
-        raise PflowError(f"cannot {act}: there is no sentence", exit=USAGE)
+        raise PflowError(f"cannot {act}: the sentence is missing", exit=USAGE)
     if len(sentence) > LONGEST:
         what = f"cannot {act}: the sentence has {len(sentence)} characters, more than {LONGEST}"
         raise PflowError(what, hint="put the rest into a file and name it", exit=USAGE)

@@ -173,7 +173,7 @@ class Tries:
         raise AssertionError
 
     def _pause(self, attempt: int, error: Exception) -> float:
-        """Return the seconds until the next try. Raises the error if there is none."""
+        """Return the seconds until the next try. Raises the error if it was the last."""
         asked = error.retry_after if isinstance(error, PflowError) else None
         if self.spent and (usage := getattr(error, "usage", None)):
             self.spent(usage)

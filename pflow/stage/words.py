@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     """Every read and param by each name that its flag goes by."""
 
     Texts = dict[str, list[str | bool]]
-    """What stood after each flag; a switch is True, and False with --no-."""
+    """The texts after each flag; a switch is True, and False with --no-."""
 
 
 _IN_A_BATCH = "pflow run 'list-files \"*.txt\" => read-file --each'"

@@ -143,7 +143,7 @@ END
     run --separate-stderr env -i PATH="$PATH" LLM_USER_PATH="$LLM_USER_PATH" PFLOW_MODEL=echo pflow doctor
     [[ $output != *Traceback* && $output != *'not checked'* ]]
     [[ $output != *' --prefix'* && $output != *'shells  '* ]]
-    says 'state   advice  runs are not kept: there is no directory for them; set HOME'
+    says 'state   advice  runs are not kept: the state directory is unknown; set HOME'
     says 'model   ok      '
 }
 

@@ -94,7 +94,7 @@ END
     grep -q 'wc -c' "$flows/count.pflow.json"
     type_line 'clear; pflow save count; echo "code $?"'
     shows 'code 2'
-    screen | grep -F "cannot save 'count': there is no flow; pflow save count FILE"
+    screen | grep -F "cannot save 'count': the flow is missing; pflow save count FILE"
     type_line 'clear; pflow save other "shell --command=date"; pflow show other | head -n 1'
     shows 'What is it for?'
     type_line 'Tell the time'

@@ -167,7 +167,7 @@ END
         expect 2 '' '--edit'
     done
     run --separate-stderr pflow plan
-    expect 2 '' 'there is no sentence'
+    expect 2 '' 'the sentence is missing'
 }
 
 @test "pipe syntax is planned without a model, and without what asks one" {

@@ -222,4 +222,4 @@ def test_without_a_place_there_is_no_cache(monkeypatch):
     monkeypatch.setenv("HOME", "")
     with pytest.raises(PflowError) as caught:
         keep(key(a=1), "one")
-    assert (caught.value.exit, caught.value.message) == (78, "cannot use the cache: there is no directory for it")
+    assert (caught.value.exit, caught.value.message) == (78, "cannot use the cache: its directory is unknown")

@@ -103,7 +103,7 @@ def test_secrets_count_by_a_digest_that_needs_a_key(tmp_path, monkeypatch):
     assert {part.name for part in keys[0].parts if part.value is ... and part.kind != "code"} == {"token", "pin"}
     for name in ("XDG_STATE_HOME", "HOME"):
         monkeypatch.delenv(name)
-    with pytest.raises(PflowError, match="there is no directory for it"):
+    with pytest.raises(PflowError, match="its directory is unknown"):
         key_of({"pin": 1234}, interface=SECRET)
 
 

@@ -96,10 +96,10 @@ def test_anything_else_is_a_sentence_for_a_model(planned, words):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "there is no sentence"),
+        ([], "the sentence is missing"),
         (["read-file", "="], "the shell took '=>' for a redirection"),
         (["read-file", "--path=a", "=left="], "the shell took '=left=>' for a redirection"),
-        ([""], "there is no sentence"),
+        ([""], "the sentence is missing"),
         (["a b", "--nope"], "no such option"),
         (["a b", "--timeout=0"], "--timeout takes a number of seconds"),
         (["--wire", "--edit", "f", "x"], "cannot take both"),

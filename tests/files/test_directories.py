@@ -67,6 +67,6 @@ def test_a_key_that_cannot_be_kept_is_73_and_one_without_a_place_78(state, monke
     assert caught.value.exit == CANNOT_WRITE
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.delenv("HOME", raising=False)
-    with pytest.raises(PflowError, match="there is no directory for it") as caught:
+    with pytest.raises(PflowError, match="its directory is unknown") as caught:
         state_key()
     assert caught.value.exit == BAD_CONFIG

@@ -221,7 +221,7 @@ def alone() -> Iterator[None]:
 
 
 def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
-    """Reopen the run; None if there is no unfinished one. Raises PflowError as `Reopened` does."""
+    """Reopen the newest unfinished run that began alike, else return None. Raises PflowError as `Reopened` does."""
     wanted, record = beginning.flow_text(), beginning.record(flags)
     seal(record, beginning.secrets, state_key())
     for directory in run_directories():
@@ -236,7 +236,7 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
 
 
 def _begin_of(directory: str) -> Record | None:
-    """Return the first record of a run's journal; None if there is none yet. Raises PflowError (65)."""
+    """Return the first record of a run's journal; None before it is written. Raises PflowError (65)."""
     try:
         return next(iter(read_lines(_first_line(directory, JOURNAL))[0]), None)
     except PflowError as error:
