@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TypeVar
 
 import click
 
@@ -38,6 +39,8 @@ from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 from pflow.words.printable import clean
+
+T = TypeVar("T")
 
 _NAME = "'SENTENCE'"
 
@@ -88,7 +91,8 @@ def command(
     words = [*rest, *["--dry-run"] * is_dry, *([f"--timeout={timeout:g}"] if timeout else [])]
     flags = _flags_of_run(words)
     allowed = Allowed(allow, working_directory())
-    _check_stdout(closed, flags)
+    if 1 in closed and not flags.quiet:  # before a model is paid
+        raise PflowError("cannot write to stdout: it is closed", hint="-q prints nothing", exit=CANNOT_WRITE)
     terminal = None if yes or is_dry else open_terminal()
     document: Document | None = None
 
@@ -108,13 +112,6 @@ def command(
     except PflowError as error:
         error.store = document
         raise
-
-
-def _check_stdout(closed: list[int], flags: RunFlags) -> None:
-    """Raise PflowError (73), before a model is paid, if the result could not be printed."""
-    if 1 in closed and not flags.quiet:
-        hint = "-q prints nothing"
-        raise PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
 
 
 def _run(decided: Proposal, closed: list[int], intake: Intake) -> int:
@@ -139,7 +136,7 @@ def _flags_of_run(words: list[str]) -> RunFlags:
     return RunFlags(take_words(own, own_items(), is_open=False))
 
 
-def with_signals(work: Callable[[], int]) -> int:
+def with_signals(work: Callable[[], T]) -> T:
     """Do the work with signals caught: a signal ends the process as itself, --timeout is an error (124)."""
     try:
         catch_signals()

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._click import color_option, print_json, print_table
+from pflow.commands._click import color_option
+from pflow.commands._output import print_json, print_table
 from pflow.errors import BAD_CONFIG, FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.library.nearest import Match, about_flow, nearest, nearest_by_meaning, nearest_by_words
