@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import copy
 from importlib import import_module
 
 from pflow.catalog.registry import PACKAGE, bundled_directory, bundled_names, names_in, tool_names
@@ -121,9 +122,8 @@ GROUPS = {
 
 def driver_help() -> str:
     """Return the help of pflow: its own words, each with a summary; `pflow nodes` lists a user's own."""
-    brief = CommandUsage(DRIVER.name, DRIVER.summary, DRIVER.synopsis)
+    brief = copy(DRIVER)
     brief.description = DRIVER.description.partition("\n\n")[0]
-    brief.flags, brief.examples = DRIVER.flags, DRIVER.examples
     grouped = {name for names in GROUPS.values() for name in names}
     groups = GROUPS | {"Make": (*GROUPS["Make"], *(name for name in names_in("commands") if name not in grouped))}
     notes = [_listed(title, "commands", names) for title, names in groups.items()]

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pflow.explain.text import pipe_lines
-from pflow.terminal.columns import Colour, colour_of, is_utf8, is_wanted, shorten, table, wrap
+from pflow.terminal.columns import Colour, colour_of, is_utf8, shorten, table, wrap
 from pflow.words.printable import clean
 
 
@@ -81,7 +81,6 @@ def test_the_flag_is_over_no_color_over_clicolor_force_over_the_terminal(
     environment, when, variables, is_terminal, wanted
 ):
     environment(variables, is_terminal=is_terminal)
-    assert is_wanted(1, when) is wanted
     assert colour_of(1, when).is_on is wanted
 
 
