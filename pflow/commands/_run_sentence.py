@@ -104,21 +104,21 @@ def command(
             return end_early(Output(words), intake, flags, "flow")
         with Diverted():  # stdout is for the result, not for what a model's library prints
             planned = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
-            decided = _decide(planned, words, terminal, allowed if yes else None, intake)
-        return OK if decided is None else _run(decided, closed, intake)
+            proposal = Proposal(planned.flow, words)
+            refuse_errors(proposal.findings)
+            decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
+        if decided is None:
+            return OK
+        for fd in closed:
+            os.close(fd)
+        # With the inputs that were shown: the incoming store might have others.
+        return Driver().run_flow(lambda: decided.flow, decided.words, decided.values, intake)
 
     try:
         return with_signals(work)
     except PflowError as error:
         error.store = document
         raise
-
-
-def _run(decided: Proposal, closed: list[int], intake: Intake) -> int:
-    """Run the flow with the inputs that were shown: the incoming store might have others."""
-    for fd in closed:
-        os.close(fd)
-    return Driver().run_flow(lambda: decided.flow, decided.words, decided.values, intake)
 
 
 def _flags_of_run(words: list[str]) -> RunFlags:
@@ -159,15 +159,6 @@ def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool
 def _report(text: str) -> None:
     if os.isatty(2):
         show(colour_of(2).dim(clean(text)) + "\n")
-
-
-def _decide(
-    planned: Planned, words: list[str], terminal: Terminal | None, allowed: Allowed | None, intake: Intake
-) -> Proposal | None:
-    """Return the flow to run, by a person's decision or by --yes; None if it was saved instead."""
-    proposal = Proposal(planned.flow, words)
-    refuse_errors(proposal.findings)
-    return _ask(proposal, terminal) if terminal else _hold(proposal, allowed, intake)
 
 
 def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:

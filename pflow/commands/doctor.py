@@ -20,7 +20,6 @@ from pflow.admin.doctor import ADVICE, BROKEN, WELL, Line, examine
 from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, OK, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
-from pflow.help.text import help_text
 from pflow.help.usage import HELP, Flag, split_flags, usage_of_command
 from pflow.process.streams import Diverted
 from pflow.terminal.columns import colour_of
@@ -35,9 +34,6 @@ def main(words: list[str]) -> int:
     flags, others = split_flags(words, USAGE.flags)
     if others:
         raise PflowError(f"cannot take '{others[0]}': pflow doctor takes no words", exit=WRONG_FLAGS)
-    if "--help" in flags:
-        print_text(help_text(USAGE))
-        return OK
     with Diverted():  # plugins may print
         lines = list(examine())
     is_ok = all(line.state != BROKEN for line in lines)

@@ -56,12 +56,12 @@ USAGE.arguments = [argument("WORD", WORD, sorted(_pages()))]
 
 def main(words: list[str]) -> int:
     """Show a page, or the help of pflow. Raises PflowError (2) for wrong words. Other WORDs are dispatched before."""
-    flags, others = split_flags(words, USAGE.flags)
+    _, others = split_flags(words, USAGE.flags)
     if len(others) > 1:
         raise PflowError("cannot help with more than one word", hint=f"pflow help {others[0]}", exit=WRONG_FLAGS)
-    file = page(others[0]) if others and not flags else None
+    file = page(others[0]) if others else None
     if file is None:
-        write_pieces(1, [(help_text(USAGE) if flags else driver_help()).encode()])
+        write_pieces(1, [driver_help().encode()])
     else:
         _show(file)
     return 0

@@ -26,7 +26,6 @@ from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog
-from pflow.help.text import help_text
 from pflow.help.usage import HELP, NODE, Flag, argument, split_flags, usage_of_command
 from pflow.interface.interface import spell_flag
 from pflow.terminal.columns import AUTO, PLAIN, WHEN, Colour, colour_of, table, terminal_width, value_text, wrap
@@ -59,9 +58,6 @@ USAGE.arguments = [argument("NAME", NODE, repeats=True)]
 def main(words: list[str]) -> int:
     """Raises PflowError: 2 for wrong flags, 127 for an unknown name, 1 for a search that finds nothing."""
     flags, names = split_flags(words, USAGE.flags)
-    if "--help" in flags:
-        print_text(help_text(USAGE))
-        return 0
     when, as_json = flags.get("--color", [AUTO])[-1], "--json" in flags
     if when not in WHEN:
         raise PflowError(f"cannot take '--color={when}': it must be auto, always or never", exit=WRONG_FLAGS)

@@ -18,7 +18,7 @@ from pflow.conformance.samples import (
 )
 from pflow.conformance.sandbox import NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
-from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, OK, USAGE
+from pflow.errors import BAD_DATA, BAD_STDIN, BUG, EXIT_CODES, MISSING, OK, USAGE
 from pflow.interface.interface import Item, spell_flag
 from pflow.values.jsontext import decode
 
@@ -77,7 +77,7 @@ def _run_raw(trial: Trial, data: bytes, *, may_refuse: bool = False) -> NodeRun:
     if trial.pipe is None or trial.pipe.type.name not in _TEXTUAL:
         raise Skipped("no read takes raw input")
     run = trial.run_by_flags(data, without=trial.pipe.name)
-    if may_refuse and run.refuses_in_order:
+    if may_refuse and run.code in {*EXIT_CODES} - {OK, BUG} and "Traceback (most recent call last)" not in run.stderr:
         return run
     run.expect_answer("raw data on stdin is the [pipe] read")
     came = run.answer.members.get("stdin")

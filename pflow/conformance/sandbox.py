@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 from pflow.conformance.samples import FILES, OutputDocument, read_answer
-from pflow.errors import BUG, EXIT_CODES, OK, reason_of
+from pflow.errors import EXIT_CODES, reason_of
 from pflow.models.identity import settings_directory
 from pflow.process.children import running_groups, signal_session
 from pflow.process.signals import HeldSignals
@@ -173,12 +173,6 @@ class NodeRun:
         if self.answer.error:
             self.fail(f"an error document: {self.answer.error.get('message')}", "a document without an error", change)
         return self.answer
-
-    @property
-    def refuses_in_order(self) -> bool:
-        """True if it refused with one of pflow's exit codes, and without a traceback."""
-        is_known = self.code in {*EXIT_CODES} - {OK, BUG}
-        return is_known and "Traceback (most recent call last)" not in self.stderr
 
 
 def limit_files() -> None:
