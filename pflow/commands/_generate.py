@@ -43,7 +43,8 @@ def launchers(root: Path) -> dict[str, str]:
         texts[f"pflow-{name}"] = TOOL_LAUNCHER.format(module=f"plumbing.{name.replace('-', '_')}")
     for name in names_in(str(root / "nodes")):
         if f"pflow-{name}" in texts:
-            raise PflowError(f"cannot make 'pflow-{name}' for the node '{name}': a tool has that name", exit=BAD_DATA)
+            file = f"nodes/{name.replace('-', '_')}.py"
+            raise PflowError(f"cannot make 'pflow-{name}' for {file}: a tool has that name", exit=BAD_DATA)
         texts[f"pflow-{name}"] = NODE_LAUNCHER.format(name=name)
     return texts
 
