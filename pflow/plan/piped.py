@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, path_text, rewritten
 from pflow.plan.declare_inputs import free_name
+from pflow.plan.limits import NAME
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
 from pflow.values.masks import is_secret_name
 from pflow.values.paths import Path, parse_path
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Mapped
 
 _MOST_KEYS = 50
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-"""A key that may be the name of a planned flow's input."""
-
 _SIZES = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "members"}
 
 
@@ -87,7 +84,7 @@ def _keys(document: Document) -> dict[str, str]:
 
 
 def _is_name(key: str) -> bool:
-    return _NAME.fullmatch(key) is not None and not is_secret_name(key)
+    return NAME.fullmatch(key) is not None and not is_secret_name(key)
 
 
 def _value(document: Document, path: Path) -> Any:

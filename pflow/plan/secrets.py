@@ -38,13 +38,8 @@ def refuse_secrets(act: str, text: str, what: str) -> None:
         raise PflowError(message, hint="leave it out: nodes get their secrets by themselves", exit=USAGE)
 
 
-def hide_secrets(text: str) -> str:
-    """Mask the keys and the environment's secrets in a text."""
-    return hider()(text)
-
-
 def hider() -> Callable[[str], str]:
-    """Return `hide_secrets` for many texts: it reads the environment once, now."""
+    """Return a function that masks keys and the environment's secrets in texts: it reads the environment once, now."""
     values = sorted(_of_environment(), key=len, reverse=True)
 
     def hide(text: str) -> str:

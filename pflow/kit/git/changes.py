@@ -79,7 +79,7 @@ def status_text(found: dict[str, Any]) -> str:
         counts = f"{found['ahead']} ahead, {found['behind']} behind" if found["ahead"] is not None else "gone"
         lines[0] += f"; upstream {found['upstream']}: {counts}"
     for file in found["files"]:
-        name = shown(file["path"]) if file["from"] is None else f"{shown(file['from'])} -> {shown(file['path'])}"
+        name = _name(file)
         for what in ("staged", "unstaged"):
             lines += [f"{what}: {file[what]} {name}"] if file[what] else []
         lines += [f"{what}: {name}" for what in ("untracked", "conflicted") if file[what]]
