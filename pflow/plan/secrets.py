@@ -52,12 +52,8 @@ def hider() -> Callable[[str], str]:
 
 def _of_environment() -> list[str]:
     """Return the values of variables whose names promise secrets, without words and paths."""
-    values = [value for name, value in os.environ.items() if is_secret_name(name)]
-    return [value for value in values if len(value) >= _SHORTEST and not value.isalpha() and not _is_path(value)]
-
-
-def _is_path(value: str) -> bool:
-    return os.path.isabs(value) and os.path.exists(value)
+    values = [value for name, value in os.environ.items() if is_secret_name(name) and len(value) >= _SHORTEST]
+    return [each for each in values if not each.isalpha() and not (os.path.isabs(each) and os.path.exists(each))]
 
 
 def secret_variables(text: str) -> list[str]:
