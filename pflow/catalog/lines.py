@@ -247,11 +247,6 @@ def entry(kind: Kind) -> dict[str, Any]:
         return {"name": kind.name, **where, "fault": cannot_read(kind.file, error)}
 
 
-def is_known(entry: dict[str, Any]) -> bool:
-    """Return True if an entry has the node's interface."""
-    return "reads" in entry
-
-
 def line_entry(line: Listing, catalog: Catalog) -> dict[str, Any]:
     """Return the entry of a line; that of a shadowed one has `shadowed_by`."""
     where = {"name": line.name, "origin": line.origin, "file": line.file}

@@ -43,8 +43,6 @@ def export(wired: WiredFlow) -> str:
 class RawCode(str):
     """Text that is code already."""
 
-    __slots__ = ()
-
 
 class _Script:
     """The parts of the file. `names` maps each step to its variable, `classes` each class's file to its name here."""

@@ -16,8 +16,6 @@ class Fork:
     branches, and the flow goes on at the target.
     """
 
-    __slots__ = ("action", "branches", "exits", "meet", "source", "starts")
-
     def __init__(self, source: str, action: str, starts: list[str], branches: list[set[str]], meet: str | None) -> None:
         self.source = source
         self.action = action

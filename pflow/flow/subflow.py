@@ -174,7 +174,8 @@ def load_named(words: Sequence[str]) -> Loaded:
     from pflow.flow.pipe.read import parse_pipe
     from pflow.flow.pipe.recognize import is_pipe
 
-    if len(words) == 1 and not is_pipe(words) and _looks_like_file(word):
+    looks_like_file = " " not in word and (word.endswith(".json") or "/" in word)
+    if len(words) == 1 and looks_like_file and not is_pipe(words):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
     return Loaded(parse_pipe(words, FlowCatalog()), [])
 
@@ -209,7 +210,3 @@ def no_saved_flow(name: str) -> PflowError:
     """Return the error (127), with the nearest names."""
     hint = guess(name, saved_flows(), "pflow list lists them", 2)
     return PflowError(f"cannot find the saved flow '{name}'", hint=hint, exit=NOT_FOUND)
-
-
-def _looks_like_file(word: str) -> bool:
-    return " " not in word and (word.endswith(".json") or "/" in word)

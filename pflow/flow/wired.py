@@ -29,8 +29,6 @@ class Write:
     `is_data` for a data flag (`inputs`), which is stored only if nothing is there yet.
     """
 
-    __slots__ = ("is_data", "item", "key", "step", "target")
-
     def __init__(self, step: str, key: str, target: Path, item: Item | None, *, is_data: bool = False) -> None:
         self.step = step
         self.key = key

@@ -231,7 +231,10 @@ def take_in(
     if no_stdin or not is_readable(source):
         return Intake(Document(), NOTHING)
     if warm is not None and not wait_for(0, seconds=0):
-        warm()
+        try:
+            warm()
+        except Exception:
+            pass  # the node itself will report it
     data = read_all()
     if not data and not allow_empty:
         return Intake(Document(), EMPTY)

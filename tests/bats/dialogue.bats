@@ -14,6 +14,9 @@ setup() {
 }
 
 QUESTION='Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o:'
+AGAIN='[e]dit again, [b]ack to the plan as it was:'
+NAME='Name [copy-text]:'
+REPLACE="'copy-text' is there: replace it? [y]es, [n]o:"
 
 # A terminal in which a plan is asked about.
 asked() {
@@ -22,7 +25,11 @@ asked() {
     shows "$QUESTION"
 }
 
-answer() { "${tmux[@]}" send-keys -l "$1" \; send-keys Enter; }
+# Answer a question, once it is asked: what is typed before that answers nothing.
+answer() {
+    until_true eval "[[ \$(screen | tail -n 1) == *$(printf %q "$1") ]]" || { screen && return 1; }
+    type_line "$2"
+}
 
 # An editor that runs a script on the file, which is its $1.
 editor() {
@@ -37,12 +44,12 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     wide
     shows 'As a pipe'
     shows 'writes files  write  path "b.txt"'
-    answer q
+    answer "$QUESTION" q
     shows 'r  run it'
-    answer x
+    answer "$QUESTION" x
     shows 'The store at the end'
     [ ! -e b.txt ]
-    answer r
+    answer "$QUESTION" r
     shows code=0
     cmp a.txt b.txt
 }
@@ -66,10 +73,9 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     in_terminal sh
     type_line "pflow 'copy a.txt to b.txt' --model=d-waits; echo code=\$?"
     shows 'asking d-waits'
-    answer r
+    type_line r
     : >"$PEER/go"
-    shows "$QUESTION"
-    answer n
+    answer "$QUESTION" n
     shows code=77
     [ ! -e b.txt ]
 }
@@ -83,18 +89,16 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
         esac'
     asked "VISUAL=$PWD/editor" EDITOR=false
     wide
-    answer e
-    shows '[e]dit again, [b]ack to the plan as it was:'
-    answer e
+    answer "$QUESTION" e
+    answer "$AGAIN" e
     shows 'did you mean llm'
-    answer b
-    shows "$QUESTION"
-    answer e
+    answer "$AGAIN" b
+    answer "$QUESTION" e
     shows 'Nothing was changed.'
-    answer e
+    answer "$QUESTION" e
     shows '--path=c.txt'
     grep -q '^# copy a.txt to b.txt$' seen
-    answer r
+    answer "$QUESTION" r
     shows code=0
     cmp a.txt c.txt
     [ ! -e b.txt ]
@@ -103,15 +107,15 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
 @test "an editor that fails, leaves nothing or is missing changes nothing" {
     editor 'exit 3'
     asked "EDITOR=$PWD/editor"
-    answer e
+    answer "$QUESTION" e
     shows 'the editor ended with exit code 3'
     editor ': >"$1"'
-    answer e
+    answer "$QUESTION" e
     shows 'it is empty'
     rm editor
-    answer e
+    answer "$QUESTION" e
     shows 'cannot find the editor'
-    answer r
+    answer "$QUESTION" r
     shows code=0
     cmp a.txt b.txt
 }
@@ -120,16 +124,15 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     editor 'test -t 0 && test -t 1 && : >terminal; echo editing >&2; read -r line; echo "$line" >line; sed -i s/b.txt/c.txt/ "$1"'
     in_terminal "EDITOR=$PWD/editor" sh
     type_line "true | pflow 'copy a.txt to b.txt' -n; echo code=\$?"
-    shows "$QUESTION"
-    answer e
+    answer "$QUESTION" e
     shows editing
     "${tmux[@]}" send-keys C-c
     shows 'ended with signal 2'
-    answer e
+    answer "$QUESTION" e
     until_true eval '[ "$(screen | grep -c ^editing)" -eq 2 ]'
-    answer typed
+    type_line typed
     shows '--path=c.txt'
-    answer n
+    answer "$QUESTION" n
     shows code=77
     [ -e terminal ] && [ "$(cat line)" = typed ]
 }
@@ -137,18 +140,17 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
 @test "what was typed while the editor ran answers nothing, and an editor that is killed leaves the terminal as it was" {
     editor 'stty raw -echo; : >ready; until [ -e go ]; do sleep 0.02; done; rm go; sed -i s/b.txt/c.txt/ "$1"; [ -e kept ] || kill -9 $$'
     asked "EDITOR=$PWD/editor"
-    answer e
+    answer "$QUESTION" e
     until_true test -e ready
     : >go
     shows 'ended with signal 9'
     rm ready && : >kept
-    answer e
+    answer "$QUESTION" e
     until_true test -e ready
-    answer r
+    type_line r
     : >go
     shows '--path=c.txt'
-    shows "$QUESTION"
-    answer n
+    answer "$QUESTION" n
     shows code=77
     [ ! -e c.txt ]
 }
@@ -158,21 +160,18 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     echo '{"nodes":[{"id":"a","type":"shell","inputs":{"command":"echo old"}}]}' >.local/share/pflow/flows/copy-text.pflow.json
     asked
     wide
-    answer s
-    shows 'Name [copy-text]:'
-    answer 'no name/at all'
+    answer "$QUESTION" s
+    answer "$NAME" 'no name/at all'
     shows "cannot call a flow 'no name/at all'"
-    answer blocked
+    answer "$NAME" blocked
     shows "cannot save 'blocked'"
-    until_true eval '[ "$(screen | grep -cF "$QUESTION")" -eq 2 ]'
-    answer s
-    answer ''
-    shows "'copy-text' is there: replace it?"
-    answer n
-    answer ''
-    answer y
+    answer "$QUESTION" s
+    answer "$NAME" ''
+    answer "$REPLACE" n
+    answer "$NAME" ''
+    answer "$REPLACE" y
     shows 'Run it by: pflow copy-text'
-    answer n
+    answer "$QUESTION" n
     shows code=0
     [ ! -e b.txt ]
     grep -rq 'echo old' .local/share/pflow/flows/old
@@ -188,15 +187,14 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     shows "$QUESTION"
     shows '< path: path'
     ! "${tmux[@]}" capture-pane -p | LC_ALL=C grep -q '[^ -~]'
-    answer n
+    answer "$QUESTION" n
     shows code=77
 }
 
 @test "a plan's stdin is the pipe, its questions are the terminal's" {
     in_terminal sh
     type_line "printf 'three\n' | pflow 'count what comes in' --model=d-count -r >out; echo code=\$?"
-    shows "$QUESTION"
-    answer r
+    answer "$QUESTION" r
     shows code=0
     [ "$(cat out)" = 1 ]
 }
@@ -208,7 +206,7 @@ wide() { "${tmux[@]}" resize-window -x 160 -y 100; }
     wide
     shows '\x1b'
     ! "${tmux[@]}" capture-pane -p | grep -q OWNED
-    answer n
+    answer "$QUESTION" n
     shows code=77
     [ "$("${tmux[@]}" display-message -p '#{pane_title}')" != OWNED ]
 }
