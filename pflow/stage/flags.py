@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 class Flags:
     """The flags of a command: data and params by name, mappings by key, and each common flag as an attribute."""
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
     def __init__(self, interface: Interface) -> None:
+        self.__dict__ = {name: flag.default for name, flag in COMMON.items()}
         self.interface = interface
         self.data: dict[str, FlagValue] = {}
         self.params: dict[str, FlagValue] = {}
@@ -28,14 +33,7 @@ class Flags:
         self.map_out: dict[str, Path] = {}
         self.warnings: list[str] = []
         self.given: set[str] = set()
-        self._common: dict[str, Any] = {name: flag.default for name, flag in COMMON.items()}
         self.items = items_of(interface)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self._common[name]
-        except KeyError:
-            raise AttributeError(name) from None
 
     def paths(self) -> list[Path]:
         """Return every path in a reference of a flag or in --map-in."""
@@ -91,7 +89,7 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
             add_mapping(getattr(flags, name), flag, str(text))
         return
     if name in COMMON:
-        flags._common[name] = common_value(COMMON[name], texts[-1])
+        setattr(flags, name, common_value(COMMON[name], texts[-1]))
         if name not in flags.items:
             return
     item = flags.items.get(name.replace("-", "_"))
@@ -165,7 +163,7 @@ def check_common(values: Mapping[str, Any]) -> None:
 
 def _check(flags: Flags) -> None:
     """Check what concerns several flags, or the interface."""
-    check_common(flags._common)
+    check_common(vars(flags))
     if flags.id is not None and not is_step_name(flags.id):
         hint = "letters, digits, _ and -, with a letter first; stdin is reserved"
         raise PflowError(f"cannot name a step '{shorten(flags.id)}'", hint=hint, exit=USAGE)

@@ -22,8 +22,8 @@ from pflow.errors import PflowError
 from pflow.node import Node, declared_interface
 from pflow.stage import visit
 from pflow.stage.flags import parse_flags
-from pflow.stage.visit import run_node
 from tests.nodes.cases.case import NOTHING, Case, filled, load_cases
+from tests.stage.running import run_node
 
 
 @pytest.fixture(autouse=True)
