@@ -7,10 +7,9 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.pipe.scan import separates
 from pflow.flow.subflow import is_one_step
-from pflow.interface.common import BOTH, COMMON, REFRESH, RUN, STEP, STREAM
-from pflow.interface.interface import Item, spell_flag
+from pflow.interface.common import BOTH, COMMON, RUN, RUN_FLAGS, STEP, STREAM
+from pflow.interface.interface import spell_flag
 from pflow.stage.flags import check_common, common_value
-from pflow.values.types import Type
 
 PROGRAM = "pflow run"
 
@@ -26,40 +25,14 @@ REFUSED = {
 OF_NO_STEP = ("describe", "version")
 """The refused flags that no step in a flow takes either."""
 
-_OWN = {
-    "jobs": (Type("int"), "run at most this many branches of a fork at once (default: all)"),
-    "isolate": (Type("bool"), "run each step in a process of its own"),
-    "show_store": (Type("bool"), "print the final store on stderr"),
-    "no_journal": (Type("bool"), "keep no journal: pflow resume cannot resume the run"),
-    "keep_store": (Type("bool"), "keep the journal, and with it the store, of a successful run"),
-    "resume": (Type("bool"), "resume the newest unfinished run of this flow, inputs and params, or begin one"),
-    "locked": (Type("bool"), "fail if a node or flow differs from the lock file (pflow lock)"),
-    "if_running": (
-        Type("choice", choices=("skip", "wait", "fail")),
-        "if another run of this flow is going: skip this one, wait for its end, or fail (75)",
-    ),
-    "max_cost": (Type("float"), "end the run (79) before a call of a model once it has spent this many dollars"),
-    "max_tokens_total": (Type("int"), "end the run (79) before a call of a model once it has used this many tokens"),
-    "max_calls": (Type("int"), "end the run (79) before a call of a model after this many calls"),
-}
-
 BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"}
 """The flag of each amount that a budget limits."""
-
-
-def own_items() -> dict[str, Item]:
-    """Return the flags that only `pflow run` has."""
-    items = dict[str, Item]()
-    for name, (type, doc) in _OWN.items():
-        items[name] = Item("run", name, type)
-        items[name].doc = doc
-    return {"refresh": REFRESH, **items}
 
 
 def own_flags() -> dict[str, bool]:
     """Return the flags of `pflow run` itself, as they are typed; True if a value may follow."""
     ours = {name: flag for name, flag in COMMON.items() if name in (*TAKEN, "help", *OF_NO_STEP)}
-    flags = {flag.flag: flag.type.name != "bool" for flag in [*ours.values(), *own_items().values()]}
+    flags = {flag.flag: flag.type.name != "bool" for flag in [*ours.values(), *RUN_FLAGS.values()]}
     return flags | {f"-{flag.letter}": False for flag in ours.values() if flag.letter}
 
 
@@ -131,10 +104,8 @@ class RunFlags:
         def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, texts: dict[str, list[str | bool]]) -> None:
-        items = {**{name: COMMON[name] for name in TAKEN}, **own_items()}
-        self.__dict__ = {name: COMMON[name].default for name in TAKEN}
-        self.__dict__ |= {name: False if type.name == "bool" else None for name, (type, _) in _OWN.items()}
-        self.__dict__ |= {"refresh": None}
+        items = {**{name: COMMON[name] for name in TAKEN}, **RUN_FLAGS}
+        self.__dict__ = {name: item.default for name, item in items.items()}
         for name in list(texts):
             flag = spell_flag(name)
             if name in REFUSED:

@@ -107,9 +107,9 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         flags.params[name] = value
 
 
-def common_value(flag: Item, text: str | bool) -> Any:
+def common_value(flag: CommonFlag, text: str | bool) -> Any:
     """Return the value of a common flag as its type, or the word of a switch. Raises PflowError (2)."""
-    word = flag.word if isinstance(flag, CommonFlag) else ""
+    word = flag.word
     if isinstance(text, bool) or (word and text == word) or (word.isupper() and text not in ("true", "false")):
         return text
     if word and text not in ("true", "false"):
