@@ -44,23 +44,18 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     """
     own = own_flags()
     flags, rest = leading_flags(words, own)
-    if is_one_step(rest) and not has_separator(rest):
+    if is_one_step(rest) and not separators(rest):
         from pflow.flow.pipe.steps import split_step
 
         step, beside = split_step(rest, own)
         return step, flags + beside
-    if not has_separator(rest):
+    if not separators(rest):
         return rest[:1], flags + rest[1:]
     flow, taken = _take_stream_flags(rest)
     return flow, flags + taken
 
 
-def has_separator(words: list[str]) -> bool:
-    """Return True if a separator stands between steps."""
-    return bool(_separators(words))
-
-
-def _separators(words: list[str]) -> list[int]:
+def separators(words: list[str]) -> list[int]:
     """Return where separators stand. One between a flag and another flag, or the end, is that flag's value."""
     return [at for at, word in enumerate(words) if separates(word) and not _is_value(words, at)]
 
@@ -85,7 +80,7 @@ def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
     """Take the flags for stdin and stdout out of the first and the last step."""
     from pflow.flow.pipe.steps import split_step
 
-    own, places = own_flags(), _separators(words)
+    own, places = own_flags(), separators(words)
     begin, end = places[0], places[-1] + 1
     first, reading = split_step(words[:begin], {flag: own[flag] for flag in _of_stream(0)})
     last, printing = split_step(words[end:], {flag: own[flag] for flag in _of_stream(1)})

@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import Any, Callable, Mapping
-from pflow.driver.arguments import PROGRAM, RunFlags, has_separator, split
+from pflow.driver.arguments import PROGRAM, RunFlags, separators, split
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
 from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
@@ -75,7 +75,7 @@ class Driver:
 
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
-        if asks_for_help(flag_words) and not has_separator(flow_words):
+        if asks_for_help(flag_words) and not separators(flow_words):
             from pflow.driver.help import help_of
 
             flow = load(flow_words[:1]) if flow_words else None

@@ -50,18 +50,13 @@ class Flags:
 
 
 def flags_of(words: list[str], interface: Interface) -> Flags:
-    """Parse the flags as `parse_flags` does, and mask secrets in its errors."""
+    """Parse the words after a command's name. Raises PflowError (2), without secrets, for the first wrong flag."""
     try:
-        return parse_flags(words, interface)
+        return convert_texts(take_words(words, items_of(interface), is_open=interface.open), interface)
     except PflowError as error:
         from pflow.values.masks import mask_flags
 
         raise mask_flags(error, words, secret_names(interface)) from None
-
-
-def parse_flags(words: list[str], interface: Interface) -> Flags:
-    """Parse the words after a command's name. Raises PflowError (2) for the first wrong flag."""
-    return convert_texts(take_words(words, items_of(interface), is_open=interface.open), interface)
 
 
 def items_of(interface: Interface) -> Items:
