@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
-from pflow.catalog.registry import PACKAGE, bundled_directory, bundled_names, names_in, tool_names
+from pflow.catalog.registry import PACKAGE, bundled_directory, names_in
 from pflow.commands._click import usage_of_click
 from pflow.driver.help import usage_of_run
 from pflow.errors import USAGE as WRONG_FLAGS
@@ -115,8 +115,8 @@ def driver_help() -> str:
     grouped = {name for names in GROUPS.values() for name in names}
     groups = GROUPS | {"Make": (*GROUPS["Make"], *(name for name in names_in("commands") if name not in grouped))}
     rows = {title: [(name, _half_line("commands", name)) for name in names] for title, names in groups.items()}
-    rows["Nodes (pflow nodes lists your own too)"] = [(name, _half_line("nodes", name)) for name in bundled_names()]
-    rows["Tools"] = [(name, _half_line("plumbing", name)) for name in tool_names()]
+    rows["Nodes (pflow nodes lists your own too)"] = [(name, _half_line("nodes", name)) for name in names_in("nodes")]
+    rows["Tools"] = [(name, _half_line("plumbing", name)) for name in names_in("plumbing")]
     brief.notes = tuple(f"{title}:\n" + "\n".join(map(_row, each)) for title, each in rows.items())
     return help_text(brief)
 
@@ -138,7 +138,7 @@ def usages(root: str = ROOT) -> list[CommandUsage]:
     return [
         DRIVER,
         *map(_command, names_in("commands")),
-        *(import_module(f"pflow.plumbing.{name}").USAGE for name in tool_names()),
+        *(import_module(f"pflow.plumbing.{name}").USAGE for name in names_in("plumbing")),
         *(usage_of_node(name, read_interface(file)) for name, file in files.items()),
     ]
 
