@@ -33,13 +33,10 @@ class FetchPage(Node):
 
     @staticmethod
     def warm() -> None:
-        """Do the slow imports early; a failure here is reported by exec."""
-        try:
-            import trafilatura  # noqa: F401
+        """Do the slow imports early; exec reports their failures."""
+        import trafilatura  # noqa: F401
 
-            import pflow.kit.web.client  # noqa: F401
-        except ImportError:
-            return
+        import pflow.kit.web.client  # noqa: F401
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """Return nothing more, since it sends no keys."""

@@ -51,13 +51,10 @@ class Llm(Node):
 
     @staticmethod
     def warm() -> None:
-        """Do the slow imports early; a failure here is reported by exec."""
-        try:
-            from pflow.models import ask, choose  # noqa: F401
+        """Do the slow imports early; exec reports their failures."""
+        from pflow.models import ask, choose  # noqa: F401
 
-            choose.warm()
-        except Exception:
-            return
+        choose.warm()
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """Return the model, and everything but the question that decides its answer."""

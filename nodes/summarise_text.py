@@ -47,13 +47,10 @@ class SummariseText(Node):
 
     @staticmethod
     def warm() -> None:
-        """Do the slow imports early; a failure here is reported by exec."""
-        try:
-            from pflow.models import choose, summary  # noqa: F401
+        """Do the slow imports early; exec reports their failures."""
+        from pflow.models import choose, summary  # noqa: F401
 
-            choose.warm()
-        except Exception:
-            return
+        choose.warm()
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         from pflow.models.identity import model_parts

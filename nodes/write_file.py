@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow.errors import USAGE, PflowError
 from pflow.files.file_paths import checked_target, write_whole
 from pflow.node import Any, Node, Shared
+from pflow.process.streams import raw_form
 
 
 class WriteFile(Node):
@@ -45,20 +46,8 @@ class WriteFile(Node):
 
     def exec(self, prepared: tuple[str, Any]) -> None:
         path, content = prepared
-        data, adds = _data(content), self.params["append"]
-        hint = "--overwrite replaces it, --append adds to it"
-        data = _ended(data) if adds and not self.params["exact"] else data
+        adds, hint = self.params["append"], "--overwrite replaces it, --append adds to it"
+        data = content if isinstance(content, str) else raw_form(content)
+        if adds and not self.params["exact"] and isinstance(data, str) and not data.endswith("\n"):
+            data += "\n" * bool(data)
         write_whole(path, data, adds=adds, overwrite=self.params["overwrite"], instead=hint)
-
-
-def _data(content: Any) -> str | bytes:
-    if isinstance(content, (str, bytes)):
-        return content
-    from pflow.values.jsontext import encode
-
-    return encode(content) + b"\n"
-
-
-def _ended(data: str | bytes) -> str | bytes:
-    """A text with a newline at its end, unless it is empty; bytes as they are."""
-    return data + "\n" if isinstance(data, str) and data and not data.endswith("\n") else data

@@ -107,7 +107,7 @@ def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
         return converted(type, written)
     except ValueError as error:
         shown = shorten(written if isinstance(written, str) else compact(written))
-        hint = "" if type.choices else f"it takes {type}"
+        hint = f"it takes {type}" if type.items or type.fields else ""  # the error itself names a simple type
         raise PflowError(f"cannot take {flag}='{shown}': {error}", hint=hint, exit=exit) from None
 
 

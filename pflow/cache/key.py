@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from pflow import Any, Callable, Iterator, Mapping
+from pflow import Any, Iterator, Mapping
 from pflow.binding.store import NodeStore
 from pflow.cache.code import Code
 from pflow.cache.place import digest_of_file
@@ -54,8 +54,8 @@ class Key:
     def is_current(self) -> bool:
         """Return True if the files have not changed since the key was made."""
         try:
-            return all(_digest(path, path) == digest for path, digest in self.files.items())
-        except _Unknown:
+            return all(_digest(self.node, path, path) == digest for path, digest in self.files.items())
+        except PflowError:
             return False
 
 
@@ -72,22 +72,7 @@ def make_key(
     `is_made` says that somebody else made the node, and may have set more on it. Raises PflowError (78) if a part of
     the key is unknown.
     """
-    try:
-        return Key(name, *_Parts(name, version, code, interface, node, view, secrets, is_made=is_made).found)
-    except _Unknown as why:
-        raise cannot_cache(name, str(why)) from None
-
-
-def check(name: str, interface: Interface, code: Code, node: Any) -> None:
-    """Raise PflowError (78) if no key could be made for a node, whatever it is given."""
-    try:
-        _check(interface, code, has_more=hasattr(node, "cache_parts"))
-    except _Unknown as why:
-        raise cannot_cache(name, str(why)) from None
-
-
-class _Unknown(Exception):
-    """A part of a key is unknown; the message says why."""
+    return Key(name, *_Parts(name, version, code, interface, node, view, secrets, is_made=is_made).found)
 
 
 class _Parts:
@@ -97,17 +82,17 @@ class _Parts:
         self, name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore,
         secrets: Secrets | None, *, is_made: bool,
     ) -> None:  # fmt: skip
+        self.node = name
         self.secrets = secrets
         self.files: dict[str, str] = {}
-        more = getattr(node, "cache_parts", None)
-        _check(interface, code, has_more=more is not None)
+        check(name, interface, code, node)
         reads = {key: view.peek(key) for key in sorted(interface.reads) if key in view}
         state = {key: value for key, value in sorted(vars(node).items()) if key not in _NEVER} if is_made else {}
         parts = [*_fixed_parts(name, version, code)]
         parts += self._parts_of("param", interface.params, dict(sorted(node.params.items())))
         parts += self._parts_of("state", {}, state)
         parts += self._parts_of("read", interface.reads, reads)
-        parts += self._parts_of("more", {}, _ask(more, reads) if more else {})
+        parts += self._parts_of("more", {}, _ask(name, node, reads))
         self.found = parts, self.files
 
     def _parts_of(self, kind: str, items: Mapping[str, Item], values: Mapping[str, Any]) -> Iterator[KeyPart]:
@@ -120,7 +105,7 @@ class _Parts:
                 else:
                     yield KeyPart(kind, name, value, digest_of(counted), has_files=counted != value)
             except PflowError as error:
-                raise _Unknown(f"'{name}' is not JSON") if error.exit == BAD_DATA else error from None
+                raise cannot_cache(self.node, f"'{name}' is not JSON") if error.exit == BAD_DATA else error from None
 
     def _is_secret(self, item: Item | None, value: Any) -> bool:
         if item is not None and "secret" in item.marks:
@@ -138,7 +123,7 @@ class _Parts:
             return value
         path = os.fsdecode(value)
         if path not in self.files:
-            self.files[path] = _digest(path, name)
+            self.files[path] = _digest(self.node, path, name)
         return [_counted(path), self.files[path]]
 
 
@@ -149,34 +134,34 @@ def _fixed_parts(name: str, version: str, code: Code) -> list[KeyPart]:
     return code.key_parts[name, version]  # type: ignore[no-any-return]
 
 
-def _check(interface: Interface, code: Code, *, has_more: bool) -> None:
-    """Refuse a node whose key cannot be made, or whose answers may not be kept. Raises _Unknown."""
+def check(name: str, interface: Interface, code: Code, node: Any) -> None:
+    """Raise PflowError (78) if no key can be made for a node, whatever it is given, or its answers may not be kept."""
     secret = next((item.name for item in interface.writes.values() if "secret" in item.marks), "")
     items = [*interface.reads.values(), *interface.params.values()]
     unseen = [each for each in interface.effects if each != "reads files" or not any(i.type.is_path for i in items)]
     if interface.open:
-        raise _Unknown("it declares no interface, so any key may count")
+        raise cannot_cache(name, "it declares no interface, so any key may count")
     if code.fault:
-        raise _Unknown(code.fault)
+        raise cannot_cache(name, code.fault)
     if secret:
-        raise _Unknown(f"'{secret}' is secret, and secrets are not kept")
+        raise cannot_cache(name, f"'{secret}' is secret, and secrets are not kept")
     if "writes files" in interface.effects:
-        raise _Unknown("it writes files, which a cached answer would not write again")
-    if unseen and not has_more:
-        raise _Unknown(f"what it {_DOES.get(unseen[0], unseen[0])} is not known beforehand")
+        raise cannot_cache(name, "it writes files, which a cached answer would not write again")
+    if unseen and not hasattr(node, "cache_parts"):
+        raise cannot_cache(name, f"what it {_DOES.get(unseen[0], unseen[0])} is not known beforehand")
 
 
 _DOES = {"reads files": "reads", "network": "gets from the network", "runs commands": "gets from commands"}
 
 
-def _ask(more: Callable[[dict[str, Any]], dict[str, Any]], reads: dict[str, Any]) -> dict[str, Any]:
-    """Ask a node for further parts. Raises _Unknown if that fails, PflowError if the node refuses."""
+def _ask(name: str, node: Any, reads: dict[str, Any]) -> dict[str, Any]:
+    """Ask a node for further parts. Raises PflowError if that fails, or if the node refuses."""
     try:
-        return dict(sorted(more(reads).items()))
+        return dict(sorted(node.cache_parts(reads).items())) if hasattr(node, "cache_parts") else {}
     except PflowError:
         raise
     except Exception as error:
-        raise _Unknown(f"its cache_parts fails: {type(error).__name__}: {error}") from error
+        raise cannot_cache(name, f"its cache_parts fails: {type(error).__name__}: {error}") from error
 
 
 def _of_secret(value: Any) -> str:
@@ -193,8 +178,8 @@ def _counted(path: str) -> str:
         return path
 
 
-def _digest(path: str, name: str) -> str:
-    """Return the digest of the file at a path, or `missing`. Raises _Unknown."""
+def _digest(node: str, path: str, name: str) -> str:
+    """Return the digest of the file at a path, or `missing`. Raises PflowError (78), which names what has the path."""
     try:
         return digest_of_file(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -202,4 +187,4 @@ def _digest(path: str, name: str) -> str:
     except (OSError, ValueError) as error:
         is_folder = isinstance(error, IsADirectoryError) or getattr(error, "errno", 0) == errno.EINVAL
         why = "it is not a file" if is_folder else reason_of(error)
-        raise _Unknown(f"cannot digest what it reads from '{name}': {why}") from None
+        raise cannot_cache(node, f"cannot digest what it reads from '{name}': {why}") from None

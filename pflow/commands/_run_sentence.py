@@ -1,4 +1,14 @@
-"""pflow "SENTENCE": plan a flow, show it, ask, and run it."""
+"""pflow 'SENTENCE': Plan a flow from a sentence, show it, ask, and run it.
+
+The sentence is one argument. A model plans the flow, which must pass the rules of pflow check. Nothing runs before it
+is shown and allowed. Other flags are those of pflow run, and of the flow itself: --path=notes.txt. Piped input is read
+first, and becomes an input of the flow. The model is told its size, or the keys of a store with their types, never a
+value. -n leaves stdin alone.
+
+Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not hidden.
+Commands, and files that are elsewhere, hidden or not known yet, need --allow. pflow plan prints the flow without
+running it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +54,7 @@ def usage_of_sentence() -> CommandUsage:
     return usage_of_click(command, _NAME)
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
 @click.option("--yes", is_flag=True, help="Run the flow without asking, if --allow allows it.")
 @click.option(
     "--allow",
@@ -75,17 +85,6 @@ def command(
     timeout: float | None,
     is_dry: bool,
 ) -> int:
-    """Plan a flow from a sentence, show it, ask, and run it.
-
-    The sentence is one argument. A model plans the flow, which must pass the rules of pflow check. Nothing runs before
-    it is shown and allowed. Other flags are those of pflow run, and of the flow itself: --path=notes.txt. Piped input
-    is read first, and becomes an input of the flow. The model is told its size, or the keys of a store with their
-    types, never a value. -n leaves stdin alone.
-
-    Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not
-    hidden. Commands, and files that are elsewhere, hidden or not known yet, need --allow. pflow plan prints the flow
-    without running it.
-    """
     words = [*rest, *["--dry-run"] * is_dry, *([f"--timeout={timeout:g}"] if timeout else [])]
     flags = _flags_of_run(words)
     allowed = Allowed(allow, working_directory())

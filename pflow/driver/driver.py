@@ -13,10 +13,12 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
+from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
 from pflow.process.signals import end_in_order
 from pflow.stage.document import NOTHING, Document, Intake, take_in_for
 from pflow.stage.output import Output
+from pflow.stage.words import take_words
 from pflow.terminal.messages import say, say_error
 from pflow.values.masks import Secrets, mask_flags
 from pflow.values.paths import write_path
@@ -193,8 +195,6 @@ def asks_for_help(words: list[str]) -> bool:
 
 def load(words: list[str]) -> FlowSpec:
     """Load the flow that the words name. Raises PflowError (65) if its shape is wrong, after saying all findings."""
-    from pflow.flow.subflow import load_named
-
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
@@ -245,8 +245,6 @@ def parse(
     wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None
 ) -> tuple[RunFlags, RunInputs]:  # fmt: skip
     """Return the flags of the run, and the inputs that flags of the flow set; without a flag, `pinned` values count."""
-    from pflow.stage.words import take_words
-
     flow_flags = FlowFlags(wired)
     items = flow_flags.items()
     try:

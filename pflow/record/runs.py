@@ -12,6 +12,7 @@ from itertools import islice, takewhile
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 from pflow.errors import MISSING, PflowError, exit_code, reason_of
+from pflow.files.atomic import open_private
 from pflow.record.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.values.jsontext import decode
@@ -268,8 +269,9 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
     oldest = time.time() - days * 86_400
     taken = 0
     try:
-        with open(os.path.join(place, PRUNED), "wb", opener=_private) as file:
-            os.utime(file.fileno())
+        file = open_private(os.path.join(place, PRUNED))
+        os.utime(file)
+        os.close(file)
     except OSError:
         return
     for number, id in enumerate(_ids_in(place)):
@@ -279,10 +281,6 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
             import shutil
 
             shutil.rmtree(directory, ignore_errors=True)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _size_of(directory: str) -> int:

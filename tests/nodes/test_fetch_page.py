@@ -72,7 +72,6 @@ def test_what_is_no_page_is_refused_in_words_and_nothing_else_is_said(web, capfd
 
 def test_without_its_library_it_says_what_to_install(web, monkeypatch):
     monkeypatch.setitem(sys.modules, "trafilatura", None)
-    FetchPage.warm()
     with pytest.raises(PflowError) as caught:
         fetch(web.url + "/page")
     assert (caught.value.exit, caught.value.hint) == (78, "pip install 'pflow-shell[web]'")

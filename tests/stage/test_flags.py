@@ -163,7 +163,6 @@ def test_a_flag_that_is_wrong_is_refused_in_words(words, why):
         ("--txt=a", "did you mean --text?"),
         ("--retry=1", "did you mean --retries?"),
         ("hello", "--issue='hello'"),
-        ("--loud=1", "it takes bool"),
         ("--token=x", "it comes from the store"),
         ("--api-key=x", "set API_KEY"),
     ],

@@ -22,6 +22,10 @@ from pflow.terminal.messages import write_stderr
 
 Word = str | bytes
 
+_ERRORS = (b"fatal: ", b"error: ")
+_MORE_OF_ERRORS = (b"\t", b"Please ", b"Aborting")
+"""The beginnings of further lines of an error."""
+
 MOST = 1_000_000_000
 """The most bytes of git's output."""
 
@@ -87,10 +91,18 @@ class Git:
                 raise PflowError(what, hint="ask for less", exit=CANNOT_WRITE, is_permanent=True)
             printed.extend(part)
 
-        def hear(part: bytes) -> None:
+        shown, is_ours = 0, False
+
+        def hear(part: bytes, end: bytes = b"\n") -> None:
+            """Keep git's stderr, and show its whole lines, except those that become our error."""
+            nonlocal shown, is_ours
             said.extend(part)
-            if is_shown and not self.reads and not part.startswith((b"fatal: ", b"error: ")):  # those become our error
-                write_stderr(part)
+            lines = said[shown : said.rfind(end) + len(end)].splitlines(keepends=True)
+            shown += sum(map(len, lines))
+            for line in lines if is_shown and not self.reads else ():
+                is_ours = line.startswith(_ERRORS) or (is_ours and line.startswith(_MORE_OF_ERRORS))
+                if not is_ours:
+                    write_stderr(bytes(line))
 
         start = ("git", "-C", self.repo, "--no-pager", "--literal-pathspecs", *self.settings)
         argv: list[Word] = [self._word(each) for each in (*start, *words)]
@@ -98,6 +110,7 @@ class Git:
             code = run(argv, input=input, env={**self.env, **(env or {})}, on_stdout=keep, on_stderr=hear)
         except FileNotFoundError:
             raise PflowError(f"{self.act}: git is not installed", hint="install git", exit=BAD_CONFIG) from None
+        hear(b"", end=b"")
         return code, bytes(printed), said.decode("utf-8", "replace")
 
     def _word(self, word: Word) -> bytes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pflow.kit.git.program import fault
+from pflow.kit.git.program import Git, fault
+from pflow.process import children
 
 SAID = [
     ("error: sha1 file 'x' write error. Out of diskspace", 73, "sha1 file 'x' write error. Out of diskspace"),
@@ -22,3 +23,17 @@ SAID = [
 def test_what_git_says_becomes_a_code_and_a_reason(said, exit, reason):
     error = fault("cannot push", 128, said)
     assert (error.exit, error.message) == (exit, f"cannot push: {reason}")
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_lines_that_become_our_error_are_not_shown_in_whatever_parts_they_come(monkeypatch, capfd, size):
+    said = b"hook: lint\nerror: x would be lost:\n\ta.txt\nPlease commit them\nAborting\nhook: fatal: x\nfatal: no\nend"
+
+    def run(argv, *, on_stderr, **about):
+        for at in range(0, len(said), size):
+            on_stderr(said[at : at + size])
+        return 1
+
+    monkeypatch.setattr(children, "run", run)
+    assert Git(".", "check out").call("checkout")[2] == said.decode()
+    assert capfd.readouterr().err == "hook: lint\nhook: fatal: x\nend"
