@@ -16,7 +16,7 @@ from typing import Any
 import pocketflow
 import pytest
 
-from pflow.catalog.registry import bundled_names, load_bundled
+from pflow.catalog.registry import load_bundled, names_in
 from pflow.conformance.samples import OutputDocument, Samples, document, read_answer
 from pflow.errors import PflowError
 from pflow.node import Node, declared_interface
@@ -387,7 +387,7 @@ def test_a_node_gives_the_same_everywhere(tmp_path, monkeypatch, case, way):
 
 
 def test_every_node_has_a_case():
-    assert {case.node for case in CASES.values()} == {*bundled_names()}
+    assert {case.node for case in CASES.values()} == {*names_in("nodes")}
 
 
 def content_of(file: Path) -> str | bytes | None:
