@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -22,7 +21,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
-from pflow.help.usage import CommandUsage, Flag, argument
+from pflow.help.usage import CommandUsage, Flag, argument, usage_of_command
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
 from pflow.terminal.columns import AUTO, WHEN, colour_of, for_locale, table, terminal_width
@@ -209,23 +208,14 @@ _METAVARS = {
 
 
 def usage_of_click(command: click.Command, name: str) -> CommandUsage:
-    """Return the usage of `pflow NAME`. The docstring's blocks after a \\b stay as they are; the last has examples."""
-    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    """Return the usage of `pflow NAME`. Its help is its file's docstring, its epilog a note."""
     arguments = [each for each in command.params if isinstance(each, click.Argument)]
     words = " ".join(_metavar(each) for each in arguments)
-    usage = CommandUsage(f"pflow {name}", paragraphs[0].replace("\n", " "), (f"pflow {name} [FLAG]… {words}".rstrip(),))
-    if paragraphs[-1].startswith("\b"):
-        usage.examples = tuple(paragraphs.pop().split("\n")[1:])
-    usage.description = "\n\n".join(map(_paragraph, paragraphs[1:]))
+    usage = usage_of_command(f"pflow {name}", command.help, f"pflow {name} [FLAG]… {words}".rstrip())
     usage.flags = [*(_flag(each) for each in command.params if isinstance(each, click.Option)), kinds.HELP]
     usage.arguments = [_argument(each) for each in arguments]
-    usage.notes = tuple(getattr(command, "notes", list)())
+    usage.notes = (command.epilog,) if command.epilog else ()
     return usage
-
-
-def _paragraph(text: str) -> str:
-    """Return a paragraph; text after a \\b is indented and stays as it is."""
-    return "\n".join(f"  {line}" for line in text.split("\n")[1:]) if text.startswith("\b") else text
 
 
 def _flag(option: click.Option) -> Flag:

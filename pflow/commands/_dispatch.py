@@ -143,13 +143,13 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
 def _not_found(words: list[str]) -> PflowError:
     """Return the error (127) for words that mean nothing to pflow, with the nearest names."""
     from pflow.catalog.kinds import fault_of, list_kinds
-    from pflow.catalog.registry import saved_flows, tool_names
+    from pflow.catalog.registry import saved_flows
     from pflow.words.naming import did_you_mean, likely
 
     word = words[0]
     if fault := fault_of(word):
         return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
-    names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *tool_names()]
+    names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *names_in("plumbing")]
     near = likely(word, names, 2)
     hint = did_you_mean(*near) or "pflow --help lists all commands"
     if len(word.split()) > 1:

@@ -1,4 +1,14 @@
-"""pflow "SENTENCE": plan a flow, show it, ask, and run it."""
+"""pflow 'SENTENCE': Plan a flow from a sentence, show it, ask, and run it.
+
+The sentence is one argument. A model plans the flow, which must pass the rules of pflow check. Nothing runs before it
+is shown and allowed. Other flags are those of pflow run, and of the flow itself: --path=notes.txt. Piped input is read
+first, and becomes an input of the flow. The model is told its size, or the keys of a store with their types, never a
+value. -n leaves stdin alone.
+
+Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not hidden.
+Commands, and files that are elsewhere, hidden or not known yet, need --allow. pflow plan prints the flow without
+running it.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +18,13 @@ from collections.abc import Callable
 import click
 
 from pflow.commands._click import run_click, seconds, usage_of_click
-from pflow.driver.arguments import RunFlags, own_flags, own_items
+from pflow.driver.arguments import RunFlags, own_flags
 from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs, nothing_gives
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.pipe.steps import part_flags
 from pflow.help.usage import CommandUsage
+from pflow.interface.common import RUN_FLAGS
 from pflow.plan.approval.dialogue import Dialogue
 from pflow.plan.approval.gate import Allowed, Gate, Refusal, working_directory
 from pflow.plan.approval.proposal import Proposal, draft_text, proposal_text, show
@@ -44,7 +55,7 @@ def usage_of_sentence() -> CommandUsage:
     return usage_of_click(command, _NAME)
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
 @click.option("--yes", is_flag=True, help="Run the flow without asking, if --allow allows it.")
 @click.option(
     "--allow",
@@ -75,17 +86,6 @@ def command(
     timeout: float | None,
     is_dry: bool,
 ) -> int:
-    """Plan a flow from a sentence, show it, ask, and run it.
-
-    The sentence is one argument. A model plans the flow, which must pass the rules of pflow check. Nothing runs before
-    it is shown and allowed. Other flags are those of pflow run, and of the flow itself: --path=notes.txt. Piped input
-    is read first, and becomes an input of the flow. The model is told its size, or the keys of a store with their
-    types, never a value. -n leaves stdin alone.
-
-    Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not
-    hidden. Commands, and files that are elsewhere, hidden or not known yet, need --allow. pflow plan prints the flow
-    without running it.
-    """
     words = [*rest, *["--dry-run"] * is_dry, *([f"--timeout={timeout:g}"] if timeout else [])]
     flags = _flags_of_run(words)
     allowed = Allowed(allow, working_directory())
@@ -136,7 +136,7 @@ def _flags_of_run(words: list[str]) -> RunFlags:
             what = f"cannot take the bare word '{shorten(word)}': a sentence is one argument, and only flags follow it"
             raise PflowError(what, hint="put quotes around the whole sentence", exit=USAGE)
     own = part_flags(words, {}, own_flags(), is_open=True)[1]
-    return RunFlags(take_words(own, own_items(), is_open=False))
+    return RunFlags(take_words(own, {**RUN_FLAGS}, is_open=False))
 
 
 def with_signals(work: Callable[[], int]) -> int:

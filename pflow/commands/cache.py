@@ -1,4 +1,20 @@
-"""pflow cache: Show, check, shrink or clear the cache of answers."""
+"""pflow cache: Show, check, shrink or clear the cache of answers.
+
+"info", the default, shows how many answers of each node the cache has, and how much space it takes. "prune" removes the
+least recently used answers until the rest fits, which pflow also does by itself. PFLOW_CACHE_SIZE sets the limit (500M,
+2G); the default is 1G. Answers that were used within the last minute stay. "verify" reads every answer, removes the
+damaged ones and names them; its exit code is then 1. "clear" removes the answers of NODE, or the whole cache. You can
+also delete the cache by hand.
+
+Answers are kept in ~/.cache/pflow/results/, readable only by you. A damaged answer is never used: the step runs again
+and replaces it. pflow-node(7) lists what an answer depends on.
+
+\b
+pflow-read-file --path=examples/notes.txt --cache -q
+pflow cache
+pflow cache clear read-file
+pflow cache --json | jq .bytes
+"""
 
 from __future__ import annotations
 
@@ -18,27 +34,11 @@ from pflow.terminal.messages import say
 ACTS = ("info", "prune", "verify", "clear")
 
 
-@click.command
+@click.command(help=__doc__)
 @click.argument("act", required=False, type=click.Choice(ACTS), metavar="[info|prune|verify|clear]")
 @click.argument("node", required=False)
 @click.option("--json", "as_json", is_flag=True, help="With info, print a JSON object.")
 def command(act: str | None, node: str | None, as_json: bool) -> int:
-    """Show how many answers of each node the cache has and how much space it takes, or maintain it.
-
-    "prune" removes the least recently used answers until the rest fits, which pflow also does by itself.
-    PFLOW_CACHE_SIZE sets the limit (500M, 2G); the default is 1G. Answers that were used within the last minute stay.
-    "verify" reads every answer, removes the damaged ones and names them; its exit code is then 1. "clear" removes the
-    answers of NODE, or the whole cache. You can also delete the cache by hand.
-
-    Answers are kept in ~/.cache/pflow/results/, readable only by you. A damaged answer is never used: the step runs
-    again and replaces it. pflow-node(7) lists what an answer depends on.
-
-    \b
-    pflow-read-file --path=examples/notes.txt --cache -q
-    pflow cache
-    pflow cache clear read-file
-    pflow cache --json | jq .bytes
-    """
     if (node and act != "clear") or (as_json and act not in (None, "info")):
         what = f"the node '{node}'" if node else "--json"
         raise PflowError(f"cannot take {what} with {act}", hint="pflow cache --help", exit=USAGE)

@@ -1,4 +1,21 @@
-"""pflow check: Check a flow before it runs."""
+"""pflow check: Check a flow before it runs.
+
+FLOW is a file, a saved flow, pipe syntax, or - for stdin. Nothing is run, imported or changed.
+
+Each finding is one line: the file, the place, the rule, the fault and the remedy. The exit code is 65 if one of them is
+an error.
+
+If a node declares no interface, or its interface has no mark [pipe], a line says what pflow inferred.
+
+With --json each finding also has its place as a JSON pointer. Where the rule knows them, it has the names that may have
+been meant, nearest first (near), and a change to merge into the flow (merge, see RFC 7396). needs, gives and touches
+are those of pflow explain --json; inferred has the inferred facts by node.
+
+\b
+pflow check examples/report.pflow.json
+pflow check --json --strict examples/words.pflow.json
+pflow check 'read-file --path=notes.txt => llm --prompt=Summarize'
+"""
 
 from __future__ import annotations
 
@@ -34,14 +51,14 @@ _FORMS = {
 }
 
 
-class _Command(FlowCommand):
-    @staticmethod
-    def notes() -> list[str]:
-        rules = [f"  {rule.id}  {rule.title} ({rule.otherwise})" for rule in RULES.values()]
-        return ["\n".join(["Rules:", "  PF00  every part has the right shape (error)", *rules])]
+_RULES = [
+    "Rules:",
+    "  PF00  every part has the right shape (error)",
+    *(f"  {rule.id}  {rule.title} ({rule.otherwise})" for rule in RULES.values()),
+]
 
 
-@click.command(cls=_Command)
+@click.command(help=__doc__, epilog="\n".join(_RULES), cls=FlowCommand)
 @click.option(
     "--json",
     "as_json",
@@ -54,22 +71,6 @@ class _Command(FlowCommand):
 @color_option
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED)
 def command(flow: tuple[str, ...], as_json: bool, strict: bool, locked: bool, schema: bool, when: str) -> int:
-    """Check FLOW: a file, a saved flow, pipe syntax, or - for stdin. Nothing is run, imported or changed.
-
-    Each finding is one line: the file, the place, the rule, the fault and the remedy. The exit code is 65 if one of
-    them is an error.
-
-    If a node declares no interface, or its interface has no mark [pipe], a line says what pflow inferred.
-
-    With --json each finding also has its place as a JSON pointer. Where the rule knows them, it has the names that may
-    have been meant, nearest first (near), and a change to merge into the flow (merge, see RFC 7396). needs, gives and
-    touches are those of pflow explain --json; inferred has the inferred facts by node.
-
-    \b
-    pflow check examples/report.pflow.json
-    pflow check --json --strict examples/words.pflow.json
-    pflow check 'read-file --path=notes.txt => llm --prompt=Summarize'
-    """
     if schema:
         from pflow.flow.schema import SCHEMA
 

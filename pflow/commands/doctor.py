@@ -1,23 +1,5 @@
-"""pflow doctor: Find what is missing or broken in this installation."""
+"""pflow doctor: Find what is missing or broken in this installation.
 
-from __future__ import annotations
-
-from pflow.admin.doctor import ADVICE, BROKEN, WELL, Line, examine
-from pflow.errors import FAILED, OK, PflowError
-from pflow.errors import USAGE as WRONG_FLAGS
-from pflow.help.text import help_text
-from pflow.help.usage import HELP, CommandUsage, Flag, split_flags
-from pflow.process.streams import Diverted, write_pieces
-from pflow.terminal.columns import colour_of, for_locale
-from pflow.values.jsontext import encode
-from pflow.words.printable import clean, clean_json, encodable
-
-USAGE = CommandUsage(
-    "pflow doctor",
-    "Examine this installation: a line for each thing says that it is ok, or what to do.",
-    ("pflow doctor [--json]",),
-)
-USAGE.description = """\
 It examines Python and pflow's requirements, llm with its plugins and settings, the default model and its key, the man
 pages and completions, your own nodes, and the directory of runs: its size, and that only you can read it.
 
@@ -25,9 +7,27 @@ Each line is ok, advice (something can be added) or broken. The commands it sugg
 with --with, pipx inject, or pip install. It shows no keys, changes nothing, asks no model and runs no node; it loads
 the plugins of llm.
 
-The exit code is 1 if something is broken, else 0; advice does not count."""
+The exit code is 1 if something is broken, else 0; advice does not count.
+
+\b
+pflow doctor
+pflow doctor --json | jq -r '.findings[] | select(.state == "broken") | .todo'
+"""
+
+from __future__ import annotations
+
+from pflow.admin.doctor import ADVICE, BROKEN, WELL, Line, examine
+from pflow.errors import FAILED, OK, PflowError
+from pflow.errors import USAGE as WRONG_FLAGS
+from pflow.help.text import help_text
+from pflow.help.usage import HELP, Flag, split_flags, usage_of_command
+from pflow.process.streams import Diverted, write_pieces
+from pflow.terminal.columns import colour_of, for_locale
+from pflow.values.jsontext import encode
+from pflow.words.printable import clean, clean_json, encodable
+
+USAGE = usage_of_command("pflow doctor", __doc__, "pflow doctor [--json]")
 USAGE.flags = [Flag(("--json",), "print one JSON document: ok, and findings with about, state, text and todo"), HELP]
-USAGE.examples = ("pflow doctor", "pflow doctor --json | jq -r '.findings[] | select(.state == \"broken\") | .todo'")
 
 
 def main(words: list[str]) -> int:

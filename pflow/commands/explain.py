@@ -1,4 +1,12 @@
-"""pflow explain: Explain what a flow does, and what it will touch."""
+"""pflow explain: Explain what a flow does, and what it will touch.
+
+The flow is not run. Each step is shown, and where each value comes from and goes to. FLOW is a file, a saved flow, pipe
+syntax, or - for stdin. If the flow has errors, stderr lists them, and the exit code is 65.
+
+\b
+pflow explain examples/report.pflow.json
+pflow explain --graph 'read-file --path=a.txt => llm --prompt=Summarize'
+"""
 
 from __future__ import annotations
 
@@ -15,21 +23,12 @@ from pflow.terminal.columns import colour_of, terminal_width
 from pflow.terminal.messages import say
 
 
-@click.command(cls=FlowCommand)
+@click.command(help=__doc__, cls=FlowCommand)
 @click.option("--graph", "as_graph", is_flag=True, help="List only the flow's steps and edges.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @color_option
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
 def command(flow: tuple[str, ...], as_graph: bool, as_json: bool, when: str) -> int:
-    """Explain a flow without running it: its steps, where each value comes from and goes to, what it will touch.
-
-    FLOW is a file, a saved flow, pipe syntax, or - for stdin. If the flow has errors, stderr lists them, and the exit
-    code is 65.
-
-    \b
-    pflow explain examples/report.pflow.json
-    pflow explain --graph 'read-file --path=a.txt => llm --prompt=Summarize'
-    """
     if as_graph and as_json:
         raise PflowError("cannot take both --graph and --json", exit=USAGE)
     loaded = load_named(flow)

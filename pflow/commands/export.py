@@ -1,4 +1,13 @@
-"""pflow export: Export a flow as Python, as a shell script, or as a picture."""
+"""pflow export: Export a flow as Python, as a shell script, or as a picture.
+
+FLOW is a file, a saved flow, pipe syntax, or - for stdin. A flow that breaks a rule, or that the target cannot express,
+is not exported (65); stderr says why.
+
+\b
+pflow export --to=python -o report.py examples/report.pflow.json
+pflow export --to=sh 'list-files --pattern=*.txt => shell --command=wc' >wc.sh
+pflow export --to=mermaid examples/report.pflow.json
+"""
 
 from __future__ import annotations
 
@@ -8,28 +17,11 @@ from pflow.commands._click import FlowCommand, checked, write_output
 from pflow.export import exporter, targets
 from pflow.flow.subflow import load_named
 
-_HELP = """\
-Export FLOW, a file, a saved flow, pipe syntax, or - for stdin, in another form.
-
-\b
-{targets}
-
-A flow that breaks a rule, or that the target cannot express, is not exported (65); stderr says why.
-
-\b
-pflow export --to=python -o report.py examples/report.pflow.json
-pflow export --to=sh 'list-files --pattern=*.txt => shell --command=wc' >wc.sh
-pflow export --to=mermaid examples/report.pflow.json
-"""
+_ABOUT = {target: (exporter(target).__doc__ or "").partition("\n")[0] for target in targets()}
+_TARGETS = "\n".join(["Targets:", *(f"  {target:9}{about}" for target, about in _ABOUT.items())])
 
 
-def _help() -> str:
-    lines = [(target, (exporter(target).__doc__ or "").partition("\n")[0]) for target in targets()]
-    width = max(len(target) for target, _ in lines) + 2
-    return _HELP.format(targets="\n".join([f"{target:{width}}{line}" for target, line in lines]))
-
-
-@click.command(cls=FlowCommand, help=_help())
+@click.command(help=__doc__, epilog=_TARGETS, cls=FlowCommand)
 @click.option("--to", type=click.Choice(targets()), required=True, help="Choose the form to write.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all; scripts become executable.")
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")

@@ -1,4 +1,17 @@
-"""pflow find: Find the saved flows nearest to some words."""
+"""pflow find: Find the saved flows nearest to some words, best first.
+
+The words are compared with each flow's name, description, inputs and steps (BM25), without their endings. If you
+configure an embedding model, with `llm embed-models default NAME` or PFLOW_EMBEDDING_MODEL, meanings are compared
+instead. The model gets each name and description once, and the words each time; its answers are cached. If it fails,
+stderr says so, and the words decide.
+
+A number from 0 to 100 after each name says how near the flow is. The exit code is 1 if no flow is near.
+
+\b
+pflow save sum-up 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Summarize notes'
+pflow find a summary of my notes
+pflow find summary --json | jq -r '.[0].name'
+"""
 
 from __future__ import annotations
 
@@ -13,7 +26,7 @@ from pflow.models.embed import configured
 from pflow.words.printable import clean
 
 
-@click.command
+@click.command(help=__doc__)
 @click.option(
     "-n", "--most", type=click.IntRange(1), default=5, metavar="N", help="Show at most N flows; the default is 5."
 )
@@ -26,20 +39,6 @@ from pflow.words.printable import clean
 @color_option
 @click.argument("word", nargs=-1, required=True)
 def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, when: str) -> int:
-    """Find the saved flows nearest to the words, best first.
-
-    The words are compared with each flow's name, description, inputs and steps (BM25), without their endings. If you
-    configure an embedding model, with `llm embed-models default NAME` or PFLOW_EMBEDDING_MODEL, meanings are compared
-    instead. The model gets each name and description once, and the words each time; its answers are cached. If it
-    fails, stderr says so, and the words decide.
-
-    A number from 0 to 100 after each name says how near the flow is. The exit code is 1 if no flow is near.
-
-    \b
-    pflow save sum-up 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Summarize notes'
-    pflow find a summary of my notes
-    pflow find summary --json | jq -r '.[0].name'
-    """
     text = " ".join(word)
     if not text.strip():
         raise PflowError("cannot find a flow: the words are missing", hint="pflow list shows all", exit=WRONG_FLAGS)

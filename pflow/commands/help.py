@@ -1,17 +1,38 @@
-"""pflow help: Show the help of a command, a node or a flow, or a page."""
+"""pflow help: Show the help of a command, a node or a flow, or a page.
+
+Without WORD it shows the help of pflow itself. The pages are exit (the exit codes), intro (a tutorial), store (the
+document in a pipe), flow (the files of flows), node (how to write nodes), agents (pflow for programs). man shows them;
+without man they are printed as text.
+
+\b
+pflow help
+pflow help save
+pflow help exit
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from importlib import import_module
 
-from pflow.catalog.registry import PACKAGE, bundled_directory, bundled_names, names_in, tool_names
+from pflow.catalog.registry import PACKAGE, bundled_directory, names_in
 from pflow.commands._click import usage_of_click
 from pflow.driver.help import usage_of_run
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.errors import PflowError
 from pflow.help.text import help_text
-from pflow.help.usage import HELP, SENTENCE, WORD, CommandUsage, Flag, argument, split_flags, usage_of_node
+from pflow.help.usage import (  # fmt: skip
+    HELP,
+    SENTENCE,
+    WORD,
+    CommandUsage,
+    Flag,
+    argument,
+    split_flags,
+    usage_of_command,
+    usage_of_node,
+)
 from pflow.interface.source import read_interface
 from pflow.process.streams import write_pieces
 
@@ -27,18 +48,9 @@ def _pages() -> dict[str, str]:
     return {os.path.basename(file).removeprefix("pflow-").partition(".")[0]: file for file in files}
 
 
-USAGE = CommandUsage(
-    "pflow help",
-    "Show the help of a command, a node, a tool or a saved flow, or one of the pages.",
-    ("pflow help [WORD]",),
-)
-USAGE.description = """\
-Without WORD it shows the help of pflow itself. The pages are exit (the exit codes), intro (a tutorial), store (the
-document in a pipe), flow (the files of flows), node (how to write nodes), agents (pflow for programs). man shows them;
-without man they are printed as text."""
+USAGE = usage_of_command("pflow help", __doc__, "pflow help [WORD]")
 USAGE.flags = [HELP]
 USAGE.arguments = [argument("WORD", WORD, sorted(_pages()))]
-USAGE.examples = ("pflow help", "pflow help save", "pflow help exit")
 
 
 def main(words: list[str]) -> int:
@@ -114,21 +126,21 @@ def driver_help() -> str:
     brief.flags, brief.examples = DRIVER.flags, DRIVER.examples
     grouped = {name for names in GROUPS.values() for name in names}
     groups = GROUPS | {"Make": (*GROUPS["Make"], *(name for name in names_in("commands") if name not in grouped))}
-    rows = {title: [(name, _half_line("commands", name)) for name in names] for title, names in groups.items()}
-    rows["Nodes (pflow nodes lists your own too)"] = [(name, _half_line("nodes", name)) for name in bundled_names()]
-    rows["Tools"] = [(name, _half_line("plumbing", name)) for name in tool_names()]
-    brief.notes = tuple(f"{title}:\n" + "\n".join(map(_row, each)) for title, each in rows.items())
+    notes = [_listed(title, "commands", names) for title, names in groups.items()]
+    notes.append(_listed("Nodes (pflow nodes lists your own too)", "nodes", names_in("nodes")))
+    brief.notes = (*notes, _listed("Tools", "plumbing", names_in("plumbing")))
     return help_text(brief)
 
 
-def _row(row: tuple[str, str]) -> str:
-    return f"  {row[0]:12}  {row[1]}"
+def _listed(title: str, folder: str, names: Sequence[str]) -> str:
+    width = max(12, *map(len, names))
+    return "\n".join([f"{title}:", *(f"  {name:{width}}  {_half_line(folder, name)}" for name in names)])
 
 
 def _half_line(folder: str, name: str) -> str:
     with open(os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py"), encoding="utf-8") as file:
-        said = file.readline().partition(": ")[2].rstrip('."\n')
-    return said[:1].upper() + said[1:]
+        summary = file.readline().partition(": ")[2].rstrip('."\n')
+    return summary[:1].upper() + summary[1:]
 
 
 def usages(root: str = ROOT) -> list[CommandUsage]:
@@ -138,7 +150,7 @@ def usages(root: str = ROOT) -> list[CommandUsage]:
     return [
         DRIVER,
         *map(_command, names_in("commands")),
-        *(import_module(f"pflow.plumbing.{name}").USAGE for name in tool_names()),
+        *(import_module(f"pflow.plumbing.{name}").USAGE for name in names_in("plumbing")),
         *(usage_of_node(name, read_interface(file)) for name, file in files.items()),
     ]
 

@@ -1,4 +1,18 @@
-"""pflow import: Import a Flow from a Python file."""
+"""pflow import: Import a Flow from a Python file.
+
+NAME is a Flow of pflow or pocketflow, or a function without arguments that makes one. It is printed as a flow of pflow,
+in JSON. FILE.py is imported, so its code runs; the flow does not. A flow inside the flow becomes part of it, because in
+pocketflow both share one store.
+
+Each node gets the name by which pflow finds its class. If pflow does not find the class, stderr says what to do: a
+class in NAME.py in a directory of PFLOW_NODES is a node. A flow keeps a node's params, but not its constructor's
+arguments: a node is refused (65) if it was given others than its defaults, max_retries and wait. So is a Flow with
+methods of its own. Attributes that were set on a node later cause a warning.
+
+\b
+pflow export --to=python -o report.py examples/report.pflow.json
+pflow import report.py:flow -o again.pflow.json
+"""
 
 from __future__ import annotations
 
@@ -19,24 +33,10 @@ from pflow.node import pocketflow
 from pflow.terminal.messages import say
 
 
-@click.command
+@click.command(help=__doc__)
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
 @click.argument("source", metavar="FILE.py:NAME")
 def command(source: str, output: str | None) -> int:
-    """Convert the Flow called NAME in FILE.py to a flow of pflow, and print it as JSON.
-
-    NAME is a Flow of pflow or pocketflow, or a function without arguments that makes one. FILE.py is imported, so its
-    code runs; the flow does not. A flow inside the flow becomes part of it, because in pocketflow both share one store.
-
-    Each node gets the name by which pflow finds its class. If pflow does not find the class, stderr says what to do: a
-    class in NAME.py in a directory of PFLOW_NODES is a node. A flow keeps a node's params, but not its constructor's
-    arguments: a node is refused (65) if it was given others than its defaults, max_retries and wait. So is a Flow with
-    methods of its own. Attributes that were set on a node later cause a warning.
-
-    \b
-    pflow export --to=python -o report.py examples/report.pflow.json
-    pflow import report.py:flow -o again.pflow.json
-    """
     file, colon, name = source.rpartition(":")
     if not colon or not file or not name:
         raise PflowError(f"cannot import '{source}': it has no NAME", hint="FILE.py:NAME", exit=USAGE)

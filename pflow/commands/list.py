@@ -1,4 +1,17 @@
-"""pflow list: List the saved flows and their inputs."""
+"""pflow list: List the saved flows and their inputs.
+
+A line has the name of a flow, its inputs as flags of pflow NAME, and its description. On a terminal the lines are
+fitted to its width; elsewhere each flow has one line. An input in brackets is optional, or comes through the pipe; its
+default follows the =. pflow show NAME shows more about a flow.
+
+Nothing is checked or run. stderr names each file that does not hold a flow, with the reason; in JSON it has a fault.
+The exit code is 0, even if there are such files, or no saved flows.
+
+\b
+pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'
+pflow list
+pflow list --json
+"""
 
 from __future__ import annotations
 
@@ -19,25 +32,12 @@ _LONGEST = 24
 """The most columns of an input's default."""
 
 
-@click.command
+@click.command(help=__doc__)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON list: name, description, inputs, outputs, types, needs."
 )
 @color_option
 def command(as_json: bool, when: str) -> int:
-    """List the saved flows: the name of each, its inputs as flags of pflow NAME, and its description.
-
-    On a terminal the lines are fitted to its width; elsewhere each flow has one line. An input in brackets is optional,
-    or comes through the pipe; its default follows the =. pflow show NAME shows more about a flow.
-
-    Nothing is checked or run. stderr names each file that does not hold a flow, with the reason; in JSON it has a
-    fault. The exit code is 0, even if there are such files, or no saved flows.
-
-    \b
-    pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'
-    pflow list
-    pflow list --json
-    """
     saved = list_saved()
     if as_json:
         print_json([_entry(each) for each in saved])

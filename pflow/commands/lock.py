@@ -1,4 +1,17 @@
-"""pflow lock: Record the versions and code of a flow's steps."""
+"""pflow lock: Record the versions and code of a flow's steps.
+
+FLOW is a file or a saved flow. FLOW.lock.json is written beside it, and its path is printed. It has the versions, code
+and interfaces of the nodes, the mappings, the flow's params, and the flow hash, for the flows inside it too, one fact a
+line.
+
+pflow run --locked and pflow check --locked refuse a flow that differs from its lock file, and name each difference
+(PF17). Comments in a node's code and the layout of JSON do not count.
+
+\b
+cp examples/words.pflow.json .
+pflow lock words.pflow.json
+pflow check --locked words.pflow.json
+"""
 
 from __future__ import annotations
 
@@ -17,22 +30,9 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
 
-@click.command(cls=FlowCommand)
+@click.command(help=__doc__, cls=FlowCommand)
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, required=True, metavar="FLOW")
 def command(flow: Sequence[str]) -> int:
-    """Write FLOW.lock.json beside a flow, which records its steps for --locked, and print its path.
-
-    FLOW is a file or a saved flow. The lock file has the versions, code and interfaces of the nodes, the mappings, the
-    flow's params, and the flow hash, for the flows inside it too, one fact a line.
-
-    pflow run --locked and pflow check --locked refuse a flow that differs from its lock file, and name each difference
-    (PF17). Comments in a node's code and the layout of JSON do not count.
-
-    \b
-    cp examples/words.pflow.json .
-    pflow lock words.pflow.json
-    pflow check --locked words.pflow.json
-    """
     loaded = load_named(flow)
     file = lock_file(loaded.flow)
     wired = checked(loaded, "lock")

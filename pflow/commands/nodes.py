@@ -1,15 +1,32 @@
-"""pflow nodes: List the nodes, or show all that one declares."""
+"""pflow nodes: List the nodes, or show all that one declares.
+
+Saved flows are listed too. With NAME it shows what that node or flow reads, writes, takes and does. pflow finds nodes
+among its own, then in the directories of PFLOW_NODES and in pflow/nodes under XDG_DATA_HOME, then on PATH as
+pflow-NAME. The first node of a name is used everywhere. Their files are read, never run. Nodes that are shadowed by
+another of the same name, or broken, come last, with the reason. NAME may be the path of such a node, or of any other.
+
+With --json each entry has what --describe prints, its origin and its file. Its name is the type of a step: flow:NAME
+for a saved flow, whose inputs and outputs are its reads and writes.
+
+The exit code is 0, even if a named node is broken; 1 if --search finds nothing; 127 for an unknown NAME.
+
+\b
+pflow nodes
+pflow nodes llm write-file
+pflow nodes --search 'write file'
+pflow nodes --json | jq -r '.[] | select(.reads) | .name'
+"""
 
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterable, Iterator
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
-from pflow.catalog.lines import Listing, about, entry, find, inferred_in_words, is_known, line_entry, lines
+from pflow.catalog.lines import Listing, about, entry, find, inferred_in_words, line_entry, lines
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.text import help_text
-from pflow.help.usage import HELP, NODE, CommandUsage, Flag, argument, split_flags
+from pflow.help.usage import HELP, NODE, Flag, argument, split_flags, usage_of_command
 from pflow.interface.interface import spell_flag
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import (  # fmt: skip
@@ -34,21 +51,8 @@ if TYPE_CHECKING:
 _ONE_LINE = 1 << 30
 """The width of a list that does not go to a terminal: a line a node, for grep."""
 
-USAGE = CommandUsage(
-    "pflow nodes",
-    "List the nodes and saved flows; with NAME, show what that node reads, writes, takes and does.",
-    ("pflow nodes [--json] [--color WHEN] [NAME]…", "pflow nodes [--json] [--color WHEN] --search WORDS"),
-)
-USAGE.description = """\
-pflow finds nodes among its own, then in the directories of PFLOW_NODES and in pflow/nodes under XDG_DATA_HOME, then on
-PATH as pflow-NAME. The first node of a name is used everywhere. Their files are read, never run. Nodes that are
-shadowed by another of the same name, or broken, come last, with the reason. NAME may be the path of such a
-node, or of any other.
-
-With --json each entry has what --describe prints, its origin and its file. Its name is the type of a step: flow:NAME
-for a saved flow, whose inputs and outputs are its reads and writes.
-
-The exit code is 0, even if a named node is broken; 1 if --search finds nothing; 127 for an unknown NAME."""
+_SYNOPSIS = ("pflow nodes [--json] [--color WHEN] [NAME]…", "pflow nodes [--json] [--color WHEN] --search WORDS")
+USAGE = usage_of_command("pflow nodes", __doc__, *_SYNOPSIS)
 USAGE.flags = [
     Flag(("--json",), "print the interfaces as one JSON list"),
     Flag(("--search",), "list only nodes that match all these words, best first", metavar="WORDS"),
@@ -61,12 +65,6 @@ USAGE.flags = [
     HELP,
 ]
 USAGE.arguments = [argument("NAME", NODE, repeats=True)]
-USAGE.examples = (
-    "pflow nodes",
-    "pflow nodes llm write-file",
-    "pflow nodes --search 'write file'",
-    "pflow nodes --json | jq -r '.[] | select(.reads) | .name'",
-)
 
 
 def main(words: list[str]) -> int:
@@ -142,7 +140,7 @@ def list_text(listed: list[Listing], width: int, colour: Colour = PLAIN, *, is_r
 def detail_text(kind: Kind, width: int, colour: Colour = PLAIN) -> str:
     """Describe one node: its reads, writes and params, its actions and effects, its origin."""
     about = entry(kind)
-    if not is_known(about):
+    if "reads" not in about:  # its interface is unknown
         return "\n".join(wrap(f"{clean(about['name'])}: {clean(about['fault'])}", width)) + "\n"
     summary, examples = f": {clean(about['summary'])}" if about["summary"] else "", kind.interface.examples
     parts = [wrap(f"{clean(about['name'])} {clean(about['version'])}{summary}", width)]

@@ -1,4 +1,21 @@
-"""pflow plan: Plan a flow from a sentence, without running it."""
+"""pflow plan: Plan a flow from a sentence, without running it.
+
+The flow is printed as JSON. The model named by --model, PFLOW_PLAN_MODEL or PFLOW_MODEL, else llm's default, gets the
+sentence and a description of all nodes and saved flows. Its flow must pass the rules of pflow check and the limits
+below. If it does not, the model gets the findings and another try, three tries in all. Paths, URLs and numbers of the
+sentence become inputs of the flow. A plan is cached: the same sentence asks the model once. - reads the sentence from
+stdin. Otherwise piped input becomes an input of the flow too. The model is told the size of a text, or the keys of a
+store with their types, never a value. Pipe syntax becomes JSON without a model.
+
+With --wire or --edit the first word is a flow: a file, a saved flow, pipe syntax, or - for stdin. stderr shows the
+change as a diff. The changed flow is printed, or with --write written back.
+
+The exit code is 65 if no try passes; the best one is then on stderr. It is 78 if no model can plan.
+
+\b
+pflow plan 'read-file --path=examples/notes.txt => llm --prompt=Summarize'
+pflow plan 'read examples/notes.txt, summarize it and write summary.md' --pipe
+"""
 
 from __future__ import annotations
 
@@ -23,14 +40,10 @@ from pflow.plan.limits import LIMITS
 from pflow.process.streams import Diverted
 from pflow.stage.document import take_in
 
-
-class _Command(FlowCommand):
-    @staticmethod
-    def notes() -> list[str]:
-        return ["\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items())])]
+_LIMITS = "\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items())])
 
 
-@click.command(cls=_Command)
+@click.command(help=__doc__, epilog=_LIMITS, cls=FlowCommand)
 @click.option("--pipe", "as_pipe", is_flag=True, help="Print the flow in pipe syntax.")
 @click.option("--model", metavar="MODEL", help="The model that plans.")
 @click.option("--fresh", is_flag=True, help="Ask the model again, even if it planned the sentence before.")
@@ -46,24 +59,6 @@ class _Command(FlowCommand):
 @color_option
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SENTENCE…")
 def command(words: tuple[str, ...], when: str, timeout: float | None, **options: Any) -> int:
-    """Plan a flow from a sentence, and print it as JSON without running it.
-
-    The model named by --model, PFLOW_PLAN_MODEL or PFLOW_MODEL, else llm's default, gets the sentence and a description
-    of all nodes and saved flows. Its flow must pass the rules of pflow check and the limits below. If it does not, the
-    model gets the findings and another try, three tries in all. Paths, URLs and numbers of the sentence become inputs
-    of the flow. A plan is cached: the same sentence asks the model once. - reads the sentence from stdin. Otherwise
-    piped input becomes an input of the flow too. The model is told the size of a text, or the keys of a store with
-    their types, never a value. Pipe syntax becomes JSON without a model.
-
-    With --wire or --edit the first word is a flow: a file, a saved flow, pipe syntax, or - for stdin. stderr shows the
-    change as a diff. The changed flow is printed, or with --write written back.
-
-    The exit code is 65 if no try passes; the best one is then on stderr. It is 78 if no model can plan.
-
-    \b
-    pflow plan 'read-file --path=examples/notes.txt => llm --prompt=Summarize'
-    pflow plan 'read examples/notes.txt, summarize it and write summary.md' --pipe
-    """
     if options["wire"] or options["edit"]:
         return _change(list(words), timeout, when, **options)
     for flag in ("write", "yes"):

@@ -1,4 +1,14 @@
-"""pflow remove: Remove a saved flow, and keep its last versions."""
+"""pflow remove: Remove a saved flow, and keep its last versions.
+
+FLOW is a name. The programs pflow-NAME that pflow save --command made for it are removed too. The last version of each
+flow is kept, and its path is printed; pflow show --old NAME shows it. If one of the names is unknown, nothing is
+removed, and the exit code is 127.
+
+\b
+pflow save count 'read-file --path=examples/notes.txt => shell --command="wc -w"'
+pflow remove count
+pflow show count --old --json | pflow save count
+"""
 
 from __future__ import annotations
 
@@ -14,19 +24,9 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say, say_error
 
 
-@click.command
+@click.command(help=__doc__)
 @click.argument("saved", nargs=-1, required=True, metavar="FLOW…")
 def command(saved: tuple[str, ...]) -> int:
-    """Remove saved flows, and the programs pflow-NAME that pflow save --command made for them.
-
-    FLOW is a name. The last version of each flow is kept, and its path is printed; pflow show --old NAME shows it. If
-    one of the names is unknown, nothing is removed, and the exit code is 127.
-
-    \b
-    pflow save count 'read-file --path=examples/notes.txt => shell --command="wc -w"'
-    pflow remove count
-    pflow show count --old --json | pflow save count
-    """
     found = _find([name.removeprefix("flow:") for name in saved])
     for name, file in found.items():
         for removed in remove_commands(name, file):  # first: after an interrupt the flow is still found

@@ -1,11 +1,29 @@
-"""pflow replay: Repeat a run with the same values."""
+"""pflow replay: Repeat a run with the same values.
+
+A new run of the same flow begins in the same directory, with the same flags, answers, variables of the environment,
+chosen models and piped input (from a store, the keys that the flow may read). It has its own log. On a terminal it
+first shows what it will touch; --dry-run shows what it would do, without touching anything.
+
+RUN is a run's id or the beginning of one; last or @1 is the newest run, @2 the one before.
+
+Stdin is not read, unless the piped input was over 10 MB or had a secret: then pipe it again; other data ends with 65.
+Other secrets come from the environment again; the exit code is 78 if one is missing.
+
+The nodes run the code that they have now. For a run of a Python script, it prints the command that runs the script
+again.
+
+\b
+pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
+pflow replay last --dry-run
+pflow replay last -r
+"""
 
 from __future__ import annotations
 
 import os
 
 from pflow import errors
-from pflow.driver.arguments import RunFlags, own_items
+from pflow.driver.arguments import RunFlags
 from pflow.driver.driver import Driver, asks_for_help, checked
 from pflow.driver.help import flags_of_runs
 from pflow.driver.inputs import RunInputs
@@ -13,8 +31,8 @@ from pflow.driver.replay import Replay
 from pflow.errors import PflowError
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
-from pflow.help.usage import CommandUsage, argument
-from pflow.interface.common import COMMON
+from pflow.help.usage import argument, usage_of_command
+from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import Item, spell_flag
 from pflow.plan.approval.proposal import show, touched_text
 from pflow.process.streams import write_pieces
@@ -29,30 +47,9 @@ _REFUSED = {
 }
 """The flags of `pflow run` that a replay does not take, and why."""
 
-USAGE = CommandUsage(
-    "pflow replay",
-    "Repeat a run, with the values that it was given.",
-    ("pflow replay RUN [FLAG]…",),
-)
-USAGE.description = """\
-A new run of the same flow begins in the same directory, with the same flags, answers, variables of the environment,
-chosen models and piped input (from a store, the keys that the flow may read). It has its own log. On a terminal it
-first shows what it will touch; --dry-run shows what it would do, without touching anything.
-
-RUN is a run's id or the beginning of one; last or @1 is the newest run, @2 the one before.
-
-Stdin is not read, unless the piped input was over 10 MB or had a secret: then pipe it again; other data ends with 65.
-Other secrets come from the environment again; the exit code is 78 if one is missing.
-
-The nodes run the code that they have now. For a run of a Python script, it prints the command that runs the script
-again."""
+USAGE = usage_of_command("pflow replay", __doc__, "pflow replay RUN [FLAG]…")
 USAGE.flags = flags_of_runs(without=_REFUSED)
 USAGE.arguments = [argument("RUN", kinds.RUN)]
-USAGE.examples = (
-    "pflow run examples/words.pflow.json --pattern='examples/*.txt' -q",
-    "pflow replay last --dry-run",
-    "pflow replay last -r",
-)
 
 
 def main(words: list[str]) -> int:
@@ -77,7 +74,7 @@ def _prepare(words: list[str]) -> tuple[RunFlags, RunInputs, Intake]:
 def _parse(words: list[str]) -> tuple[RunFlags, str]:
     run = Item("run", "run", Type("str"))
     run.marks.add("word")
-    texts = take_words(words, {**own_items(), "run": run}, is_open=False)
+    texts = take_words(words, {**RUN_FLAGS, "run": run}, is_open=False)
     for name, why in _REFUSED.items():
         if name in texts:
             what = f"cannot take {spell_flag(name)}: {why}"

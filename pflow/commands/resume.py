@@ -1,4 +1,28 @@
-"""pflow resume: Resume a failed or killed run."""
+"""pflow resume: Resume a failed or killed run.
+
+RUN is a run's id or the beginning of one, or `last`. Steps and items of batches that are done do not run again: their
+changes come from the run's journal. Failed ones run again. A step is interrupted if it began but did not end, or was
+ended by a signal, a time limit or another step's failure. It runs again if its node or the step says that it repeats
+(pflow-node(7)). Otherwise a person is asked; a script gives --redo=STEP or --skip=STEP, which applies to all visits and
+items of the step. Without an answer the exit code is 65. It is 66 if a later step needs a value that a skipped one
+would have written.
+
+The run goes on in its directory, with its inputs and variables, and does not read stdin. Its result is printed as the
+run would have printed it, or as your -r, -j or -q say. Secrets are not kept: they come from the environment again, from
+a person, or from the file of --KEY@FILE. If the code or the version of a node has changed, it is named, and the exit
+code is 78; --accept-changes goes on.
+
+A run that is still going on, or has left a process running, is not touched (75). A run that is done has nothing to
+resume (1), but with --keep-store it takes --from and --only. A run of a Python script is resumed by `python SCRIPT
+--resume`; the decisions of your flags are noted for it. pflow run --resume FLOW resumes the newest run of a flow, or
+begins one. Finished steps survive kill -9, but not a power cut.
+
+\b
+pflow run 'list-files "examples/*.txt" => shell "test -e ready"' -n -q --keep-store || touch ready
+pflow resume last -q
+pflow resume last -q --from=list-files
+pflow run --resume 'shell "test -e ready"' -n -q
+"""
 
 from __future__ import annotations
 
@@ -20,7 +44,7 @@ from pflow.values.masks import Secrets
 Texts = dict[str, list[str | bool]]
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
 @click.argument("run")
 @click.argument("rest", nargs=-1, type=click.UNPROCESSED, metavar="")
 @click.option("-r", "--raw", is_flag=True, help="Print only what the pipe carries.")
@@ -41,31 +65,6 @@ def command(
     skip: tuple[str, ...], start: str | None, only: str | None, accept_changes: bool, max_cost: str | None,
     max_tokens_total: str | None, max_calls: str | None,
 ) -> int:  # fmt: skip
-    """Resume a failed or killed run after the last step that is known to be done.
-
-    RUN is a run's id or the beginning of one, or `last`. Steps and items of batches that are done do not run again:
-    their changes come from the run's journal. Failed ones run again. A step is interrupted if it began but did not end,
-    or was ended by a signal, a time limit or another step's failure. It runs again if its node or the step says that
-    it repeats (pflow-node(7)). Otherwise a person is asked; a script gives --redo=STEP or --skip=STEP, which applies to
-    all visits and items of the step. Without an answer the exit code is 65. It is 66 if a later step needs a value that
-    a skipped one would have written.
-
-    The run goes on in its directory, with its inputs and variables, and does not read stdin. Its result is printed as
-    the run would have printed it, or as your -r, -j or -q say. Secrets are not kept: they come from the environment
-    again, from a person, or from the file of --KEY@FILE. If the code or the version of a node has changed, it is named,
-    and the exit code is 78; --accept-changes goes on.
-
-    A run that is still going on, or has left a process running, is not touched (75). A run that is done has nothing to
-    resume (1), but with --keep-store it takes --from and --only. A run of a Python script is resumed by
-    `python SCRIPT --resume`; the decisions of your flags are noted for it. pflow run --resume FLOW resumes the newest
-    run of a flow, or begins one. Finished steps survive kill -9, but not a power cut.
-
-    \b
-    pflow run 'list-files "examples/*.txt" => shell "test -e ready"' -n -q --keep-store || touch ready
-    pflow resume last -q
-    pflow resume last -q --from=list-files
-    pflow run --resume 'shell "test -e ready"' -n -q
-    """
     choices = Choices(
         redo=redo, skip=skip, start=start, only=only, accepts_changes=accept_changes, files=dict(map(_file, rest))
     )

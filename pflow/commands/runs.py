@@ -1,4 +1,19 @@
-"""pflow runs: List the runs, how each ended, and what to type next."""
+"""pflow runs: List the runs, how each ended, and what to type next.
+
+A line, newest first, has a run's id, begin, duration, status, steps done, and the flow's name. A failed run is shown
+with its exit code. A run without an end is running or was killed. For a killed run, `>75 ms` is the time up to its last
+event (`ms` in --json), since the moment of the kill is not known. `2/3` means that 2 of the flow's 3 steps were done; a
+loop repeats steps, and an edge can skip some. `failed items: 3` is the number of items that a batch went on without. A
+run that asked models is shown with their cost. --json has their `usage`: calls, tokens, cost, and in `unpriced` the
+calls whose cost is not known. The end of the line, and `next` in --json, say what to type next: pflow resume to
+continue the run, or pflow why for a step that was not in the cache.
+
+\b
+pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
+pflow runs -n 5
+pflow runs --failed --since=2d
+pflow runs --json | jq -r '.[] | select(.status == "failed") | .run'
+"""
 
 from __future__ import annotations
 
@@ -36,7 +51,7 @@ def moment(text: str) -> float:
         raise PflowError(what, hint="pflow runs --help", exit=USAGE) from None
 
 
-@click.command
+@click.command(help=__doc__)
 @click.option("-n", "limit", type=click.IntRange(min=0), metavar="N", help="List only the newest N runs.")
 @click.option("--failed", is_flag=True, help="List only runs that failed or were killed.")
 @click.option("--flow", "name", metavar="FLOW", help="List only runs of this flow.")
@@ -46,21 +61,6 @@ def moment(text: str) -> float:
 def command(
     limit: int | None, failed: bool, name: str | None, since: float | None, as_json: bool, when: str
 ) -> int:  # fmt: skip
-    """List the runs, newest first: id, begin, duration, status, steps done, and the flow's name.
-
-    A failed run is shown with its exit code. A run without an end is running or was killed. For a killed run, `>75 ms`
-    is the time up to its last event (`ms` in --json), since the moment of the kill is not known. `2/3` means that 2 of
-    the flow's 3 steps were done; a loop repeats steps, and an edge can skip some. `failed items: 3` is the number of
-    items that a batch went on without. A run that asked models is shown with their cost. --json has their `usage`:
-    calls, tokens, cost, and in `unpriced` the calls whose cost is not known. The end of the line, and `next` in --json,
-    say what to type next: pflow resume to continue the run, or pflow why for a step that was not in the cache.
-
-    \b
-    pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
-    pflow runs -n 5
-    pflow runs --failed --since=2d
-    pflow runs --json | jq -r '.[] | select(.status == "failed") | .run'
-    """
 
     def is_wanted(run: Run) -> bool:
         return (name is None or run.name == name) and (not failed or run.status in (FAILED, KILLED))

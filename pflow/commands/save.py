@@ -1,4 +1,32 @@
-"""pflow save: Save a flow under a name."""
+"""pflow save: Save a flow under a name.
+
+pflow NAME then runs the flow, and other flows can use it as flow:NAME.
+
+FLOW is a file, a saved flow, pipe syntax, or - for stdin, which is also the default. Flows are kept as JSON in
+$XDG_DATA_HOME/pflow/flows/ (~/.local/share/pflow/flows/); the path is printed. NAME has letters, digits, - and _, and
+must not be a command, node or tool of pflow. Names that differ only in case, - and _ are the same. A path to a subflow
+in FLOW becomes absolute.
+
+Without --description you are asked for the purpose of the flow; without a terminal its steps describe it.
+
+If another flow has the name, you are asked whether to replace it; without a terminal, only --force replaces it. The
+last ten replaced or removed versions of each name are kept. pflow show --old NAME shows the last one, and the last
+example below brings it back.
+
+With --command, pflow-NAME is written to ~/.local/bin, or to ~/bin if only that is on PATH. It runs from any directory
+and without PATH, as under cron; your own nodes must then be in ~/.local/share/pflow/nodes/. pflow remove removes it. A
+file that pflow did not write is not touched (73).
+
+The exit code is 0, even if the same flow was saved before; 1 if you answer no; 65 for a flow that breaks a rule or has
+a secret, and for an invalid name; 73 if another flow or a file is in the way.
+
+\b
+pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'
+pflow summary -r
+pflow save words examples/words.pflow.json --command
+pflow save words --force 'shell --command="wc -w"'
+pflow show words --old --json | pflow save words --force -
+"""
 
 from __future__ import annotations
 
@@ -38,40 +66,13 @@ class _Command(FlowCommand):
         return super().parse_args(ctx, [*args[1:at], *args[:1], *args[at:]])
 
 
-@click.command(cls=_Command)
+@click.command(help=__doc__, cls=_Command)
 @click.option("--description", metavar="TEXT", help="Describe the purpose of the flow.")
 @click.option("--command", "with_command", is_flag=True, help="Also make pflow-NAME, a program on PATH that runs it.")
 @click.option("--force", is_flag=True, help="Replace another flow of this name without asking.")
 @click.argument("name")
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="[FLOW…]")
 def command(name: str, flow: tuple[str, ...], description: str | None, with_command: bool, force: bool) -> int:
-    """Save a flow under NAME, so that pflow NAME runs it, and other flows can use it as flow:NAME.
-
-    FLOW is a file, a saved flow, pipe syntax, or - for stdin, which is also the default. Flows are kept as JSON in
-    $XDG_DATA_HOME/pflow/flows/ (~/.local/share/pflow/flows/); the path is printed. NAME has letters, digits, - and _,
-    and must not be a command, node or tool of pflow. Names that differ only in case, - and _ are the same. A path to a
-    subflow in FLOW becomes absolute.
-
-    Without --description you are asked for the purpose of the flow; without a terminal its steps describe it.
-
-    If another flow has the name, you are asked whether to replace it; without a terminal, only --force replaces it. The
-    last ten replaced or removed versions of each name are kept. pflow show --old NAME shows the last one, and the last
-    example below brings it back.
-
-    With --command, pflow-NAME is written to ~/.local/bin, or to ~/bin if only that is on PATH. It runs from any
-    directory and without PATH, as under cron; your own nodes must then be in ~/.local/share/pflow/nodes/. pflow remove
-    removes it. A file that pflow did not write is not touched (73).
-
-    The exit code is 0, even if the same flow was saved before; 1 if you answer no; 65 for a flow that breaks a rule or
-    has a secret, and for an invalid name; 73 if another flow or a file is in the way.
-
-    \b
-    pflow save summary 'read-file --path=examples/notes.txt => llm --prompt=Summarize' --description='Sum up the notes'
-    pflow summary -r
-    pflow save words examples/words.pflow.json --command
-    pflow save words --force 'shell --command="wc -w"'
-    pflow show words --old --json | pflow save words --force -
-    """
     check_name(name)
     if not flow and os.isatty(0):
         hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"

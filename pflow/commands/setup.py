@@ -1,4 +1,17 @@
-"""pflow setup: Install man pages and completions."""
+"""pflow setup: Install man pages and completions.
+
+The pages and completions of pflow and of your own nodes, for man, bash, zsh and fish, are written below XDG_DATA_HOME,
+or ~/.local/share. Setup ends by printing the lines that a shell still needs to find them. It edits no start-up file,
+except ~/.zshrc with --zshrc. Run it again after an update, and after you write a node.
+
+Setup never overwrites a file that it did not write; it then does nothing (73). A file that you changed stays, even with
+--undo, which removes the rest. --undo succeeds even if there is nothing to remove.
+
+\b
+pflow setup
+pflow setup --prefix /tmp/pflow --dry-run
+pflow setup --undo
+"""
 
 from __future__ import annotations
 
@@ -31,27 +44,13 @@ _DONE = {WRITE: "wrote", UPDATE: "updated", REMOVE: "removed", KEEP: "unchanged"
 _WOULD = _DONE | {WRITE: "would write", UPDATE: "would update", REMOVE: "would remove"}
 
 
-@click.command
+@click.command(help=__doc__)
 @click.option("--prefix", metavar="DIR", help="Install below DIR/share; the default is the user's own directory.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Print what would be done, and touch nothing.")
 @click.option("--undo", is_flag=True, help="Remove exactly what an earlier setup installed.")
 @click.option("--zshrc", "with_zshrc", is_flag=True, help="Also add the line that zsh needs to ~/.zshrc.")
 @click.option("-v", "--verbose", is_flag=True, help="Print a line for each file.")
 def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verbose: bool) -> int:
-    """Install the man pages and completions of pflow and of your own nodes for man, bash, zsh and fish.
-
-    They are written below XDG_DATA_HOME, or ~/.local/share. Setup ends by printing the lines that a shell still needs
-    to find them. It edits no start-up file, except ~/.zshrc with --zshrc. Run it again after an update, and after you
-    write a node.
-
-    Setup never overwrites a file that it did not write; it then does nothing (73). A file that you changed stays, even
-    with --undo, which removes the rest. --undo succeeds even if there is nothing to remove.
-
-    \b
-    pflow setup
-    pflow setup --prefix /tmp/pflow --dry-run
-    pflow setup --undo
-    """
     if undo and with_zshrc:
         hint = "--undo alone removes the block from ~/.zshrc too"
         raise PflowError("cannot take both --zshrc and --undo", hint=hint, exit=USAGE)

@@ -1,4 +1,18 @@
-"""pflow show: Show a saved flow, and what it needs, gives and touches."""
+"""pflow show: Show a saved flow, and what it needs, gives and touches.
+
+It shows the flow's pipe syntax, description, inputs and outputs, what it touches, and its file. pflow explain shows its
+steps too. FLOW is a name; with --old also that of a removed flow.
+
+The exit code is 0; 65 if the flow has errors, which stderr lists; 66 if --old finds no version; 127 for an unknown
+name.
+
+\b
+pflow save count 'read-file --path=examples/notes.txt => shell --command="wc -w"' --description='Count words'
+pflow show count
+pflow show count --json
+pflow remove count
+pflow show count --old --json | pflow save count
+"""
 
 from __future__ import annotations
 
@@ -21,26 +35,12 @@ from pflow.terminal.messages import say
 from pflow.words.printable import clean
 
 
-@click.command
+@click.command(help=__doc__)
 @click.option("--json", "as_json", is_flag=True, help="Print the flow's file unchanged.")
 @click.option("--old", "is_old", is_flag=True, help="Show the version before it was last replaced or removed.")
 @color_option
 @click.argument("saved", metavar="FLOW")
 def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
-    """Show a saved flow: its pipe syntax, description, inputs and outputs, what it touches, and its file.
-
-    FLOW is its name; with --old it can also name a removed flow. pflow explain shows its steps too.
-
-    The exit code is 0; 65 if the flow has errors, which stderr lists; 66 if --old finds no version; 127 for an unknown
-    name.
-
-    \b
-    pflow save count 'read-file --path=examples/notes.txt => shell --command="wc -w"' --description='Count words'
-    pflow show count
-    pflow show count --json
-    pflow remove count
-    pflow show count --old --json | pflow save count
-    """
     name = saved.removeprefix("flow:")
     file = _file(name, is_old=is_old)
     text = read_text(file, f"the flow '{file}'")

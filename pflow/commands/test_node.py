@@ -1,4 +1,15 @@
-"""pflow test-node: Test that a node does what every node must do."""
+"""pflow test-node: Test that a node does what every node must do.
+
+PATH is a program pflow-NAME, a NAME.py, or the NAME of one. The node runs some fifty times, as its users run it: a
+program as from a shell, a Python class through pflow. Each run has a new directory with sample.txt and
+folder/other.txt, and a home of its own. Values for the node's reads are made from their types. FLAG… after -- gives it
+more, such as a model or another command. The exit code is 1 if a check fails.
+
+\b
+pflow test-node read-file
+pflow test-node shell -v --only=error -- --command='wc -c'
+pflow test-node write-file --json | jq -r '.checks[] | select(.result != "ok") | .id, .why'
+"""
 
 from __future__ import annotations
 
@@ -10,28 +21,24 @@ import click
 from pflow.commands._click import Known, color_option, seconds
 from pflow.conformance.conduct import Verdict, as_json, choose_checks, conduct, list_lines, summary, verdict_lines
 from pflow.conformance.sandbox import limit_files
-from pflow.conformance.trial import TestedNode, find_node
+from pflow.conformance.trial import CHECKS, TestedNode, find_node
 from pflow.errors import USAGE, PflowError
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of
 from pflow.values.jsontext import encode
 
-
-class _Command(click.Command):
-    @staticmethod
-    def notes() -> list[str]:
-        return ["\n".join(["Checks:", *(f"  {line}" for line in list_lines(choose_checks([])).splitlines())])]
+_CHECKS = "\n".join(["Checks:", *(f"  {line}" for line in list_lines(CHECKS).splitlines())])
 
 
-@click.command(cls=_Command)
+@click.command(help=__doc__, epilog=_CHECKS)
 @click.option(
     "--only",
     "-k",
     "only",
     multiple=True,
     metavar="CHECK",
-    type=Known(check.id for check in choose_checks([])),
+    type=Known(check.id for check in CHECKS),
     help="Run only this check, or the checks whose names contain this.",
 )
 @click.option("--list", "as_list", is_flag=True, help="List the checks without running them.")
@@ -57,18 +64,6 @@ def command(
     timeout: float,
     when: str,
 ) -> int:
-    """Test a node: a program pflow-NAME, a NAME.py, or the NAME of one.
-
-    The node runs some fifty times, as its users run it: a program as from a shell, a Python class through pflow. Each
-    run has a new directory with sample.txt and folder/other.txt, and a home of its own. Values for the node's reads are
-    made from their types. FLAG… after -- gives it more, such as a model or another command. The exit code is 1 if a
-    check fails.
-
-    \b
-    pflow test-node read-file
-    pflow test-node shell -v --only=error -- --command='wc -c'
-    pflow test-node write-file --json | jq -r '.checks[] | select(.result != "ok") | .id, .why'
-    """
     checks = choose_checks(only)
     if as_list:
         write_pieces(1, [list_lines(checks).encode()])

@@ -1,4 +1,16 @@
-"""pflow trace: Show what each step of a run read, wrote and took."""
+"""pflow trace: Show what each step of a run read, wrote and took.
+
+RUN is a run's id or the beginning of one; `last` or `@1` is the newest run, `@2` the one before. Without RUN it traces
+the store on stdin, or without stdin the last run. A run that is not over is shown as far as it got.
+
+The exit code is 0, or that of the failed stage that printed the store.
+
+\b
+pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
+pflow trace last
+cat examples/notes.txt | pflow-shell --command='wc -w' | pflow trace
+pflow trace last --chrome >timeline.json
+"""
 
 from __future__ import annotations
 
@@ -18,7 +30,7 @@ from pflow.terminal.messages import say
 from pflow.words.printable import clean_json
 
 
-@click.command
+@click.command(help=__doc__)
 @click.argument("run", required=False)
 @click.option("--store", is_flag=True, help="Add the final store: keys, types, sizes; values too if it is piped.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON document: trace, snapshot and events.")
@@ -26,19 +38,6 @@ from pflow.words.printable import clean_json
 @click.option("--otlp", "form", flag_value="otlp", help="Print OpenTelemetry spans, as lines of OTLP's JSON.")
 @color_option
 def command(run: str | None, store: bool, form: str | None, when: str) -> int:
-    """Print the trace of a run: each step, what it read and from where, what it wrote, and how long it took.
-
-    RUN is a run's id or the beginning of one; `last` or `@1` is the newest run, `@2` the one before. Without RUN it
-    traces the store on stdin, or without stdin the last run. A run that is not over is shown as far as it got.
-
-    The exit code is 0, or that of the failed stage that printed the store.
-
-    \b
-    pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
-    pflow trace last
-    cat examples/notes.txt | pflow-shell --command='wc -w' | pflow trace
-    pflow trace last --chrome >timeline.json
-    """
     if store and form in ("chrome", "otlp"):
         raise PflowError(f"cannot take --store with --{form}", hint="--store goes with --json", exit=USAGE)
     if run is None and is_readable():

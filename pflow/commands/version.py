@@ -1,4 +1,10 @@
-"""pflow version: Print the version of pflow."""
+"""pflow version: Print the version of pflow.
+
+pflow -V and pflow --version print it too.
+
+\b
+pflow version
+"""
 
 from __future__ import annotations
 
@@ -6,13 +12,11 @@ from pflow import __version__
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.errors import PflowError
 from pflow.help.text import help_text
-from pflow.help.usage import HELP, CommandUsage, split_flags
+from pflow.help.usage import HELP, split_flags, usage_of_command
 from pflow.process.streams import write_pieces
 
-_SUMMARY = "Print the version of pflow, as pflow -V and pflow --version do."
-USAGE = CommandUsage("pflow version", _SUMMARY, ("pflow version",))
+USAGE = usage_of_command("pflow version", __doc__, "pflow version")
 USAGE.flags = [HELP]
-USAGE.examples = ("pflow version",)
 
 
 def main(words: list[str]) -> int:

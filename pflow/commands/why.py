@@ -1,4 +1,19 @@
-"""pflow why: Explain why a cached step ran, or did not."""
+"""pflow why: Explain why a cached step ran, or did not.
+
+It says what changed in the step's key since an earlier run. RUN is a run's id or the beginning of one; `last` or `@1`
+is the newest run, `@2` the one before. STEP is a step's name, `outer/inner` for a step of an inner flow, or `check@2`
+for one visit. The earlier run is the newest one of the same flow that has the step.
+
+Each run keeps the parts of its keys (pflow-node(7)): names, digests and sizes. A value is shown if the flow or the
+run's snapshot has it, as with flags. Nothing is run, and no model is asked.
+
+The exit code is 1 if nothing is known of the step, because caching was off for it.
+
+\b
+cat examples/notes.txt | pflow run 'shell "wc -w" --cache' -q
+cat examples/notes.txt | pflow run 'shell "wc -l" --cache' -q
+pflow why last shell
+"""
 
 from __future__ import annotations
 
@@ -10,27 +25,11 @@ from pflow.record.why import explain
 from pflow.words.printable import clean
 
 
-@click.command
+@click.command(help=__doc__)
 @click.argument("run")
 @click.argument("step")
 @click.option("--against", metavar="RUN", help="Compare with RUN, instead of the newest earlier run that has the step.")
 def command(run: str, step: str, against: str | None) -> int:
-    """Explain why a step of a run came from the cache, or not: what changed in its key since an earlier run.
-
-    RUN is a run's id or the beginning of one; `last` or `@1` is the newest run, `@2` the one before. STEP is a step's
-    name, `outer/inner` for a step of an inner flow, or `check@2` for one visit. The earlier run is the newest one of
-    the same flow that has the step.
-
-    Each run keeps the parts of its keys (pflow-node(7)): names, digests and sizes. A value is shown if the flow or the
-    run's snapshot has it, as with flags. Nothing is run, and no model is asked.
-
-    The exit code is 1 if nothing is known of the step, because caching was off for it.
-
-    \b
-    cat examples/notes.txt | pflow run 'shell "wc -w" --cache' -q
-    cat examples/notes.txt | pflow run 'shell "wc -l" --cache' -q
-    pflow why last shell
-    """
     lines = explain(find_run(run), step, find_run(against) if against else None)
     write_pieces(1, [f"{clean(line)}\n".encode() for line in lines])
     return 0

@@ -11,8 +11,6 @@ from pflow.values.paths import Path
 
 if TYPE_CHECKING:
     Document = dict[str, Any]
-    Node = dict[str, Any]
-    Mapping = dict[str, Any]
 
 
 def build_flow(document: Document) -> FlowSpec:
@@ -29,7 +27,8 @@ def build_flow(document: Document) -> FlowSpec:
     flow.schema = document.get("$schema", "")
     flow.name = document.get("name", "")
     flow.description = document.get("description", "")
-    flow.inputs = {name: _input(name, given) for name, given in document.get("inputs", {}).items()}
+    inputs = document.get("inputs", {})
+    flow.inputs = {name: Input(name, has_default="default" in given, **given) for name, given in inputs.items()}
     flow.outputs = document.get("outputs", {})
     flow.max_visits = document.get("max_visits", MAX_VISITS)
     flow.dialect = next((dialect for dialect in (BINDINGS, KEYS) if dialect in dialects), PFLOW)
@@ -75,19 +74,16 @@ STEP_MEMBERS = (
 def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
     members = {name: node[name] for name in STEP_MEMBERS if name in node}
     sources = {key: _source(written) for key, written in mapping.get("input_mappings", {}).items()}
-    batch = node.get("batch", {})
+    batch = {"item" if name == "as" else name: value for name, value in node.get("batch", {}).items()}
     return Step(
         id,
         str(node.get("type", node.get("name", id))),
         place=place,
         input_mappings=sources,
         output_mappings=mapping.get("output_mappings"),
-        batch=Batch(**{_BATCH.get(name, name): value for name, value in batch.items()}) if "over" in batch else None,
+        batch=Batch(**batch) if "over" in batch else None,
         **members,
     )
-
-
-_BATCH = {"as": "item"}
 
 
 def _source(written: Any) -> Any:
@@ -110,16 +106,12 @@ def chain(ids: list[str]) -> list[Edge]:
     return [Edge(source, target) for source, target in pairwise(ids)]
 
 
-def _input(name: str, given: Document) -> Input:
-    return Input(name, has_default="default" in given, **given)
-
-
 PFLOW, BINDINGS, KEYS = "pflow", "bindings", "keys"
 
 _BINDINGS = {"input_bindings": "input_mappings", "output_bindings": "output_mappings"}
 
 
-def convert(node: Node, mapping: Mapping) -> tuple[Node, Mapping, str]:
+def convert(node: Document, mapping: Document) -> tuple[Document, Document, str]:
     """Convert a node and its entry in `mappings` to pflow's form; return both and the node's dialect.
 
     For a key that both name, the entry counts.
@@ -134,7 +126,7 @@ def convert(node: Node, mapping: Mapping) -> tuple[Node, Mapping, str]:
     return node, mapping, dialect
 
 
-def _from_bindings(node: Node, mapping: Mapping) -> tuple[Node, Mapping]:
+def _from_bindings(node: Document, mapping: Document) -> tuple[Document, Document]:
     """Convert seed 002: the params are `config`'s members and all three objects, since its nodes look into them."""
     objects = {member: node.get(member, {}) for member in (*_BINDINGS, "config")}
     kept = {member: value for member, value in node.items() if member not in objects}

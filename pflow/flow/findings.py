@@ -15,8 +15,6 @@ class Rule:
     `check` yields its findings in a flow. A rule without it is about the command line, and is checked with the flags.
     """
 
-    __slots__ = ("check", "id", "otherwise", "title")
-
     def __init__(
         self, id: str, title: str, check: Callable[[Any], Iterator[Finding]] | None = None, otherwise: str = "error"
     ) -> None:
@@ -31,8 +29,6 @@ class Finding:
 
     `is_said_by_run` if a run warns of it by itself.
     """
-
-    __slots__ = ("is_said_by_run", "is_warning", "message", "place", "remedy", "rule")
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any
 from pflow.binding.flag_value import FlagValue
 from pflow.errors import USAGE, PflowError
+from pflow.flow.build import BINDINGS
 from pflow.flow.flow import FlowInput
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.common import OF_RUNS
@@ -34,7 +35,8 @@ class FlowFlags:
 
     def __init__(self, wired: WiredFlow) -> None:
         self.wired = wired
-        self.is_open = not _names_its_flags(wired) and any(step.interface.open for step in wired.steps.values())
+        declares_flags = bool(wired.flow.inputs) or wired.flow.dialect == BINDINGS
+        self.is_open = not declares_flags and any(step.interface.open for step in wired.steps.values())
         """True if any other flag may pass."""
         self.warnings: list[str] = []
         """Warnings about flags that pass but are near to a known one."""
@@ -135,7 +137,9 @@ class FlowFlags:
     def _target(self, name: str, flag: str) -> tuple[Target, Item | None]:
         targets = self._meant(name)
         if len(targets) > 1:
-            own = [self._own_flag(target) for target in targets]
+            own = [
+                self.wired.inputs[key].flag if kind == INPUT else spell_flag(f"{id}.{key}") for kind, id, key in targets
+            ]
             hint = " or ".join(each for each in own if each != flag and _plain(each[2:]) not in OF_RUNS)
             hint = hint or "rename an input of the flow"
             raise PflowError(f"cannot take {flag}: it fits several steps (PF02)", hint=hint, exit=USAGE)
@@ -158,10 +162,6 @@ class FlowFlags:
                 return {target: item}
         return targets
 
-    def _own_flag(self, target: Target) -> str:
-        kind, id, key = target
-        return self.wired.inputs[key].flag if kind == INPUT else spell_flag(f"{id}.{key}")
-
     def shown(self, wanted: FlowInput) -> str:
         """Return the shortest unambiguous flag of an input: its name or an alias, else `--ID.READ`.
 
@@ -176,11 +176,6 @@ class FlowFlags:
         dotted = [f"{id}.{key}" for id, key in wanted.readers if (id, key) in self.fed]
         alone = alone or [name for name in dotted if len(self._meant(_plain(name))) == 1][:1]
         return spell_flag(min(alone or [wanted.name], key=len))
-
-
-def _names_its_flags(wired: WiredFlow) -> bool:
-    """Return True if a flow declares its flags: by its inputs, or by the bindings of seed 002's form."""
-    return bool(wired.flow.inputs) or wired.flow.dialect == "bindings"
 
 
 def name_flags(wired: WiredFlow) -> None:

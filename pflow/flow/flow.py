@@ -20,8 +20,6 @@ REST = "*"
 class Input:
     """A declared input of a flow. `type` is as written; `pipe` says that stdin gives it."""
 
-    __slots__ = ("default", "description", "has_default", "name", "pipe", "required", "type")
-
     def __init__(
         self, name: str, *, type: str = "any", description: str = "", required: bool = True, pipe: bool = False,
         default: Any = None, has_default: bool = False,
@@ -65,8 +63,6 @@ class Batch:
     `over` is "" in pipe syntax, until compiling finds what the pipe carries.
     """
 
-    __slots__ = ("item", "jobs", "keep_item", "on_error", "over")
-
     def __init__(
         self, over: str, item: str = "item", jobs: int | None = None, on_error: str = "stop", *, keep_item: bool = False
     ) -> None:
@@ -85,8 +81,6 @@ class Batch:
 class Edge:
     """Leads from one step to another, when the first returns the action. `place` is its place in the file."""
 
-    __slots__ = ("action", "place", "source", "target")
-
     def __init__(self, source: str, target: str, action: str = "default", place: Path = ("edges",)) -> None:
         self.source = source
         self.target = target
@@ -96,11 +90,6 @@ class Edge:
 
 class Step:
     """One node in a flow, as it is written there; None for each member that is not written."""
-
-    __slots__ = (
-        "batch", "cache", "description", "id", "input_mappings", "inputs", "made", "max_visits", "output_mappings",
-        "params", "place", "repeats", "retries", "timeout", "type", "version", "wait",
-    )  # fmt: skip
 
     def __init__(
         self, id: str, type: str, *, place: Path = (), version: str | None = None, params: dict[str, Any] | None = None,

@@ -225,10 +225,15 @@ class _Walk:
 def _declares_error(node: Any) -> bool:
     """Return True if the interface of a node, or of a step's node, names the action `error`."""
     inner = node.node if isinstance(node, WrittenStep) else node
-    if isinstance(inner, str):
-        kind = find_kind(inner)
-        return kind is not None and ERROR in kind.interface.actions
-    return ERROR in declared_interface(inner if isinstance(inner, type) else type(inner)).actions
+    return ERROR in _interface_of(inner if isinstance(inner, str) else class_of(inner)).actions
+
+
+def _interface_of(kind: str | type) -> Interface:
+    """Return the interface of a class, or of the node of a name; an open one for an unknown name."""
+    if isinstance(kind, type):
+        return declared_interface(kind)
+    known = find_kind(kind)
+    return known.interface if known else Interface()
 
 
 def _set_on(node: Any) -> dict[str, Any]:
@@ -241,9 +246,7 @@ def _set_on(node: Any) -> dict[str, Any]:
 
 def _plain(id_: str, kind: str | type, params: dict[str, Any]) -> dict[str, Any]:
     """Return params as a flow holds them: JSON, with each dollar doubled that could begin a template."""
-    known = find_kind(kind) if isinstance(kind, str) else None
-    interface = declared_interface(kind) if isinstance(kind, type) else known.interface if known else Interface()
-    items, found = interface.params, {}
+    items, found = _interface_of(kind).params, {}
     for key, value in params.items():
         plain = _json(id_, key, value)
         found[key] = plain if key in items and "verbatim" in items[key].marks else escaped(plain)

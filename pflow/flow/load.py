@@ -59,16 +59,11 @@ def load_text(text: str, name: str, catalog: Catalog | None = None) -> Loaded:
     """
     if not text.strip():
         raise PflowError(f"cannot read the flow '{name}': it is empty", exit=MISSING)
-    if _is_json(text, name):
+    if name.endswith(".json") or text.lstrip()[0] in '{["\ufeff':  # pipe syntax begins with a node's name
         return load_document(parse_json(text, name), name, catalog)
     from pflow.flow.pipe.read import parse_pipe
 
     return Loaded(parse_pipe([text], catalog), [])
-
-
-def _is_json(text: str, name: str) -> bool:
-    """Return True if a text is meant to be JSON: pipe syntax begins with a node's name."""
-    return name.endswith(".json") or text.lstrip()[0] in '{["\ufeff'
 
 
 def load_document(document: Any, name: str, catalog: Catalog | None = None) -> Loaded:

@@ -154,7 +154,7 @@ def _resolve_by_step(flow: WiredFlow, reference: Reference, reader: WiredStep | 
     is_data = _is_data(writer, key)
     is_write = key in writer.interface.writes or key in writer.targets or key in _OF_A_STEP or writer.interface.open
     if not is_data and not is_write:
-        if _is_mapped_to(flow, path):
+        if any(meet(path, target) for step in flow.steps.values() for target in step.targets.values()):
             return False
         there = list(dict.fromkeys([*writer.interface.writes, *writer.targets]))
         reference.trouble = missing(key, there, writer.id).message
@@ -174,10 +174,6 @@ def _is_data(writer: WiredStep, key: str) -> bool:
     """Return True if `ID.KEY` is a data flag of that step, stored under its id."""
     is_there = key in writer.step.inputs and key not in writer.targets and is_stored(writer, key)
     return is_there and writer.data_place(key) == (writer.id, key)
-
-
-def _is_mapped_to(flow: WiredFlow, path: Path) -> bool:
-    return any(meet(path, target) for step in flow.steps.values() for target in step.targets.values())
 
 
 def _resolve_unknown(flow: WiredFlow, reference: Reference, names: Iterable[str]) -> None:

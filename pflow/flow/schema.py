@@ -164,21 +164,22 @@ SCHEMA: Schema = {
 }
 
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int, float),
-    "number": (int, float),
-    "boolean": (bool,),
-    "object": (dict,),
-    "array": (list,),
+_TYPES: dict[str, tuple[Any, str, str]] = {
+    "string": (str, "a str", 'write "…"'),
+    "integer": (int | float, "an int", "write a whole number"),
+    "number": (int | float, "a number", "write a number"),
+    "boolean": (bool, "a bool", "write true or false"),
+    "object": (dict, "a dict", 'write {"…": …}'),
+    "array": (list, "a list", "write […]"),
 }
+"""For each JSON schema type: the types of its values, its name in messages, and the remedy for another value."""
 
 
-def is_of_type(value: Any, type_name: str) -> bool:
+def _is_of_type(value: Any, type_name: str) -> bool:
     """Return True if a value is of a JSON schema type; an integral number is an integer, however it is written."""
     if type_name == "integer" and isinstance(value, float):
         return value.is_integer()
-    return isinstance(value, _TYPES[type_name]) and (type_name == "boolean" or not isinstance(value, bool))
+    return isinstance(value, _TYPES[type_name][0]) and (type_name == "boolean" or not isinstance(value, bool))
 
 
 def type_fault(text: str) -> str:
@@ -191,16 +192,6 @@ def type_fault(text: str) -> str:
 
 
 _LEFT_OUT: Any = object()
-_NOTHING: Schema = {}
-
-_WANTED = {
-    "string": ("a str", 'write "…"'),
-    "integer": ("an int", "write a whole number"),
-    "number": ("a number", "write a number"),
-    "boolean": ("a bool", "write true or false"),
-    "object": ("a dict", 'write {"…": …}'),
-    "array": ("a list", "write […]"),
-}
 
 
 def check_shape(document: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
@@ -231,7 +222,7 @@ def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding]) -> 
         if members and key not in members:
             findings.append(Finding(SHAPE, (*place, key), "there is no such member", guess(key, members)))
             continue
-        checked = _sound(each, members.get(key) or schema["additionalProperties"] or _NOTHING, (*place, key), findings)
+        checked = _sound(each, members.get(key, schema["additionalProperties"]), (*place, key), findings)
         if checked is not _LEFT_OUT:
             sound[key] = checked
     return sound
@@ -251,8 +242,8 @@ def _fault(value: Any, schema: Schema) -> tuple[str, str] | None:
         choices = [str(encode(each), "utf-8") for each in schema.get("enum", ())]
         is_one = not choices or str(encode(value), "utf-8") in choices  # 1 is not true
         return None if is_one else (f"{_it_is(value)}, not {' or '.join(choices)}", f"write {choices[0]}")
-    if not is_of_type(value, type_name):
-        wanted, remedy = _WANTED[type_name]
+    if not _is_of_type(value, type_name):
+        _, wanted, remedy = _TYPES[type_name]
         return f"{_it_is(value)}, not {wanted}", remedy + (", or leave it out" if value is None else "")
     if type_name == "string":
         return _text_fault(value, schema)

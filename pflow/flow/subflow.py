@@ -11,7 +11,7 @@ from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_fl
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.load import Loaded, load_file, load_text, read_text
-from pflow.flow.wired import WiredFlow, WiredStep, Write
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
 from pflow.words.naming import guess
@@ -152,9 +152,8 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
     if flow.flow.outputs:
         return {name: flow.output_type(name) for name in flow.flow.outputs}
     roots: dict[str, Type] = {}
-    for wired in flow.steps.values():
-        for key, item in wired.interface.writes.items():
-            write = Write(wired.id, key, wired.place_of(key), item)
+    for id in flow.steps:
+        for write in [write for write in flow.writes[id] if write.item]:
             roots[str(write.target[0])] = flow.write_type(write) if len(write.target) == 1 else Type("dict")
     return roots
 
@@ -174,7 +173,8 @@ def load_named(words: Sequence[str]) -> Loaded:
     from pflow.flow.pipe.read import parse_pipe
     from pflow.flow.pipe.recognize import is_pipe
 
-    if len(words) == 1 and not is_pipe(words) and _looks_like_file(word):
+    looks_like_file = " " not in word and (word.endswith(".json") or "/" in word)
+    if len(words) == 1 and looks_like_file and not is_pipe(words):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
     return Loaded(parse_pipe(words, FlowCatalog()), [])
 
@@ -209,7 +209,3 @@ def no_saved_flow(name: str) -> PflowError:
     """Return the error (127), with the nearest names."""
     hint = guess(name, saved_flows(), "pflow list lists them", 2)
     return PflowError(f"cannot find the saved flow '{name}'", hint=hint, exit=NOT_FOUND)
-
-
-def _looks_like_file(word: str) -> bool:
-    return " " not in word and (word.endswith(".json") or "/" in word)

@@ -54,14 +54,11 @@ class _Wiring:
                 except ValueError:
                     pass  # a finding of the rules
         for path in [path for parts in self.wired.parts.values() for part in parts for path in part.paths]:
-            self._move_write(path)
-
-    def _move_write(self, path: Path) -> None:
-        writer = self.steps.get(str(path[0]))
-        key = str(path[1]) if len(path) > 1 else ""
-        if writer is not None and key in writer.interface.writes and key not in writer.targets:
-            writer.targets[key] = (writer.id, key)
-            writer.moved.add(key)
+            writer = self.steps.get(str(path[0]))
+            key = str(path[1]) if len(path) > 1 else ""
+            if writer is not None and key in writer.interface.writes and key not in writer.targets:
+                writer.targets[key] = (writer.id, key)
+                writer.moved.add(key)
 
     def _set_sources(self, wired: WiredStep) -> None:
         """Find the source of every part of a step, then of the reads that the flow does not mention."""
@@ -128,11 +125,9 @@ class _Wiring:
     ) -> None:
         needed.readers.append((wired.id, key))
         needed.flags += [flag for flag in flags if flag not in needed.flags]
-        if is_required and not needed.declared and not self._has_open_before(wired):
+        precedes = self.wired.graph.may_precede
+        if is_required and not needed.declared and not any(precedes(id, wired.id) for id in self.open_steps):
             needed.required = True
-
-    def _has_open_before(self, wired: WiredStep) -> bool:
-        return any(self.wired.graph.may_precede(id, wired.id) for id in self.open_steps)
 
     def _input(self, name: str, item: Item | None) -> FlowInput:
         if name not in self.inputs:
@@ -186,7 +181,7 @@ class _Wiring:
         if read is None or self.wired.runs_over_pipe:
             return
         is_named = first.step.params.get("input_key") == read.name
-        if read.name in first.sources and read.name not in first.soft and not is_named:
+        if first.is_wired(read.name) and not is_named:
             return
         self.wired.first_read = (first.id, read.name)
         if read.name in self.inputs:

@@ -17,8 +17,6 @@ INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "outp
 class Part:
     """One value that is written in a flow: its place, its `role` and `key`, its paths, or why they do not parse."""
 
-    __slots__ = ("fault", "is_template", "key", "paths", "place", "role", "written")
-
     def __init__(self, place: Path, role: str, key: str, written: Any) -> None:
         self.place = place
         self.role = role
@@ -124,15 +122,13 @@ _TAKEN = {
 }
 """For each type, the types whose every value fits it (for a choice: whose values may), by `pflow.values.types.fit`."""
 
-_ALL_TAKING = ("any", "str")
-
 
 def fits(there: Type, wanted: Type) -> int:
     """Return how one type fits another: NO, MAYBE (some values fit), YES (all fit, or only the value will tell)."""
     if wanted.name == "any":
         return YES
     if there.name == "any":
-        return YES if wanted.name in _ALL_TAKING else MAYBE
+        return YES if wanted.name == "str" else MAYBE
     if there.choices and wanted.choices:
         common = set(there.choices) & set(wanted.choices)
         return YES if len(common) == len(set(there.choices)) else MAYBE if common else NO

@@ -110,6 +110,20 @@ class CommandUsage:
                 yield group, flags
 
 
+def usage_of_command(name: str, docstring: str | None, *synopsis: str) -> CommandUsage:
+    """Return the usage that a file's docstring declares: `NAME: Summary`, the description, and last the examples.
+
+    A block that begins with \\b stays as it is; the last one has the examples.
+    """
+    first, *blocks = (docstring or "").strip().split("\n\n")
+    usage = CommandUsage(name, first.partition(": ")[2], synopsis)
+    if blocks and blocks[-1].startswith("\b"):
+        usage.examples = tuple(blocks.pop().split("\n")[1:])
+    shown = [each.replace("\n", "\n  ").removeprefix("\b\n") if each.startswith("\b") else each for each in blocks]
+    usage.description = "\n\n".join(shown)
+    return usage
+
+
 _METAVARS = {"bool": "", "path": "PATH", "int": "N", "float": "X", "dict": "JSON", "list": "ITEM"}
 
 _OPEN = (

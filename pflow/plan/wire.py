@@ -81,7 +81,7 @@ class Wiring:
         self.filled: list[Gap] = []
         self.left: list[Gap] = []
         self.errors = errors_of(self.flow)
-        self.carried = carried_into(old)
+        self.carriers, self.surely_fed = carried_into(old)
         self.dropped = dropped_answers(old)
         self.is_closed = not any(each.kind is None or each.interface.open for each in old.steps.values())
 
@@ -154,10 +154,10 @@ class Wiring:
 
     def _by_pipe(self, gap: Gap) -> Gap | None:
         """Fill the gap with what a pipe would carry there: several paths if several branches lead there."""
-        carried = self.carried[gap.step]
-        if "pipe" not in gap.item.marks or not carried.is_sure or STDIN in carried.writers:
+        carriers = self.carriers[gap.step]
+        if "pipe" not in gap.item.marks or gap.step not in self.surely_fed or STDIN in carriers:
             return None
-        items = [(self.flow.steps[id], self.flow.steps[id].interface.pipe_write) for id in carried.writers]
+        items = [(self.flow.steps[id], self.flow.steps[id].interface.pipe_write) for id in carriers]
         if not all(
             i and "secret" not in i.marks and fits(self._type(each, i), gap.item.type) == YES for each, i in items
         ):

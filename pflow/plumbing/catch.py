@@ -1,27 +1,26 @@
-"""pflow-catch: Turn an error document back into a store."""
+"""pflow-catch: Turn an error document back into a store.
+
+The document becomes the store before the stage that failed. The pipe goes on, and ends with 0. A store without an error
+passes unchanged. If --set sets the key that the failed stage should have passed on, the pipe carries that key.
+
+\b
+pflow-read-file --path=/nope | pflow-catch --set content='nothing to read' | pflow-get content
+"""
 
 from __future__ import annotations
 
 from pflow import errors
 from pflow.errors import PflowError
-from pflow.help.usage import CommandUsage, Flag, split_flags
+from pflow.help.usage import Flag, split_flags, usage_of_command
 from pflow.plumbing._tool import HELP_FLAGS, Tool, run_tool, set_members, take_store
 from pflow.process.streams import write_pieces
 from pflow.values.paths import write_path
 
-USAGE = CommandUsage(
-    "pflow-catch",
-    "Turn the error document of a failed stage back into the store before that stage.",
-    ("pflow-catch [--set KEY=VALUE | --set KEY:=JSON]…",),
-)
-USAGE.description = """\
-The pipe goes on, and ends with 0. A store without an error passes unchanged. If --set sets the key that the failed
-stage should have passed on, the pipe carries that key."""
+USAGE = usage_of_command("pflow-catch", __doc__, "pflow-catch [--set KEY=VALUE | --set KEY:=JSON]…")
 USAGE.flags = [
     Flag(("--set",), "after an error, set a member; KEY:=JSON sets a JSON value", metavar="KEY=VALUE", repeats=True),
     *HELP_FLAGS,
 ]
-USAGE.examples = ("pflow-read-file --path=/nope | pflow-catch --set content='nothing to read' | pflow-get content",)
 
 
 def work(words: list[str], tool: Tool) -> int:

@@ -1,11 +1,22 @@
-"""pflow-get: Print the raw value at a path of a store."""
+"""pflow-get: Print the raw value at a path of a store.
+
+Text and bytes are printed raw, anything else as a line of JSON. A text that is not empty gets a newline at its end if
+it has none. Without a PATH it prints the value that the pipe carries. After a failed stage it prints nothing, and exits
+with that stage's code.
+
+A PATH is written fetch.issue.labels[0].name, raw_texts/doc1.txt or ["odd key"].
+
+\b
+pflow-set name=Ada 'tags:=["a","b"]' | pflow-get 'tags[0]' name
+pflow-read-file --path=examples/notes.txt | pflow-get >copy.txt
+"""
 
 from __future__ import annotations
 
 from pflow import Any, Collection
 from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.help.usage import CommandUsage, Flag, argument, split_flags
+from pflow.help.usage import Flag, argument, split_flags, usage_of_command
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, source_in, take_store
 from pflow.process.streams import raw_form, write_pieces
 from pflow.stage.document import Document
@@ -14,16 +25,7 @@ from pflow.values.jsontext import encode
 from pflow.values.paths import Path, kind_of, meet, parse_path, write_path
 from pflow.values.types import items_in
 
-USAGE = CommandUsage(
-    "pflow-get",
-    "Print the value at each PATH of the store on stdin: text and bytes raw, anything else as a line of JSON.",
-    ("pflow-get [-e] [--exact | -0 | -j | --each] [PATH]…",),
-)
-USAGE.description = """\
-A text that is not empty gets a newline at its end if it has none. Without a PATH it prints the value that the pipe
-carries. After a failed stage it prints nothing, and exits with that stage's code.
-
-A PATH is written fetch.issue.labels[0].name, raw_texts/doc1.txt or ["odd key"]."""
+USAGE = usage_of_command("pflow-get", __doc__, "pflow-get [-e] [--exact | -0 | -j | --each] [PATH]…")
 USAGE.flags = [
     Flag(("-e", "--exit-status"), "print nothing and exit with 1 if a value is missing or null"),
     Flag(("--exact",), "add no newline to a text"),
@@ -34,10 +36,6 @@ USAGE.flags = [
     *HELP_FLAGS,
 ]
 USAGE.arguments = [argument("PATH", repeats=True)]
-USAGE.examples = (
-    "pflow-set name=Ada 'tags:=[\"a\",\"b\"]' | pflow-get 'tags[0]' name",
-    "pflow-read-file --path=examples/notes.txt | pflow-get >copy.txt",
-)
 
 
 def work(words: list[str], tool: Tool) -> int:

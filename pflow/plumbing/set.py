@@ -1,22 +1,23 @@
-"""pflow-set: Start a store, or set members of one."""
+"""pflow-set: Start a store, or set members of one.
+
+The pipe carries the same value as before; raw input is carried as 'stdin'. A VALUE is text. JSON, including that of
+FILE, is set as written (below the top level its numbers are formatted anew). Neither is a template. A KEY may be a
+path: draft.title=… sets title in the object draft.
+
+\b
+pflow-set -n name=Ada year:=1815
+pflow-read-file --path=examples/notes.txt | pflow-set draft.title=Notes | pflow-get draft
+"""
 
 from __future__ import annotations
 
 from pflow.binding.sources import find
-from pflow.help.usage import CommandUsage, Flag, argument, split_flags
+from pflow.help.usage import Flag, argument, split_flags, usage_of_command
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, set_members, source_in
 from pflow.process.streams import write_pieces
 from pflow.stage.document import EMPTY, empty_pipe, take_in
 
-USAGE = CommandUsage(
-    "pflow-set",
-    "Set members of the store on stdin, or of a new one, and print it.",
-    ("pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY:@FILE]…",),
-)
-USAGE.description = """\
-The pipe carries the same value as before; raw input is carried as 'stdin'. A VALUE is text. JSON, including that of
-FILE, is set as written (below the top level its numbers are formatted anew). Neither is a template. A KEY may be a
-path: draft.title=… sets title in the object draft."""
+USAGE = usage_of_command("pflow-set", __doc__, "pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY:@FILE]…")
 USAGE.flags = [
     Flag(("-n", "--no-stdin"), "start a new store without reading stdin"),
     Flag(("--allow-empty",), "treat an empty pipe as an empty text"),
@@ -25,10 +26,6 @@ USAGE.flags = [
     *HELP_FLAGS,
 ]
 USAGE.arguments = [argument("KEY=VALUE", repeats=True)]
-USAGE.examples = (
-    "pflow-set -n name=Ada year:=1815",
-    "pflow-read-file --path=examples/notes.txt | pflow-set draft.title=Notes | pflow-get draft",
-)
 
 
 def work(words: list[str], tool: Tool) -> int:

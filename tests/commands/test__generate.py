@@ -72,20 +72,19 @@ def _contents(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
-COMMAND = '''"""pflow shout: a text in capitals."""
+COMMAND = '''"""pflow shout: Print a text in capitals.
+
+\\b
+pflow shout hello
+"""
 
 import click
 
 
-@click.command
+@click.command(help=__doc__)
 @click.option("--often", metavar="N", help="Print it N times.")
 @click.argument("text")
 def command(text: str, often: str | None) -> None:
-    """Print a text in capitals.
-
-    \\b
-    pflow shout hello
-    """
     click.echo("\\n".join([text.upper()] * int(often or 1)))
 '''
 

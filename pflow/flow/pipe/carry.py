@@ -12,23 +12,11 @@ STDIN = ""
 """The id that means the flow's stdin, among those of writers."""
 
 
-class Carried:
-    """The steps whose `[pipe]` write may be carried, in the order of the flow.
+def carried_into(flow: WiredFlow) -> tuple[dict[str, list[str]], set[str]]:
+    """Find the writers of what is carried into each step: the latest `[pipe]` write on every way there.
 
-    `is_sure` if one of them has written on every way.
-    """
-
-    __slots__ = ("is_sure", "writers")
-
-    def __init__(self, writers: tuple[str, ...], *, is_sure: bool) -> None:
-        self.writers = writers
-        self.is_sure = is_sure
-
-
-def carried_into(flow: WiredFlow) -> dict[str, Carried]:
-    """Find what is carried into each step: the latest `[pipe]` write on every way there.
-
-    Nothing is carried out of a fork, nor from a failed step along its `error` edge.
+    The writers are in the order of the flow. The steps of the set surely get something: on every way to them a writer
+    has written. Nothing is carried out of a fork, nor from a failed step along its `error` edge.
     """
     closed = _out_of_forks(flow)
     first = flow.graph.first
@@ -39,7 +27,7 @@ def carried_into(flow: WiredFlow) -> dict[str, Carried]:
         for id in _passed_on(flow, starts, closed):
             writers[id].append(writer)
     bare = _passed_on(flow, {target for _, target in closed} | ({first} if first and not takes_stdin else set()), set())
-    return {id: Carried(tuple(found), is_sure=id not in bare) for id, found in writers.items()}
+    return writers, writers.keys() - bare
 
 
 def _takes_stdin(first: WiredStep) -> bool:
@@ -72,7 +60,7 @@ def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, st
     return seen
 
 
-def doubts(flow: WiredFlow, id: str, writers: tuple[str, ...]) -> Iterator[str]:
+def doubts(flow: WiredFlow, id: str, writers: list[str]) -> Iterator[str]:
     """Yield a warning if a step takes the write of `writers`, though an open step right before it may write any key."""
     read = flow.steps[id].interface.pipe_read
     if read is None or flow.steps[id].step.fills(read.name) or (read.required and not writers):

@@ -49,7 +49,7 @@ class _Compiler:
             self._find_places(reference)
             if reference.role in (INPUT, PARAM):
                 self.templates[reference.step].append(reference)
-        self.carried = carried_into(flow)
+        self.carriers, self.surely_fed = carried_into(flow)
         fed = {id: self._feeders(step) for id, step in flow.steps.items()}
         self.fed = {id: writers for id, writers in fed.items() if writers}
         self.warnings += [text for id in flow.steps if not self.templates[id] for text in doubts(flow, id, fed[id])]
@@ -92,26 +92,26 @@ class _Compiler:
         write = self.flow.steps[writer].interface.pipe_write if writer != STDIN else None
         return ("stdin",) if write is None else self._place_of_key(self.flow.steps[writer], write.name)
 
-    def _feeders(self, step: WiredStep) -> tuple[str, ...]:
+    def _feeders(self, step: WiredStep) -> list[str]:
         """Return the steps whose carried write a step takes; none if it does not take it, or it may be missing."""
-        read, carried = step.interface.pipe_read, self.carried[step.id]
+        read, carriers = step.interface.pipe_read, self.carriers[step.id]
         if (
             read is None
             or step.step.takes_pipe_apart
             or step.step.fills(read.name)
-            or not (carried.is_sure or read.required)
+            or not (step.id in self.surely_fed or read.required)
         ):
-            return ()
-        is_start = step.id == self.flow.graph.first and carried.writers == (STDIN,)
-        is_used = any(self._leads_to(each, writer) for each in self.templates[step.id] for writer in carried.writers)
-        return () if is_start or is_used else self._carriers(step)
+            return []
+        is_start = step.id == self.flow.graph.first and carriers == [STDIN]
+        is_used = any(self._leads_to(each, writer) for each in self.templates[step.id] for writer in carriers)
+        return [] if is_start or is_used else self._fitting_carriers(step)
 
-    def _carriers(self, step: WiredStep) -> tuple[str, ...]:
+    def _fitting_carriers(self, step: WiredStep) -> list[str]:
         """Return the steps whose write is carried into a step, unless a read there has the write's own name."""
         steps = self.flow.steps
-        writes = [(id, steps[id].interface.pipe_write if id else None) for id in self.carried[step.id].writers]
+        writes = [(id, steps[id].interface.pipe_write if id else None) for id in self.carriers[step.id]]
         fed = {id: step.interface.read_fed(write.name if write else "stdin") for id, write in writes}
-        return tuple(id for id, read in fed.items() if read is step.interface.pipe_read)
+        return [id for id, read in fed.items() if read is step.interface.pipe_read]
 
     def _leads_to(self, reference: Reference, writer: str) -> bool:
         """Return True if a reference is to the value that a step hands on, to a part of it, or to what contains it."""
@@ -137,25 +137,23 @@ class _Compiler:
         The step's own [pipe] read may take it if the name ends like the value's: `$code_report` for `report`. Then the
         template takes it instead.
         """
-        batches = [self.carried[id].writers for id, step in self.flow.steps.items() if step.step.takes_pipe_apart]
-        taken = {writer for writers in batches for writer in writers}
+        batches = [id for id, step in self.flow.steps.items() if step.step.takes_pipe_apart]
+        taken = {writer for id in batches for writer in self.carriers[id]}
         for id in self.flow.steps:
-            carried, reference = self.carried[id], self._only_unknown(id)
-            writer = carried.writers[0] if len(carried.writers) == 1 and carried.is_sure else STDIN
+            carriers, reference = self.carriers[id], self._only_unknown(id)
+            writer = carriers[0] if len(carriers) == 1 and id in self.surely_fed else STDIN
             is_right_before = writer != STDIN and writer in self.flow.graph.before[id]
             if reference is None or not is_right_before or writer in taken or self._is_taken(writer):
                 continue
             place, name = self._carried_place(writer), str(reference.path[0])
-            if self._takers(writer) - ({id} if name.endswith(f"_{place[-1]}") else set()):
+            takers = {each for each, writers in self.fed.items() if writer in writers}
+            if takers - ({id} if name.endswith(f"_{place[-1]}") else set()):
                 continue
             self.fed.pop(id, None)
             self.places[id][reference.path] = (place,)
             taken.add(writer)
             what = f"nothing writes '${name}' in {spell_flag(reference.key)} of '{id}'"
             self.warnings.append(f"{what}; it is read as the output of '{writer}': ${{{path_text(place)}}}")
-
-    def _takers(self, writer: str) -> set[str]:
-        return {id for id, writers in self.fed.items() if writer in writers}
 
     def _only_unknown(self, id: str) -> Reference | None:
         """Return the one name in a step's templates that nothing writes and nothing else in the flow reads."""
@@ -209,7 +207,7 @@ class _Compiler:
         if written:
             places = self.overs.get(wired.id, ())
         else:
-            places = tuple(dict.fromkeys(map(self._carried_place, self.carried[wired.id].writers)))
+            places = tuple(dict.fromkeys(map(self._carried_place, self.carriers[wired.id])))
         return path_text(places[0]) if len(places) == 1 else written
 
     def _as_mapping(self, step: WiredStep, item: Item | None, value: Any) -> str | list[str] | None:
@@ -243,7 +241,7 @@ class _Compiler:
         for key, item in wired.interface.reads.items():
             writes = latest(self.flow.writes_named(wired.id, (key,)))
             steps = {write.step for write in writes if not write.is_data}
-            is_fed = "pipe" in item.marks and bool(self._carriers(wired))
+            is_fed = "pipe" in item.marks and bool(self._fitting_carriers(wired))
             if is_fed or not _reads_by_name(wired, key) or not steps & self.moved:
                 continue
             if is_certain(self.flow, steps, wired.id) and not are_parallel(self.flow, steps):

@@ -43,17 +43,12 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> FlowSpec
         text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
         flow, apart = _read_flow(text, tokens, catalog or Catalog())
         compiled = compile_flow(flow, apart)
-        _check_batches(compiled)
+        for step in [step for step in compiled.steps if step.takes_pipe_apart]:
+            what = f"cannot run '{step.id}' for each item: no single step passes a value to it"
+            raise PflowError(what, hint="--each=PATH names a list", exit=USAGE)
         return compiled
     except PflowError as error:
         raise mask_flags(error, words, secret_flags(" ".join(words))) from None
-
-
-def _check_batches(flow: FlowSpec) -> None:
-    for step in flow.steps:
-        if step.takes_pipe_apart:
-            what = f"cannot run '{step.id}' for each item: no single step passes a value to it"
-            raise PflowError(what, hint="--each=PATH names a list", exit=USAGE)
 
 
 def _check_words(words: Sequence[str]) -> None:
@@ -70,8 +65,6 @@ class Mention:
 
     `prefix` is the part before its name: `pflow-` for a program, `pflow` for the driver.
     """
-
-    __slots__ = ("after", "before", "prefix", "words")
 
     def __init__(self, words: list[Token], before: Token | None, after: Token | None) -> None:
         self.words = words
@@ -215,9 +208,8 @@ class _Reader:
         word = mention.name
         type, id = split_name(word)
         if not type or type.startswith("-"):
-            raise fault(
-                self.text, mention.at, f"'{shorten(word)}' is not a node: a step begins with one", "llm --prompt='…'"
-            )
+            why = f"'{shorten(word)}' is not a node: a step begins with one"
+            raise fault(self.text, mention.at, why, "llm --prompt='…'")
         if any(letter.isspace() for letter in type) and not type.endswith(".json"):
             why = f"'{shorten(word)}' is not a node: it contains white space"
             raise fault(self.text, mention.at, why, "one text with the whole flow, or each word by itself")

@@ -28,8 +28,6 @@ class Token:
     `bare` is the text with \\0 for each quoted letter; `loose` keeps double-quoted text, where a shell expands a `$`.
     """
 
-    __slots__ = ("at", "bare", "kind", "loose", "text")
-
     def __init__(self, kind: str, at: int, parts: list[Part]) -> None:
         self.kind = kind
         self.at = at

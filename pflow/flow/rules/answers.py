@@ -23,8 +23,6 @@ class Dropped:
     `older` are the steps whose write the read takes instead; without any it takes nothing.
     """
 
-    __slots__ = ("item", "older", "reader", "writers")
-
     def __init__(self, reader: str, item: Item, older: list[str]) -> None:
         self.reader = reader
         self.item = item
@@ -120,15 +118,12 @@ def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) ->
     """Make the finding of a dropped answer, at the last step that writes one."""
     reader, key = dropped.reader, dropped.item.name
     instead = f"'{key}' from {joined(dropped.older)}" if dropped.older else f"no '{key}'"
-    message = f"nothing uses what {joined(dropped.writers)} {_verb(dropped)}, while '{reader}' takes {instead}"
+    verb = "writes" if len(dropped.writers) == 1 else "write"
+    message = f"nothing uses what {joined(dropped.writers)} {verb}, while '{reader}' takes {instead}"
     source = source_of(flow, dropped)
     shown = quote(source) if isinstance(source, str) else f"[{', '.join(map(quote, source))}]" if source else "…"
     remedy = f'"mappings": {{"{reader}": {{"input_mappings": {{"{key}": {shown}}}}}}}'
     return Finding("PF18", flow.steps[dropped.writers[-1]].step.place, message, remedy, is_warning=is_warning)
-
-
-def _verb(dropped: Dropped) -> str:
-    return "writes" if len(dropped.writers) == 1 else "write"
 
 
 def check_answers(flow: WiredFlow) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
-from pflow.driver.arguments import RunFlags, own_items
+from pflow.driver.arguments import RunFlags
 from pflow.driver.driver import parse
 from pflow.driver.inputs import RunInputs
 from pflow.errors import PflowError, shorten
@@ -20,7 +20,7 @@ from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped
-from pflow.interface.common import COMMON
+from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import spell_flag
 from pflow.plan.secrets import masked
 from pflow.terminal.columns import (
@@ -95,8 +95,7 @@ def _as_written(wired: WiredStep, key: str, value: Any) -> Any:
 
 
 def _words_of_run(flags: RunFlags) -> list[str]:
-    switches = {name for name, flag in COMMON.items() if flag.type.name == "bool"}
-    switches |= {name for name, item in own_items().items() if item.type.name == "bool"}
+    switches = {name for name, flag in (COMMON | RUN_FLAGS).items() if flag.type.name == "bool"}
     words = []
     for name, value in vars(flags).items():
         flag = spell_flag(name)
