@@ -12,7 +12,7 @@ import sys
 
 from pflow import Any, Iterator
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
-from pflow.catalog.registry import PACKAGE, bundled_names, is_flow_type, own_directories, saved_flows, tool_names
+from pflow.catalog.registry import PACKAGE, is_flow_type, names_in, own_directories, saved_flows
 from pflow.errors import BAD_DATA, PflowError, reason_of
 from pflow.interface.source import plain
 from pflow.words.naming import guess
@@ -135,8 +135,8 @@ def _own_bin() -> list[str]:
 
 def _candidates(wanted: str | None = None) -> Iterator[Kind]:
     """Yield the files of one plain name, or of all, in order of preference."""
-    for folder, origin, names in (("nodes", BUNDLED, bundled_names()), ("plumbing", TOOL, tool_names())):
-        for name in names:
+    for folder, origin in (("nodes", BUNDLED), ("plumbing", TOOL)):
+        for name in names_in(folder):
             if wanted is None or plain(name) == wanted:
                 file = os.path.join(PACKAGE, folder, name.replace("-", "_") + ".py")
                 yield Kind(name, origin, file)

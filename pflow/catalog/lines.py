@@ -236,7 +236,7 @@ def entry(kind: Kind) -> dict[str, Any]:
         interface = kind.interface
         flow_safe = getattr(kind.node_class(), "flow_safe", False) if kind.origin == BUNDLED else interface.flow_safe
         about = {**describe(kind.name, interface, version=kind.version, flow_safe=bool(flow_safe)), **where}
-        for name, flag in kind.flags().items() if kind.origin == FLOW else ():
+        for name, flag in kind.flags().items():
             if "flag" in about["reads"][name]:
                 about["reads"][name]["flag"] = flag
         fault = interface.fault or kind.interpreter_fault

@@ -113,18 +113,8 @@ def data_directory(name: str) -> str | None:
     return os.path.join(data, name) if data else None
 
 
-def bundled_names() -> list[str]:
-    """Return the names of the nodes that come with pflow."""
-    return names_in("nodes")
-
-
-def tool_names() -> list[str]:
-    """Return the names of the tools: programs that work on a store, but are not nodes."""
-    return names_in("plumbing")
-
-
 def names_in(folder: str) -> list[str]:
-    """Return the names of the commands, tools or nodes in one of pflow's folders, one for each file."""
+    """Return the names of the `nodes`, `commands` or `plumbing` (tools) that come with pflow, one for each file."""
     files = sorted(os.listdir(os.path.join(PACKAGE, folder)))
     names = [file[:-3].replace("_", "-") for file in files if file.endswith(".py") and not file.startswith("_")]
     return [name for name in names if name != "main"]

@@ -21,12 +21,11 @@ import click
 
 from pflow.commands._click import color_option
 from pflow.commands._output import print_json, print_table
-from pflow.errors import BAD_CONFIG, FAILED, PflowError
+from pflow.errors import BAD_CONFIG, FAILED, PflowError, shorten
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.library.nearest import about_flow, nearest, nearest_by_meaning, nearest_by_words
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.embed import configured
-from pflow.terminal.columns import shorten
 from pflow.words.printable import clean
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from copy import copy
 from importlib import import_module
 
-from pflow.catalog.registry import PACKAGE, bundled_directory, bundled_names, names_in, tool_names
+from pflow.catalog.registry import PACKAGE, bundled_directory, names_in
 from pflow.commands._click import usage_of_click
 from pflow.driver.help import usage_of_run
 from pflow.errors import USAGE as WRONG_FLAGS
@@ -127,8 +127,8 @@ def driver_help() -> str:
     grouped = {name for names in GROUPS.values() for name in names}
     groups = GROUPS | {"Make": (*GROUPS["Make"], *(name for name in names_in("commands") if name not in grouped))}
     notes = [_listed(title, "commands", names) for title, names in groups.items()]
-    notes.append(_listed("Nodes (pflow nodes lists your own too)", "nodes", bundled_names()))
-    brief.notes = (*notes, _listed("Tools", "plumbing", tool_names()))
+    notes.append(_listed("Nodes (pflow nodes lists your own too)", "nodes", names_in("nodes")))
+    brief.notes = (*notes, _listed("Tools", "plumbing", names_in("plumbing")))
     return help_text(brief)
 
 
@@ -150,7 +150,7 @@ def usages(root: str = ROOT) -> list[CommandUsage]:
     return [
         DRIVER,
         *map(_command, names_in("commands")),
-        *(import_module(f"pflow.plumbing.{name}").USAGE for name in tool_names()),
+        *(import_module(f"pflow.plumbing.{name}").USAGE for name in names_in("plumbing")),
         *(usage_of_node(name, read_interface(file)) for name, file in files.items()),
     ]
 

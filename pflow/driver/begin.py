@@ -118,7 +118,7 @@ class Beginning:
 
 
 def is_same(one: Record, other: Record) -> bool:
-    """Return True if two runs are of one flow with one store and the same flags, in one place."""
+    """Return True if two runs are of one flow with one store and the same inputs, in one place."""
     stores = [{**each["store"], "header": each["store"]["header"].get("last")} for each in (one, other)]
     texts = [{key: raw(text) for key, text in each["texts"].items()} for each in (one, other)]
     parts = ("inputs", "flow", "place", "sealed")

@@ -6,17 +6,20 @@ import os
 import sys
 
 from pflow import Any, Callable, Mapping
-from pflow.driver.arguments import PROGRAM, RunFlags, has_separator, own_items, split
+from pflow.driver.arguments import PROGRAM, RunFlags, separators, split
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
 from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
+from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
+from pflow.interface.common import RUN_FLAGS
 from pflow.process.signals import end_in_order
 from pflow.stage.document import NOTHING, Document, Intake, take_in_for
 from pflow.stage.output import Output
+from pflow.stage.words import take_words
 from pflow.terminal.messages import say, say_error
 from pflow.values.masks import Secrets, mask_flags
 from pflow.values.paths import write_path
@@ -72,7 +75,7 @@ class Driver:
 
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
-        if asks_for_help(flag_words) and not has_separator(flow_words):
+        if asks_for_help(flag_words) and not separators(flow_words):
             from pflow.driver.help import help_of
 
             flow = load(flow_words[:1]) if flow_words else None
@@ -193,8 +196,6 @@ def asks_for_help(words: list[str]) -> bool:
 
 def load(words: list[str]) -> FlowSpec:
     """Load the flow that the words name. Raises PflowError (65) if its shape is wrong, after saying all findings."""
-    from pflow.flow.subflow import load_named
-
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
@@ -245,13 +246,11 @@ def parse(
     wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None
 ) -> tuple[RunFlags, RunInputs]:  # fmt: skip
     """Return the flags of the run, and the inputs that flags of the flow set; without a flag, `pinned` values count."""
-    from pflow.stage.words import take_words
-
     flow_flags = FlowFlags(wired)
     items = flow_flags.items()
     try:
         hint = f"flags: {flow_flags.listed}"
-        texts = take_words(words, {**items, **own_items()}, is_open=flow_flags.is_open, hint=hint)
+        texts = take_words(words, {**items, **RUN_FLAGS}, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
         raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)

@@ -101,13 +101,12 @@ class RunInputs:
 
     def missing(self, document: Document) -> list[FlowInput]:
         """Return the required inputs that no flag, no key of the store, and no earlier dry stage gives."""
-        pretended = [parse_path(each) for each in document.header.get("dry", [])]
         needed = missing_inputs(self.wired, self.values)
         return [
             each
             for each in needed
             if each.step is not None
-            or not (has(document, each.path) or any(meet(each.path, place) for place in pretended))
+            or not (has(document, each.path) or any(meet(each.path, place) for place in document.pretended))
         ]
 
     def with_pipe(self, intake: Intake, *, allow_empty: bool) -> RunInputs:

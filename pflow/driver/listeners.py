@@ -13,7 +13,7 @@ from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.record.log import RunLog, runs_directory
 from pflow.record.snapshot import own_params
 from pflow.stage import WRITER
-from pflow.stage.trace import enter_span, event_line, write_lines
+from pflow.stage.trace import enter_span, event_line, write_line
 from pflow.terminal.messages import say
 from pflow.values.jsontext import decode
 from pflow.words.printable import encodable
@@ -87,7 +87,7 @@ class Listeners:
         if self.log is not None:
             self.log.line(line)
         if self.is_traced:
-            write_lines(PROGRAM, line)
+            write_line(PROGRAM, line)
         event = decode(line)
         self._count(event)
         if not self.flags.quiet:

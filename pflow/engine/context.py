@@ -164,10 +164,6 @@ class Context:
         """Record from now on when each place is written, for reads that take the latest of several."""
         self._written_at = {}
 
-    def change(self, shared: Any, path: Path, value: Any, key: str) -> None:
-        """Set a place to what a node wrote as `key`, or remove what is there. Raises PflowError (65)."""
-        self.assign(shared, path, REMOVED if value is REMOVED else storable(key, value))
-
     def assign(self, shared: Any, path: Path, value: Any) -> None:
         """Set a place, or remove it (REMOVED). Raises PflowError (65) if something else is in the way."""
         if value is REMOVED:
@@ -209,9 +205,9 @@ def name_items(items: Iterable[Any]) -> list[str]:
 
 
 def storable(key: str, value: Any) -> Any:
-    """Return a copy of a node's write with tuples as lists. Raises PflowError (65) if JSON cannot hold it."""
+    """Return a copy of a node's write with tuples as lists, or REMOVED. Raises PflowError (65) if it is not JSON."""
     try:
-        return plain(value)
+        return value if value is REMOVED else plain(value)
     except PflowError as error:
         raise error.within(f"cannot store '{key}'") from None
 

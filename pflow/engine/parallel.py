@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pflow import Any
-from pflow.binding.store import REMOVED
 from pflow.engine.context import StepFailed, drop, in_words, storable
 from pflow.engine.step import StepNode
 from pflow.engine.workers import Died, Parent, run_all
@@ -112,7 +111,7 @@ class IsolatedStep(StepNode):
             self.context.services.parent = parent.ask
             try:
                 changes, found = StepNode.run_once(self, store, visit)
-                changes = {key: value if value is REMOVED else storable(key, value) for key, value in changes.items()}
+                changes = {key: storable(key, value) for key, value in changes.items()}
                 return visit, None, changes, {key: found[key] for key in self.binding.stored if key in found}
             except (Interrupted, ClosedPipe):
                 raise

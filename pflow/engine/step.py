@@ -10,12 +10,12 @@ from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import Constant, check_place, has
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.catalog.kinds import FLOW, PROGRAM
-from pflow.engine.context import Context, StepFailed, failure_of
+from pflow.engine.context import Context, StepFailed, failure_of, storable
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.wired import WiredStep
 from pflow.node import STEP_KEY, pocketflow, version_of
-from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
+from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.visit import Visit, Visitor
 from pflow.values.digest import digest_of
 from pflow.values.paths import Path, look_up, meet, write_path
@@ -177,8 +177,16 @@ class StepNode(PlainStep, Visitor):
         key = step_key(self.context, self.visit_path())
         if key:
             vars(node)["step_key"] = key
-        with KeyInEnvironment(key if self.may_start else ""):
+        before = os.environ.get(STEP_KEY)
+        if key and self.may_start:  # the programs that the node starts find it
+            os.environ[STEP_KEY] = key
+        try:
             return _action(self._run_directly(node, view, visit) if self.is_direct else self._try(node, view, visit))
+        finally:
+            if before is not None:
+                os.environ[STEP_KEY] = before
+            else:
+                os.environ.pop(STEP_KEY, None)
 
     def _run_directly(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         try:
@@ -191,15 +199,9 @@ class StepNode(PlainStep, Visitor):
         """Run the node with tries and a time limit, and show parts as they arrive."""
         step = self.wired.step
         is_emitter = self.context.emit is not None and self.context.emitter == self.id
-        deadline = Deadline(step.timeout)
-        try:
-            with deadline:
-                sink = self.context.emit if is_emitter else None
-                return self.try_node(node, view, visit, retries=step.retries, wait=step.wait, sink=sink)
-        except TimedOut as late:
-            if late.deadline is not deadline:
-                raise
-            raise PflowError(f"cannot finish: {late.message}", exit=late.exit) from late
+        sink = self.context.emit if is_emitter else None
+        with Deadline(step.timeout, act="cannot finish"):
+            return self.try_node(node, view, visit, retries=step.retries, wait=step.wait, sink=sink)
 
     def spend(self, node: Any, usage: dict[str, Any], visit: Visit) -> None:
         """Add the model usage of a try or an answer, also to the budget. The steps of a flow add their own."""
@@ -218,7 +220,7 @@ class StepNode(PlainStep, Visitor):
     def put(self, shared: Any, key: str, value: Any) -> None:
         """Put one write at its place, or remove what is there."""
         path = self.places.get(key) or self.wired.place_of(key)
-        self.context.change(shared, path, value, key)
+        self.context.assign(shared, path, storable(key, value))
 
 
 def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -> Binding:
@@ -264,21 +266,3 @@ def step_key(context: Context, path: str) -> str:
     It is the SHA-256 of the run and the path of the visit.
     """
     return digest_of([context.run_id, path]) if context.run_id else ""
-
-
-class KeyInEnvironment:
-    """A context in which the programs that a node starts find the key of its visit, unless it is empty."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-    def __enter__(self) -> None:
-        self.before = os.environ.get(STEP_KEY)
-        if self.key:
-            os.environ[STEP_KEY] = self.key
-
-    def __exit__(self, *error: object) -> None:
-        if self.before is not None:
-            os.environ[STEP_KEY] = self.before
-        else:
-            os.environ.pop(STEP_KEY, None)

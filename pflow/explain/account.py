@@ -11,7 +11,7 @@ from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowInput
 from pflow.flow.graph import ERROR
-from pflow.flow.reaching import data_of, is_stored, writes_of
+from pflow.flow.reaching import data_of, is_stored
 from pflow.flow.subflow import repeats
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.values.paths import Path, write_path
@@ -150,7 +150,7 @@ def _writes(flow: WiredFlow, step: WiredStep, origins: Origins) -> list[Account]
             "to": write_path(write.target),
             "read_by": origins.readers_of(write.target, {step.id}),
         }
-        for write in writes_of(step)
+        for write in flow.writes[step.id]
     ]
 
 
@@ -216,7 +216,7 @@ def _at_start(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
 def _while_it_runs(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
     for id in dict.fromkeys([*flow.graph.order(), *flow.steps]):
         step = flow.steps[id]
-        for write in [*data_of(step), *writes_of(step)]:
+        for write in [*data_of(step), *flow.writes[id]]:
             yield write.target, str(flow.write_type(write)), id
         if ERROR in flow.graph.next[id]:
             yield (id, ERROR), _ERROR, id

@@ -96,7 +96,9 @@ class ShellStage:
             item = wired.interface.params.get(key)
             if key in wired.interface.reads and item is None:
                 self._stand_in(key, source)
-            elif not (item and item.default is None and not item.env and _is_null(source)):
+                continue
+            is_null = isinstance(source, Constant) and source.value is None
+            if not (is_null and item and item.default is None and not item.env):
                 self._add_flag(key, source)
 
     def _is_unknown(self, key: str) -> bool:
@@ -207,10 +209,6 @@ class ShellStage:
             state.carried = wired.place_of(interface.pipe_write.name)
         elif interface.open:  # a stage hands on whatever such a node wrote
             state.carried = None
-
-
-def _is_null(source: Source) -> bool:
-    return isinstance(source, Constant) and source.value is None
 
 
 def _program_of(wired: WiredStep) -> str:

@@ -62,7 +62,7 @@ class _Script:
         pflow = ["Flow", *(["load_node"] if self.loads else []), "step"]
         imports = [f"from pflow import {', '.join(pflow)}", *sorted(self.imports)]
         steps = [self._step(node) for node in self.ir["nodes"]]
-        groups = [self.loads, steps, list(self._edges())]
+        groups = [self.loads, steps, self._edges()]
         return _FILE.format(
             about=_in_docstring(": ".join(filter(None, [flow.name, flow.description])) or "A flow"),
             version=__version__,
@@ -96,15 +96,13 @@ class _Script:
         last = ""
         for edge in self.wired.flow.edges:
             source, target = self.names[edge.source], self.names[edge.target]
-            if edge.action != "default":
-                lines.append(f"{source} - {_flat(edge.action)} >> {target}")
-                last = ""
-            elif source == last and len(lines[-1]) + len(target) < _WIDTH - 4:
+            is_default = edge.action == "default"
+            if is_default and source == last and len(lines[-1]) + len(target) < _WIDTH - 4:
                 lines[-1] += f" >> {target}"
-                last = target
             else:
-                lines.append(f"{source} >> {target}")
-                last = target
+                action = "" if is_default else f" - {_flat(edge.action)}"
+                lines.append(f"{source}{action} >> {target}")
+            last = target if is_default else ""
         return lines
 
     def _flow(self) -> str:

@@ -52,7 +52,7 @@ def move(path: str, target: str, *, overwrite: bool = True) -> None:
     _sync_folder(folder)
 
 
-def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
+def append(path: str, data: bytes) -> None:
     """Append `data` to a file, or make the file; undo a write that fails.
 
     After kill -9 or a power cut a part may stay: no way of appending is atomic. Processes that append through here take
@@ -60,7 +60,7 @@ def append(path: str, data: bytes, *, mode: int = 0o666) -> None:
     """
     if not os.path.exists(path):
         try:
-            return replace(path, data, mode=mode, overwrite=False)
+            return replace(path, data, overwrite=False)
         except FileExistsError:
             pass
     fd = os.open(path, os.O_WRONLY | os.O_APPEND)

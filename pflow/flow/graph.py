@@ -16,12 +16,12 @@ class Fork:
     branches, and the flow goes on at the target.
     """
 
-    def __init__(self, source: str, action: str, starts: list[str], branches: list[set[str]], meet: str | None) -> None:
+    def __init__(self, source: str, action: str, starts: list[str], meet: str | None) -> None:
         self.source = source
         self.action = action
         self.starts = starts
-        self.branches = branches
         self.meet = meet
+        self.branches: list[set[str]] = []
         self.exits: list[tuple[str, str]] = []
 
 
@@ -134,7 +134,7 @@ class Graph:
         meet = min(common, key=lambda id: (max(each[id] for each in reached), place[id])) if common else None
         outside = {meet, source}
         every = [set(self.reach(start, meet, source)) - outside for start in starts]
-        fork = Fork(source, action, starts, [], meet)
+        fork = Fork(source, action, starts, meet)
         shared: dict[str, int] = {}
         for id in [id for each in every for id in each]:
             shared[id] = shared.get(id, 0) + 1

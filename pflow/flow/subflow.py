@@ -11,7 +11,7 @@ from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_fl
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.load import Loaded, load_file, load_text, read_text
-from pflow.flow.wired import WiredFlow, WiredStep, Write
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
 from pflow.words.naming import guess
@@ -152,9 +152,8 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
     if flow.flow.outputs:
         return {name: flow.output_type(name) for name in flow.flow.outputs}
     roots: dict[str, Type] = {}
-    for wired in flow.steps.values():
-        for key, item in wired.interface.writes.items():
-            write = Write(wired.id, key, wired.place_of(key), item)
+    for id in flow.steps:
+        for write in [write for write in flow.writes[id] if write.item]:
             roots[str(write.target[0])] = flow.write_type(write) if len(write.target) == 1 else Type("dict")
     return roots
 

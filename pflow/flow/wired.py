@@ -107,10 +107,9 @@ class WiredStep:
         """True if its keys and params are known."""
         return self.kind is not None and not self.interface.open
 
-    def takes_by_name(self, item: Item) -> bool:
-        """Return True if a read takes the store's key of its name, unless a soft source gives it."""
-        is_wired = item.name in self.sources and item.name not in self.soft
-        return not is_wired and "explicit" not in item.marks
+    def is_wired(self, key: str) -> bool:
+        """Return True if a read has a source other than the store's key of its name, and that is not a soft one."""
+        return key in self.sources and key not in self.soft
 
     def may_repeat(self, params: Mapping[str, Any]) -> bool:
         """Return True if a visit with these params may run again unasked after it was cut short; a flow always may."""

@@ -181,7 +181,7 @@ class _Wiring:
         if read is None or self.wired.runs_over_pipe:
             return
         is_named = first.step.params.get("input_key") == read.name
-        if read.name in first.sources and read.name not in first.soft and not is_named:
+        if first.is_wired(read.name) and not is_named:
             return
         self.wired.first_read = (first.id, read.name)
         if read.name in self.inputs:

@@ -199,8 +199,6 @@ def with_keys(interface: Interface, params: Mapping[str, Any]) -> Interface:
 
     Each gets the mark [pipe] unless another item has it.
     """
-    from pflow.values.types import Type
-
     named = (("read", params.get("input_key")), ("write", params.get("output_key")))
     items = [Item(kind, key, Type("any")) for kind, key in named if isinstance(key, str) and key.isidentifier()]
     if not (interface.open and items):

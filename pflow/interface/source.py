@@ -15,15 +15,11 @@ def read_interface(file: str) -> Interface:
 
     Raises PflowError (65) if it does not parse, OSError if the file cannot be read.
     """
-    from pflow.interface.interface import Interface
-
     return next(filter(None, (_declared(node, file) for node in _node_classes(_parse(file), file))), Interface())
 
 
 def read_python(file: str) -> Interface:
     """Read the interface in a user's file; infer it from the code if the docstring has none."""
-    from pflow.interface.interface import Interface
-
     classes = _parse(file)
     nodes = _node_classes(classes, file)
     node = next((each for each in nodes if _docstring(each)), nodes[0] if nodes else None)
@@ -40,7 +36,6 @@ def _shown(node: Any, classes: dict[str, Any], file: str) -> Interface:
     """Return the interface in a class's docstring, else one inferred from its code."""
     from pflow.interface.class_code import read_code
     from pflow.interface.grammar import parse_interface
-    from pflow.interface.interface import Interface
 
     try:
         interface = _declared(node, file) or Interface()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.catalog.kinds import is_node_name
-from pflow.catalog.registry import SUFFIX, bundled_names, data_directory, flow_name, names_in, saved_flow, tool_names
+from pflow.catalog.registry import SUFFIX, data_directory, flow_name, names_in, saved_flow
 from pflow.errors import BAD_CONFIG, BAD_DATA, PflowError, exit_code, reason_of, shorten
 from pflow.flow.load import load_file
 from pflow.flow.subflow import no_saved_flow
@@ -84,7 +84,7 @@ def check_name(name: str) -> None:
     if plain(name).startswith("pflow") and name[5:6] in ("", "-", "_"):
         hint = f"its name is what follows pflow-: {name[6:]}" if name[6:] else "choose another name"
         raise PflowError(act, hint=hint, exit=BAD_DATA)
-    own = {"command": [*names_in("commands"), "flow"], "node": bundled_names(), "tool": tool_names()}
+    own = {"command": [*names_in("commands"), "flow"], "node": names_in("nodes"), "tool": names_in("plumbing")}
     for kind, names in own.items():
         if plain(name) in map(plain, names):
             raise PflowError(f"{act}: a {kind} of pflow's has this name", hint="choose another name", exit=BAD_DATA)

@@ -8,7 +8,7 @@ import time
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
-from pflow.files.directories import make_private, state_directory
+from pflow.files.directories import make_private, state_directory, state_key
 from pflow.stage import WRITER
 from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
@@ -140,7 +140,6 @@ class RunLog:
 
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
         """Begin the journal. Raises PflowError (73, 78) and removes the run's directory if that fails."""
-        from pflow.files.directories import state_key
         from pflow.record.journal import Journal
         from pflow.record.seal import seal
 

@@ -12,6 +12,7 @@ from itertools import islice, takewhile
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 from pflow.errors import MISSING, PflowError, exit_code, reason_of
+from pflow.files.atomic import open_private
 from pflow.record.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.values.jsontext import decode
@@ -43,7 +44,7 @@ class Run:
         self.directory = directory
         self.id = os.path.basename(directory)
         is_running = is_locked(directory)  # before the log is read: a run writes its end, then lets go
-        log = _read(os.path.join(directory, TRACE))
+        log = read_kept(directory, TRACE)
         first, last = _first_event(_lines(log)), _first_event(_lines_back(log))
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" else {}
@@ -78,9 +79,8 @@ class Run:
     def snapshot(self) -> Any:
         """Return the JSON of its snapshot; None if that is missing or broken."""
         try:
-            with open(os.path.join(self.directory, SNAPSHOT), "rb") as file:
-                return decode(file.read())
-        except (OSError, ValueError):
+            return decode(read_kept(self.directory, SNAPSHOT))
+        except ValueError:
             return None
 
 
@@ -202,11 +202,11 @@ def is_locked(directory: str) -> bool:
     return False
 
 
-def _read(file: str) -> bytes:
-    """Return the bytes of a log; b"" if it is unreadable."""
+def read_kept(directory: str, name: str) -> bytes:
+    """Return the bytes of a file in a run's directory; b"" if it is unreadable."""
     try:
-        with open(file, "rb", buffering=0) as log:
-            return log.read() or b""
+        with open(os.path.join(directory, name), "rb", buffering=0) as file:
+            return file.read() or b""
     except OSError:
         return b""
 
@@ -268,8 +268,9 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
     oldest = time.time() - days * 86_400
     taken = 0
     try:
-        with open(os.path.join(place, PRUNED), "wb", opener=_private) as file:
-            os.utime(file.fileno())
+        file = open_private(os.path.join(place, PRUNED))
+        os.utime(file)
+        os.close(file)
     except OSError:
         return
     for number, id in enumerate(_ids_in(place)):
@@ -279,10 +280,6 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
             import shutil
 
             shutil.rmtree(directory, ignore_errors=True)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _size_of(directory: str) -> int:

@@ -143,26 +143,22 @@ class Snapshot:
                 self.piped[name].remove(text)
 
     def _inject_unless(self, secret: set[str], path: Path, value: Any, key: str) -> None:
-        """Note what came through the pipe under a key, with its secrets masked."""
+        """Note what came through the pipe under a key, with its secrets masked.
+
+        Only its digest is noted if all of it together exceeds 10 MB. Bytes that are UTF-8 are text, as in the store.
+        """
         shown = MASK if key in secret else _masked(value, secret) if key == "stdin" else value
         if self._secrets:
             shown = self._secrets.masked(shown)
             shown = MASK if self._secrets.are_in(shown) else shown  # in a key, bytes or a number
-        self.inject_piped(path, shown, is_whole=shown == value)
-
-    def inject_piped(self, path: Path, value: Any, *, is_whole: bool = True) -> None:
-        """Note what came through the pipe; only its digest if all of it together exceeds 10 MB.
-
-        Bytes that are UTF-8 are text, as in the store. A value that is not whole has to be piped again.
-        """
         text = write_path(path)
-        data = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else encode(value)
+        data = shown if isinstance(shown, bytes) else shown.encode() if isinstance(shown, str) else encode(shown)
         is_kept = self._size + len(data) <= MOST_PIPED
         self._size += len(data) if is_kept else 0
-        text_of_bytes = text_or_bytes(value) if isinstance(value, bytes) else value
+        text_of_bytes = text_or_bytes(shown) if isinstance(shown, bytes) else shown
         self.inject(path, text_of_bytes if is_kept else _digest(data))
         self.piped["paths"].append(text)
-        self.piped["again"] += [] if is_kept and is_whole else [text]
+        self.piped["again"] += [] if is_kept and shown == value else [text]
 
     def as_json(self) -> dict[str, Any]:
         """Return the members of its file, in which bytes become {"$bytes": …}."""

@@ -58,6 +58,11 @@ class Document:
         is_member = interface.inferred and read is not None and read.name in self.own
         return read.name if read is not None and is_member else self.header.get("last")
 
+    @property
+    def pretended(self) -> list[Path]:
+        """The places that earlier dry stages would have written."""
+        return [parse_path(path) for path in self.header.get("dry", [])]
+
     def set(self, key: str, value: Any) -> None:
         """Set a key at its place, or at the end. Raises PflowError (65) if JSON cannot hold the value."""
         self.set_json(key, _encoded(value))
@@ -203,7 +208,7 @@ class Intake:
         if self.kind in (EMPTY, NOTHING) or "last" not in header:
             return self.kind in (EMPTY, NOTHING)
         path = parse_path(header["last"])
-        if not has(self.document, path) or any(meet(path, parse_path(dry)) for dry in header.get("dry", [])):
+        if not has(self.document, path) or any(meet(path, place) for place in self.document.pretended):
             return False
         value = find(self.document, path)
         return value is None or (isinstance(value, str | bytes | list) and not value)
@@ -248,15 +253,9 @@ def _tell(data: bytes, source: str) -> Intake:
             raise PflowError("cannot read stdin: it is not a store", hint="--from=text", exit=BAD_DATA)
     if source == "json" and data:
         return Intake(read_json(data), STORE, data)
-    return Intake(_around(data), RAW, data)
-
-
-def _around(data: bytes) -> Document:
-    """Make a store that carries raw input as `stdin`: a text if it is UTF-8, else bytes."""
-    document = Document()
-    document.set("stdin", text_or_bytes(data))
-    document.header["last"] = "stdin"
-    return document
+    around = Document({"v": VERSION, "last": "stdin"})
+    around.set("stdin", text_or_bytes(data))
+    return Intake(around, RAW, data)
 
 
 def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> int:

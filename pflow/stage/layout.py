@@ -5,7 +5,16 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import BAD_DATA, PflowError
 from pflow.stage import VERSION, WRITER
-from pflow.values.jsontext import WHITESPACE, ScanError, check_text, encode, scan, scan_without_duplicates, scanstring
+from pflow.values.jsontext import (
+    WHITESPACE,
+    ScanError,
+    check_text,
+    encode,
+    scan,
+    scan_without_duplicates,
+    scanstring,
+    text_or_bytes,
+)
 from pflow.values.paths import parse_path
 
 if TYPE_CHECKING:
@@ -42,7 +51,9 @@ def read_store(data: bytes) -> tuple[dict[str, Any], Members] | None:
         if "$pflow" not in members:
             return None
         header = _read_header(members.pop("$pflow"))
-    _refuse_reserved(members)
+    for key in members:
+        if key.startswith("$"):
+            raise _unreadable(f"the key '{key}' begins with a $, which is reserved")
     _check_header(header)
     return header, members
 
@@ -63,10 +74,10 @@ def split_lines(data: bytes) -> tuple[bytes, Members] | None:
         value = view[colon + 1 : end - (end < last)]
         if not colon or data[start] != ord('"') or _has_comma(data, end) != (end < last) or not _is_whole(value):
             return None
-        key = data[start + 1 : colon - 1]
-        if b"\\" in key or b'"' in key or not _is_utf8(key):
+        key = text_or_bytes(data[start + 1 : colon - 1])
+        if isinstance(key, bytes) or "\\" in key or '"' in key:
             return None
-        _add(members, str(key, "utf-8"), value)
+        _add(members, key, value)
     return header, members
 
 
@@ -79,14 +90,6 @@ def _is_whole(value: memoryview) -> bool:
     if len(value) > 1 and value[0] in _ENDS:
         return value[-1] == _ENDS[value[0]]
     return len(value) > 0 and not bytes(value).strip(_SCALAR)
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def parse_whole(data: bytes) -> Members:
@@ -187,12 +190,6 @@ def _add(members: Members, key: str, value: Piece) -> None:
     if key in members:
         raise PflowError(f"cannot read the document on stdin: the key '{key}' appears twice", exit=BAD_DATA)
     members[key] = value
-
-
-def _refuse_reserved(members: Members) -> None:
-    for key in members:
-        if key.startswith("$"):
-            raise _unreadable(f"the key '{key}' begins with a $, which is reserved")
 
 
 def _read_header(raw: Piece) -> dict[str, Any]:

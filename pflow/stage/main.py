@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from pflow import NoReturn
+from pflow import NoReturn, __version__
 
 
 def collect_rarely() -> None:
@@ -36,13 +36,12 @@ def main_of_file(file: str, name: str, words: list[str]) -> NoReturn:
     leave(Stage(name, file=file).run(words))
 
 
-def print_version(name: str, file: str | None = None) -> int:
+def print_version(name: str) -> int:
     """Print `pflow-read-file 1.0.0 (pflow-shell 0.1.0)` from the node's source, without importing it."""
-    from pflow import __version__
     from pflow.interface.source import source_version
 
     here = os.path.dirname(os.path.dirname(__file__))
-    version = source_version(file or os.path.join(here, "nodes", name.replace("-", "_") + ".py"))
+    version = source_version(os.path.join(here, "nodes", name.replace("-", "_") + ".py"))
     return print_line(f"pflow-{name}", f"pflow-{name} {version} (pflow-shell {__version__})")
 
 

@@ -15,7 +15,7 @@ from pflow.process.streams import divert_prints, raw_form, secure_standard_files
 from pflow.stage.document import Document, Intake
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
-from pflow.values.paths import Path, parse_path, write_path
+from pflow.values.paths import parse_path, write_path
 from pflow.words.printable import clean, encodable
 
 if TYPE_CHECKING:
@@ -234,8 +234,3 @@ def touched(values: Mapping[str, Any], led: Collection[str]) -> dict[str, str]:
     known = {name: value for name, value in values.items() if value not in (None, [])}
     texts = {name: "not known yet" if value is ... else clean(text_of(value)) for name, value in known.items()}
     return {name: text + ", whose directory data chooses" * (name in led) for name, text in texts.items()}
-
-
-def pretended_places(document: Document) -> list[Path]:
-    """Return the places that earlier dry stages would have written."""
-    return [parse_path(path) for path in document.header.get("dry", [])]

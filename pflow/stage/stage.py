@@ -17,10 +17,12 @@ from pflow.node import interface_of, version_of
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import Document, check_stdin, take_in_for
 from pflow.stage.flags import Flags, flags_of
-from pflow.stage.output import Outcome, Output, pretended_places
+from pflow.stage.output import Outcome, Output
 from pflow.stage.visit import Visit, Visitor
 from pflow.terminal.messages import say, say_error
+from pflow.values.jsontext import encode
 from pflow.values.paths import parse_path, write_path
+from pflow.words.printable import clean_json
 
 if TYPE_CHECKING:
     from pflow.binding.resolve import Origins as Places
@@ -34,7 +36,6 @@ class Stage(Visitor):
         self.name = name
         self.file = file
         self.program = "pflow-" + name
-        self.step = name
         self.document: Document | None = None
         self.debug = False
         self.secrets: list[Any] = []
@@ -75,7 +76,7 @@ class Stage(Visitor):
         if intake.ended_with is not None:
             return self.output.pass_on(intake)
         document.start()
-        self.step = self.entry["id"] = document.step_id(self.name, flags.id)
+        self.entry["id"] = document.step_id(self.name, flags.id)
         if flags.skip_empty and intake.is_empty():
             return self._skip(document, flags)
         self.untaken = check_stdin(interface, flags, intake)
@@ -107,7 +108,7 @@ class Stage(Visitor):
                 say(self.program, f"reads {name} from {origin}")
         outcome.check()
         if flags.dry_run or "dry" in document.header:
-            document.add_step({**self.entry, **outcome.pretend(self.step, origins)})
+            document.add_step({**self.entry, **outcome.pretend(self.entry["id"], origins)})
             self.output.write_document(document)
         else:
             self._work(node_class, params, flags, outcome)
@@ -129,8 +130,6 @@ class Stage(Visitor):
             text = f"{self.program} {version_of(node_class)} (pflow-shell {__version__})\n"
         elif flags.describe:
             from pflow.catalog.lines import describe
-            from pflow.values.jsontext import encode
-            from pflow.words.printable import clean_json
 
             flow_safe = bool(getattr(node_class, "flow_safe", False))
             about = describe(self.name, interface, version=version_of(node_class), flow_safe=flow_safe)
@@ -231,11 +230,11 @@ class Stage(Visitor):
 
     def _trace(self, event: str, about: dict[str, Any]) -> None:
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
-            from pflow.stage.trace import write_event
+            from pflow.stage.trace import event_line, write_line
 
             header = self.document.header if self.document else {}
             context: dict[str, Any] = {name: header[name] for name in ("run", "traceparent") if name in header}
-            write_event(self.program, event, {**context, **self.entry, **about})
+            write_line(self.program, event_line(event, {"pid": os.getpid(), **context, **self.entry, **about}))
 
     def _fail(self, error: PflowError) -> int:
         """Report the error on stderr, pass on an error document, and return the exit code."""
@@ -250,7 +249,7 @@ class Stage(Visitor):
         document.add_step(self.entry)
         self._trace("end", {})
         if not self.output.has_begun:
-            self.output.write_error(document, self.step, self.name, error)
+            self.output.write_error(document, self.entry["id"], self.name, error)
         return error.exit
 
 
@@ -263,5 +262,5 @@ def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
         mappings={name: PathSource(path) for name, path in flags.map_in.items()},
         params={name: value.source() for name, value in flags.params.items()},
         carried=None if last is None else PathSource(parse_path(last)),
-        pretended=pretended_places(document),
+        pretended=document.pretended,
     )

@@ -37,16 +37,11 @@ def event_line(event: str, about: dict[str, Any]) -> bytes:
     return f"{line}\n".encode("utf-8", "backslashreplace")
 
 
-def write_event(program: str, event: str, about: dict[str, Any]) -> None:
-    """Append one event to the trace. PFLOW_TRACE is 1 for stderr, a file, or a directory with a file for each process.
+def write_line(program: str, line: bytes) -> None:
+    """Append an event to the trace. PFLOW_TRACE is 1 for stderr, a file, or a directory with a file for each process.
 
     A trace that cannot be written is only a warning.
     """
-    write_lines(program, event_line(event, {"pid": os.getpid(), **about}))
-
-
-def write_lines(program: str, line: bytes) -> None:
-    """Append events that are lines already."""
     target = os.environ["PFLOW_TRACE"]
     try:
         if target == "1":

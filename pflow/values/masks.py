@@ -80,8 +80,7 @@ class Secrets:
 def masked(error: Failure, *secrets: Any) -> Failure:
     """Mask these secrets in an error."""
     known = Secrets()
-    for each in secrets:
-        known.add(each)
+    known.add([*secrets])
     return known.hide(error)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any
-from pflow.values.jsontext import HIGHEST, LOWEST, decode, text_of
+from pflow.values.jsontext import HIGHEST, LOWEST, decode, text_of, text_or_bytes
 from pflow.values.paths import Path, kind_of, look_inside, missing, write_path
 
 _PYTHON: dict[str, tuple[type, ...]] = {
@@ -251,10 +251,7 @@ def items_in(value: Any) -> Any:
 def _as_text(value: Any) -> Any:
     """Convert to text everything but null and bytes that are not UTF-8."""
     if isinstance(value, bytes):
-        try:
-            return str(value, "utf-8")
-        except UnicodeDecodeError:
-            return value
+        return text_or_bytes(value)
     return None if value is None else text_of(value)
 
 

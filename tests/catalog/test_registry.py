@@ -5,7 +5,7 @@ import os
 import pytest
 
 from pflow.catalog import registry
-from pflow.catalog.registry import bundled_names, load_bundled, load_file, own_directories
+from pflow.catalog.registry import load_bundled, load_file, names_in, own_directories
 from pflow.errors import PflowError
 from pflow.interface.source import read_interface
 from pflow.node import interface_of
@@ -20,7 +20,7 @@ def write(path, text="", mode=0o644):
     return str(path)
 
 
-@pytest.mark.parametrize("name", bundled_names())
+@pytest.mark.parametrize("name", names_in("nodes"))
 def test_an_interface_that_is_read_is_the_one_that_is_imported(name):
     file = os.path.join(registry.PACKAGE, "nodes", name.replace("-", "_") + ".py")
     read, imported = read_interface(file), interface_of(load_bundled(name))

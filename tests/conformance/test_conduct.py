@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.registry import PACKAGE, bundled_names
+from pflow.catalog.registry import PACKAGE, names_in
 from pflow.conformance.conduct import CHECKS, FAILED, SKIPPED, conduct
 from pflow.conformance.trial import find_node
 from tests.nodes.cases.case import Case, filled, load_cases
@@ -23,7 +23,7 @@ GOOD_RUN = {"runs", "noise", "header", "writes", "types", "actions", "carries", 
 """Checks that only look at the run with all that a node needs."""
 ONE_RUN = {"summarise-text"}
 """Nodes that load llm for a second in each run, of which llm itself goes through all checks."""
-NODES = [name for name in bundled_names() if not Path(PACKAGE, "nodes", f"{name.replace('-', '_')}.py").is_symlink()]
+NODES = [name for name in names_in("nodes") if not Path(PACKAGE, "nodes", f"{name.replace('-', '_')}.py").is_symlink()]
 TIMEOUT = 60
 CASES = load_cases()
 

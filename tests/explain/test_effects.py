@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.registry import bundled_names, load_bundled
+from pflow.catalog.registry import load_bundled, names_in
 from pflow.explain.effects import effects_of_flow
 from pflow.explain.origins import Origins
 from pflow.flow.subflow import load_named
@@ -99,7 +99,7 @@ def place(tmp_path, monkeypatch):
 
 
 def test_there_is_a_line_for_each_node_that_touches_something():
-    touching = {name for name in bundled_names() if declared_interface(load_bundled(name)).effects}
+    touching = {name for name in names_in("nodes") if declared_interface(load_bundled(name)).effects}
     assert touching == LINES.keys()
 
 

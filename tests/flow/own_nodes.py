@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pflow.catalog.kinds import forget_kinds
-from pflow.catalog.registry import bundled_names
+from pflow.catalog.registry import names_in
 
 NODE = 'import pocketflow\n\n\nclass {name}(pocketflow.Node):\n    """{text}\n    """\n'
 
@@ -25,8 +25,8 @@ def put_node(folder: Path, name: str, items: str | None) -> None:
 def hide_bundled(patch: pytest.MonkeyPatch, names: Iterable[str]) -> None:
     """Have no nodes of pflow's own by these names, for tests that have others."""
     hidden = {name.replace("_", "-") for name in names}
-    left = [name for name in bundled_names() if name not in hidden]
-    patch.setattr("pflow.catalog.kinds.bundled_names", lambda: left)
+    left = [name for name in names_in("nodes") if name not in hidden]
+    patch.setattr("pflow.catalog.kinds.names_in", lambda folder: left if folder == "nodes" else names_in(folder))
 
 
 @contextmanager

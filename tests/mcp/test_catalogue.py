@@ -10,7 +10,7 @@ from mcp import ClientSession
 from mcp.client.stdio import stdio_client
 from mcp.shared.tool_name_validation import validate_tool_name
 
-from pflow.catalog.registry import bundled_names, load_bundled
+from pflow.catalog.registry import load_bundled, names_in
 from pflow.mcp.offered import schema_of
 from pflow.node import declared_interface
 from pflow.values.types import parse_type
@@ -52,7 +52,7 @@ def tools(home):
 
 
 def test_nodes_and_saved_flows_are_tools_beside_pflows_own(tools):
-    assert {*OWN, *bundled_names(), "count", "nap", "rate"} <= tools.keys()
+    assert {*OWN, *names_in("nodes"), "count", "nap", "rate"} <= tools.keys()
 
 
 def test_an_interface_is_a_schema_without_its_secrets(tools):
@@ -137,7 +137,7 @@ def test_effects_are_annotations(tools):
 def test_read_only_offers_what_changes_nothing(home):
     tools = listed(home, "--read-only")
     harmless = {
-        name for name in bundled_names() if set(declared_interface(load_bundled(name)).effects) <= {"reads files"}
+        name for name in names_in("nodes") if set(declared_interface(load_bundled(name)).effects) <= {"reads files"}
     }
     assert harmless > {"list-files", "read-file"}
     assert {*OWN, *harmless, "look", "rate"} - {"pflow_plan"} == tools.keys()  # that asks a model
@@ -212,7 +212,7 @@ def test_the_list_tells_what_each_is_for_and_touches(home):
         "effects": ["reads files", "runs commands"],
         "read_only": False,
     }
-    assert {"flow:nap", *bundled_names()} <= tools.keys()
+    assert {"flow:nap", *names_in("nodes")} <= tools.keys()
     nearest = call(home, "pflow_list", {"search": "ask a model"}).structured_content["tools"][0]
     assert nearest["name"] == "llm"
 

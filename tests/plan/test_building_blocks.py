@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pflow.catalog.kinds import find_kind, forget_kinds
-from pflow.catalog.registry import bundled_names
+from pflow.catalog.registry import names_in
 from pflow.plan.building_blocks import ROOM, building_blocks, interface_text
 
 NODE = '''from pflow import Node
@@ -131,7 +131,7 @@ def test_no_beginning_of_a_secret_is_left_where_a_line_is_cut(home, monkeypatch)
 def test_a_library_that_cannot_be_read_is_said_and_left_out(home, capfd):
     (home / "pflow").write_text("a file")
 
-    assert building_blocks("anything").types == bundled_names()
+    assert building_blocks("anything").types == names_in("nodes")
     assert capfd.readouterr().err.count("cannot list the saved flows") == 1
 
 
@@ -144,7 +144,7 @@ def test_what_is_broken_is_left_out(home):
 
     types = building_blocks("anything").types
 
-    assert types == [*bundled_names(), "fine", "flow:sound"]
+    assert types == [*names_in("nodes"), "fine", "flow:sound"]
 
 
 def test_of_many_nodes_the_bundled_and_those_that_matter_are_told(home):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pflow.catalog.registry import bundled_names
+from pflow.catalog.registry import names_in
 from pflow.errors import PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.rules import check
@@ -177,7 +177,7 @@ class TestTime:
         error = failure(model, timeout=1)
 
         assert error.exit == 124
-        assert "longer than 1 s" in error.message
+        assert "longer than the 1 s of --timeout" in error.message
         assert own_threads() == threads
 
     def test_in_a_thread_too(self, server):
@@ -224,7 +224,7 @@ class TestConversation:
         assert "input_bindings" not in json.dumps(schema)
         step = schema["properties"]["nodes"]["items"]
         assert step["required"] == ["id", "type"]
-        assert step["properties"]["type"]["enum"] == bundled_names()
+        assert step["properties"]["type"]["enum"] == names_in("nodes")
 
     def test_a_server_that_takes_no_schema_is_asked_without(self, server):
         planned = plan("plan-no-schemas-native", "read data.txt, with no schema")

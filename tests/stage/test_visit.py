@@ -16,14 +16,14 @@ from typing import Any
 import pocketflow
 import pytest
 
-from pflow.catalog.registry import bundled_names, load_bundled
+from pflow.catalog.registry import load_bundled, names_in
 from pflow.conformance.samples import OutputDocument, Samples, document, read_answer
 from pflow.errors import PflowError
 from pflow.node import Node, declared_interface
 from pflow.stage import visit
-from pflow.stage.flags import parse_flags
-from pflow.stage.visit import run_node
+from pflow.stage.flags import flags_of
 from tests.nodes.cases.case import NOTHING, Case, filled, load_cases
+from tests.stage.running import run_node
 
 
 @pytest.fixture(autouse=True)
@@ -303,7 +303,7 @@ class Tried:
         self.node = load_bundled(case.node)
         self.interface = declared_interface(self.node)
         self.flags, self.store, self.expected = (filled(each, names) for each in (case.flags, case.store, case.writes))
-        flags = parse_flags(list(self.flags), self.interface)
+        flags = flags_of(list(self.flags), self.interface)
         self.params = {name: flag.value for name, flag in flags.params.items()}
         self.data = {name: flag.value for name, flag in flags.data.items()}
         self.piped = {}
@@ -387,7 +387,7 @@ def test_a_node_gives_the_same_everywhere(tmp_path, monkeypatch, case, way):
 
 
 def test_every_node_has_a_case():
-    assert {case.node for case in CASES.values()} == {*bundled_names()}
+    assert {case.node for case in CASES.values()} == {*names_in("nodes")}
 
 
 def content_of(file: Path) -> str | bytes | None:

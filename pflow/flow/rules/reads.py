@@ -49,7 +49,7 @@ def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
     for wired in [flow.steps[id] for id in flow.order if id not in mismapped]:
         misspelt = slips(wired) if wired.is_known else set()
         for key, item in wired.interface.reads.items() if wired.is_known else ():
-            is_wired = (key in wired.sources and key not in wired.soft) or key in wired.step.params
+            is_wired = wired.is_wired(key) or key in wired.step.params
             is_input = (key in flow.flow.inputs and "explicit" not in item.marks) or flow.first_read == (wired.id, key)
             if item.required and key not in misspelt and not is_wired and not is_input:
                 yield wired, item
@@ -88,7 +88,7 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             yield from _check_reference(flow, reference, flow.steps[reference.step])
     for wired in flow.steps.values():
         for item in wired.interface.reads.values() if wired.is_known else ():
-            if wired.takes_by_name(item):
+            if not wired.is_wired(item.name) and "explicit" not in item.marks:
                 yield from _check_by_name(flow, wired, item)
 
 

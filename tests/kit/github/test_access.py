@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from pflow.catalog.registry import bundled_names, load_bundled
+from pflow.catalog.registry import load_bundled, names_in
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, PflowError
 from pflow.kit.github.access import resolve
 from pflow.node import declared_interface
@@ -152,5 +152,5 @@ def test_what_is_no_repository_reaches_no_path(github, repo):
 
 def test_a_directory_for_git_is_no_repository_of_github():
     """Of a flag of git-log's, `work/project`, github-add-comment would else make OWNER/NAME."""
-    reads = {name: declared_interface(load_bundled(name)).reads.get("repo") for name in bundled_names()}
+    reads = {name: declared_interface(load_bundled(name)).reads.get("repo") for name in names_in("nodes")}
     assert [name for name, read in reads.items() if read and read.type.is_path and read.is_stored] == []
