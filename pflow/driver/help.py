@@ -8,7 +8,7 @@ from copy import copy
 from pflow import Container
 from pflow.catalog.kinds import no_such_kind
 from pflow.catalog.registry import flow_name, saved_flow
-from pflow.driver.arguments import TAKEN, own_items
+from pflow.driver.arguments import TAKEN
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowInput, FlowSpec
 from pflow.flow.subflow import find_file
@@ -17,7 +17,7 @@ from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage, Flag, argument, common_flag, flag_of, flag_of_common, noted
-from pflow.interface.common import COMMON, CommonFlag
+from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import Item, spell_flag
 from pflow.words.printable import clean
 
@@ -73,10 +73,7 @@ def flags_of_runs(without: Container[str] = ()) -> list[Flag]:
     common = [common_flag(name) for name in COMMON if name in (*TAKEN, "help") and name not in without]
     for flag in common:
         flag.text = flag.text.replace("the node", "the run")
-    own = [item for name, item in own_items().items() if name not in without]
-    return common + [
-        flag_of_common(item) if isinstance(item, CommonFlag) else flag_of(item, kinds.COMMON) for item in own
-    ]
+    return common + [flag_of_common(flag) for name, flag in RUN_FLAGS.items() if name not in without]
 
 
 def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:

@@ -14,7 +14,7 @@ from pflow.flow.flow import FlowSpec
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
 from pflow.record.log import FLOW, LOCK
-from pflow.record.runs import Run, is_locked, run_directories
+from pflow.record.runs import Run, is_locked, read_kept, run_directories
 from pflow.record.snapshot import here
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
@@ -111,12 +111,9 @@ class Turn:
         """Return True if the run is one of this flow."""
         kept = Run(directory).snapshot()
         try:
-            with open(os.path.join(directory, FLOW), "rb") as file:
-                return (
-                    _name(os.fsdecode(kept["file"] or kept["script"]), kept["directory"], decode(file.read()))
-                    == self.name
-                )
-        except (OSError, ValueError, KeyError, TypeError):
+            file = os.fsdecode(kept["file"] or kept["script"])
+            return _name(file, kept["directory"], decode(read_kept(directory, FLOW))) == self.name
+        except (ValueError, KeyError, TypeError):
             return False  # it has only just begun, or is damaged
 
     def _lock(self, how: int = 0) -> bool:

@@ -1,4 +1,4 @@
-"""The flags that every stage has, so that no node may use them: one table for parser, help, pages and completions."""
+"""The flags that every stage, flow or run has: one table for parser, help, pages and completions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ one, and the other refuses it; BOTH to either; NODE to neither, unless `pflow ru
 """
 
 SOURCES = Type("choice", choices=("auto", "store", "text", "json"))
-_SWITCH, _PATH, _PATHS, _COUNT, _SECONDS = Type("bool"), Type("str"), Type("list"), Type("int"), Type("float")
+_SWITCH, _PATH, _PATHS, _COUNT, _NUMBER = Type("bool"), Type("str"), Type("list"), Type("int"), Type("float")
 
 
 class CommonFlag(Item):
-    """A flag of every stage, with the name of its value.
+    """A flag that belongs to no node, with the name of its value.
 
     A switch with `word` also takes that word after an = (one in capitals stands for any); --no-NAME turns it off.
     `of` says where it belongs in a flow, `fd` which stream it is about (0 or 1), `excludes` which flags it cannot stand
@@ -71,8 +71,8 @@ _FLAGS = [
     CommonFlag("quiet", "print nothing", letter="q", of=STREAM, fd=1),
     CommonFlag("dry_run", "show what would be read and done, without doing it", of=RUN),
     CommonFlag("retries", "try again up to N times if the node fails", type=_COUNT, default=0, metavar="N"),
-    CommonFlag("wait", "seconds between tries", type=_SECONDS, default=1.0, metavar="SECONDS"),
-    CommonFlag("timeout", "end the node after this many seconds, with 124", type=_SECONDS, metavar="SECONDS", of=BOTH),
+    CommonFlag("wait", "seconds between tries", type=_NUMBER, default=1.0, metavar="SECONDS"),
+    CommonFlag("timeout", "end the node after this many seconds, with 124", type=_NUMBER, metavar="SECONDS", of=BOTH),
     CommonFlag(
         "cache",
         "reuse the result kept for the same values, else keep it; require: fail (66) without one",
@@ -106,11 +106,31 @@ REPEATS = CommonFlag("repeats", "rerun it without asking if it was interrupted; 
 OF_FLOWS = {**BATCH, REPEATS.name: REPEATS}
 """The flags that only steps of flows have."""
 
-REFRESH = CommonFlag("refresh", "rerun the cached steps, or only STEP, and keep their results", word="STEP")
-"""--refresh of `pflow run`, which has several steps."""
+_TURNS = Type("choice", choices=("skip", "wait", "fail"))
+_TURN = "if another run of this flow is going: skip this one, wait for its end, or fail (75)"
+_COST = "end the run (79) before a call of a model once it has spent this many dollars"
+_TOKENS = "end the run (79) before a call of a model once it has used this many tokens"
+_CALLS = "end the run (79) before a call of a model after this many calls"
+RUN_FLAGS = {
+    flag.name: flag
+    for flag in (
+        CommonFlag("refresh", "rerun the cached steps, or only STEP, and keep their results", word="STEP"),
+        CommonFlag("jobs", "run at most this many branches of a fork at once (default: all)", type=_COUNT, metavar="N"),
+        CommonFlag("isolate", "run each step in a process of its own"),
+        CommonFlag("show_store", "print the final store on stderr"),
+        CommonFlag("no_journal", "keep no journal: pflow resume cannot resume the run"),
+        CommonFlag("keep_store", "keep the journal, and with it the store, of a successful run"),
+        CommonFlag("resume", "resume the newest unfinished run of this flow, inputs and params, or begin one"),
+        CommonFlag("locked", "fail if a node or flow differs from the lock file (pflow lock)"),
+        CommonFlag("if_running", _TURN, type=_TURNS, metavar="skip|wait|fail"),
+        CommonFlag("max_cost", _COST, type=_NUMBER, metavar="X"),
+        CommonFlag("max_tokens_total", _TOKENS, type=_COUNT, metavar="N"),
+        CommonFlag("max_calls", _CALLS, type=_COUNT, metavar="N"),
+    )
+}
+"""The flags that only `pflow run` has; its --refresh may name a step."""
 
-_OF_RUNS = "jobs isolate show_store locked no_journal keep_store resume max_cost max_tokens_total max_calls if_running"
-OF_RUNS = frozenset({*COMMON, *_OF_RUNS.split()})
+OF_RUNS = frozenset({*COMMON, *RUN_FLAGS})
 """The flags of `pflow run` itself, whose names no input of a flow may have."""
 
 # Names that no node may use; --no-cache is a flag of every stage.

@@ -44,7 +44,7 @@ class Run:
         self.directory = directory
         self.id = os.path.basename(directory)
         is_running = is_locked(directory)  # before the log is read: a run writes its end, then lets go
-        log = _read(os.path.join(directory, TRACE))
+        log = read_kept(directory, TRACE)
         first, last = _first_event(_lines(log)), _first_event(_lines_back(log))
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" else {}
@@ -79,9 +79,8 @@ class Run:
     def snapshot(self) -> Any:
         """Return the JSON of its snapshot; None if that is missing or broken."""
         try:
-            with open(os.path.join(self.directory, SNAPSHOT), "rb") as file:
-                return decode(file.read())
-        except (OSError, ValueError):
+            return decode(read_kept(self.directory, SNAPSHOT))
+        except ValueError:
             return None
 
 
@@ -203,11 +202,11 @@ def is_locked(directory: str) -> bool:
     return False
 
 
-def _read(file: str) -> bytes:
-    """Return the bytes of a log; b"" if it is unreadable."""
+def read_kept(directory: str, name: str) -> bytes:
+    """Return the bytes of a file in a run's directory; b"" if it is unreadable."""
     try:
-        with open(file, "rb", buffering=0) as log:
-            return log.read() or b""
+        with open(os.path.join(directory, name), "rb", buffering=0) as file:
+            return file.read() or b""
     except OSError:
         return b""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pflow.cache.differences import SHORT, differences
 from pflow.errors import PflowError
 from pflow.record.log import FLOW, KEYS
-from pflow.record.runs import Event, Run, read_events, run_directories
+from pflow.record.runs import Event, Run, read_events, read_kept, run_directories
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import decode
@@ -51,11 +51,7 @@ def _digests(event: Event) -> set[tuple[str, str, str]]:
 
 def _key_events(run: Run) -> list[Event]:
     """Return the events of keys in a run."""
-    try:
-        with open(os.path.join(run.directory, KEYS), "rb") as file:
-            events, warnings = read_events(file.read())
-    except OSError:
-        return []
+    events, warnings = read_events(read_kept(run.directory, KEYS))
     for warning in warnings:
         say("pflow why", f"warning: run {run.id}: {warning}")
     return [event for event in events if event["event"] == "key" and _is_sound(event)]
@@ -77,9 +73,8 @@ def _kept_values(run: Run) -> Iterator[Any]:
     for values in [snapshot.get("cli_injections", {}), *snapshot.get("config_overrides", {}).values()]:
         yield from values.values()
     try:
-        with open(os.path.join(run.directory, FLOW), "rb") as file:
-            nodes = decode(file.read())["nodes"]
-    except (OSError, ValueError, KeyError):
+        nodes = decode(read_kept(run.directory, FLOW))["nodes"]
+    except (ValueError, KeyError):
         return
     for node in nodes:
         yield from [*node.get("params", {}).values(), *node.get("inputs", {}).values()]

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 class Flags:
     """The flags of a command: data and params by name, mappings by key, and each common flag as an attribute."""
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
     def __init__(self, interface: Interface) -> None:
+        self.__dict__ = {name: flag.default for name, flag in COMMON.items()}
         self.interface = interface
         self.data: dict[str, FlagValue] = {}
         self.params: dict[str, FlagValue] = {}
@@ -28,14 +33,7 @@ class Flags:
         self.map_out: dict[str, Path] = {}
         self.warnings: list[str] = []
         self.given: set[str] = set()
-        self._common: dict[str, Any] = {name: flag.default for name, flag in COMMON.items()}
         self.items = items_of(interface)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self._common[name]
-        except KeyError:
-            raise AttributeError(name) from None
 
     def paths(self) -> list[Path]:
         """Return every path in a reference of a flag or in --map-in."""
@@ -52,18 +50,13 @@ class Flags:
 
 
 def flags_of(words: list[str], interface: Interface) -> Flags:
-    """Parse the flags as `parse_flags` does, and mask secrets in its errors."""
+    """Parse the words after a command's name. Raises PflowError (2), without secrets, for the first wrong flag."""
     try:
-        return parse_flags(words, interface)
+        return convert_texts(take_words(words, items_of(interface), is_open=interface.open), interface)
     except PflowError as error:
         from pflow.values.masks import mask_flags
 
         raise mask_flags(error, words, secret_names(interface)) from None
-
-
-def parse_flags(words: list[str], interface: Interface) -> Flags:
-    """Parse the words after a command's name. Raises PflowError (2) for the first wrong flag."""
-    return convert_texts(take_words(words, items_of(interface), is_open=interface.open), interface)
 
 
 def items_of(interface: Interface) -> Items:
@@ -91,7 +84,7 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
             add_mapping(getattr(flags, name), flag, str(text))
         return
     if name in COMMON:
-        flags._common[name] = common_value(COMMON[name], texts[-1])
+        setattr(flags, name, common_value(COMMON[name], texts[-1]))
         if name not in flags.items:
             return
     item = flags.items.get(name.replace("-", "_"))
@@ -109,9 +102,9 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         flags.params[name] = value
 
 
-def common_value(flag: Item, text: str | bool) -> Any:
+def common_value(flag: CommonFlag, text: str | bool) -> Any:
     """Return the value of a common flag as its type, or the word of a switch. Raises PflowError (2)."""
-    word = flag.word if isinstance(flag, CommonFlag) else ""
+    word = flag.word
     if isinstance(text, bool) or (word and text == word) or (word.isupper() and text not in ("true", "false")):
         return text
     if word and text not in ("true", "false"):
@@ -165,7 +158,7 @@ def check_common(values: Mapping[str, Any]) -> None:
 
 def _check(flags: Flags) -> None:
     """Check what concerns several flags, or the interface."""
-    check_common(flags._common)
+    check_common(vars(flags))
     if flags.id is not None and not is_step_name(flags.id):
         hint = "letters, digits, _ and -, with a letter first; stdin is reserved"
         raise PflowError(f"cannot name a step '{shorten(flags.id)}'", hint=hint, exit=USAGE)

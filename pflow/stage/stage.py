@@ -36,7 +36,6 @@ class Stage(Visitor):
         self.name = name
         self.file = file
         self.program = "pflow-" + name
-        self.step = name
         self.document: Document | None = None
         self.debug = False
         self.secrets: list[Any] = []
@@ -77,7 +76,7 @@ class Stage(Visitor):
         if intake.ended_with is not None:
             return self.output.pass_on(intake)
         document.start()
-        self.step = self.entry["id"] = document.step_id(self.name, flags.id)
+        self.entry["id"] = document.step_id(self.name, flags.id)
         if flags.skip_empty and intake.is_empty():
             return self._skip(document, flags)
         self.untaken = check_stdin(interface, flags, intake)
@@ -109,7 +108,7 @@ class Stage(Visitor):
                 say(self.program, f"reads {name} from {origin}")
         outcome.check()
         if flags.dry_run or "dry" in document.header:
-            document.add_step({**self.entry, **outcome.pretend(self.step, origins)})
+            document.add_step({**self.entry, **outcome.pretend(self.entry["id"], origins)})
             self.output.write_document(document)
         else:
             self._work(node_class, params, flags, outcome)
@@ -250,7 +249,7 @@ class Stage(Visitor):
         document.add_step(self.entry)
         self._trace("end", {})
         if not self.output.has_begun:
-            self.output.write_error(document, self.step, self.name, error)
+            self.output.write_error(document, self.entry["id"], self.name, error)
         return error.exit
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pflow.binding.resolve import Origins as Places
     from pflow.cache.use import CachedNode, Lookup
 
-    Spent = Callable[[dict[str, Any]], None]
-
 
 class Visit:
     """The account of one visit of a node, or of one item of a batch, for the trace.
@@ -116,20 +114,32 @@ class Visitor:
         self, node: Any, view: NodeStore, visit: Visit, *, retries: int | None, wait: float | None,
         timeout: float | None = None, sink: Callable[[Any], None] | None = None,
     ) -> Any:  # fmt: skip
-        """Run a node with tries and return its action. Without `retries` and `wait` the node's own count."""
-        own_wait = getattr(node, "wait", 0) if retries is None else 1.0
-        action = run_node(
-            node,
-            view,
-            retries=retries,
-            wait=own_wait if wait is None else wait,
-            timeout=timeout,
-            sink=sink,
-            spent=lambda usage: self.spend(node, usage, visit),
-        )
-        tries = getattr(node, "cur_retry", 0) + 1
-        if tries > 1:
-            visit.more["tries"] = tries
+        """Run a node with tries and return its action. Without `retries` and `wait` the node's own count.
+
+        `sink` gets the parts that it emits. Raises what the node raises, and Interrupted after `timeout` seconds.
+        """
+        import pocketflow
+
+        if wait is None:
+            wait = getattr(node, "wait", 0) if retries is None else 1.0
+        if retries is None:
+            retries = max(int(getattr(node, "max_retries", 1)), 1) - 1
+        tries = Tries(node, retries, wait, lambda usage: self.spend(node, usage, visit))
+        if sink is not None:
+            node.sink = tries.emit_to(sink)
+        node.max_retries = 1  # the loop is ours: it honours Retry-After, and ends once a part was emitted
+        is_async = isinstance(node, pocketflow.AsyncNode)
+        if is_async:
+            exec_async = node.exec_async
+            node.exec_async = lambda prepared: tries.call_async(exec_async, prepared)
+        else:
+            exec = node.exec
+            node.exec = lambda prepared: tries.call(exec, prepared)
+        with Deadline(timeout, "--timeout"):
+            action = _run_async(node.run_async(view)) if is_async else node.run(view)
+        count = getattr(node, "cur_retry", 0) + 1
+        if count > 1:
+            visit.more["tries"] = count
         return action
 
 
@@ -146,7 +156,7 @@ class Tries:
     usage of failed calls.
     """
 
-    def __init__(self, node: Any, retries: int, wait: float, spent: Spent | None) -> None:
+    def __init__(self, node: Any, retries: int, wait: float, spent: Callable[[dict[str, Any]], None]) -> None:
         self.node = node
         self.retries = retries
         self.wait = wait
@@ -175,7 +185,7 @@ class Tries:
     def _pause(self, attempt: int, error: Exception) -> float:
         """Return the seconds until the next try. Raises the error if it was the last."""
         asked = error.retry_after if isinstance(error, PflowError) else None
-        if self.spent and (usage := getattr(error, "usage", None)):
+        if usage := getattr(error, "usage", None):
             self.spent(usage)
         pause = max(self.wait, asked or 0)
         if attempt == self.retries or self.emitted or is_permanent(error) or pause > max(self.wait, _LONGEST_WAIT):
@@ -189,39 +199,6 @@ class Tries:
             sink(part)
 
         return emit
-
-
-def run_node(
-    node: Any,
-    shared: Any,
-    *,
-    retries: int | None = None,
-    wait: float = 0,
-    timeout: float | None = None,
-    sink: Callable[[Any], None] | None = None,
-    spent: Spent | None = None,
-) -> Any:
-    """Run a node on a store and return its action. `sink` gets the parts that it emits.
-
-    Without `retries` the node's own number counts. `spent` gets the model usage of failed tries. Raises what the node
-    raises, and Interrupted after `timeout` seconds.
-    """
-    import pocketflow
-
-    own_retries = max(int(getattr(node, "max_retries", 1)), 1) - 1
-    tries = Tries(node, own_retries if retries is None else retries, wait, spent)
-    if sink is not None:
-        node.sink = tries.emit_to(sink)
-    node.max_retries = 1  # the loop is ours: it honours Retry-After, and ends once a part was emitted
-    if not isinstance(node, pocketflow.AsyncNode):
-        exec = node.exec
-        node.exec = lambda prepared: tries.call(exec, prepared)
-        with Deadline(timeout, "--timeout"):
-            return node.run(shared)
-    exec_async = node.exec_async
-    node.exec_async = lambda prepared: tries.call_async(exec_async, prepared)
-    with Deadline(timeout, "--timeout"):
-        return _run_async(node.run_async(shared))
 
 
 def _run_async(work: Coroutine[Any, Any, Any]) -> Any:

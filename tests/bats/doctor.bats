@@ -15,11 +15,9 @@ environment() {
     folder=v/lib/$(basename "$(dirname "$(head -n 1 places)")")/site-packages
     mkdir -p "$folder" && ln -s "$folder" site
     while read -r place; do
-        for entry in "$place"/*; do
-            case $entry in *.pth) case $entry in */_editable*) ;; *) continue ;; esac ;; esac
-            ln -s "$entry" site 2>/dev/null || true
-        done
+        ln -s "$place"/* site 2>/dev/null || true
     done <places
+    find site/ -name '*.pth' ! -name '_editable*' -delete
     for entry; do rm site/$entry; done
 }
 

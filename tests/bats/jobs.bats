@@ -14,6 +14,12 @@ setup() {
     cp -r "$jobs/../notes" "$jobs/../notes.txt" .
 }
 
+# What a model is asked, and how, is seen by the server in the tests that ask the real one; the others need its answers.
+quick() {
+    quick_llm
+    export PFLOW_MODEL=$1
+}
+
 run_job() { run --separate-stderr timeout 60 "$@"; }
 
 repository() {
@@ -36,6 +42,7 @@ repository() {
     expect 0 ''
     [ -z "$stderr" ] && [ ! -e day.md ]
     git -C repository commit -q --allow-empty -m new
+    quick reply
     run_job day-in-git repository day.md
     expect 0 ''
     [ "$(cat day.md)" = 'Oak, ash and elm.' ]
@@ -54,6 +61,7 @@ repository() {
 
 @test "translations are made once, and again when the text is another" {
     need make
+    quick reply
     cp notes.txt README.md
     run_job make -s -j2 -f "$jobs/translations.mk"
     expect 0
@@ -104,6 +112,7 @@ repository() {
 
 @test "a git hook writes the message, and a commit never waits for a model" {
     repository
+    quick reply
     cp "$jobs/prepare-commit-msg" repository/.git/hooks/
     cd repository
     echo one >file && git add file
@@ -119,6 +128,7 @@ repository() {
 }
 
 @test "a loop in a script on stdin runs to its end" {
+    quick reply
     mkdir examples && mv notes examples
     run --separate-stderr sh -c 'cat "$1" | sh' sh "$jobs/loop-on-stdin.sh"
     expect 0 3
@@ -143,18 +153,20 @@ repository() {
 }
 
 @test "what is urgent is mailed, and a failure is one" {
-    mkdir bin && printf '#!/bin/sh\necho "$@" >mailed; cat >>mailed\n' >bin/mail && chmod +x bin/mail
-    PATH=$PWD/bin:$PATH PFLOW_MODEL=form run_job mail-if-urgent ada@example.org <notes.txt
+    quick form
+    printf '#!/bin/sh\necho "$@" >mailed; cat >>mailed\n' >bin/mail && chmod +x bin/mail
+    run_job mail-if-urgent ada@example.org <notes.txt
     expect 0 ''
     [ "$(head -n 1 mailed)" = '-s urgent ada@example.org' ] && tail -n +2 mailed | cmp - notes.txt
     rm mailed
-    PATH=$PWD/bin:$PATH PFLOW_MODEL=nokey run_job mail-if-urgent ada@example.org <notes.txt
+    PFLOW_MODEL=nokey run_job mail-if-urgent ada@example.org <notes.txt
     expect 77 ''
     [ ! -e mailed ]
 }
 
 @test "a page is explained, and an error of its server is none" {
     need curl
+    quick reply
     mkdir site && cp notes.txt site/page
     "$PYTHON" -u -m http.server --bind 127.0.0.1 -d site 0 >log 2>&1 3>&- &
     local server=$!
@@ -169,13 +181,15 @@ repository() {
 
 @test "titles and years are lines for sort and cut" {
     need jq
-    PFLOW_MODEL=form run_job titles-by-year notes/*
+    quick form
+    run_job titles-by-year notes/*
     expect 0 $'40\toak\n40\toak\n40\toak'
     PFLOW_MODEL=nokey run_job titles-by-year notes/*
     expect 77 ''
 }
 
 @test "rename-by-content only says it, and with -f does it; nothing is ever replaced" {
+    quick reply
     mkdir 'a dir' && echo one >'a dir/x y.txt' && echo two >plain
     run_job rename-by-content 'a dir/x y.txt'
     expect 0 'a dir/x y.txt -> a dir/oak-ash-and-elm.txt'

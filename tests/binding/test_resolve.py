@@ -26,7 +26,7 @@ from pflow.flow.wiring import wire
 from pflow.interface.grammar import parse_interface
 from pflow.interface.interface import Interface
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, check_stdin
-from pflow.stage.flags import parse_flags
+from pflow.stage.flags import flags_of
 from pflow.stage.stage import bind
 from tests.engine.flows import plan_of
 from tests.stage.running import run as run_stage
@@ -64,7 +64,7 @@ class Found:
         document = Document({"v": 1, **header} if last is None else {"v": 1, "last": last, **header})
         for key, value in store.items():
             document.set(key, value)
-        binding = bind(interface, parse_flags(words, interface), document)
+        binding = bind(interface, flags_of(words, interface), document)
         view = binding.open(document)
         self.values = {key: view[key] for key in view if key in interface.reads or key in view.found}
         self.origins = binding.origins_in_words([*document, *(str(place[0]) for place in binding.pretended)])
@@ -213,7 +213,7 @@ def test_a_mapping_that_may_lead_nowhere_leaves_the_read_to_the_next_rule_but_no
 def test_a_binding_is_plain_where_every_value_is_the_stores_own(line, words, is_plain):
     name, _, rest = line.partition(":")
     interface = node(f'- Reads: shared["{name}"]:{rest}')
-    assert bind(interface, parse_flags(words, interface), Document({"v": 1})).is_plain is is_plain
+    assert bind(interface, flags_of(words, interface), Document({"v": 1})).is_plain is is_plain
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ UNPIPED = node('- Reads: shared["more"]: str = null')
 
 def stdin_outcome(interface: Interface, words: list[str], kind: str, size: int = 0) -> int:
     try:
-        check_stdin(interface, parse_flags(words, interface), Intake(Document(), kind, b"x" * size))
+        check_stdin(interface, flags_of(words, interface), Intake(Document(), kind, b"x" * size))
     except PflowError as error:
         return error.exit
     return 0

@@ -44,7 +44,7 @@ def test_flags_are_taken_out_of_the_texts_and_the_rest_is_as_its_table_says():
     texts = {"jobs": ["3"], "raw": [True], "timeout": ["1.5"], "topic": ["x"]}
     flags = RunFlags(texts)
     assert (flags.jobs, flags.raw, flags.timeout, texts) == (3, True, 1.5, {"topic": ["x"]})
-    assert (flags.no_stdin, flags.isolate, getattr(flags, "from")) == (None, False, "auto")
+    assert (flags.no_stdin, flags.isolate, getattr(flags, "from")) == (None, None, "auto")
 
 
 def test_a_step_may_stand_behind_refresh_and_a_word_behind_cache():

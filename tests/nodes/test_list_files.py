@@ -151,6 +151,7 @@ def test_what_cannot_be_listed_says_why(tree, pattern, directory, exit, words):
     assert words in error.message
 
 
+@pytest.mark.rights
 def test_a_closed_directory_is_77_and_below_another_it_is_left_out(open_dir):
     (open_dir / "seen").write_text("")
     closed = open_dir / "closed"

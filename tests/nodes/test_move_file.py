@@ -179,6 +179,7 @@ def test_what_cannot_be_done_is_refused_in_words_and_nothing_changes(tree, node,
     assert {path: path.lstat().st_mtime_ns for path in tree.rglob("*")} == before
 
 
+@pytest.mark.rights
 def test_without_rights_it_is_77(open_dir):
     for name in ("new", "old"):
         (open_dir / name).write_bytes(OLD)

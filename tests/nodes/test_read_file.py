@@ -102,6 +102,7 @@ def test_what_cannot_be_read_says_why(tmp_path, monkeypatch, path, exit, words):
     assert words in error.message
 
 
+@pytest.mark.rights
 def test_a_closed_file_is_77(open_dir):
     path = open_dir / "closed"
     path.write_text("secret")

@@ -214,6 +214,7 @@ def test_what_cannot_be_written_says_why_and_leaves_nothing(tmp_path, monkeypatc
 
 
 @REPLACE_OR_APPEND
+@pytest.mark.rights
 def test_what_is_not_allowed_is_77(open_dir, params):
     (open_dir / "file").write_bytes(OLD)
     (open_dir / "file").chmod(0o444)
@@ -224,6 +225,7 @@ def test_what_is_not_allowed_is_77(open_dir, params):
     assert os.listdir(open_dir / "closed") == []
 
 
+@pytest.mark.rights
 def test_a_directory_that_cannot_be_read_can_be_written_to(open_dir):
     (open_dir / "box").mkdir()
     (open_dir / "box").chmod(0o333)

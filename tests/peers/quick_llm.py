@@ -19,6 +19,7 @@ REPLY = "Oak, ash and elm."
 ANSWERS = {
     "reply": REPLY,
     "empty": "",
+    "form": {"title": "oak", "year": 40, "urgent": True},
     "json": {"name": "oak", "height": 40},
     "problems": {"problems": [{"file": "a b.py", "line": 3, "problem": "x may be unset"}]},
     "no-problems": {"problems": []},

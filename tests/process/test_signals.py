@@ -20,8 +20,8 @@ from pflow.process.signals import (
     die_of_closed_pipe,
     stop_timer,
 )
-from pflow.stage.visit import run_node
 from tests.stage.ends import end_of
+from tests.stage.running import run_node
 
 
 def wait(seconds: float) -> None:

@@ -8,6 +8,7 @@ import traceback
 from typing import NamedTuple
 
 from pflow.stage.stage import Stage
+from pflow.stage.visit import Visit, Visitor
 
 
 class Ended(NamedTuple):
@@ -23,6 +24,11 @@ class Ended(NamedTuple):
     @property
     def store(self):
         return {key: value for key, value in json.loads(self.out).items() if key != "$pflow"}
+
+
+def run_node(node, store, *, retries=None, wait=0, **more):
+    """Run a node as stages and steps do; return its action."""
+    return Visitor().try_node(node, store, Visit(), retries=retries, wait=wait, **more)
 
 
 def run(file: str | None, words: list[str], stdin: bytes | None = None, name: str = "echo") -> Ended:

@@ -9,7 +9,7 @@ from pflow.errors import PflowError
 from pflow.interface.common import COMMON, LETTERS
 from pflow.interface.grammar import parse_interface
 from pflow.interface.interface import Interface, Item
-from pflow.stage.flags import parse_flags
+from pflow.stage.flags import flags_of
 from pflow.values.types import Type
 
 NODE = parse_interface("""Ask.
@@ -38,7 +38,7 @@ Interface:
 
 
 def parse(*words: str, node: Interface = NODE):
-    return parse_flags(list(words), node)
+    return flags_of(list(words), node)
 
 
 def values_of(*words: str, store: dict | None = None, node: Interface = NODE):

@@ -21,9 +21,9 @@ from pflow.conformance.samples import OutputDocument, Samples, document, read_an
 from pflow.errors import PflowError
 from pflow.node import Node, declared_interface
 from pflow.stage import visit
-from pflow.stage.flags import parse_flags
-from pflow.stage.visit import run_node
+from pflow.stage.flags import flags_of
 from tests.nodes.cases.case import NOTHING, Case, filled, load_cases
+from tests.stage.running import run_node
 
 
 @pytest.fixture(autouse=True)
@@ -303,7 +303,7 @@ class Tried:
         self.node = load_bundled(case.node)
         self.interface = declared_interface(self.node)
         self.flags, self.store, self.expected = (filled(each, names) for each in (case.flags, case.store, case.writes))
-        flags = parse_flags(list(self.flags), self.interface)
+        flags = flags_of(list(self.flags), self.interface)
         self.params = {name: flag.value for name, flag in flags.params.items()}
         self.data = {name: flag.value for name, flag in flags.data.items()}
         self.piped = {}

@@ -10,7 +10,7 @@ from pflow.errors import PflowError
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
 from pflow.interface.interface import Interface
-from pflow.stage.flags import parse_flags
+from pflow.stage.flags import flags_of
 
 NODE = parse_interface("""Ask.
 
@@ -29,7 +29,7 @@ Interface:
 
 
 def values(*words: str, node: Interface = NODE):
-    flags = parse_flags(list(words), node)
+    flags = flags_of(list(words), node)
     found = {name: each.value for name, each in {**flags.data, **flags.params}.items()}
     texts = [text for value in found.values() for text in (value if isinstance(value, list) else [value])]
     assert {type(text) for text in texts} <= {str, int, bool, dict}  # no kind of str of our own gets to a node
@@ -61,7 +61,7 @@ def values(*words: str, node: Interface = NODE):
     ],
 )  # fmt: skip
 def test_words_and_letters_give_what_flags_give(words, same):
-    outcome, flags = parse_flags(words, NODE), parse_flags(same, NODE)
+    outcome, flags = flags_of(words, NODE), flags_of(same, NODE)
     assert values(*words) == values(*same)
     assert [getattr(outcome, name) for name in COMMON] == [getattr(flags, name) for name in COMMON]
     assert (outcome.map_in, outcome.paths()) == (flags.map_in, flags.paths())
@@ -104,12 +104,12 @@ def test_bare_words_may_stand_anywhere(units):
     )
 )
 def test_each_word_of_a_list_is_one_item_and_never_json(items):
-    flags = parse_flags(["--verbatim", "--", "question", "where", *items], NODE)
+    flags = flags_of(["--verbatim", "--", "question", "where", *items], NODE)
     assert (flags.data["args"].value if items else []) == items
 
 
 def test_a_reference_in_a_word_of_a_list_is_one_item():
-    assert parse_flags(["q", "w", "$text"], NODE).data["args"].value == ["$text"]
+    assert flags_of(["q", "w", "$text"], NODE).data["args"].value == ["$text"]
     assert values("q", "w", "$$text") == {"question": "q", "where": "w", "args": ["$text"]}
 
 

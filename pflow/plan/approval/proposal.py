@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
-from pflow.driver.arguments import RunFlags, own_items
+from pflow.driver.arguments import RunFlags
 from pflow.driver.driver import parse
 from pflow.driver.inputs import RunInputs
-from pflow.errors import PflowError
+from pflow.errors import PflowError, shorten
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import account_text, origins_text, pipe_lines, step_lines, touches
@@ -20,14 +20,13 @@ from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.written import escaped
-from pflow.interface.common import COMMON
+from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import spell_flag
 from pflow.plan.secrets import masked
 from pflow.terminal.columns import (
     Colour,
     colour_of,
     for_locale,
-    shorten,
     table,
     terminal_width,
     value_text,
@@ -68,7 +67,7 @@ def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
     """Return the flow with the values of flags in it: those of inputs as defaults, others in their steps."""
     changed = copy(flow)
     changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
-    changed.steps = [_stepwith_flags(wired.steps[step.id], inputs) for step in flow.steps]
+    changed.steps = [_step_with_flags(wired.steps[step.id], inputs) for step in flow.steps]
     for name, value in inputs.values.items():
         if name in changed.inputs:
             declared = changed.inputs[name]
@@ -82,7 +81,7 @@ def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
     return changed
 
 
-def _stepwith_flags(wired: WiredStep, inputs: RunInputs) -> Step:
+def _step_with_flags(wired: WiredStep, inputs: RunInputs) -> Step:
     changed = copy(wired.step)
     data, params = inputs.data.get(wired.id, {}), inputs.params.get(wired.id, {})
     changed.inputs = {**changed.inputs, **{key: _as_written(wired, key, value) for key, value in data.items()}}
@@ -96,8 +95,7 @@ def _as_written(wired: WiredStep, key: str, value: Any) -> Any:
 
 
 def _words_of_run(flags: RunFlags) -> list[str]:
-    switches = {name for name, flag in COMMON.items() if flag.type.name == "bool"}
-    switches |= {name for name, item in own_items().items() if item.type.name == "bool"}
+    switches = {name for name, flag in (COMMON | RUN_FLAGS).items() if flag.type.name == "bool"}
     words = []
     for name, value in vars(flags).items():
         flag = spell_flag(name)
