@@ -38,23 +38,23 @@ class GithubSearch(Node):
 
         return {"api": api_url()}
 
-    def prep(self, shared: Shared) -> tuple[str, int]:
+    def prep(self, shared: Shared) -> tuple[str, str, int]:
         from pflow.kit.github.access import resolve
-        from pflow.kit.github.rows import at_least_one, search_query
+        from pflow.kit.github.rows import at_least_one, search
 
         if not shared["query"].strip():
             raise PflowError("cannot search GitHub: the query is empty", exit=MISSING)
         repo = resolve(shared["repo"]) if shared.get("repo") is not None else None
-        return search_query(shared["query"], self.params["kind"], repo), at_least_one(self.params["limit"])
+        return *search(shared["query"], self.params["kind"], repo), at_least_one(self.params["limit"])
 
-    def exec(self, prepared: tuple[str, int]) -> Found:
+    def exec(self, prepared: tuple[str, str, int]) -> Found:
         from pflow.kit.github.client import Client
-        from pflow.kit.github.rows import reduced, search_path
+        from pflow.kit.github.rows import reduced
 
-        query, limit = prepared
+        path, query, limit = prepared
         github = Client(f"cannot search GitHub for '{query}'")
         found: list[dict[str, Any]] = []
-        for page in github.pages(search_path(self.params["kind"]), {"q": query}, most=limit):
+        for page in github.pages(path, {"q": query}, most=limit):
             found += reduced(page["items"])
             self.not_kept = self.not_kept or (_CUT if page["incomplete_results"] else "")
             if len(found) >= limit:

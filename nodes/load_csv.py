@@ -36,12 +36,12 @@ class LoadCsv(Node):
         return shared.get("path"), shared.get("text")
 
     def exec(self, prepared: tuple[Any, Any]) -> list[dict[str, Any]]:
-        from pflow.tables.csv_text import one_character, read_csv
+        from pflow.tables.csv_text import delimiter_of, read_csv
         from pflow.tables.rows import infer
         from pflow.tables.source import read_text
 
         params = self.params
-        delimiter = one_character("delimiter", params["delimiter"]) if params["delimiter"] else None
+        delimiter = delimiter_of(params["delimiter"]) if params["delimiter"] else None
         name, text = read_text(*prepared, params["encoding"])
         rows = read_csv(text, name, delimiter=delimiter, quotes=params["quotes"], header=params["header"])
         if params["infer"]:

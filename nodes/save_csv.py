@@ -29,9 +29,9 @@ class SaveCsv(Node):
         return checked_target(shared["path"], "write"), shared["rows"]
 
     def exec(self, prepared: tuple[Any, Any]) -> None:
-        from pflow.tables.csv_text import one_character, write_csv
+        from pflow.tables.csv_text import delimiter_of, write_csv
         from pflow.tables.rows import check_rows
 
         path, rows = prepared[0], check_rows(prepared[1])
-        delimiter = one_character("delimiter", self.params["delimiter"])
+        delimiter = delimiter_of(self.params["delimiter"])
         write_whole(path, write_csv(rows, delimiter, header=self.params["header"]))

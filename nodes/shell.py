@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, lone_surrogate, no_memory
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, lone_surrogate, no_memory, shorten
 from pflow.node import Any, Node, Shared
 from pflow.values.jsontext import encode, text_of, text_or_bytes
 
@@ -14,7 +14,7 @@ Text = str | bytes
 Ran = tuple[Text, Text, int]
 
 
-_TAIL_LINES, _TAIL_LENGTH, _COMMAND_LENGTH = 3, 300, 60
+_TAIL_LINES, _TAIL_LENGTH = 3, 300
 _USE_STDIN = "long or binary data goes to the command's stdin, by the read 'input'"
 
 
@@ -144,5 +144,4 @@ def _failure(command: str, code: int, stderr: bytearray) -> PflowError:
 
 
 def _short(command: str) -> str:
-    words = " ".join(command.split())
-    return words if len(words) <= _COMMAND_LENGTH else words[: _COMMAND_LENGTH - 1] + "…"
+    return shorten(" ".join(command.split()))

@@ -192,7 +192,16 @@ def bug_error(error: Exception) -> PflowError:
     return found
 
 
-def shorten(text: str) -> str:
-    """Cut a text to 60 characters for a message."""
+def causes(error: BaseException | None) -> list[BaseException]:
+    """Return an exception and those that led to it, the first cause last."""
+    found: list[BaseException] = []
+    while error is not None and error not in found:
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found
+
+
+def shorten(text: str, most: int = 60) -> str:
+    """Cut a text to `most` characters for a message, with a … at the cut."""
     text = text.encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= 60 else text[:59] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -9,7 +9,7 @@ import time
 
 from pflow import Any, Callable, Iterable, Iterator
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
-from pflow.files.atomic import failpoint
+from pflow.files.atomic import failpoint, replace
 from pflow.files.directories import cache_directory, make_private, read_cached
 from pflow.values.digest import digest_of, file_digest, file_stamp
 from pflow.values.jsontext import decode, encode
@@ -70,8 +70,6 @@ def _fault_of(folder: str) -> str:
 
 def save(path: str, data: bytes) -> None:
     """Write a file of the cache atomically, and make room if needed. Raises PflowError (73)."""
-    from pflow.files.atomic import replace
-
     try:
         failpoint("cache.write")
         replace(path, data, mode=0o600, lasts=False)

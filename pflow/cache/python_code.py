@@ -252,11 +252,7 @@ def bare(node: Any) -> Any:
     if not isinstance(node, ast.AST):
         return repr(node)
     members = dict(ast.iter_fields(node))
-    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _has_docstring(node):
-        members["body"] = node.body[1:]
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        has_docstring = ast.get_docstring(node, clean=False) is not None
+        members["body"] = node.body[has_docstring:]
     return [type(node).__name__, {name: bare(value) for name, value in members.items() if value not in (None, [])}]
-
-
-def _has_docstring(node: Any) -> bool:
-    first = node.body[0] if node.body else None
-    return isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str)

@@ -21,7 +21,7 @@ from pflow.commands._click import run_click, seconds, usage_of_click
 from pflow.driver.arguments import RunFlags, own_flags
 from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs, nothing_gives
-from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError
+from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.pipe.steps import part_flags
 from pflow.help.usage import CommandUsage
 from pflow.interface.common import RUN_FLAGS
@@ -133,8 +133,7 @@ def _flags_of_run(words: list[str]) -> RunFlags:
     for before, word in zip(["", *words], words, strict=False):
         is_flag = word.startswith("-") and len(word) > 1
         if not is_flag and (not before.startswith("--") or "=" in before):
-            shown = word if len(word) <= 40 else word[:39] + "…"
-            what = f"cannot take the bare word '{shown}': a sentence is one argument, and only flags follow it"
+            what = f"cannot take the bare word '{shorten(word)}': a sentence is one argument, and only flags follow it"
             raise PflowError(what, hint="put quotes around the whole sentence", exit=USAGE)
     own = part_flags(words, {}, own_flags(), is_open=True)[1]
     return RunFlags(take_words(own, {**RUN_FLAGS}, is_open=False))

@@ -18,12 +18,11 @@ from __future__ import annotations
 import click
 
 from pflow.commands._click import color_option, print_json, print_table
-from pflow.errors import BAD_CONFIG, FAILED, PflowError
+from pflow.errors import BAD_CONFIG, FAILED, PflowError, shorten
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.library.nearest import Match, about_flow, nearest, nearest_by_meaning, nearest_by_words
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.embed import configured
-from pflow.terminal.columns import shorten
 from pflow.words.printable import clean
 
 

@@ -20,11 +20,10 @@ from typing import Any
 import click
 
 from pflow.commands._click import color_option, print_json, print_table
-from pflow.errors import PflowError
+from pflow.errors import PflowError, shorten
 from pflow.explain.account import Account, needs
 from pflow.flow.subflow import FlowCatalog, FlowKind
 from pflow.library.saved import Saved, list_saved, readable
-from pflow.terminal.columns import shorten
 from pflow.terminal.messages import say
 from pflow.values.jsontext import text_of
 from pflow.words.printable import clean

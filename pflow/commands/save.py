@@ -36,17 +36,16 @@ import click
 
 from pflow.catalog.kinds import find_node
 from pflow.commands._click import FlowCommand, checked
-from pflow.errors import FAILED, USAGE, PflowError
+from pflow.errors import FAILED, USAGE, PflowError, shorten
 from pflow.flow.flow import FlowSpec
 from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
 from pflow.library.command import check_command, is_on_path, make_command
 from pflow.library.save import AlreadySaved, SaveResult, save_flow
 from pflow.library.saved import check_name, file_for, name_of, read_saved
-from pflow.plan.secrets import hide_secrets
+from pflow.plan.secrets import hider
 from pflow.process.streams import write_pieces
 from pflow.terminal.ask import ask, confirm
-from pflow.terminal.columns import shorten
 from pflow.terminal.messages import say
 from pflow.values.templates import TEMPLATE
 from pflow.words.printable import clean
@@ -101,7 +100,7 @@ def _own_words(wired: WiredFlow) -> str:
         key = next((key for key, item in step.interface.reads.items() if "word" in item.marks), "")
         said = step.step.inputs.get(key) or step.step.input_mappings.get(key)
         is_said = isinstance(said, str) and (key in step.step.inputs or said.startswith(TEMPLATE))
-        about = hide_secrets(" ".join(str(said).removeprefix(TEMPLATE).split())) if is_said else ""
+        about = hider()(" ".join(str(said).removeprefix(TEMPLATE).split())) if is_said else ""
         words.append(f"{step.step.type} '{shorten(about, _LONGEST)}'" if about else step.step.type)
     return shorten(", ".join(words), 5 * _LONGEST)
 

@@ -6,7 +6,8 @@ import time
 
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.driver.arguments import PROGRAM
-from pflow.terminal.columns import colour_of, duration, rough_time, shorten, stderr_width
+from pflow.errors import shorten
+from pflow.terminal.columns import colour_of, duration, rough_time, stderr_width
 from pflow.terminal.messages import say, write_stderr
 from pflow.words.usage import Usage
 

@@ -15,7 +15,7 @@ from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.wired import WiredStep
 from pflow.node import STEP_KEY, pocketflow, version_of
-from pflow.process.signals import ClosedPipe, Deadline, Interrupted, TimedOut
+from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.visit import Visit, Visitor
 from pflow.values.digest import digest_of
 from pflow.values.paths import Path, look_up, meet, write_path
@@ -198,15 +198,9 @@ class StepNode(PlainStep, Visitor):
         """Run the node with tries and a time limit, and show parts as they arrive."""
         step = self.wired.step
         is_emitter = self.context.emit is not None and self.context.emitter == self.id
-        deadline = Deadline(step.timeout)
-        try:
-            with deadline:
-                sink = self.context.emit if is_emitter else None
-                return self.try_node(node, view, visit, retries=step.retries, wait=step.wait, sink=sink)
-        except TimedOut as late:
-            if late.deadline is not deadline:
-                raise
-            raise PflowError(f"cannot finish: {late.message}", exit=late.exit) from late
+        sink = self.context.emit if is_emitter else None
+        with Deadline(step.timeout, act="cannot finish"):
+            return self.try_node(node, view, visit, retries=step.retries, wait=step.wait, sink=sink)
 
     def spend(self, node: Any, usage: dict[str, Any], visit: Visit) -> None:
         """Add the model usage of a try or an answer, also to the budget. The steps of a flow add their own."""

@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.cache.code import code_of
 from pflow.catalog.kinds import FLOW
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec, Input, Step
 from pflow.flow.load import parse_json, read_text, write_json
@@ -145,7 +145,7 @@ def _differences(now: Any, then: Any, path: Path) -> Iterator[tuple[Path, str]]:
 def _shown(value: Any) -> str:
     text = _json(value)
     is_digest = isinstance(value, str) and len(value) == 64 and not set(value) - set("0123456789abcdef")
-    return text[1:13] if is_digest else text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text[1:13] if is_digest else shorten(text, _LONGEST)
 
 
 def _json(value: Any) -> str:

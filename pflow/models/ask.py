@@ -26,7 +26,7 @@ from pflow.terminal.messages import say
 from pflow.values.jsontext import decode
 from pflow.words import budget
 from pflow.words.printable import clause, one_line
-from pflow.words.usage import Usage
+from pflow.words.usage import answer_members
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
 """Names for a token limit; the first that a model has is its own."""
@@ -124,9 +124,7 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     except PflowError as error:
         error.hint = "it stops at its token limit: --max-tokens raises it" if ending.kind == LIMIT else error.hint
         if parts:
-            used = Usage()
-            used.add_answer(_usage(response, ending, model))
-            error.usage = used.members()
+            error.usage = answer_members(_usage(response, ending, model))
         raise
     if ending.kind == LIMIT and not is_limit_known:
         print(f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it", file=sys.stderr)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
 from pflow.files.directories import pflow_directory
 from pflow.models.identity import settings_directory
-from pflow.process.signals import Deadline, TimedOut
+from pflow.process.signals import Deadline
+from pflow.values.digest import bytes_digest
 
 VARIABLE = "PFLOW_EMBEDDING_MODEL"
 
@@ -50,20 +50,15 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     except Exception as error:
         words = one_line(f"{type(error).__name__}: {error}")
         raise PflowError(f"cannot load llm's embedding models: {words}", exit=BAD_CONFIG) from error
-    deadline = Deadline(_PATIENCE)
-    ids = [sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
-    try:
-        with deadline:
+    ids = [bytes_digest(text.encode("utf-8", "surrogatepass")) for text in texts]
+    with Deadline(_PATIENCE, act=f"cannot get an answer from '{name}'", exit=TRY_AGAIN):
+        try:
             try:
                 near = _near(llm.Collection(model.model_id, _database(), model=model), ids, texts, query)
             except sqlite3.OperationalError:  # a full disk, or a directory that may not be written
                 near = _near(llm.Collection(model.model_id, model=model), ids, texts, query)
-    except TimedOut as late:
-        if late.deadline is not deadline:
-            raise
-        raise PflowError(f"cannot get an answer from '{name}': it takes too long", exit=TRY_AGAIN) from late
-    except Exception as error:
-        raise explain(error, model) from error
+        except Exception as error:
+            raise explain(error, model) from error
     found = {each.id: each.score for each in near if each.score is not None}
     if not found.keys() >= set(ids):
         raise PflowError(f"cannot take the answer of '{name}': it is not a vector for each text", exit=BAD_DATA)

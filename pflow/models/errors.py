@@ -19,6 +19,7 @@ from pflow.errors import (
     UNAVAILABLE,
     USAGE,
     PflowError,
+    causes,
     retry_after,
 )
 from pflow.values.masks import Secrets
@@ -171,10 +172,10 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     if isinstance(error, NeedsKeyException):
         return no_key(model)
     act = act or f"cannot get an answer from '{model.model_id}'"
-    causes = list(_causes(error))
-    status = next((status for cause in causes if (status := _status(cause))), None)
-    exit, words = _exit_and_words(error, causes, status)
-    after = next((after for cause in causes if (after := _retry_after(cause)) is not None), None)
+    chain = causes(error)
+    status = next((status for cause in chain if (status := _status(cause))), None)
+    exit, words = _exit_and_words(error, chain, status)
+    after = next((after for cause in chain if (after := _retry_after(cause)) is not None), None)
     return PflowError(
         f"{act}: {hide_keys(words, model)}",
         hint=f"llm keys set {model.needs_key}" if status == 401 and model.needs_key else _HINTS.get(exit, ""),
@@ -192,15 +193,6 @@ def no_key(model: Model) -> PflowError:
     )
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__
-
-
 def _status(error: Any) -> int | None:
     """Return the HTTP status in an exception, or the one that a provider wrote into its stream."""
     response = getattr(error, "response", None)
@@ -211,14 +203,14 @@ def _status(error: Any) -> int | None:
     return None
 
 
-def _exit_and_words(error: Exception, causes: list[BaseException], status: int | None) -> tuple[int, str]:
+def _exit_and_words(error: Exception, chain: list[BaseException], status: int | None) -> tuple[int, str]:
     words = _words(error)
     if status is not None:
         if "content_filter" in str(getattr(error, "code", "")):
             return FAILED, words
         return (TRY_AGAIN if status >= 500 else _BY_STATUS.get(status, FAILED)), f"{status}: {words}"
     for classes, exit, what in _BY_CLASS:
-        for cause in reversed(causes):
+        for cause in reversed(chain):
             if any(kind.__name__ in classes for kind in type(cause).__mro__):
                 return exit, ": ".join(filter(None, (what, _words(cause))))
     return FAILED, words

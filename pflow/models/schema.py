@@ -43,7 +43,12 @@ def _read(given: str, name: str) -> Any:
         if names_schema_file(given):
             hold_below_root(given)
             return json.loads(Path(given).read_text(encoding="utf-8-sig"))
-        return json.loads(given) if given.lstrip().startswith("{") else _from_short_form(given)
+        if given.lstrip().startswith("{"):
+            return json.loads(given)
+        schema = schema_dsl(given)  # llm's short form, `name, amount int: in euros`
+        if not schema["properties"]:
+            raise ValueError("it names no field")
+        return schema
     except OSError as error:
         hint = "an inline schema is JSON, or short: 'name, amount int'" if exit_code(error) == MISSING else ""
         raise PflowError(f"cannot read {name}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from error
@@ -56,14 +61,6 @@ def _read(given: str, name: str) -> Any:
         what = str(error).removeprefix("Invalid schema DSL: ")
         hint = "fields are NAME [TYPE][: WHAT IT IS], separated by commas; --schema@FILE takes any file"
         raise PflowError(f"cannot read {name}: {what}", hint=hint, exit=BAD_DATA) from error
-
-
-def _from_short_form(text: str) -> dict[str, Any]:
-    """Read llm's short form, `name, amount int: in euros`. Raises ValueError."""
-    schema = schema_dsl(text)
-    if not schema["properties"]:
-        raise ValueError("it names no field")
-    return schema
 
 
 def _checked(schema: Any, name: str) -> dict[str, Any]:

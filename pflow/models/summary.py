@@ -15,7 +15,7 @@ from pflow.models.prices import listed_names
 from pflow.terminal.messages import say
 from pflow.values.chunks import chunks
 from pflow.words import budget
-from pflow.words.usage import Usage, usage_of
+from pflow.words.usage import Usage, answer_members, usage_of
 
 WHOLE = "Summarize the text that follows."
 PART = "Summarize the part of a longer text that follows. Keep what the whole text needs: names, numbers, conclusions."
@@ -86,9 +86,7 @@ class _Summarising:
         style = f"Its style: {task.style}." if task.style and what != PART else ""
         prompt = " ".join(filter(None, (what, style, ALONE)))
         answer = ask(self.model.conversation(), Request(f"{prompt}\n\n{text}", options=options), emit)
-        told = Usage()
-        told.add_answer(answer.usage)
-        self._count(told.members())
+        self._count(answer_members(answer.usage))
         return answer
 
     def _count(self, usage: dict[str, Any]) -> None:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import llm
 from llm import Model
 
-from pflow.errors import TIMED_OUT, TRY_AGAIN, PflowError
+from pflow.errors import TRY_AGAIN, PflowError
 from pflow.models.ask import check_ending, parts_of
 from pflow.models.choose import check_key
 from pflow.models.errors import LIMIT, explain, watch
+from pflow.process.signals import Deadline, TimedOut
 
 LONGEST = 1 << 20
 """Characters of an answer after which reading ends."""
 
 _SHOWN_AGAIN = 100_000
 """Characters of an answer that go into the next request."""
-
-
-class OutOfTime(PflowError):
-    """The end of a conversation's time before its answer came (124)."""
-
-    def __init__(self) -> None:
-        super().__init__("cannot wait any longer for the answer", exit=TIMED_OUT)
 
 
 @dataclass
@@ -39,12 +32,12 @@ class Said:
 class Talk:
     """A conversation with one model. Every turn sends all earlier messages with their roles.
 
-    After `ends_at` (of time.monotonic) OutOfTime is raised as soon as the connection is silent.
+    After the `deadline` TimedOut is raised, in any thread, as soon as the connection is silent.
     """
 
-    def __init__(self, model: Model, system: str, *, ends_at: float | None = None) -> None:
+    def __init__(self, model: Model, system: str, deadline: Deadline) -> None:
         self._model = model
-        self._ends_at = ends_at
+        self._deadline = deadline
         self.has_schemas = bool(model.supports_schema)
         self._system = system if getattr(model, "allows_system_prompt", True) else ""
         self._ahead = "" if self._system else system + "\n\n"
@@ -60,8 +53,8 @@ class Talk:
         try:
             said = self._ask(asked, schema)
         except PflowError as error:
-            if self._is_over():
-                raise OutOfTime from error
+            if self._deadline.left() <= 0:
+                raise TimedOut(self._deadline) from error
             if error.exit == TRY_AGAIN:
                 error.hint = "try again"  # there are no --retries here
             raise
@@ -73,7 +66,7 @@ class Talk:
         """Send the request in llm's form. Newer plugins look at the messages, older ones at the conversation."""
         model, ending = watch(self._model)
         check_key(model)
-        _limit(model, self._ends_at)
+        _limit(model, self._deadline)
         self._conversation.model = model
         more = {"schema": schema} if schema else {}
         try:
@@ -85,27 +78,24 @@ class Talk:
         answer, arriving = "", parts_of(response, model)
         for part in arriving:
             answer += part
-            if self._is_over():
-                raise OutOfTime
+            if self._deadline.left() <= 0:
+                raise TimedOut(self._deadline)
             if len(answer) > LONGEST:
                 arriving.close()
                 return Said(answer[:LONGEST], is_limited=True)
         check_ending(ending, response, model, answer)
         return Said(answer, is_limited=ending.kind == LIMIT)
 
-    def _is_over(self) -> bool:
-        return self._ends_at is not None and time.monotonic() >= self._ends_at
 
-
-def _limit(model: Any, ends_at: float | None) -> None:
-    """Have the openai client, if the model uses it, wait no longer than until `ends_at`."""
-    if ends_at is None or not hasattr(model, "get_client"):
+def _limit(model: Any, deadline: Deadline) -> None:
+    """Have the openai client, if the model uses it, wait no longer than until the deadline."""
+    if not hasattr(model, "get_client"):
         return
     get_client = model.get_client
 
     def get_limited_client(*args: Any, **kwargs: Any) -> Any:
         client = get_client(*args, **kwargs)
-        client.timeout = max(ends_at - time.monotonic(), 0.01)
+        client.timeout = max(deadline.left(), 0.01)
         return client
 
     model.get_client = get_limited_client

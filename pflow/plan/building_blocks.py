@@ -11,7 +11,7 @@ from zlib import crc32
 
 from pflow.catalog.kinds import BUNDLED, FLOW, list_kinds
 from pflow.catalog.lines import cannot_read, lines
-from pflow.errors import PflowError
+from pflow.errors import PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired import WiredFlow
@@ -179,8 +179,7 @@ def _default(item: Item) -> str:
 
 
 def _line(text: str, hide: Callable[[str], str]) -> str:
-    text = hide(clean(text))
-    return text if len(text) <= _LONGEST_DOC else text[: _LONGEST_DOC - 1] + "…"
+    return shorten(hide(clean(text)), _LONGEST_DOC)
 
 
 Schema = dict[str, Any]

@@ -6,22 +6,18 @@ The answer is one JSON object, which may stand among prose, fences and other JSO
 from __future__ import annotations
 
 import json
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.errors import BAD_DATA, TIMED_OUT, PflowError
+from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.load import parse_json
 from pflow.models.choose import Model, is_small
-from pflow.models.talk import OutOfTime, Said, Talk
+from pflow.models.talk import Said, Talk
 from pflow.plan.secrets import refuse_secrets
-from pflow.process.signals import Deadline, TimedOut
+from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
-from pflow.terminal.columns import shorten
 from pflow.values.jsontext import plain_words
 from pflow.words.printable import clean
 
@@ -54,7 +50,7 @@ class PlanRequest:
     system: str
     task: str
     findings_text: Callable[[Sequence[Finding]], str]
-    schema: Callable[[], dict[str, Any]]
+    schema: dict[str, Any]
 
 
 @dataclass
@@ -80,8 +76,9 @@ def converse(
     refuse_secrets(f"ask '{model.model_id}'", request.task, "the sentence or the flow")
     seconds = TIMEOUT if timeout is None else timeout
     best, text = ConversationResult(), request.task
-    with Diverted(), _time_limit(seconds, f"ask '{model.model_id}'"):  # stdout is for the result, not for libraries
-        talk = Talk(model, request.system, ends_at=time.monotonic() + seconds)
+    deadline = Deadline(min(seconds, _LONGEST), "--timeout", act=f"cannot ask '{model.model_id}'")
+    with Diverted(), deadline:  # stdout is for the result, not for libraries
+        talk = Talk(model, request.system, deadline)
         talk.has_schemas = talk.has_schemas and not is_small(model)
         while best.tries < tries and not best.is_right:
             best.tries += 1
@@ -104,12 +101,12 @@ def count_findings(findings: Sequence[Finding]) -> str:
     return f"{many}, the first: {shorten(str(findings[0]), 160)}"
 
 
-def _say(talk: Talk, text: str, schema: Callable[[], dict[str, Any]]) -> Said:
+def _say(talk: Talk, text: str, schema: dict[str, Any]) -> Said:
     """Ask with a schema, or without if the provider refuses it."""
     if not talk.has_schemas:
         return talk.say(text)
     try:
-        return talk.say(text, schema=schema())
+        return talk.say(text, schema=schema)
     except PflowError as error:
         if error.exit != BAD_DATA:
             raise
@@ -174,21 +171,3 @@ def _finding(message: str, remedy: str = _REMEDY) -> Finding:
 
 def _shown(text: str, longest: int = 80) -> str:
     return shorten(" ".join(clean(text[: longest + 1]).split()), longest)
-
-
-@contextmanager
-def _time_limit(seconds: float, act: str) -> Iterator[None]:
-    """Raise PflowError (124) for the `act` after so many seconds.
-
-    Only the main thread is interrupted; in any other thread the conversation watches the time itself (OutOfTime).
-    """
-    is_main = threading.current_thread() is threading.main_thread()
-    deadline = Deadline(min(seconds, _LONGEST) if is_main else None)
-    try:
-        with deadline:
-            yield
-    except (OutOfTime, TimedOut) as error:
-        if isinstance(error, TimedOut) and error.deadline is not deadline:
-            raise
-        what = f"cannot {act}: it took longer than {seconds:g} s"
-        raise PflowError(what, hint="--timeout gives it longer", exit=TIMED_OUT) from None

@@ -9,6 +9,7 @@ from typing import Any
 
 from pflow.catalog.kinds import find_kind
 from pflow.catalog.registry import is_flow_type
+from pflow.errors import shorten
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.rules.answers import dropped_answers, finding_of
@@ -16,7 +17,6 @@ from pflow.flow.wired import WiredFlow
 from pflow.library.save import secrets_of
 from pflow.plan.declare_inputs import says
 from pflow.plan.secrets import is_secret_value, secret_variables
-from pflow.terminal.columns import shorten
 from pflow.values.masks import is_secret_name
 from pflow.words.printable import clean
 
@@ -44,7 +44,9 @@ LONGEST_COMMAND = 2_000
 PERSONS = ("model", "option")
 """Params of llm that choose the model: dropped, unless the sentence has the value."""
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+"""A name that an input of a planned flow may have."""
+
 _ACTION = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _LEAVE_OUT = "leave it out"
 _OWN_SECRETS = "leave it out: nodes get their secrets by themselves"
@@ -121,7 +123,7 @@ def _check_inputs(wired: WiredFlow) -> Iterator[Finding]:
 
 def _check_names(wired: WiredFlow) -> Iterator[Finding]:
     for part, names in (("inputs", wired.flow.inputs), ("outputs", wired.flow.outputs)):
-        for name in [name for name in names if not _NAME.fullmatch(name)]:
+        for name in [name for name in names if not NAME.fullmatch(name)]:
             message = f"'{_shown(name)}' is not a valid name for an {part[:-1]}"
             yield Finding("PL03", (part, _shown(name)), message, "small letters, digits and _")
     for edge in wired.flow.edges:

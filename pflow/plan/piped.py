@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, path_text, rewritten
 from pflow.plan.declare_inputs import free_name
+from pflow.plan.limits import NAME
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
 from pflow.values.masks import is_secret_name
 from pflow.values.paths import Path, parse_path
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Mapped
 
 _MOST_KEYS = 50
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-"""A key that may be the name of a planned flow's input."""
-
 _SIZES = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "members"}
 
 
@@ -82,12 +79,9 @@ def piped_in(intake: Intake) -> Piped | None:
 
 def _keys(document: Document) -> dict[str, str]:
     """Return the type of each key, including those that a dry stage would write."""
-    names = dict.fromkeys(filter(_is_name, [*document, *document.header.get("dry", [])]))
-    return {name: _type_of(_value(document, (name,))) for name in list(names)[:_MOST_KEYS]}
-
-
-def _is_name(key: str) -> bool:
-    return _NAME.fullmatch(key) is not None and not is_secret_name(key)
+    keys = dict.fromkeys([*document, *document.header.get("dry", [])])
+    names = [key for key in keys if NAME.fullmatch(key) and not is_secret_name(key)]
+    return {name: _type_of(_value(document, (name,))) for name in names[:_MOST_KEYS]}
 
 
 def _value(document: Document, path: Path) -> Any:
@@ -137,24 +131,15 @@ def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
         name = key = carried.name
         given = flow.inputs[name] = copy(flow.inputs[name])
         given.pipe = True
-    elif piped is not None and first and _is_for_carried(flow, piped):
+    elif piped and piped.carried and first and not flow.inputs.keys() & piped.keys.keys():  # it uses no other key
         name = _declare(wired, flow, *first)
     else:
         return flow
-    if first and not _is_in_template(wired, first[0], key):
+    in_templates = {(each.step, each.path[0]) for each in wired.references if each.part.is_template}
+    if first and (first[0], key) not in in_templates:  # else the read that the pipe would fill keeps its default
         step = flow.step(first[0])
         step.input_mappings = {**step.input_mappings, first[1]: name}
     return flow
-
-
-def _is_in_template(wired: WiredFlow, id: str, key: str) -> bool:
-    """Return True if a template of a step uses the key; then the read that the pipe would fill keeps its default."""
-    return any(each.step == id and each.path[0] == key and each.part.is_template for each in wired.references)
-
-
-def _is_for_carried(flow: FlowSpec, piped: Piped) -> bool:
-    """Return True if a flow uses the carried value, and not other keys of the store."""
-    return bool(piped.carried) and not flow.inputs.keys() & piped.keys.keys()
 
 
 def _declare(wired: WiredFlow, flow: FlowSpec, id: str, key: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -39,6 +38,7 @@ from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices
 from pflow.plan.piped import Piped, check_piped, declare_piped
 from pflow.plan.secrets import refuse_secrets
+from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import decode, encode
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class CachedPlan:
     """The cache file of a plan. `blocks` is the digest of the nodes and saved flows, `piped` the form of the input."""
 
     def __init__(self, sentence: str, blocks: str, model: str, prompt: int, piped: Any = None) -> None:
-        name = hashlib.sha256(encode([_FORM, sentence, blocks, model, prompt, piped])).hexdigest() + ".json"
+        name = bytes_digest(encode([_FORM, sentence, blocks, model, prompt, piped])) + ".json"
         self.file = Path(cache_directory() or "/dev/null", "plans", name)  # without a cache the file cannot exist
 
     def read(self) -> dict[str, Any] | None:
@@ -150,7 +150,7 @@ def plan_sentence(
         SYSTEM + blocks.text,
         task,
         lambda findings: findings_text(task, findings),
-        lambda: plan_schema(blocks.types),
+        plan_schema(blocks.types),
     )
     outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
     best: _Try | None = outcome.result

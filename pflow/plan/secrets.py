@@ -38,13 +38,8 @@ def refuse_secrets(act: str, text: str, what: str) -> None:
         raise PflowError(message, hint="leave it out: nodes get their secrets by themselves", exit=USAGE)
 
 
-def hide_secrets(text: str) -> str:
-    """Mask the keys and the environment's secrets in a text."""
-    return hider()(text)
-
-
 def hider() -> Callable[[str], str]:
-    """Return `hide_secrets` for many texts: it reads the environment once, now."""
+    """Return a function that masks keys and the environment's secrets in texts: it reads the environment once, now."""
     values = sorted(_of_environment(), key=len, reverse=True)
 
     def hide(text: str) -> str:
@@ -57,12 +52,8 @@ def hider() -> Callable[[str], str]:
 
 def _of_environment() -> list[str]:
     """Return the values of variables whose names promise secrets, without words and paths."""
-    values = [value for name, value in os.environ.items() if is_secret_name(name)]
-    return [value for value in values if len(value) >= _SHORTEST and not value.isalpha() and not _is_path(value)]
-
-
-def _is_path(value: str) -> bool:
-    return os.path.isabs(value) and os.path.exists(value)
+    values = [value for name, value in os.environ.items() if is_secret_name(name) and len(value) >= _SHORTEST]
+    return [each for each in values if not each.isalpha() and not (os.path.isabs(each) and os.path.exists(each))]
 
 
 def secret_variables(text: str) -> list[str]:

@@ -201,7 +201,7 @@ class Wiring:
         asked = {str(gap): {"type": "string", "enum": gap.texts} for gap in self.left if gap.texts}
         needed = [str(gap) for gap in self.left if gap.is_needed and gap.texts]
         schema = {"type": "object", "properties": asked, "required": needed, "additionalProperties": False}
-        return PlanRequest(_SYSTEM, f"{flow}The reads that want a source:\n{reads}", listed, lambda: schema)
+        return PlanRequest(_SYSTEM, f"{flow}The reads that want a source:\n{reads}", listed, schema)
 
     def _judge(self, said: Said) -> tuple[list[Gap], list[Finding]]:
         """Return the gaps that an answer fills, and its faults; anything else in the answer is ignored."""

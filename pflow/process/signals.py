@@ -141,8 +141,7 @@ class HeldSignals:
 
     def __init__(self) -> None:
         self.on_held: Callable[[], None] | None = None
-        threading = sys.modules.get("threading")  # if it is not loaded, there is no other thread
-        if not threading or threading.current_thread() is threading.main_thread():  # only here handlers are called
+        if _is_main_thread():  # only there handlers are called
             _holders.append(self)
 
     def notify(self, call: Callable[[], None] | None) -> None:
@@ -157,6 +156,11 @@ class HeldSignals:
             _holders.remove(self)
         while _held and not _holders:
             _held.pop(0)()
+
+
+def _is_main_thread() -> bool:
+    threading = sys.modules.get("threading")  # if it is not loaded, there is no other thread
+    return not threading or threading.current_thread() is threading.main_thread()
 
 
 def _hold(call: Callable[[], None]) -> None:
@@ -195,27 +199,42 @@ def _work_or_fail(work: Callable[[], int], fail: Callable[[PflowError], int]) ->
 
 
 class Deadline:
-    """A time limit: `with Deadline(5):` raises TimedOut in the main thread after 5 seconds. None is no limit."""
+    """A time limit: `with Deadline(5):` raises TimedOut in the main thread after 5 seconds. None is no limit.
 
-    __slots__ = ("at", "seconds", "what")
+    With an `act`, such as "cannot finish", the block ends with a PflowError of that act and `exit` instead. In any
+    other thread the block has to look at `left` itself, and raise TimedOut.
+    """
 
-    def __init__(self, seconds: float | None, what: str = "its timeout") -> None:
+    __slots__ = ("act", "at", "exit", "seconds", "what")
+
+    def __init__(
+        self, seconds: float | None, what: str = "its timeout", *, act: str = "", exit: int = TIMED_OUT
+    ) -> None:  # fmt: skip
         self.seconds = seconds
         self.what = what
+        self.act = act
+        self.exit = exit
         self.at = 0.0
 
     def __enter__(self) -> Deadline:
         if self.seconds is not None:
             self.at = time.monotonic() + self.seconds
-            _open.append(self)
-            _arm()
+            if _is_main_thread():
+                _open.append(self)
+                _arm()
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self in _open:
             stop_timer()
             _open.remove(self)
             _arm()
+        if self.act and isinstance(error, TimedOut) and error.deadline is self:
+            raise PflowError(f"{self.act}: {error.message}", exit=self.exit) from error
+
+    def left(self) -> float:
+        """Return the seconds that are left."""
+        return self.at - time.monotonic()
 
 
 class TimedOut(Interrupted):
@@ -238,7 +257,7 @@ def forget_deadlines() -> None:
 def _arm() -> None:
     if _open:
         nearest = min(_open, key=lambda deadline: deadline.at)
-        call_after(max(nearest.at - time.monotonic(), _SOON), lambda: _pass(nearest))
+        call_after(max(nearest.left(), _SOON), lambda: _pass(nearest))
 
 
 def _pass(deadline: Deadline) -> None:

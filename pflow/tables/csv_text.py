@@ -24,12 +24,12 @@ _SAMPLE = 1 << 16
 """Characters in which to look for the header."""
 
 
-def one_character(name: str, text: str) -> str:
-    """Read a param of one character; `tab` and `\\t` are a tab. Raises PflowError (2)."""
+def delimiter_of(text: str) -> str:
+    """Read the param --delimiter, one character; `tab` and `\\t` are a tab. Raises PflowError (2)."""
     character = "\t" if text in ("tab", "\\t") else text
     if len(character) != 1 or character in "\r\n\0 ":
-        hint = f"--{name} takes one character, or tab"
-        raise PflowError(f"cannot use '{text}' as the {name}: it is not one character", hint=hint, exit=USAGE)
+        hint = "--delimiter takes one character, or tab"
+        raise PflowError(f"cannot use '{text}' as the delimiter: it is not one character", hint=hint, exit=USAGE)
     return character
 
 

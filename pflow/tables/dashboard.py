@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from pflow.errors import shorten
 from pflow.tables.rows import CONVERT, FLOAT, INT, Row, cell, check_rows, columns_of, is_missing, kind_of_texts
 from pflow.values.jsontext import text_of
 
@@ -72,10 +73,9 @@ def _plot(rows: list[Row], numbers: dict[str, list[Any]]) -> str:
 def _bar(nth: int, name: str, value: float | None, zero: float, unit: float) -> str:
     top, length = nth * _BAR, abs(value or 0) * unit
     left = _LABEL + zero - (length if (value or 0) < 0 else 0)
-    shown = name if len(name) <= 24 else name[:23] + "…"
     text = "" if value is None else f"{value:,.10g}"
     return (
-        f'<text x="{_LABEL - 6}" y="{top + 15}" text-anchor="end">{escape(shown)}</text>'
+        f'<text x="{_LABEL - 6}" y="{top + 15}" text-anchor="end">{escape(shorten(name, 24))}</text>'
         f'<rect x="{left:.1f}" y="{top + 2}" width="{length:.1f}" height="{_BAR - 4}"/>'
         f'<text x="{left + length + 6:.1f}" y="{top + 15}">{text}</text>\n'
     )

@@ -55,8 +55,7 @@ def _counted(present: list[Any]) -> tuple[Counter[Any], str]:
     types = {*map(type, present)}
     if types == {str}:
         counts: Counter[Any] = Counter(present)
-        kind = kind_of_texts(counts.keys())
-        return counts, kind
+        return counts, kind_of_texts(counts.keys())
     if types <= {int, float} or types == {bool}:
         return Counter(present), BOOL if bool in types else FLOAT if float in types else INT if types else "empty"
     kind = type(present[0]).__name__ if len(types) == 1 else "mixed"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.values.jsontext import HIGHEST, LOWEST, text_of
 from pflow.values.paths import kind_of
 
@@ -98,6 +98,5 @@ def _is_numeric(values: list[Any]) -> bool:
 
 def _escaped(value: Any, widest: int | None) -> str:
     text = f"{value:.10g}" if isinstance(value, float) else cell(value)
-    if widest and len(text) > widest:
-        text = text[: widest - 1] + "…"
+    text = shorten(text, widest) if widest else text
     return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("\r", "").split("\n"))

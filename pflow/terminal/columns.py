@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Callable, Mapping, Sequence
+from pflow.errors import shorten
 from pflow.words.printable import clean
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
@@ -112,11 +113,6 @@ def rough_time(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
     return f"{minutes // 60}h{minutes % 60:02}m"
-
-
-def shorten(text: str, width: int) -> str:
-    """Cut a text to `width` columns, with a … at the cut."""
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def value_text(value: object) -> str:

@@ -87,6 +87,13 @@ def usage_words(about: dict[str, Any]) -> list[str]:
     return usage.words()
 
 
+def answer_members(usage: Any) -> dict[str, Any]:
+    """Return the members of an event for a node's write `usage`."""
+    answer = Usage()
+    answer.add_answer(usage)
+    return answer.members()
+
+
 def usage_of(error: BaseException) -> dict[str, Any]:
     """Return the usage that a failure carries."""
     return getattr(error, "usage", None) or {}

@@ -32,7 +32,7 @@ SUMMARY='read data.txt, summarize it, write summary.md'
 65:plan-never:The best try
 75:plan-cut:cut before its end
 77:plan-smuggle-command:--allow=commands
-124:plan-stalls:took longer than 2 s
+124:plan-stalls:took longer than the 2 s of --timeout
 END
 }
 

@@ -177,7 +177,7 @@ class TestTime:
         error = failure(model, timeout=1)
 
         assert error.exit == 124
-        assert "longer than 1 s" in error.message
+        assert "longer than the 1 s of --timeout" in error.message
         assert own_threads() == threads
 
     def test_in_a_thread_too(self, server):

@@ -7,7 +7,7 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
-from pflow.plan.secrets import hide_secrets, is_secret_value, masked, refuse_secrets, secret_variables
+from pflow.plan.secrets import hider, is_secret_value, masked, refuse_secrets, secret_variables
 from pflow.values.masks import is_secret_name
 
 
@@ -44,13 +44,13 @@ def test_a_secrets_value_is_known():
 def test_a_secret_of_the_environment_is_known(monkeypatch, name, value, is_secret):
     monkeypatch.setenv(name, value)
     assert is_secret_value(f"log in with {value} please") == is_secret
-    assert (value not in hide_secrets(f"log in with {value}, please")) == is_secret
+    assert (value not in hider()(f"log in with {value}, please")) == is_secret
 
 
 def test_of_two_secrets_the_one_that_holds_the_other_is_hidden_whole(monkeypatch):
     monkeypatch.setenv("A_TOKEN", "swordfish9")
     monkeypatch.setenv("B_TOKEN", "swordfish9-and-more")
-    assert hide_secrets("swordfish9-and-more swordfish9") == "*** ***"
+    assert hider()("swordfish9-and-more swordfish9") == "*** ***"
 
 
 def test_a_text_with_a_secret_is_refused_before_a_model_sees_it():

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from pflow.errors import shorten
 from pflow.explain.text import pipe_lines
-from pflow.terminal.columns import Colour, colour_of, is_utf8, is_wanted, shorten, table, wrap
+from pflow.terminal.columns import Colour, colour_of, is_utf8, is_wanted, table, wrap
 from pflow.words.printable import clean
 
 

@@ -4,19 +4,18 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from pflow.errors import BAD_CONFIG, FAILED, MISSING, PflowError, lone_surrogate, shorten
 from pflow.kit.agents.task import Agent, AgentReply, AgentResult, AgentTask
 from pflow.kit.git.program import Git
 from pflow.process.children import environment, run
-from pflow.process.signals import Deadline, TimedOut
+from pflow.process.signals import Deadline
 from pflow.terminal.messages import write_stderr
 from pflow.values.jsontext import text_or_bytes
 from pflow.values.masks import Secrets
 from pflow.words import budget
-from pflow.words.usage import Usage
+from pflow.words.usage import answer_members
 
 _TAIL = 2000
 """The last bytes of a program's stderr, which are shown."""
@@ -37,16 +36,14 @@ def work(agent: Agent, task: AgentTask) -> AgentResult:
     expected = {name: state_of(task.directory, name) for name in map(str, task.expect)}
     answer = AgentReply(usage={"model": task.model or agent.program})
     try:
-        with _time_limit(agent, task):
+        with Deadline(task.time_limit, "--time-limit", act=f"cannot wait for '{agent.program}'"):
             answer = _answer(agent, task, secrets)
             if answer.failure:
                 raise answer.failure
             for name, state in expected.items():
                 _check_expected(task, name, state, secrets)
     except PflowError as error:
-        used = Usage()
-        used.add_answer(answer.usage)
-        error.usage = used.members()
+        error.usage = answer_members(answer.usage)
         error.ends_run = error.ends_run and is_by_run
         if error.ends_run:
             error.hint = "--max-cost allows more"
@@ -93,18 +90,6 @@ def _command(task: AgentTask, *words: str) -> list[str | bytes]:
 def _keep_end(said: bytearray, part: bytes) -> None:
     said += part
     del said[:-_TAIL]
-
-
-@contextmanager
-def _time_limit(agent: Agent, task: AgentTask) -> Iterator[None]:
-    limit = Deadline(task.time_limit, "--time-limit")
-    try:
-        with limit:
-            yield
-    except TimedOut as late:
-        if late.deadline is not limit:
-            raise
-        raise PflowError(f"cannot wait for '{agent.program}': {late.message}", exit=late.exit) from None
 
 
 def _encoded(prompt: str) -> bytes:

@@ -19,11 +19,6 @@ _CHANGES = {
 _SHORT = 10
 
 
-def change_of(letter: str) -> str:
-    """Return the word for one of git's letters."""
-    return _CHANGES.get(letter, letter)
-
-
 def find_status(git: Git) -> dict[str, Any]:
     """Return the branch, its commit and upstream, and each changed or untracked file."""
     words = ("status", "--porcelain=v2", "--branch", "--untracked-files=all", "-z")
@@ -60,7 +55,7 @@ def _take_header(found: dict[str, Any], line: str) -> None:
 def _file(
     path: bytes, origin: bytes | None = None, letters: str = "..", *, untracked: bool = False, conflicted: bool = False
 ) -> dict[str, Any]:
-    staged, unstaged = (None if letter == "." else change_of(letter) for letter in letters)
+    staged, unstaged = (None if letter == "." else _CHANGES.get(letter, letter) for letter in letters)
     return {
         "path": text_or_bytes(path),
         "from": None if origin is None else text_or_bytes(origin),
@@ -79,7 +74,7 @@ def status_text(found: dict[str, Any]) -> str:
         counts = f"{found['ahead']} ahead, {found['behind']} behind" if found["ahead"] is not None else "gone"
         lines[0] += f"; upstream {found['upstream']}: {counts}"
     for file in found["files"]:
-        name = shown(file["path"]) if file["from"] is None else f"{shown(file['from'])} -> {shown(file['path'])}"
+        name = _name(file)
         for what in ("staged", "unstaged"):
             lines += [f"{what}: {file[what]} {name}"] if file[what] else []
         lines += [f"{what}: {name}" for what in ("untracked", "conflicted") if file[what]]
@@ -119,7 +114,7 @@ def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
 
 def _change(path: bytes, origin: bytes | None, letter: str) -> dict[str, Any]:
     paths = {"path": text_or_bytes(path), "from": None if origin is None else text_or_bytes(origin)}
-    return {**paths, "change": change_of(letter), "added": None, "deleted": None}
+    return {**paths, "change": _CHANGES.get(letter, letter), "added": None, "deleted": None}
 
 
 def _lines(added: bytes, deleted: bytes) -> dict[str, Any]:

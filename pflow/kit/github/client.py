@@ -140,9 +140,10 @@ def failure_of(answer: Response, act: str, missing: str, *, has_key: bool) -> Pf
     status, said = answer.status, _words(answer.body) if answer.status >= 400 else ""
     if status in (403, 429) and (limit := _limit(answer, act, said, has_key=has_key)):
         return limit
+    needed = answer.headers.get("x-accepted-github-permissions", "")
     known = {
         401: (f"GitHub does not take the key: {said}" if has_key else said, NO_KEY, DENIED),
-        403: (said, _needed(answer), DENIED),
+        403: (said, f"the key needs {needed}" if needed else "", DENIED),
         404: (*_not_found(missing, has_key=has_key), MISSING),
         406: (said, "", BAD_DATA),
         410: (f"it is gone: {said}", "", MISSING),
@@ -200,9 +201,3 @@ def _detail(error: Any) -> str:
     if not isinstance(error, dict):
         return str(error)
     return str(error.get("message") or f"{error.get('field', '')} {error.get('code', '')}".replace("_", " "))
-
-
-def _needed(answer: Response) -> str:
-    """Return the permissions that the key lacks, if GitHub names them."""
-    needed = answer.headers.get("x-accepted-github-permissions", "")
-    return f"the key needs {needed}" if needed else ""

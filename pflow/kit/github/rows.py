@@ -81,13 +81,9 @@ def at_least_one(limit: int) -> int:
     return limit
 
 
-def search_path(kind: str) -> str:
-    return f"/search/{_SEARCHES.get(kind, (kind, ''))[0]}"
-
-
-def search_query(query: str, kind: str, repo: str | None) -> str:
-    """Add the kind, unless the query has one, and the repository to a query."""
-    words = query.split()
-    says_kind = any(word.startswith(("is:", "type:")) for word in words)
-    more = ["" if says_kind else _SEARCHES.get(kind, ("", ""))[1], f"repo:{repo}" if repo else ""]
-    return " ".join(filter(None, (query.strip(), *more)))
+def search(query: str, kind: str, repo: str | None) -> tuple[str, str]:
+    """Return the path of a search, and its query with the repository, and with the kind unless it says one."""
+    what, qualifier = _SEARCHES.get(kind, (kind, ""))
+    says_kind = any(word.startswith(("is:", "type:")) for word in query.split())
+    more = ["" if says_kind else qualifier, f"repo:{repo}" if repo else ""]
+    return f"/search/{what}", " ".join(filter(None, (query.strip(), *more)))

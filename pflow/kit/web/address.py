@@ -36,4 +36,4 @@ def parse_url(text: str, base: httpx2.URL | None = None, act: str = "") -> httpx
 def show(url: str) -> str:
     """Show a URL in a message without user, password and query, which may contain keys."""
     bare, query, _ = re.sub(r"(?<=//)[^/?#]*@", "***@", url.partition("#")[0]).partition("?")
-    return (bare if len(bare) <= 200 else bare[:199] + "…") + ("?…" if query else "")
+    return shorten(bare, 200) + ("?…" if query else "")

@@ -2,13 +2,13 @@
 
 import re
 import ssl
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 
-from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, retry_after
+from pflow.errors import BAD_DATA, DENIED, FAILED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, causes, retry_after
 from pflow.kit.web.address import show
 from pflow.values.jsontext import decode
 from pflow.values.masks import masked
@@ -119,7 +119,7 @@ def _failure(message: str, exit: int) -> PflowError:
 
 def _cause(error: BaseException) -> str:
     """Return the system's reason for a failed connection."""
-    for cause in _causes(error):
+    for cause in causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"its certificate is not trusted: {cause.verify_message}"
         if isinstance(cause, ssl.SSLError):
@@ -127,9 +127,3 @@ def _cause(error: BaseException) -> str:
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror.lower()
     return one_line(str(error))
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

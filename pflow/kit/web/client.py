@@ -93,11 +93,9 @@ def _content(body: Any, form: Sequence[tuple[str, str]]) -> tuple[str, bytes | N
         return "", None
     if isinstance(body, bytes):
         return "application/octet-stream", body
-    return (
-        ("text/plain; charset=utf-8", body.encode())
-        if isinstance(body, str)
-        else ("application/json", encode(body, escape=False))
-    )
+    if isinstance(body, str):
+        return "text/plain; charset=utf-8", body.encode()
+    return "application/json", encode(body, escape=False)
 
 
 def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:

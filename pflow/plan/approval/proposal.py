@@ -9,7 +9,7 @@ from typing import Any
 from pflow.driver.arguments import RunFlags
 from pflow.driver.driver import parse
 from pflow.driver.inputs import RunInputs
-from pflow.errors import PflowError
+from pflow.errors import PflowError, shorten
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import account_text, origins_text, pipe_lines, step_lines, touches
@@ -27,7 +27,6 @@ from pflow.terminal.columns import (
     Colour,
     colour_of,
     for_locale,
-    shorten,
     table,
     terminal_width,
     value_text,
@@ -68,7 +67,7 @@ def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
     """Return the flow with the values of flags in it: those of inputs as defaults, others in their steps."""
     changed = copy(flow)
     changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
-    changed.steps = [_stepwith_flags(wired.steps[step.id], inputs) for step in flow.steps]
+    changed.steps = [_step_with_flags(wired.steps[step.id], inputs) for step in flow.steps]
     for name, value in inputs.values.items():
         if name in changed.inputs:
             declared = changed.inputs[name]
@@ -82,7 +81,7 @@ def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
     return changed
 
 
-def _stepwith_flags(wired: WiredStep, inputs: RunInputs) -> Step:
+def _step_with_flags(wired: WiredStep, inputs: RunInputs) -> Step:
     changed = copy(wired.step)
     data, params = inputs.data.get(wired.id, {}), inputs.params.get(wired.id, {})
     changed.inputs = {**changed.inputs, **{key: _as_written(wired, key, value) for key, value in data.items()}}
