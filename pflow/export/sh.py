@@ -104,7 +104,7 @@ class _Script:
     def _add(self, step: WiredStep) -> None:
         if step.step.batch is not None:
             self.helpers = HELPERS
-            self.commands.append(loop(step, self.wired, self.state))
+            self.commands.append(loop(step, step.step.batch, self.wired, self.state))
             return
         first, key = self.wired.first_read or ("", "")
         takes_pipe = first == step.id

@@ -162,8 +162,7 @@ def _repeats(said: str) -> str:
 
 def flag_of_common(flag: CommonFlag) -> Flag:
     """Return a common flag as help, man pages and completion show it."""
-    name = flag.name
-    names = (f"-{flag.letter}",) * bool(flag.letter) + (spell_flag(name),)
+    names = tuple(flag.spellings)
     text = noted(flag.doc, default_note(flag.default if isinstance(flag.default, float) else None))
     repeats = flag.type.name == "list"
     words = 0 if flag.type.name == "bool" else 1

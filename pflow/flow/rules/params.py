@@ -36,15 +36,13 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
             message = f"'{wired.id}' is a flow, so each of its steps says whether it repeats"
             yield Finding("PF13", (*wired.step.place, "repeats"), message, "say it in its steps")
     for name, given in flow.flow.inputs.items():
-        item = Item("read", name, flow.inputs[name].type)
+        item, place = Item("read", name, flow.inputs[name].type), ("inputs", name, "default")
         if given.default is not None and flow.inputs[name].secret:
-            remedy = "leave it out: the store gives it"
-            yield Finding(
-                "PF13", ("inputs", name, "default"), f"'{name}' is secret, but its value is in the flow", remedy
-            )
+            message = f"'{name}' is secret, but its value is in the flow"
+            yield Finding("PF13", place, message, "leave it out: the store gives it")
         if given.default is not None and (why := misfit(item, given.default)):
             message = f"the default of '{name}' does not fit: {why}"
-            yield Finding("PF13", ("inputs", name, "default"), message, _wanted(item, given.default))
+            yield Finding("PF13", place, message, _wanted(item, given.default))
 
 
 def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str], str]]:
