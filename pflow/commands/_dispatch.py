@@ -219,16 +219,16 @@ def _run_command(word: str, words: list[str]) -> int:
     name = f"pflow.commands.{word.replace('-', '_')}"
     __import__(name)
     module: Any = sys.modules[name]
-    if hasattr(module, "USAGE") and {"--help", "-h"} & {*words[: (*words, "--").index("--")]}:
+    if hasattr(module, "command"):
+        from pflow.commands._click import run_click
+
+        return run_click(module.command, word, words)
+    if word != "run" and {"--help", "-h"} & {*words[: (*words, "--").index("--")]}:
         from pflow.help.text import help_text
 
         write_pieces(1, [help_text(module.USAGE).encode()])
         return 0
-    if hasattr(module, "main"):
-        return int(module.main(words))
-    from pflow.commands._click import run_click
-
-    return run_click(module.command, word, words)
+    return int(module.main(words))
 
 
 def _find_program(word: str) -> str | None:

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from pflow.catalog.registry import names_in
+from pflow.commands import _dispatch
 from pflow.commands.help import GROUPS, driver_help, usages
 from pflow.help.man import files
 from pflow.help.text import flag_row, help_text
@@ -54,3 +55,11 @@ def test_the_driver_s_help_has_every_command_in_one_group_with_half_a_line():
     rows = [line.split(maxsplit=1) for line in blocks if line.startswith("  ")]
     assert {name for name, _ in rows} >= {*names_in("commands"), *names_in("plumbing")}
     assert [row for row in rows if len(row) != 2 or not 5 < len(row[1]) <= 64] == []
+
+
+@pytest.mark.parametrize(
+    "usage", [each for each in USAGES if each.name.startswith("pflow ")], ids=lambda each: each.name
+)
+def test_each_command_prints_its_help(usage, capfd):
+    assert _dispatch.run([usage.name.removeprefix("pflow "), "--help"]) == 0
+    assert capfd.readouterr().out.startswith(f"Usage: {usage.synopsis[0]}\n")
