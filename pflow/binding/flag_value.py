@@ -19,13 +19,9 @@ _EXACT = {"str": str, "bool": bool, "dict": dict, "int": int}
 class Json(str):
     """The text after `:=`: JSON, whatever the type of its flag."""
 
-    __slots__ = ()
-
 
 class Word(str):
     """A bare word, or a file's text: always one item of a list, even if it looks like JSON."""
-
-    __slots__ = ()
 
 
 _MOST = 100_000_000
@@ -64,8 +60,6 @@ def read_text(flag: str, file: str) -> Word:
 
 class FlagValue:
     """The value of a flag: as written if it has a reference, else converted to its type."""
-
-    __slots__ = ("flag", "references", "value")
 
     def __init__(self, flag: str, type: Type, texts: list[str | bool], *, verbatim: bool) -> None:
         self.flag = flag
@@ -173,8 +167,6 @@ def _parse_json(flag: str, text: str) -> Any:
 
 class Finder:
     """Finds the value of one read or param that has a source."""
-
-    __slots__ = ("exact", "is_soft", "item", "key", "places", "source", "type")
 
     def __init__(
         self, key: str, source: Source, item: Item | None, *, is_soft: bool = False, is_mapped: bool = False

@@ -7,6 +7,7 @@ import os
 import stat
 
 from pflow import Any
+from pflow.catalog.registry import load_bundled, load_file
 from pflow.errors import BAD_DATA, PflowError, exit_code, reason_of
 from pflow.interface.interface import Interface
 
@@ -85,10 +86,8 @@ class Kind:
     def node_class(self) -> Any:
         """Import the class of a node in Python. Raises PflowError if that fails, or the class is not a node (PF09)."""
         if self._class is None:
-            from pflow.catalog import registry
-
             is_bundled = self.origin == BUNDLED
-            self._class = registry.load_bundled(self.name) if is_bundled else registry.load_file(self.file, self.name)
+            self._class = load_bundled(self.name) if is_bundled else load_file(self.file, self.name)
         return self._class
 
     @property

@@ -215,8 +215,6 @@ def storable(key: str, value: Any) -> Any:
 class Commit:
     """The commit of one visit of a step or fork: `done` is its end if an earlier part of the run has done it."""
 
-    __slots__ = ("carried", "changes", "commits", "context", "done", "path")
-
     def __init__(self, context: Context, commits: Commits, path: str) -> None:
         self.context = context
         self.commits = commits

@@ -167,7 +167,6 @@ class StepNode(PlainStep, Visitor):
                         yield value  # an item of a batch: its list is at the place
 
     def places_of(self, keys: Iterable[str]) -> Places:
-        """Return the place of each write."""
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}
 
     def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:

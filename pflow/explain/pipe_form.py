@@ -45,18 +45,15 @@ def with_literals(wired: WiredFlow, values: dict[str, Any]) -> FlowSpec:
     PflowError (65) if a declared input is one of several sources.
     """
     known = {name: each.default for name, each in wired.inputs.items() if each.has_default and not each.pipe}
-    known.update(values)
+    known |= values
     piped = {name for name, each in wired.inputs.items() if each.pipe and name not in values}
     flow = copy(wired.flow)
     flow.inputs = {}
     flow.steps = [_Literals(wired.steps[step.id], known, piped).step for step in flow.steps]
     if flow.steps:  # the first step's [pipe] read takes stdin by itself
         first, read = flow.steps[0], wired.steps[flow.steps[0].id].interface.pipe_read
-        first.input_mappings = {
-            key: path
-            for key, path in first.input_mappings.items()
-            if not (read and key == read.name and path == "stdin")
-        }
+        if read and first.input_mappings.get(read.name) == "stdin":
+            del first.input_mappings[read.name]
     for name in known.keys() & wired.inputs.keys():
         for id, key in wired.inputs[name].readers:  # those by name alone; others have it already
             step, was = flow.step(id), wired.steps[id].step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow.binding.sources import AlternativeSource, Constant
 from pflow.export._sh_stage import ShellStage, State, refused, word_of
+from pflow.flow.flow import Batch
 from pflow.flow.pipe.scan import quote
 from pflow.flow.reaching import data_of
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -67,13 +68,12 @@ _LOOP = """\
     )"""
 
 
-def loop(wired: WiredStep, flow: WiredFlow, state: State) -> str:
+def loop(wired: WiredStep, batch: Batch, flow: WiredFlow, state: State) -> str:
     """Return the code of a batch, and update `state`. Raises PflowError (65) if no loop does the same."""
-    _refuse_others(wired, flow)
-    assert wired.step.batch is not None
+    _refuse_others(wired, batch, flow)
     assert wired.over is not None
     is_piped = flow.runs_over_pipe and flow.graph.first == wired.id
-    item = (wired.step.batch.item,)
+    item = (batch.item,)
     kept = list(_kept(wired, state))
     state.places.update({write.target: True for write in data_of(wired)})
     inner = State()
@@ -100,16 +100,14 @@ def loop(wired: WiredStep, flow: WiredFlow, state: State) -> str:
     return code
 
 
-def _refuse_others(wired: WiredStep, flow: WiredFlow) -> None:
+def _refuse_others(wired: WiredStep, batch: Batch, flow: WiredFlow) -> None:
     """Raise PflowError (65) for a batch that is not a plain loop."""
-    batch, source = wired.step.batch, wired.over
-    assert batch is not None
     reasons = {
         "runs several items at the same time": batch.jobs not in (None, 1),
         "goes on after failed items": batch.on_error == "keep",
         "keeps the items in its results": batch.keep_item,
         "runs over the members of an object": wired.over_type.name == "dict",
-        "runs over one of several places": isinstance(source, AlternativeSource),
+        "runs over one of several places": isinstance(wired.over, AlternativeSource),
         "writes what its interface does not name": wired.interface.open,
         "writes nothing": not wired.interface.writes,
         f"uses {batch.item}_name or {batch.item}_stem": any(

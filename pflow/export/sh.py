@@ -104,7 +104,7 @@ class _Script:
     def _add(self, step: WiredStep) -> None:
         if step.step.batch is not None:
             self.helpers = HELPERS
-            self.commands.append(loop(step, self.wired, self.state))
+            self.commands.append(loop(step, step.step.batch, self.wired, self.state))
             return
         first, key = self.wired.first_read or ("", "")
         takes_pipe = first == step.id
@@ -148,7 +148,7 @@ class _Script:
 
 def _one_line(wired: WiredFlow) -> list[WiredStep]:
     """Return the steps in their order. Raises PflowError (65) if they are not one line."""
-    order = [wired.steps[id] for id in wired.graph.order()]
+    order = [wired.steps[id] for id in wired.order]
     if not order:
         raise refused("it has no steps")
     if wired.outputs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import Any, Callable, Iterator
 from pflow.values.paths import Path, write_path
+from pflow.words.printable import clean
 
 SHAPE = "PF00"
 """The rule of a wrong shape: a member that is missing, unknown or of the wrong type."""
@@ -49,8 +50,6 @@ class Finding:
 
     def __str__(self) -> str:
         """Return one line without control characters: `nodes[1].id: PF12: two steps are called 'a'; rename one`."""
-        from pflow.words.printable import clean
-
         remedy = f"; {self.remedy}" if self.remedy else ""
         return clean(f"{self.fault}{remedy}".replace("\n", "\\n"))
 

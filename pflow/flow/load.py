@@ -9,6 +9,7 @@ from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.flow.flow import FlowSpec
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, plain, scan_without_duplicates, write_bytes
+from pflow.values.paths import kind_of
 from pflow.words.printable import clause
 
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ def load_text(text: str, name: str, catalog: Catalog | None = None) -> Loaded:
 def load_document(document: Any, name: str, catalog: Catalog | None = None) -> Loaded:
     """Load the flow in a decoded JSON document. Raises PflowError (65) if it is not an object."""
     if not isinstance(document, dict):
-        from pflow.values.paths import kind_of
-
         what = f"cannot read the flow '{name}': it holds {kind_of(document)}, not a dict"
         raise PflowError(what, hint='a flow is {"nodes": [{"type": "…"}]}', exit=BAD_DATA)
     from pflow.flow.build import build_flow

@@ -23,8 +23,6 @@ class CommonFlag(Item):
     beside.
     """
 
-    __slots__ = ("excludes", "fd", "metavar", "of", "word")
-
     def __init__(
         self, name: str, doc: str, *, letter: str = "", type: Type = _SWITCH, default: Any = None, metavar: str = "",
         word: str = "", of: str = STEP, fd: int | None = None, excludes: tuple[str, ...] = (),

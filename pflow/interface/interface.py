@@ -31,8 +31,6 @@ class Item:
     `letter` is its short flag; with the mark `pair`, a name and a value follow it as two words.
     """
 
-    __slots__ = ("default", "doc", "env", "flags", "kind", "letter", "marks", "name", "type")
-
     def __init__(self, kind: str, name: str, type: Type) -> None:
         self.kind = kind
         self.name = name

@@ -32,7 +32,6 @@ class Records:
             raise PflowError("cannot read the journal: it does not begin as one", exit=BAD_DATA)
 
     def add(self, record: Record) -> None:
-        """Take one more record."""
         if "begin" in record:
             self.begin = record
         elif "model" in record:

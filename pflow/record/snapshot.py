@@ -13,6 +13,7 @@ from pflow.flow.reaching import is_stored
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Item
 from pflow.stage.document import NOTHING, RAW, STORE, Intake
+from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import encode, path_value, text_or_bytes
 from pflow.values.masks import MASK, Secrets
 from pflow.values.paths import Path, parse_path, write_path
@@ -156,7 +157,8 @@ class Snapshot:
         is_kept = self._size + len(data) <= MOST_PIPED
         self._size += len(data) if is_kept else 0
         text_of_bytes = text_or_bytes(shown) if isinstance(shown, bytes) else shown
-        self.inject(path, text_of_bytes if is_kept else _digest(data))
+        digest = {} if is_kept else {"$digest": f"sha256:{bytes_digest(data)}", "size": len(data)}
+        self.inject(path, text_of_bytes if is_kept else digest)
         self.piped["paths"].append(text)
         self.piped["again"] += [] if is_kept and shown == value else [text]
 
@@ -208,12 +210,6 @@ def own_params(step: WiredStep) -> Iterator[tuple[str, Item]]:
         return
     for inner in step.subflow.steps.values():
         yield from ((f"{inner.id}.{name}", item) for name, item in own_params(inner) if name not in inner.params)
-
-
-def _digest(data: bytes) -> dict[str, Any]:
-    import hashlib
-
-    return {"$digest": f"sha256:{hashlib.sha256(data).hexdigest()}", "size": len(data)}
 
 
 def _is_pipe_secret(wired: WiredFlow) -> bool:

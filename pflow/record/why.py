@@ -50,7 +50,6 @@ def _digests(event: Event) -> set[tuple[str, str, str]]:
 
 
 def _key_events(run: Run) -> list[Event]:
-    """Return the events of keys in a run."""
     events, warnings = read_events(read_kept(run.directory, KEYS))
     for warning in warnings:
         say("pflow why", f"warning: run {run.id}: {warning}")

@@ -98,7 +98,6 @@ class Document:
             self.set(key, top[key])
 
     def copy(self) -> Document:
-        """Return a copy, which can change without changing this one."""
         return Document(dict(self.header), dict(self._members))
 
     def start(self) -> None:
@@ -186,8 +185,6 @@ STORE, RAW, EMPTY, NOTHING = "store", "raw", "empty", "nothing"
 
 class Intake:
     """The input of a stage: its store, the kind of stdin (a store, raw, empty or not read), and its bytes."""
-
-    __slots__ = ("data", "document", "kind")
 
     def __init__(self, document: Document, kind: str, data: bytes = b"") -> None:
         self.document = document

@@ -24,8 +24,6 @@ class Visit:
     `more` other members of the entry.
     """
 
-    __slots__ = ("action", "begun", "more", "reads", "spent", "writes")
-
     def __init__(self) -> None:
         self.begun = time.monotonic()
         self.action: Any = None

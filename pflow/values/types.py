@@ -23,8 +23,6 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 class Type:
     """A type: its `name`, the `choices` of a choice, what a `list` holds, the known `fields` of a dict."""
 
-    __slots__ = ("choices", "fields", "items", "name")
-
     def __init__(
         self,
         name: str,

@@ -11,8 +11,6 @@ MEMBERS = ("model", "tokens", "cost", "calls", "unpriced")
 class Usage:
     """A sum over answers: `calls` counts them, `unpriced` those without a known price. No price is ever guessed."""
 
-    __slots__ = ("calls", "cost", "model", "tokens", "unpriced")
-
     def __init__(self) -> None:
         self.model = ""  # the model of all calls; empty if they differ
         self.tokens: dict[str, float] = {}

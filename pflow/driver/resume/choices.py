@@ -174,7 +174,6 @@ class Decision:
 
 
 def cannot_resume(run: str, why: str, hint: str, exit: int) -> PflowError:
-    """Return the error for a run that is not resumed."""
     return PflowError(f"cannot resume the run {run}: {why}", hint=hint, exit=exit)
 
 

@@ -6,12 +6,13 @@ import os
 from itertools import pairwise
 
 from pflow import Sequence
-from pflow.catalog.kinds import find_kind
+from pflow.catalog.kinds import find_kind, list_kinds
 from pflow.catalog.registry import is_flow_type, saved_flow
 from pflow.errors import USAGE, PflowError
 from pflow.flow.build import id_after
 from pflow.flow.pipe.scan import END, LINK, UNQUOTED, WORD, Token, is_cut_separator, is_separator, scan
 from pflow.values.paths import is_step_name
+from pflow.words.naming import nearest
 
 
 def is_pipe(words: Sequence[str]) -> bool:
@@ -84,9 +85,6 @@ def names_node(word: str) -> bool:
 
 def is_slip(word: str) -> bool:
     """Return True if a word is near to a node's name."""
-    from pflow.catalog.kinds import list_kinds
-    from pflow.words.naming import nearest
-
     return nearest(split_name(word)[0], [kind.name for kind in list_kinds()]) is not None
 
 

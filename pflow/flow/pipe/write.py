@@ -90,8 +90,7 @@ def _facts(flow: WiredFlow) -> Facts:
         leads[each.step][each.path] = _lead(each)
     for id, wired in flow.steps.items():
         step, there = wired.step, leads[id]
-        manner = (step.type, step.retries, step.wait, step.timeout, step.repeats, step.cache)
-        facts[id, "manner"] = (wired.number, *manner)
+        facts[id, "manner"] = (wired.number, step.type, step.retries, step.wait, step.timeout, step.repeats, step.cache)
         facts[id, "batch"] = _batch(flow, wired)
         facts[id, "edges"] = {action: set(targets) for action, targets in flow.graph.next[id].items()}
         for key, value in step.params.items():

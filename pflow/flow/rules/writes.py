@@ -165,10 +165,9 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
                 meeting.setdefault(id, []).append((other, write))
             index.add(write)
     where = f"branches of the fork at '{fork.source}'"
-    unknown = [
-        next((id for id in branch if flow.steps[id].interface.open), "") for branch in map(sorted, fork.branches)
-    ]
-    if len(unknown := [id for id in unknown if id]) > 1:
+    opened = [sorted(id for id in branch if flow.steps[id].interface.open) for branch in fork.branches]
+    unknown = [ids[0] for ids in opened if ids]
+    if len(unknown) > 1:
         message = f"{joined(unknown)} may write the same keys, in two {where}"
         remedy = "declare their writes in an 'Interface:' block of their nodes' files"
         yield Finding("PF06", flow.steps[unknown[1]].step.place, message, remedy, is_warning=True)
