@@ -17,6 +17,7 @@ from pflow.catalog.registry import bundled_directory
 from pflow.completion.names import LOADER
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, MISSING, USAGE, PflowError
 from pflow.files.atomic import replace
+from pflow.files.directories import pflow_directory
 from pflow.help.man import files as man_pages
 from pflow.help.usage import CommandUsage, usage_of_node
 
@@ -46,8 +47,7 @@ def find_share(prefix: str | None) -> Path:
 
 def _users_share() -> str:
     """Return XDG_DATA_HOME or ~/.local/share; empty if the environment names neither."""
-    data, home = os.environ.get("XDG_DATA_HOME", ""), os.environ.get("HOME", "")
-    return data if os.path.isabs(data) else f"{home}/.local/share" if os.path.isabs(home) else ""
+    return os.path.dirname(pflow_directory("XDG_DATA_HOME", ".local/share") or "")
 
 
 @dataclass

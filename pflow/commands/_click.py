@@ -1,17 +1,16 @@
-"""The parts that commands share: click with our exit codes and help, and the output of JSON, text and files."""
+"""The parts that commands share: click with our exit codes, help and errors."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
+from pflow.commands._output import print_json
 from pflow.driver.arguments import leading_flags
 from pflow.driver.driver import refuse_errors
-from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, reason_of
-from pflow.files.atomic import replace
+from pflow.errors import USAGE, PflowError
 from pflow.flow.load import Loaded
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
 from pflow.flow.pipe.steps import split_step
@@ -24,63 +23,10 @@ from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage, Flag, argument, usage_of_command
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
-from pflow.terminal.columns import AUTO, WHEN, colour_of, for_locale, table, terminal_width
+from pflow.terminal.columns import AUTO, WHEN
 from pflow.terminal.messages import say
-from pflow.values.jsontext import encode
 from pflow.words.naming import names_meant
-from pflow.words.printable import clause, clean, clean_json, encodable
-
-
-def write_output(file: str | None, data: bytes, *, is_program: bool = False) -> None:
-    """Write data to stdout, or replace a file's content. Raises PflowError (73, 77).
-
-    Control characters for a terminal are escaped.
-    """
-    if file is None:
-        lines = data.decode("utf-8", "surrogateescape").split("\n") if os.isatty(1) else []
-        write_pieces(1, ["\n".join(map(clean, lines)).encode() if lines else data])
-        return
-    try:
-        replace(file, data, mode=0o777 if is_program else 0o666)
-    except OSError as error:
-        raise cannot_write(file, error) from None
-
-
-def cannot_write(file: str, error: OSError, hint: str = "") -> PflowError:
-    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"cannot write '{file}': {reason_of(error)}", hint=hint, exit=exit)
-
-
-def print_text(text: str) -> None:
-    """Print a text to stdout, in ASCII if the locale shows nothing else."""
-    write_pieces(1, [for_locale(text).encode("utf-8", "replace")])
-
-
-def print_table(rows: Sequence[Sequence[str]], when: str) -> None:
-    """Print rows in columns, fitted to a terminal, elsewhere a line each; `when` is that of --color."""
-    lines = table(rows, terminal_width(otherwise=1 << 30), indent=0, first=colour_of(1, when).name)
-    print_text("".join(f"{line}\n" for line in lines))
-
-
-def print_json(value: Any) -> None:
-    write_pieces(1, [json_line(value)])
-
-
-def json_line(value: Any) -> bytes:
-    """Return a document and a newline. A byte that is not UTF-8, as in a file's name, becomes \\\\udcff."""
-    try:
-        text = str(encode(value, escape=False), "utf-8")
-    except PflowError:
-        text = str(encode(_encodable(value), escape=False), "utf-8")
-    return clean_json(text).encode() + b"\n"
-
-
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return encodable(value)
-    if isinstance(value, dict):
-        return {encodable(key): _encodable(member) for key, member in value.items()}
-    return [_encodable(item) for item in value] if isinstance(value, list | tuple) else value
+from pflow.words.printable import clause
 
 
 def say_in_json(words: list[str], error: PflowError) -> None:

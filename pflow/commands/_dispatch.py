@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import Callable
+from pflow import Any
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError, bug_error, shorten
 from pflow.flow.pipe.scan import is_cut_separator, secret_flags, separates
@@ -144,16 +144,18 @@ def _not_found(words: list[str]) -> PflowError:
     """Return the error (127) for words that mean nothing to pflow, with the nearest names."""
     from pflow.catalog.kinds import fault_of, list_kinds
     from pflow.catalog.registry import saved_flows
-    from pflow.words.naming import did_you_mean, likely
+    from pflow.flow.pipe.recognize import split_name
+    from pflow.words.naming import did_you_mean, likely, nearest
 
     word = words[0]
     if fault := fault_of(word):
         return PflowError(f"cannot run '{word}': {fault}", exit=NOT_FOUND)
-    names = [*(kind.name for kind in list_kinds()), *saved_flows(), *names_in("commands"), *names_in("plumbing")]
-    near = likely(word, names, 2)
+    nodes = [kind.name for kind in list_kinds()]
+    near = likely(word, [*nodes, *saved_flows(), *names_in("commands"), *names_in("plumbing")], 2)
     hint = did_you_mean(*near) or "pflow --help lists all commands"
     if len(word.split()) > 1:
-        hint = step_hint(word) or "a flow in one argument is 'a => b', and its first word is a node"
+        like = did_you_mean(nearest(split_name(_words_of(word)[0])[0], nodes))
+        hint = like or "a flow in one argument is 'a => b', and its first word is a node"
     elif len(words) > 2 and not near and not any(each.startswith("-") for each in words):
         hint = "a sentence is one argument: put quotes around it"
     return PflowError(f"cannot find '{shorten(word)}': no such command or node", hint=hint, exit=NOT_FOUND)
@@ -214,14 +216,19 @@ def _has_interface(program: str) -> bool:
 
 
 def _run_command(word: str, words: list[str]) -> int:
-    module = f"pflow.commands.{word.replace('-', '_')}"
-    __import__(module)
-    main: Callable[[list[str]], int] | None = getattr(sys.modules[module], "main", None)
-    if main is not None:
-        return main(words)
+    name = f"pflow.commands.{word.replace('-', '_')}"
+    __import__(name)
+    module: Any = sys.modules[name]
+    if hasattr(module, "USAGE") and {"--help", "-h"} & {*words[: (*words, "--").index("--")]}:
+        from pflow.help.text import help_text
+
+        write_pieces(1, [help_text(module.USAGE).encode()])
+        return 0
+    if hasattr(module, "main"):
+        return int(module.main(words))
     from pflow.commands._click import run_click
 
-    return run_click(sys.modules[module].command, word, words)
+    return run_click(module.command, word, words)
 
 
 def _find_program(word: str) -> str | None:
@@ -269,13 +276,3 @@ def _is_flag(word: str) -> bool:
 
     is_long = word.startswith("--") and word[2:3].isalpha()
     return is_long or (len(word) > 1 and word[0] == "-" and set(word[1:]) <= set(LETTERS))
-
-
-def step_hint(text: str) -> str:
-    """Return a hint for a text that is nearly one step of pipe syntax."""
-    from pflow.catalog.kinds import list_kinds
-    from pflow.flow.pipe.recognize import split_name
-    from pflow.words.naming import did_you_mean, nearest
-
-    words = _words_of(text)
-    return did_you_mean(nearest(split_name(words[0])[0], [kind.name for kind in list_kinds()]))

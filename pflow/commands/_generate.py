@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pflow.catalog.registry import names_in
 from pflow.commands.help import typed, usages
 from pflow.completion.names import LOADER, TABLE
 from pflow.errors import BAD_DATA, FAILED, OK, USAGE, PflowError
@@ -38,12 +39,12 @@ class Difference(NamedTuple):
 def launchers(root: Path) -> dict[str, str]:
     """Make the executables: the driver, one for each tool in pflow/plumbing/, one for each node in nodes/."""
     texts = {"pflow": TOOL_LAUNCHER.format(module="commands.main")}
-    for tool in _modules(root / "pflow" / "plumbing"):
-        texts[f"pflow-{_name(tool)}"] = TOOL_LAUNCHER.format(module=f"plumbing.{tool.stem}")
-    for node in _modules(root / "nodes"):
-        name = _name(node)
+    for name in names_in(str(root / "pflow" / "plumbing")):
+        texts[f"pflow-{name}"] = TOOL_LAUNCHER.format(module=f"plumbing.{name.replace('-', '_')}")
+    for name in names_in(str(root / "nodes")):
         if f"pflow-{name}" in texts:
-            raise PflowError(f"cannot make 'pflow-{name}' for nodes/{node.name}: a tool has that name", exit=BAD_DATA)
+            file = f"nodes/{name.replace('-', '_')}.py"
+            raise PflowError(f"cannot make 'pflow-{name}' for {file}: a tool has that name", exit=BAD_DATA)
         texts[f"pflow-{name}"] = NODE_LAUNCHER.format(name=name)
     return texts
 
@@ -89,22 +90,13 @@ GENERATED: list[tuple[str, str, Callable[[Path], dict[str, str]]]] = [
 """Each folder, the pattern of its generated files, and the function that makes their texts by name."""
 
 
-def _modules(folder: Path) -> list[Path]:
-    """Return the Python files of a folder in order, without those that begin with an underscore."""
-    return sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
-
-
-def _name(module: Path) -> str:
-    return module.stem.replace("_", "-")
-
-
 def differences(root: Path) -> Iterator[Difference]:
     """Yield what `generate` would change, folder by folder.
 
     Raises PflowError (65), with file and line, for the first node whose interface is missing or bad.
     """
-    for node in _modules(root / "nodes"):
-        file = os.path.relpath(node)
+    for node in names_in(str(root / "nodes")):
+        file = os.path.relpath(root / "nodes" / f"{node.replace('-', '_')}.py")
         if read_interface(file).open:
             hint = "add a line 'Interface:' to its docstring, and after it a line for each item"
             raise PflowError(f"cannot find an interface in '{file}'", hint=hint, exit=BAD_DATA)

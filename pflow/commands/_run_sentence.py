@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TypeVar
 
 import click
 
@@ -39,6 +40,8 @@ from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 from pflow.words.printable import clean
+
+T = TypeVar("T")
 
 _NAME = "'SENTENCE'"
 
@@ -89,7 +92,8 @@ def command(
     words = [*rest, *["--dry-run"] * is_dry, *([f"--timeout={timeout:g}"] if timeout else [])]
     flags = _flags_of_run(words)
     allowed = Allowed(allow, working_directory())
-    _check_stdout(closed, flags)
+    if 1 in closed and not flags.quiet:  # before a model is paid
+        raise PflowError("cannot write to stdout: it is closed", hint="-q prints nothing", exit=CANNOT_WRITE)
     terminal = None if yes or is_dry else open_terminal()
     document: Document | None = None
 
@@ -101,28 +105,21 @@ def command(
             return end_early(Output(words), intake, flags, "flow")
         with Diverted():  # stdout is for the result, not for what a model's library prints
             planned = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
-            decided = _decide(planned, words, terminal, allowed if yes else None, intake)
-        return OK if decided is None else _run(decided, closed, intake)
+            proposal = Proposal(planned.flow, words)
+            refuse_errors(proposal.findings)
+            decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
+        if decided is None:
+            return OK
+        for fd in closed:
+            os.close(fd)
+        # With the inputs that were shown: the incoming store might have others.
+        return Driver().run_flow(lambda: decided.flow, decided.words, decided.values, intake)
 
     try:
         return with_signals(work)
     except PflowError as error:
         error.store = document
         raise
-
-
-def _check_stdout(closed: list[int], flags: RunFlags) -> None:
-    """Raise PflowError (73), before a model is paid, if the result could not be printed."""
-    if 1 in closed and not flags.quiet:
-        hint = "-q prints nothing"
-        raise PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
-
-
-def _run(decided: Proposal, closed: list[int], intake: Intake) -> int:
-    """Run the flow with the inputs that were shown: the incoming store might have others."""
-    for fd in closed:
-        os.close(fd)
-    return Driver().run_flow(lambda: decided.flow, decided.words, decided.values, intake)
 
 
 def _flags_of_run(words: list[str]) -> RunFlags:
@@ -139,7 +136,7 @@ def _flags_of_run(words: list[str]) -> RunFlags:
     return RunFlags(take_words(own, {**RUN_FLAGS}, is_open=False))
 
 
-def with_signals(work: Callable[[], int]) -> int:
+def with_signals(work: Callable[[], T]) -> T:
     """Do the work with signals caught: a signal ends the process as itself, --timeout is an error (124)."""
     try:
         catch_signals()
@@ -162,15 +159,6 @@ def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool
 def _report(text: str) -> None:
     if os.isatty(2):
         show(colour_of(2).dim(clean(text)) + "\n")
-
-
-def _decide(
-    planned: Planned, words: list[str], terminal: Terminal | None, allowed: Allowed | None, intake: Intake
-) -> Proposal | None:
-    """Return the flow to run, by a person's decision or by --yes; None if it was saved instead."""
-    proposal = Proposal(planned.flow, words)
-    refuse_errors(proposal.findings)
-    return _ask(proposal, terminal) if terminal else _hold(proposal, allowed, intake)
 
 
 def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:

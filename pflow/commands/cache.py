@@ -25,7 +25,7 @@ import click
 
 from pflow.cache.entries import Entry, clear, drop, paths
 from pflow.cache.place import directory, files, prune, size_limit
-from pflow.commands._click import cannot_write, print_json, print_table
+from pflow.commands._output import cannot_write, print_json, print_table
 from pflow.errors import MISSING, USAGE, PflowError
 from pflow.interface.source import plain
 from pflow.terminal.columns import AUTO

@@ -27,7 +27,8 @@ import click
 
 from pflow.catalog.kinds import FLOW
 from pflow.catalog.lines import inferred_in_words
-from pflow.commands._click import FlowCommand, color_option, print_json
+from pflow.commands._click import FlowCommand, color_option
+from pflow.commands._output import print_json
 from pflow.errors import BAD_DATA, PflowError
 from pflow.explain.account import outside
 from pflow.explain.origins import Origins

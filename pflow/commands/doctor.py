@@ -17,14 +17,13 @@ pflow doctor --json | jq -r '.findings[] | select(.state == "broken") | .todo'
 from __future__ import annotations
 
 from pflow.admin.doctor import ADVICE, BROKEN, WELL, Line, examine
+from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, OK, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
-from pflow.help.text import help_text
 from pflow.help.usage import HELP, Flag, split_flags, usage_of_command
-from pflow.process.streams import Diverted, write_pieces
-from pflow.terminal.columns import colour_of, for_locale
-from pflow.values.jsontext import encode
-from pflow.words.printable import clean, clean_json, encodable
+from pflow.process.streams import Diverted
+from pflow.terminal.columns import colour_of
+from pflow.words.printable import clean
 
 USAGE = usage_of_command("pflow doctor", __doc__, "pflow doctor [--json]")
 USAGE.flags = [Flag(("--json",), "print one JSON document: ok, and findings with about, state, text and todo"), HELP]
@@ -35,16 +34,11 @@ def main(words: list[str]) -> int:
     flags, others = split_flags(words, USAGE.flags)
     if others:
         raise PflowError(f"cannot take '{others[0]}': pflow doctor takes no words", exit=WRONG_FLAGS)
-    if "--help" in flags:
-        write_pieces(1, [help_text(USAGE).encode()])
-        return OK
     with Diverted():  # plugins may print
         lines = list(examine())
     is_ok = all(line.state != BROKEN for line in lines)
     if "--json" in flags:
-        findings = [dict(zip(Line._fields, map(encodable, line), strict=True)) for line in lines]
-        document = {"ok": is_ok, "findings": findings}
-        write_pieces(1, [clean_json(str(encode(document), "utf-8")).encode(), b"\n"])
+        print_json({"ok": is_ok, "findings": [line._asdict() for line in lines]})
     else:
         _print(lines)
     return OK if is_ok else FAILED
@@ -57,4 +51,4 @@ def _print(lines: list[Line]) -> None:
     for line in lines:
         about, state = colour.name(f"{line.about:8}"), paint[line.state](f"{line.state:8}")
         text += f"{about}{state}{clean('; '.join(filter(None, line[2:])))}\n"
-    write_pieces(1, [for_locale(text).encode("utf-8", "replace")])
+    print_text(text)

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._click import FlowCommand, color_option, print_json, print_text
+from pflow.commands._click import FlowCommand, color_option
+from pflow.commands._output import print_json, print_text
 from pflow.errors import BAD_DATA, OK, USAGE, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._click import FlowCommand, checked, write_output
+from pflow.commands._click import FlowCommand, checked
+from pflow.commands._output import write_output
 from pflow.export import exporter, targets
 from pflow.flow.subflow import load_named
 
@@ -29,4 +30,4 @@ def command(to: str, output: str | None, flow: tuple[str, ...]) -> None:
     module = exporter(to)
     text = module.export(checked(load_named(flow), "export"))
     data = text.encode("utf-8", "surrogateescape")  # a file's name may have bytes that are not text
-    write_output(output, data, is_program=getattr(module, "IS_PROGRAM", False))
+    write_output(output, data, mode=0o777 if getattr(module, "IS_PROGRAM", False) else 0o666)

@@ -15,12 +15,15 @@ pflow find summary --json | jq -r '.[0].name'
 
 from __future__ import annotations
 
+from itertools import islice
+
 import click
 
-from pflow.commands._click import color_option, print_json, print_table
+from pflow.commands._click import color_option
+from pflow.commands._output import print_json, print_table
 from pflow.errors import BAD_CONFIG, FAILED, PflowError, shorten
 from pflow.errors import USAGE as WRONG_FLAGS
-from pflow.library.nearest import Match, about_flow, nearest, nearest_by_meaning, nearest_by_words
+from pflow.library.nearest import about_flow, nearest, nearest_by_meaning, nearest_by_words
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.embed import configured
 from pflow.words.printable import clean
@@ -43,7 +46,7 @@ def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, whe
     if not text.strip():
         raise PflowError("cannot find a flow: the words are missing", hint="pflow list shows all", exit=WRONG_FLAGS)
     saved = {each.name: each for each in readable(list_saved(), "pflow find")}
-    found = [(saved[match.about.name], round(100 * match.score)) for match in _matches(text, saved, by)[:most]]
+    found = [(saved[name], round(100 * score)) for name, score in islice(_matches(text, saved, by).items(), most)]
     if not found:
         hint = "pflow list shows all" if saved else "pflow save keeps a flow"
         raise PflowError(f"cannot find a saved flow about '{shorten(text, 60)}'", hint=hint, exit=FAILED)
@@ -54,7 +57,7 @@ def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, whe
     return 0
 
 
-def _matches(text: str, saved: dict[str, Saved], by: str | None) -> list[Match]:
+def _matches(text: str, saved: dict[str, Saved], by: str | None) -> dict[str, float]:
     """Rank the saved flows. Raises PflowError for --by=meaning: 78 without a model, and what a failing model raises."""
     abouts = [about_flow(each) for each in saved.values()]
     if by == "words":

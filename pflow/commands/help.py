@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import copy
 from importlib import import_module
 
 from pflow.catalog.registry import PACKAGE, bundled_directory, names_in
@@ -55,12 +56,12 @@ USAGE.arguments = [argument("WORD", WORD, sorted(_pages()))]
 
 def main(words: list[str]) -> int:
     """Show a page, or the help of pflow. Raises PflowError (2) for wrong words. Other WORDs are dispatched before."""
-    flags, others = split_flags(words, USAGE.flags)
+    _, others = split_flags(words, USAGE.flags)
     if len(others) > 1:
         raise PflowError("cannot help with more than one word", hint=f"pflow help {others[0]}", exit=WRONG_FLAGS)
-    file = page(others[0]) if others and not flags else None
+    file = page(others[0]) if others else None
     if file is None:
-        write_pieces(1, [(help_text(USAGE) if flags else driver_help()).encode()])
+        write_pieces(1, [driver_help().encode()])
     else:
         _show(file)
     return 0
@@ -121,9 +122,8 @@ GROUPS = {
 
 def driver_help() -> str:
     """Return the help of pflow: its own words, each with a summary; `pflow nodes` lists a user's own."""
-    brief = CommandUsage(DRIVER.name, DRIVER.summary, DRIVER.synopsis)
+    brief = copy(DRIVER)
     brief.description = DRIVER.description.partition("\n\n")[0]
-    brief.flags, brief.examples = DRIVER.flags, DRIVER.examples
     grouped = {name for names in GROUPS.values() for name in names}
     groups = GROUPS | {"Make": (*GROUPS["Make"], *(name for name in names_in("commands") if name not in grouped))}
     notes = [_listed(title, "commands", names) for title, names in groups.items()]

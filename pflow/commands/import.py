@@ -23,7 +23,7 @@ from typing import Any
 import click
 
 from pflow.catalog.registry import load_module
-from pflow.commands._click import write_output
+from pflow.commands._output import write_output
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code, reason_of
 from pflow.flow.constructors import remember_arguments
 from pflow.flow.from_pocketflow import flow_from

@@ -19,7 +19,8 @@ from typing import Any
 
 import click
 
-from pflow.commands._click import color_option, print_json, print_table
+from pflow.commands._click import color_option
+from pflow.commands._output import print_json, print_table
 from pflow.errors import PflowError, shorten
 from pflow.explain.account import Account, needs
 from pflow.flow.subflow import FlowCatalog, FlowKind

@@ -21,11 +21,10 @@ from collections.abc import Sequence
 import click
 
 from pflow.cache.code import code_of
-from pflow.commands._click import FlowCommand, cannot_write, checked
-from pflow.files.atomic import replace
+from pflow.commands._click import FlowCommand, checked
+from pflow.commands._output import write_output
 from pflow.flow.lock import lock_file, lock_text
 from pflow.flow.subflow import load_named
-from pflow.flow.wired import WiredFlow
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
@@ -36,26 +35,10 @@ def command(flow: Sequence[str]) -> int:
     loaded = load_named(flow)
     file = lock_file(loaded.flow)
     wired = checked(loaded, "lock")
-    _write(file, lock_text(wired), mode=os.stat(wired.flow.file).st_mode & 0o666)
-    for name, fault in _unknown(wired).items():
-        say("pflow lock", f"warning: the code of {name} is not known: {fault}")
+    write_output(file, lock_text(wired).encode(), mode=os.stat(wired.flow.file).st_mode & 0o666)
+    kinds = {step.kind.name: step.kind for step in wired.all_steps() if step.kind is not None and step.subflow is None}
+    for name, kind in kinds.items():
+        if fault := code_of(kind).fault:
+            say("pflow lock", f"warning: the code of {name} is not known: {fault}")
     write_pieces(1, [os.fsencode(file) + b"\n"])
     return 0
-
-
-def _write(file: str, text: str, mode: int) -> None:
-    try:
-        replace(file, text, mode=mode)
-    except OSError as error:
-        raise cannot_write(file, error) from None
-
-
-def _unknown(wired: WiredFlow) -> dict[str, str]:
-    """Return the nodes whose code is not known, and why."""
-    found: dict[str, str] = {}
-    for step in wired.steps.values():
-        if step.subflow is not None:
-            found |= _unknown(step.subflow)
-        elif step.kind is not None and (fault := code_of(step.kind).fault):
-            found[step.kind.name] = fault
-    return found

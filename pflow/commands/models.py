@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._click import Known, print_json
+from pflow.commands._click import Known
+from pflow.commands._output import print_json
 from pflow.errors import USAGE, PflowError
 from pflow.models.local import KNOWN, get_weights
 from pflow.process.streams import write_pieces

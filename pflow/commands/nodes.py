@@ -19,28 +19,16 @@ pflow nodes --json | jq -r '.[] | select(.reads) | .name'
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Iterable, Iterator
+from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
 from pflow.catalog.lines import Listing, about, entry, find, inferred_in_words, line_entry, lines
+from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, PflowError
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog
-from pflow.help.text import help_text
 from pflow.help.usage import HELP, NODE, Flag, argument, split_flags, usage_of_command
 from pflow.interface.interface import spell_flag
-from pflow.process.streams import write_pieces
-from pflow.terminal.columns import (  # fmt: skip
-    AUTO,
-    PLAIN,
-    WHEN,
-    Colour,
-    colour_of,
-    for_locale,
-    table,
-    terminal_width,
-    value_text,
-    wrap,
-)
+from pflow.terminal.columns import AUTO, PLAIN, WHEN, Colour, colour_of, table, terminal_width, value_text, wrap
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
@@ -70,8 +58,6 @@ USAGE.arguments = [argument("NAME", NODE, repeats=True)]
 def main(words: list[str]) -> int:
     """Raises PflowError: 2 for wrong flags, 127 for an unknown name, 1 for a search that finds nothing."""
     flags, names = split_flags(words, USAGE.flags)
-    if "--help" in flags:
-        return _print(help_text(USAGE))
     when, as_json = flags.get("--color", [AUTO])[-1], "--json" in flags
     if when not in WHEN:
         raise PflowError(f"cannot take '--color={when}': it must be auto, always or never", exit=WRONG_FLAGS)
@@ -86,24 +72,16 @@ def main(words: list[str]) -> int:
     elif names:
         kinds = [find(name, catalog) for name in names]
         if as_json:
-            return _print_json(map(entry, kinds))
-        return _print("\n".join(detail_text(kind, terminal_width(), colour) for kind in kinds))
+            print_json([entry(kind) for kind in kinds])
+        else:
+            print_text("\n".join(detail_text(kind, terminal_width(), colour) for kind in kinds))
+        return 0
     else:
         listed = lines(catalog)
     if as_json:
-        return _print_json(line_entry(line, catalog) for line in listed)
-    return _print(list_text(listed, terminal_width(otherwise=_ONE_LINE), colour, is_ranked="--search" in flags))
-
-
-def _print_json(entries: Iterable[Entry]) -> int:
-    from pflow.commands._click import print_json
-
-    print_json(list(entries))
-    return 0
-
-
-def _print(text: str) -> int:
-    write_pieces(1, [for_locale(text).encode("utf-8", "replace")])
+        print_json([line_entry(line, catalog) for line in listed])
+    else:
+        print_text(list_text(listed, terminal_width(otherwise=_ONE_LINE), colour, is_ranked="--search" in flags))
     return 0
 
 

@@ -24,11 +24,11 @@ from typing import Any
 
 import click
 
-from pflow.commands._click import FlowCommand, checked, color_option, seconds, write_output
+from pflow.commands._click import FlowCommand, checked, color_option, seconds
 from pflow.commands._dispatch import is_sentence
+from pflow.commands._output import write_output
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
-from pflow.flow.flow import FlowSpec
 from pflow.flow.load import read_text
 from pflow.flow.pipe.recognize import is_pipe, is_pipe_text
 from pflow.flow.pipe.scan import is_cut_separator, quote
@@ -106,16 +106,13 @@ def _planned(
     """Plan the flow of a sentence; only this loads a model's library. Raises PflowError for an error from the pipe."""
     from pflow.commands._run_sentence import plan, with_signals
     from pflow.plan.piped import piped_in
+    from pflow.plan.planner import Planned
 
-    planned: list[FlowSpec] = []
-
-    def work() -> int:
+    def work() -> Planned:
         intake = take_in(no_stdin=no_stdin)
         if (error := intake.document.header.get("error")) is not None:
             raise PflowError(f"cannot plan: stdin has an error: {error.get('message', '')}", exit=error["exit"])
-        planned.append(plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake)).flow)
-        return OK
+        return plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
 
     with Diverted():  # stdout is for the result, not for what a model's library prints
-        with_signals(work)
-    return wire(planned[0])
+        return wire(with_signals(work).flow)

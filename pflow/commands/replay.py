@@ -24,18 +24,16 @@ import os
 
 from pflow import errors
 from pflow.driver.arguments import RunFlags
-from pflow.driver.driver import Driver, asks_for_help, checked
+from pflow.driver.driver import Driver, checked
 from pflow.driver.help import flags_of_runs
 from pflow.driver.inputs import RunInputs
 from pflow.driver.replay import Replay
 from pflow.errors import PflowError
 from pflow.help import usage as kinds
-from pflow.help.text import help_text
 from pflow.help.usage import argument, usage_of_command
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import Item, spell_flag
 from pflow.plan.approval.proposal import show, touched_text
-from pflow.process.streams import write_pieces
 from pflow.record.runs import find_run
 from pflow.stage.document import Intake
 from pflow.stage.words import take_words
@@ -54,9 +52,6 @@ USAGE.arguments = [argument("RUN", kinds.RUN)]
 
 def main(words: list[str]) -> int:
     """Repeat the run that the words name."""
-    if asks_for_help(words):
-        write_pieces(1, [help_text(USAGE).encode()])
-        return 0
     return Driver(USAGE.name).run_prepared(words, lambda: _prepare(words))
 
 

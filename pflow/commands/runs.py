@@ -25,7 +25,8 @@ from typing import Any
 
 import click
 
-from pflow.commands._click import color_option, print_json
+from pflow.commands._click import color_option
+from pflow.commands._output import print_json
 from pflow.errors import USAGE, PflowError
 from pflow.process.streams import write_pieces
 from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Run, list_runs

@@ -19,7 +19,8 @@ from __future__ import annotations
 import click
 
 from pflow.catalog.registry import saved_flow
-from pflow.commands._click import color_option, print_text, write_output
+from pflow.commands._click import color_option
+from pflow.commands._output import print_text, write_output
 from pflow.errors import BAD_DATA, MISSING, OK, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import brief_text

@@ -19,6 +19,7 @@ from contextlib import closing
 import click
 
 from pflow.commands._click import Known, color_option, seconds
+from pflow.commands._output import print_json
 from pflow.conformance.conduct import Verdict, as_json, choose_checks, conduct, list_lines, summary, verdict_lines
 from pflow.conformance.sandbox import limit_files
 from pflow.conformance.trial import CHECKS, TestedNode, find_node
@@ -26,7 +27,6 @@ from pflow.errors import USAGE, PflowError
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of
-from pflow.values.jsontext import encode
 
 _CHECKS = "\n".join(["Checks:", *(f"  {line}" for line in list_lines(CHECKS).splitlines())])
 
@@ -77,7 +77,7 @@ def command(
         with closing(conduct(node, list(flags), checks, timeout)) as verdicts:
             done = list(verdicts) if in_json else _print_lines(node, verdicts, verbose=verbose, when=when)
             if in_json:
-                write_pieces(1, [encode(as_json(node, done)), b"\n"])
+                print_json(as_json(node, done))
             return int(any(each.failed for each in done))
     except Interrupted as interrupted:  # by now the run was ended, and its directory removed
         die_of(interrupted.signal)

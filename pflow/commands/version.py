@@ -11,7 +11,6 @@ from __future__ import annotations
 from pflow import __version__
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.errors import PflowError
-from pflow.help.text import help_text
 from pflow.help.usage import HELP, split_flags, usage_of_command
 from pflow.process.streams import write_pieces
 
@@ -20,9 +19,9 @@ USAGE.flags = [HELP]
 
 
 def main(words: list[str]) -> int:
-    """Print the version or the help. Raises PflowError (2) for other words."""
-    flags, others = split_flags(words, USAGE.flags)
+    """Print the version. Raises PflowError (2) for other words."""
+    _, others = split_flags(words, USAGE.flags)
     if others:
         raise PflowError(f"cannot take '{others[0]}': pflow version takes no words", exit=WRONG_FLAGS)
-    write_pieces(1, [(help_text(USAGE) if flags else f"pflow (pflow-shell {__version__})\n").encode()])
+    write_pieces(1, [f"pflow (pflow-shell {__version__})\n".encode()])
     return 0

@@ -28,8 +28,8 @@ TAB need not import them. By name, a list: the summary, the flags, the other wor
 # bash-completion looks for completions by the name of a command, so each has a file.
 LOADER = '. "${{BASH_SOURCE[0]%/*}}/pflow" && complete -F _pflow {name}\n'
 
-_MOST_RUNS = 99
-"""The number that readline lists without a question."""
+MOST = 99
+"""The candidates that readline lists without a question."""
 
 
 class Candidate:
@@ -95,14 +95,13 @@ def runs() -> list[Candidate]:
 
     from pflow.record.runs import list_runs
 
-    listed = [(run, time.strftime("%Y-%m-%d %H:%M", time.localtime(run.begun))) for run in list_runs(_MOST_RUNS - 1)]
+    listed = [(run, time.strftime("%Y-%m-%d %H:%M", time.localtime(run.begun))) for run in list_runs(MOST - 1)]
     found = [Candidate(RUNS, run.id, f"{when}  {run.status}  {run.name}".rstrip()) for run, when in listed]
     return [*(Candidate(RUNS, "last", newest.about) for newest in found[:1]), *found]
 
 
 def steps_of(run: str) -> list[Candidate]:
     """Return the steps of a run's flow, each with its type."""
-    from pflow.errors import PflowError
     from pflow.record.log import FLOW
     from pflow.record.runs import find_run
 
@@ -178,7 +177,7 @@ def usage_of_step(name: str, before: list[str]) -> CommandUsage:
     interface = _interface_of(kind)
     usage = usage_of_node(type, interface)
     own = [each for each in usage.flags if each.group != kinds.COMMON]
-    usage.flags = [*own, *map(kinds.common_flag, OF_FLOWS), *named(usage.flags, OF_STEPS)]
+    usage.flags = [*own, *map(kinds.flag_of_common, OF_FLOWS.values()), *named(usage.flags, OF_STEPS)]
     return _with_places(usage, interface, before)
 
 
@@ -214,8 +213,6 @@ def _with_places(usage: CommandUsage, interface: Interface, before: list[str]) -
 
 def _interface_of(kind: Kind | None) -> Interface:
     """Return the interface of a node or a flow; an empty one if it is still being written."""
-    from pflow.interface.interface import Interface
-
     try:
         return kind.interface if kind else Interface()
     except Exception:

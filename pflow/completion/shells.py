@@ -14,8 +14,6 @@ from pflow.help.usage import TITLES
 _OF_WORDS = (groups.COMMANDS, groups.NODES, groups.TOOLS, groups.FLOWS)
 _LISTING = "63"
 """readline's COMP_TYPE, the character `?`, for a TAB that lists and inserts nothing."""
-_MOST = 99
-"""The candidates that readline lists without a question; longer lists get no descriptions."""
 
 
 def main(words: list[str]) -> int:
@@ -36,7 +34,7 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
         return []
     if type == _LISTING:
         names = [each.value for each in found.candidates]
-        labelled = len(names) <= _MOST and any(each.about for each in found.candidates)
+        labelled = len(names) <= groups.MOST and any(each.about for each in found.candidates)
         width = int(columns or 80)
         lines = _described(names, _labelled(found, "({}) "), width, "  ") if labelled else names
         return ["-", f"{lines[0]:{width // 2 + 1}}" if labelled else names[0], *lines[1:]]  # wide lines: one column

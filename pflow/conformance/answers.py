@@ -54,8 +54,8 @@ def describe_agrees(trial: Trial) -> None:
 
 @check("version", "--version prints one line with its name and version", of_good_run=False)
 def version_is_printed(trial: Trial) -> None:
-    name, version = trial.samples and trial.node.name, trial.node.version
-    run = trial.run(["--version"], None)
+    trial.samples  # noqa: B018 - raises Skipped
+    name, version, run = trial.node.name, trial.node.version, trial.run(["--version"], None)
     run.expect_exit(0)
     said = run.stdout.decode("utf-8", "replace")
     if said.count("\n") != 1 or not said.startswith(f"pflow-{name} ") or version not in said:
@@ -120,7 +120,7 @@ def it_looks_at_its_own_keys_only(trial: Trial) -> None:
     run = trial.run_good(stdin=trial.document({**ALIENS, **decoys}))
     change = "read what you declare, and params from their flags alone"
     run.expect_answer(change)
-    others = [key for key in run.reads if key in {**ALIENS, **decoys} and key not in interface.reads]
+    others = [key for key in run.answer.reads if key in {**ALIENS, **decoys} and key not in interface.reads]
     if others:
         run.fail(f"it read {', '.join(map(repr, others))}", "only the keys that it declares", change)
     if not trial.is_steady:
@@ -237,7 +237,8 @@ def dry_run_does_nothing(trial: Trial) -> None:
     if run.code == 2 and not run.changed:
         raise Skipped("it refuses --dry-run, which is safe")
     run.expect_exit(0, "--dry-run does nothing, or is refused with 2")
-    done = [*run.changed, *(key for key in trial.interface.writes if key in run.members.keys() - trial.members_among())]
+    new = run.answer.members.keys() - trial.members_among()
+    done = [*run.changed, *(key for key in trial.interface.writes if key in new)]
     if done:
         run.fail(f"it did its work: {', '.join(done)}", "nothing is done, nothing written", "refuse --dry-run")
 

@@ -17,7 +17,7 @@ from pflow.conformance.trial import CHECKS, Check, TestedNode, Trial
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError, reason_of
 from pflow.terminal.columns import Colour
 from pflow.values.masks import Secrets
-from pflow.words.printable import clean, encodable
+from pflow.words.printable import clean
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
 _WIDTH = 16
@@ -118,8 +118,8 @@ def summary(node: TestedNode, verdicts: Sequence[Verdict]) -> str:
 def as_json(node: TestedNode, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """Return the report for other programs."""
     return {
-        "node": encodable(node.name),
-        "file": encodable(node.file),
+        "node": node.name,
+        "file": node.file,
         "ok": not any(each.failed for each in verdicts),
         "checks": [_entry(each) for each in verdicts],
     }
@@ -131,7 +131,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "demand": verdict.check.demand,
         "result": verdict.result,
         **({"why": verdict.why} if verdict.why else {}),
-        **{name: encodable(text) for name, text in verdict.account.items()},
+        **verdict.account,
         "runs": [command_of(run) for run in verdict.runs],
     }
 

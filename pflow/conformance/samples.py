@@ -168,11 +168,12 @@ def laid_out_otherwise(data: bytes) -> bytes:
 
 
 class OutputDocument:
-    """A document that a node wrote: its header, and its members by key."""
+    """The document that a node wrote: its header, and its members by key; if it wrote none, `fault` says why."""
 
-    def __init__(self, document: Document) -> None:
-        self.header = document.header
-        self.members: dict[str, Any] = dict(document)
+    def __init__(self, document: Document | None, fault: str = "") -> None:
+        self.header = document.header if document else {}
+        self.members: dict[str, Any] = dict(document or {})
+        self.fault = fault
 
     @property
     def error(self) -> dict[str, Any] | None:
@@ -198,13 +199,13 @@ class OutputDocument:
         return [*reads] if isinstance(reads, dict) else []
 
 
-def read_answer(stdout: bytes) -> OutputDocument | str:
-    """Read stdout as a document, or return why it is not one."""
+def read_answer(stdout: bytes) -> OutputDocument:
     try:
         found = read_document(stdout.strip())
-        return OutputDocument(found) if found else f"{shown(stdout)} is not a document" if stdout.strip() else "nothing"
     except PflowError as error:
-        return error.message.removeprefix("cannot read the document on stdin: ")
+        return OutputDocument(None, error.message.removeprefix("cannot read the document on stdin: "))
+    fault = f"{shown(stdout)} is not a document" if stdout.strip() else "nothing"
+    return OutputDocument(found, "" if found else fault)
 
 
 def same(one: Any, other: Any) -> bool:

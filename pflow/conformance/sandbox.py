@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 from pflow.conformance.samples import FILES, OutputDocument, read_answer
-from pflow.errors import BUG, EXIT_CODES, OK, reason_of
+from pflow.errors import EXIT_CODES, reason_of
 from pflow.models.identity import settings_directory
 from pflow.process.children import running_groups, signal_session
 from pflow.process.signals import HeldSignals
@@ -132,24 +132,13 @@ class NodeRun:
                 os.close(theirs)
 
     @cached_property
-    def answer(self) -> OutputDocument | str:
-        """The document that it wrote, or the reason why it wrote none."""
+    def answer(self) -> OutputDocument:
         return read_answer(self.stdout)
-
-    @property
-    def members(self) -> dict[str, Any]:
-        """The members of its answer; empty without an answer."""
-        return self.answer.members if isinstance(self.answer, OutputDocument) else {}
-
-    @property
-    def reads(self) -> list[str]:
-        """The keys and params that it has read, by its own trace."""
-        return self.answer.reads if isinstance(self.answer, OutputDocument) else []
 
     def writes(self, names: Iterable[str]) -> dict[str, Any]:
         """Return the values that it wrote of these keys, and the action that it returned."""
-        found = {name: self.members[name] for name in names if name in self.members}
-        return {**found, "$action": self.answer.action} if isinstance(self.answer, OutputDocument) else {}
+        found = {name: self.answer.members[name] for name in names if name in self.answer.members}
+        return {} if self.answer.fault else {**found, "$action": self.answer.action}
 
     @property
     def ending(self) -> str:
@@ -179,17 +168,11 @@ class NodeRun:
     def expect_answer(self, change: str = "") -> OutputDocument:
         """Return the document that it wrote. Raises Failed unless it ended with 0 and without an error."""
         self.expect_exit(0, change)
-        if isinstance(self.answer, str):
-            self.fail(f"on stdout: {self.answer}", "one store document", change)
+        if self.answer.fault:
+            self.fail(f"on stdout: {self.answer.fault}", "one store document", change)
         if self.answer.error:
             self.fail(f"an error document: {self.answer.error.get('message')}", "a document without an error", change)
         return self.answer
-
-    @property
-    def refuses_in_order(self) -> bool:
-        """True if it refused with one of pflow's exit codes, and without a traceback."""
-        is_known = self.code in {*EXIT_CODES} - {OK, BUG}
-        return is_known and "Traceback (most recent call last)" not in self.stderr
 
 
 def limit_files() -> None:

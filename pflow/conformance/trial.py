@@ -208,7 +208,7 @@ class Trial:
     def answer(self) -> OutputDocument:
         """Its answer when it has all that it needs. Raises Skipped if it does not run."""
         good = self.good
-        if good.code != 0 or not isinstance(good.answer, OutputDocument) or good.answer.error:
+        if good.code != 0 or good.answer.fault or good.answer.error:
             raise Skipped("it does not run (see runs)")
         return good.answer
 

@@ -16,7 +16,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
-from pflow.help.usage import CommandUsage, Flag, argument, common_flag, flag_of, flag_of_common, noted
+from pflow.help.usage import CommandUsage, Flag, argument, flag_of, flag_of_common, noted
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import Item, spell_flag
 from pflow.words.printable import clean
@@ -70,7 +70,7 @@ def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:
 
 def flags_of_runs(without: Container[str] = ()) -> list[Flag]:
     """Return the flags of `pflow run` itself, without some."""
-    common = [common_flag(name) for name in COMMON if name in (*TAKEN, "help") and name not in without]
+    common = [flag_of_common(COMMON[name]) for name in COMMON if name in (*TAKEN, "help") and name not in without]
     for flag in common:
         flag.text = flag.text.replace("the node", "the run")
     return common + [flag_of_common(flag) for name, flag in RUN_FLAGS.items() if name not in without]

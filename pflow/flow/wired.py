@@ -188,6 +188,13 @@ class WiredFlow:
         """Return the steps that may run before one, latest last; for END all reachable ones."""
         return [self.steps[each] for each in self.order if id == END or self.graph.may_precede(each, id)]
 
+    def all_steps(self) -> Iterator[WiredStep]:
+        """Yield every step, each followed by those of its subflow."""
+        for step in self.steps.values():
+            yield step
+            if step.subflow is not None:
+                yield from step.subflow.all_steps()
+
     def sources(self) -> Iterator[Source]:
         """Yield every source of every step and output, without those inside templates."""
         for wired in self.steps.values():

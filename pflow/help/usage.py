@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Any, Iterator, Sequence
 from pflow.errors import USAGE, PflowError
 from pflow.interface.common import COMMON as COMMON_FLAGS
-from pflow.interface.common import OF_FLOWS, CommonFlag
+from pflow.interface.common import CommonFlag
 from pflow.interface.interface import IS, UNDECLARED, UNLESS, Interface, Item, spell_flag, word_reads
 from pflow.values.types import Type
 from pflow.words.printable import clean_json
@@ -142,7 +142,7 @@ def usage_of_node(name: str, interface: Interface) -> CommandUsage:
     usage.description = interface.description
     usage.flags = [flag_of(item, DATA, of_stage=True) for item in interface.reads.values()]
     usage.flags += [flag_of(item, PARAMS, of_stage=True) for item in interface.params.values()]
-    usage.flags += [common_flag(each) for each in COMMON_FLAGS if each not in interface.params]
+    usage.flags += [flag_of_common(each) for name, each in COMMON_FLAGS.items() if name not in interface.params]
     usage.writes = [(item.name, noted(item.doc, _notes(item))) for item in interface.writes.values()]
     if not interface.open:
         usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")
@@ -158,11 +158,6 @@ def _repeats(said: str) -> str:
         return "no: after it was cut short, it may do harm to run it again"
     name, *values = said.replace(UNLESS, "yes, unless --").split(IS)
     return f"{IS.join([name.replace('_', '-'), *values])}: after it was cut short, it is safe to run it again"
-
-
-def common_flag(name: str) -> Flag:
-    """Return a flag that every stage has, or every step of a flow."""
-    return flag_of_common(COMMON_FLAGS.get(name) or OF_FLOWS[name])
 
 
 def flag_of_common(flag: CommonFlag) -> Flag:

@@ -21,10 +21,9 @@ def command_file(name: str) -> str:
 
     Raises PflowError (78).
     """
-    home = os.environ.get("HOME", "")
-    if not os.path.isabs(home):
+    folders = _home_folders()
+    if not folders:
         raise PflowError("cannot tell where to put the command: HOME is not set", hint="set HOME", exit=BAD_CONFIG)
-    folders = [os.path.join(home, ".local", "bin"), os.path.join(home, "bin")]
     return os.path.join(next(filter(is_on_path, folders), folders[0]), f"pflow-{name}")
 
 
@@ -80,10 +79,13 @@ def remove_commands(name: str, flow_file: str) -> list[str]:
 
 def _places(name: str) -> list[str]:
     """Return every place of a flow's executable: in ~/.local/bin, in ~/bin, and on PATH."""
+    folders = dict.fromkeys(map(os.path.realpath, [*_home_folders(), *_path()]))
+    return [os.path.join(folder, f"pflow-{name}") for folder in folders]
+
+
+def _home_folders() -> list[str]:
     home = os.environ.get("HOME", "")
-    folders = [os.path.join(home, ".local", "bin"), os.path.join(home, "bin")] if os.path.isabs(home) else []
-    folders = [os.path.realpath(folder) for folder in [*folders, *_path()]]
-    return [os.path.join(folder, f"pflow-{name}") for folder in dict.fromkeys(folders)]
+    return [os.path.join(home, ".local", "bin"), os.path.join(home, "bin")] if os.path.isabs(home) else []
 
 
 def _path() -> list[str]:

@@ -41,14 +41,6 @@ class About:
     more: str = ""
 
 
-@dataclass(frozen=True)
-class Match:
-    """A thing that was found, with its nearness: above 0, at most 1."""
-
-    about: About
-    score: float
-
-
 def about_flow(saved: Saved) -> About:
     """Describe a saved flow for the search: its inputs and steps lead to it too."""
     docs = [declared.get("description") for declared in saved.inputs.values()]
@@ -56,10 +48,11 @@ def about_flow(saved: Saved) -> About:
     return About(saved.name, saved.description, " ".join(more))
 
 
-def nearest(text: str, abouts: Sequence[About]) -> list[Match]:
-    """Return the nearest to a text, best first: by meaning if an embedding model is configured, else by words.
+def nearest(text: str, abouts: Sequence[About]) -> dict[str, float]:
+    """Return the names of the nearest to a text, best first, each with its nearness: above 0, at most 1.
 
-    If the model fails, stderr says so, and the words decide.
+    They are found by meaning if an embedding model is configured, else by words. If the model fails, stderr says so,
+    and the words decide.
     """
     model = configured() if abouts else None
     if model is None or model in _failed:
@@ -72,13 +65,13 @@ def nearest(text: str, abouts: Sequence[About]) -> list[Match]:
         return nearest_by_words(text, abouts)
 
 
-def nearest_by_meaning(text: str, abouts: Sequence[About], model: str) -> list[Match]:
+def nearest_by_meaning(text: str, abouts: Sequence[About], model: str) -> dict[str, float]:
     """Return the nearest by the cosine of their vectors. Raises PflowError if the embedding model fails."""
     described = [_plain_name(about.name) + (f": {about.text}" if about.text else "") for about in abouts]
     return _ranked(abouts, similarities(model, text[:_LONGEST], [each[:_LONGEST] for each in described]))
 
 
-def nearest_by_words(text: str, abouts: Sequence[About]) -> list[Match]:
+def nearest_by_words(text: str, abouts: Sequence[About]) -> dict[str, float]:
     """Return the nearest by BM25. Each score is the share of the query's weight that was found."""
     counts = [Counter(words(f"{_plain_name(about.name)} {about.text} {about.more}")) for about in abouts]
     lengths = [sum(count.values()) for count in counts]
@@ -106,9 +99,9 @@ def words(text: str) -> list[str]:
     return found
 
 
-def _ranked(abouts: Sequence[About], scores: Sequence[float]) -> list[Match]:
-    matches = [Match(about, min(1.0, score)) for about, score in zip(abouts, scores, strict=True) if score > 0]
-    return sorted(matches, key=lambda match: (-match.score, match.about.name))
+def _ranked(abouts: Sequence[About], scores: Sequence[float]) -> dict[str, float]:
+    found = {about.name: min(1.0, score) for about, score in zip(abouts, scores, strict=True) if score > 0}
+    return dict(sorted(found.items(), key=lambda match: (-match[1], match[0])))
 
 
 def _plain_name(name: str) -> str:

@@ -170,12 +170,15 @@ def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]
         if is_literal(value):
             what = f"'{place[-1]}' of '{place[1]}'" if len(place) > 3 else f"the default of the input '{place[1]}'"
             raise PflowError(f"{act}: {what} is a secret, and the flow contains it", hint=remedy, exit=BAD_DATA)
-    if os.path.realpath(file) in map(os.path.realpath, _subflow_files(wired)):
+    subflows = [step.kind.file for step in wired.all_steps() if isinstance(step.kind, FlowKind)]
+    if os.path.realpath(file) in map(os.path.realpath, subflows):
         raise PflowError(f"{act}: it would contain itself", hint="choose another name", exit=BAD_DATA)
     saved = copy(flow)
     saved.name = name
     saved.steps = [_with_absolute_type(step, flow.directory) for step in flow.steps]
-    return saved, [_note(step) for step in saved.steps if os.path.isabs(step.type)]
+    outside = [step for step in saved.steps if os.path.isabs(step.type)]
+    advice = "if that may move, save it too, and name it flow:NAME"
+    return saved, [f"'{step.id}' runs the flow in '{step.type}': {advice}" for step in outside]
 
 
 def _with_absolute_type(step: Step, directory: str) -> Step:
@@ -186,21 +189,6 @@ def _with_absolute_type(step: Step, directory: str) -> Step:
     name = saved_name(step.type, directory)
     placed.type = f"flow:{name}" if name else os.path.abspath(os.path.join(directory, step.type))
     return placed
-
-
-def _note(step: Step) -> str:
-    return f"'{step.id}' runs the flow in '{step.type}': if that may move, save it too, and name it flow:NAME"
-
-
-def _subflow_files(flow: WiredFlow) -> set[str]:
-    files: set[str] = set()
-    todo = [flow]
-    while todo:
-        for step in todo.pop().steps.values():
-            if isinstance(step.kind, FlowKind) and step.kind.file not in files:
-                files.add(step.kind.file)
-                todo.append(step.kind.flow)
-    return files
 
 
 def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, Any, str]]:

@@ -123,8 +123,8 @@ def _found(catalogue: Catalogue, search: str) -> list[Offered]:
     tools = {each.label: each for each in catalogue.tools().values()}
     if not search:
         return [*tools.values()]
-    matches = nearest_by_words(search, [About(each.label, each.description) for each in tools.values()])
-    return [tools[match.about.name] for match in matches]
+    abouts = [About(each.label, each.description) for each in tools.values()]
+    return [tools[name] for name in nearest_by_words(search, abouts)]
 
 
 def _entry(offered: Offered) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def _chosen(blocks: list[_Block], sentence: str, room: int) -> list[_Block]:
 
 
 def _near(sentence: str, abouts: Sequence[tuple[str, str]]) -> list[str]:
-    return [match.about.name for match in nearest(sentence, [About(name, text) for name, text in abouts])]
+    return list(nearest(sentence, [About(name, text) for name, text in abouts]))
 
 
 def _digest(blocks: list[_Block], saved: list[Saved]) -> str:

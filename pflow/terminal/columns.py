@@ -14,6 +14,13 @@ WHEN = (AUTO, ALWAYS, NEVER)
 """The values of --color."""
 
 
+def _painter(code: str) -> Callable[[Colour, str], str]:
+    def paint(self: Colour, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.is_on and text else text
+
+    return paint
+
+
 class Colour:
     """Paints words by their meaning, or leaves them plain. Paint last: a painted text's length is not its width."""
 
@@ -22,45 +29,24 @@ class Colour:
     def __init__(self, *, is_on: bool) -> None:
         self.is_on = is_on
 
-    def heading(self, text: str) -> str:
-        return self._paint("1", text)
-
-    def name(self, text: str) -> str:
-        return self._paint("36", text)
-
-    def good(self, text: str) -> str:
-        return self._paint("32", text)
-
-    def warning(self, text: str) -> str:
-        return self._paint("33", text)
-
-    def fault(self, text: str) -> str:
-        return self._paint("1;31", text)
-
-    def dim(self, text: str) -> str:
-        return self._paint("2", text)
-
-    def _paint(self, how: str, text: str) -> str:
-        return f"\x1b[{how}m{text}\x1b[0m" if self.is_on and text else text
+    heading = _painter("1")
+    name = _painter("36")
+    good = _painter("32")
+    warning = _painter("33")
+    fault = _painter("1;31")
+    dim = _painter("2")
 
 
 PLAIN = Colour(is_on=False)
 
 
 def colour_of(fd: int, when: str = AUTO) -> Colour:
-    """Return the colour for a stream; `when` is the value of --color."""
-    return Colour(is_on=is_wanted(fd, when))
-
-
-def is_wanted(fd: int, when: str = AUTO) -> bool:
-    """Return True if a stream gets colour: by --color, else NO_COLOR, else CLICOLOR_FORCE, else if it is a terminal."""
+    """Return the colour for a stream: by --color (`when`), else NO_COLOR, else CLICOLOR_FORCE, else on a terminal."""
     if when != AUTO:
-        return when == ALWAYS
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
-        return True
-    return os.isatty(fd) and os.environ.get("TERM", "") not in ("", "dumb")
+        return Colour(is_on=when == ALWAYS)
+    is_forced = os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0")
+    is_shown = is_forced or (os.isatty(fd) and os.environ.get("TERM", "") not in ("", "dumb"))
+    return Colour(is_on=is_shown and not os.environ.get("NO_COLOR"))
 
 
 _ASCII = str.maketrans("─│╭╮╰╯├┤┼○◀←→…·×", "-|++++++|o<<>~-x")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pflow.commands import _click
-from pflow.commands._click import error_document, json_line, say_in_json
+from pflow.commands._click import error_document, say_in_json
 from pflow.errors import PflowError
 
 PFLOW = str(Path(sys.executable).parent / "pflow")
@@ -61,11 +61,3 @@ def test_a_bug_in_a_command_is_told_too(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     ran = subprocess.run([PFLOW, "runs", "--json"], capture_output=True, check=False, env=environment)
     assert (ran.returncode, json.loads(ran.stdout)["error"]["exit"]) == (70, 70)
-
-
-def test_a_line_of_json_gives_a_terminal_no_orders():
-    value = {"a\x9b": "\x7f\u202e\x1b[2J\udcff\U000e0001é"}
-    line = json_line(value).decode()
-    assert line[:-1].isprintable()
-    assert "é" in line
-    assert json.loads(line) == {"a\x9b": "\x7f\u202e\x1b[2J\\udcff\U000e0001é"}

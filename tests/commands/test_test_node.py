@@ -72,7 +72,7 @@ NO_DOCUMENTS = [
 
 @pytest.mark.parametrize(("stdout", "why"), NO_DOCUMENTS)
 def test_what_is_no_document_is_said(stdout, why):
-    assert why in read_answer(stdout)
+    assert why in read_answer(stdout).fault
 
 
 @pytest.mark.parametrize(("one", "other", "is_same"), [(1, 1.0, True), (1, True, False), ([0], [False], False)])

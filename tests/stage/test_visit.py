@@ -318,7 +318,7 @@ class Tried:
         done = subprocess.run(program, cwd=self.folder, capture_output=True, timeout=60, check=False, **given)
         assert done.returncode == self.case.exit, done.stderr.decode()
         answer = read_answer(done.stdout)
-        assert isinstance(answer, OutputDocument), f"{answer}: {done.stderr.decode()}"
+        assert not answer.fault, f"{answer.fault}: {done.stderr.decode()}"
         return answer
 
     def stdin(self) -> bytes | None:

@@ -6,7 +6,7 @@ import pytest
 
 from pflow.errors import shorten
 from pflow.explain.text import pipe_lines
-from pflow.terminal.columns import Colour, colour_of, is_utf8, is_wanted, table, wrap
+from pflow.terminal.columns import Colour, colour_of, is_utf8, table, wrap
 from pflow.words.printable import clean
 
 
@@ -82,7 +82,6 @@ def test_the_flag_is_over_no_color_over_clicolor_force_over_the_terminal(
     environment, when, variables, is_terminal, wanted
 ):
     environment(variables, is_terminal=is_terminal)
-    assert is_wanted(1, when) is wanted
     assert colour_of(1, when).is_on is wanted
 
 

@@ -102,7 +102,7 @@ class Gate:
         self.values = values
         self.allowed = allowed
         self.has_stdin = has_stdin
-        self.programs = {allowed.real_path(file) for file in _files_of_steps(wired)}
+        self.programs = {allowed.real_path(step.kind.file) for step in wired.all_steps() if step.kind is not None}
 
     def refusals(self) -> list[Refusal]:
         """Return the reasons why the flow may not run unasked; empty if it may."""
@@ -221,14 +221,6 @@ class Gate:
             is_hidden = real is not None and allowed.here is not None and is_below(real, allowed.here)
             why = "which is hidden" if is_hidden else "which is not below this directory"
             yield Refusal(step, f"{does} '{shown}', {why}", _flag_for(real))
-
-
-def _files_of_steps(wired: WiredFlow) -> Iterator[str]:
-    for step in wired.steps.values():
-        if step.kind is not None:
-            yield step.kind.file
-        if step.subflow is not None:
-            yield from _files_of_steps(step.subflow)
 
 
 def _git_directory(path: str) -> str:
