@@ -123,8 +123,8 @@ $(WHEEL_VENV)/.pflow: $(WHEEL_VENV)/.made pyproject.toml $(SOURCES)
 	@echo 'Installing a wheel of pflow into $(WHEEL_VENV)'
 	@rm -rf $(WHEEL_VENV)/dist
 	@$(WHEEL_VENV)/bin/python -m pip wheel -q --no-deps -w $(WHEEL_VENV)/dist .
+	@[ ! -e $(WHEEL_VENV)/bin/pflow ] || $(WHEEL_VENV)/bin/python -m pip uninstall -q -y pflow-shell
 	@wheel=$$(echo $(WHEEL_VENV)/dist/*.whl) && $(WHEEL_VENV)/bin/python -m pip install -q "$$wheel[all]"
-	@$(WHEEL_VENV)/bin/python -m pip install -q --no-deps --force-reinstall $(WHEEL_VENV)/dist/*.whl
 	@$(call quote_shebangs,$(WHEEL_VENV))
 	@touch $@
 

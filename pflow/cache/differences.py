@@ -8,7 +8,7 @@ from pflow.cache.key import Key, KeyPart
 from pflow.errors import shorten
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import compact
-from pflow.values.paths import describe
+from pflow.values.paths import describe, size_text
 
 if TYPE_CHECKING:
     Facts = dict[str, Any]
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 SHORT = 16
 """The number of a digest's letters that tell values apart."""
-
-_UNITS = {"str": "character", "bytes": "byte", "list": "item", "dict": "member"}
 
 
 def facts_of(key: Key) -> list[Facts]:
@@ -99,7 +97,4 @@ def _shown(value: Any) -> str:
 def _size(part: Facts) -> str:
     """Return `2,310 characters`, or the type if it has no size; empty if neither is kept, as for secrets."""
     type = str(part.get("type", ""))
-    if "size" not in part or type not in _UNITS:
-        return type
-    size = part["size"]
-    return f"{size:,} {_UNITS[type]}{'' if size == 1 else 's'}"
+    return size_text(type, part["size"]) if "size" in part else type

@@ -98,7 +98,7 @@ def _piped(flow: WiredFlow) -> dict[str, str] | None:
 
 
 def _steps(flow: WiredFlow, origins: Origins) -> list[Account]:
-    order = {id: at for at, id in enumerate(flow.graph.order())}
+    order = {id: at for at, id in enumerate(flow.order)}
     meets = {(fork.source, fork.action): fork.meet for fork in flow.graph.forks()}
     return [
         {
@@ -214,7 +214,7 @@ def _at_start(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
 
 
 def _while_it_runs(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
-    for id in dict.fromkeys([*flow.graph.order(), *flow.steps]):
+    for id in dict.fromkeys([*flow.order, *flow.steps]):
         step = flow.steps[id]
         for write in [*data_of(step), *flow.writes[id]]:
             yield write.target, str(flow.write_type(write)), id

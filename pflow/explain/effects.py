@@ -52,6 +52,7 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ANYTHING: lambda item: True,
     "runs commands": lambda item: item.name in COMMANDS or (item.name == "repo" and item.type.is_path),
     "writes files": lambda item: item.type.is_path,
+    "copies files": lambda item: item.name == "destination",  # the source of a copy is only read
     "network": lambda item: (
         item.name in ("url", "method", "repo", *FROM_ENVIRONMENT, *LIMITS, *FILES_OF_LLM, *HISTORY_OF_LLM)
     ),
@@ -60,10 +61,6 @@ _IS_TELLING: dict[str, Callable[[Item], bool]] = {
     ),
 }
 """The reads and params that name what an effect touches."""
-
-
-def _is_destination(item: Item) -> bool:
-    return item.name == "destination"
 
 
 def effects_of_flow(flow: WiredFlow, origins: Origins) -> list[Effect]:
@@ -103,11 +100,11 @@ def _traced(origins: list[Origin], outside: Outside) -> list[Origin]:
 
 
 def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Outside) -> dict[str, list[Origin]]:
-    is_telling = _IS_TELLING[effect]
-    if effect == "writes files" and "reads files" in step.interface.effects and "destination" in step.interface.reads:
-        is_telling = _is_destination  # the source of a copy is only read
-    values = {key: origins.of_read(step, key) for key, item in step.interface.reads.items() if is_telling(item)}
-    for key, item in step.interface.params.items():
+    interface = step.interface
+    is_copy = effect == "writes files" and "reads files" in interface.effects and "destination" in interface.reads
+    is_telling = _IS_TELLING["copies files" if is_copy else effect]
+    values = {key: origins.of_read(step, key) for key, item in interface.reads.items() if is_telling(item)}
+    for key, item in interface.params.items():
         above = outside.get(f"{step.id}.{key}")
         if (above or key in step.step.params) and is_telling(item):
             values[key] = above or [origins.of_param(step, key)]

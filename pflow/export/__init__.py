@@ -16,5 +16,4 @@ def targets() -> list[str]:
 
 
 def exporter(target: str) -> Any:
-    """Load the module of a target."""
     return import_module(f"pflow.export.{target}")

@@ -148,7 +148,7 @@ class _Script:
 
 def _one_line(wired: WiredFlow) -> list[WiredStep]:
     """Return the steps in their order. Raises PflowError (65) if they are not one line."""
-    order = [wired.steps[id] for id in wired.graph.order()]
+    order = [wired.steps[id] for id in wired.order]
     if not order:
         raise refused("it has no steps")
     if wired.outputs:

@@ -109,6 +109,8 @@ def chain(ids: list[str]) -> list[Edge]:
 PFLOW, BINDINGS, KEYS = "pflow", "bindings", "keys"
 
 _BINDINGS = {"input_bindings": "input_mappings", "output_bindings": "output_mappings"}
+OF_BINDINGS = (*_BINDINGS, "config")
+"""The members of a node in the form of seed 002, which become params too."""
 
 
 def convert(node: Document, mapping: Document) -> tuple[Document, Document, str]:
@@ -120,7 +122,7 @@ def convert(node: Document, mapping: Document) -> tuple[Document, Document, str]
     if keys := key_mappings(node.get("params", {})):
         mapping = {**mapping, **{goal: {**made, **mapping.get(goal, {})} for goal, made in keys.items()}}
         dialect = KEYS
-    if any(member in node for member in (*_BINDINGS, "config")):
+    if any(member in node for member in OF_BINDINGS):
         node, mapping = _from_bindings(node, mapping)
         dialect = BINDINGS
     return node, mapping, dialect
@@ -128,7 +130,7 @@ def convert(node: Document, mapping: Document) -> tuple[Document, Document, str]
 
 def _from_bindings(node: Document, mapping: Document) -> tuple[Document, Document]:
     """Convert seed 002: the params are `config`'s members and all three objects, since its nodes look into them."""
-    objects = {member: node.get(member, {}) for member in (*_BINDINGS, "config")}
+    objects = {member: node.get(member, {}) for member in OF_BINDINGS}
     kept = {member: value for member, value in node.items() if member not in objects}
     bound = {goal: {**objects[member], **mapping.get(goal, {})} for member, goal in _BINDINGS.items()}
     return {**kept, "params": {**node.get("params", {}), **objects["config"], **objects}}, {**mapping, **bound}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any
 from pflow.binding.flag_value import FlagValue
+from pflow.binding.store import KEY_PARAMS
 from pflow.errors import USAGE, PflowError
-from pflow.flow.build import BINDINGS
+from pflow.flow.build import BINDINGS, OF_BINDINGS
 from pflow.flow.flow import FlowInput
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.common import OF_RUNS
@@ -27,7 +28,7 @@ for all such steps if none is named."""
 _REFUSED = "refused"
 """The kind of a flag's item that exists only to say why the flag is refused."""
 
-_OF_DIALECTS = ("input_bindings", "output_bindings", "config", "input_key", "output_key")
+_OF_DIALECTS = (*OF_BINDINGS, *KEY_PARAMS)
 
 
 class FlowFlags:

@@ -154,10 +154,8 @@ def misfit(item: Item, value: Any) -> str:
         return ""
     try:
         fit(item.type, value)
-    except ValueError as error:
+    except (ValueError, PflowError) as error:
         return str(error)
-    except PflowError as error:
-        return error.message
     return ""
 
 

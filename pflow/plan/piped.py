@@ -20,7 +20,7 @@ from pflow.plan.declare_inputs import free_name
 from pflow.plan.limits import NAME
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
 from pflow.values.masks import is_secret_name
-from pflow.values.paths import Path, parse_path
+from pflow.values.paths import UNITS, Path, parse_path
 from pflow.values.templates import TEMPLATE
 from pflow.words.printable import clean
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pflow.flow.flow import Mapped
 
 _MOST_KEYS = 50
-_SIZES = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "members"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Piped:
 
     def __str__(self) -> str:
         """Describe it for a model. The name of the input in this text is not a read of any node."""
-        size = f", {self.size:,} {_SIZES[self.type]}" if self.size is not None else ""
+        size = f", {self.size:,} {UNITS[self.type]}" if self.size is not None else ""
         if self.kind == RAW:
             what = f"{'text' if self.type == 'str' else 'data that is not text'}{size}"
         else:

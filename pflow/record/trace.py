@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from pflow.errors import shorten
 from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Event, Run, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, duration
 from pflow.values.jsontext import encode
-from pflow.values.paths import describe
+from pflow.values.paths import describe, size_text
 from pflow.words.printable import clean
 from pflow.words.usage import MEMBERS, Usage, usage_words
 
@@ -177,7 +178,6 @@ def _keys_in(place: str) -> list[str]:
 
 
 _LONGEST = 1000
-_UNITS = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "members"}
 
 
 def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = PLAIN) -> bytes:
@@ -271,11 +271,9 @@ def _store(store: dict[str, Any] | None) -> str:
 
 
 def _shape(shape: dict[str, Any]) -> str:
-    text, size = str(shape["type"]), shape.get("size")
-    if size is not None:
-        unit = _UNITS[text]
-        text += f", {size:,} {unit.removesuffix('s') if size == 1 else unit}"
+    text = str(shape["type"])
+    if "size" in shape:
+        text += f", {size_text(text, shape['size'])}"
     if "value" not in shape:
         return text
-    value = str(encode(shape["value"]), "utf-8")
-    return f"{text}: {value if len(value) <= _LONGEST else value[: _LONGEST - 1] + '…'}"
+    return f"{text}: {shorten(str(encode(shape['value']), 'utf-8'), _LONGEST)}"

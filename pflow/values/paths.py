@@ -123,6 +123,15 @@ def describe(value: Any) -> dict[str, Any]:
     return shape
 
 
+UNITS = {"str": "characters", "bytes": "bytes", "list": "items", "dict": "members"}
+"""The units of a size, by the type of its value."""
+
+
+def size_text(type: str, size: int) -> str:
+    """Format a size with its unit: `2,310 characters`."""
+    return f"{size:,} {UNITS[type].removesuffix('s') if size == 1 else UNITS[type]}"
+
+
 def kind_of(value: Any) -> str:
     """Name the type of a value in the words of the interface grammar: `an int`, `a list`."""
     if value is None:

@@ -1,13 +1,11 @@
 #!/usr/bin/env bats
 # The command lines of the seeds, as a shell takes them: as they are printed, and as they are meant.
-# shellcheck disable=SC2016,SC2154
+# shellcheck disable=SC2016,SC2034,SC2154
 
 load helper
 
 setup_file() { start_server; }
 teardown_file() { stop_server; }
-
-setup() { export SHELLS='sh bash'; }
 
 # A code block of a paper: the lines between its fences, without those that are comments.
 block() {
@@ -16,6 +14,7 @@ block() {
 }
 
 @test "as they are printed, a shell takes => and >> for redirections, and pflow says so" {
+    SHELLS='sh bash'
     while read -r paper number file; do
         script=$(block "$paper" "$number" | grep -v '^pflow "')
         in_shells "$script
@@ -31,6 +30,7 @@ LINES
 }
 
 @test "the scenarios of one stage" {
+    SHELLS='sh bash'
     printf 'some notes\n' >notes.txt
     in_shells 'pflow summarise-text --temperature=0.9 -q </dev/null'
     expect 66 '' --text
@@ -100,6 +100,7 @@ END
 }
 
 @test "an open node takes JSON after := alike as a stage, as a step, in a flow's file, and in a script of it" {
+    SHELLS='sh bash'
     mkdir own && export PFLOW_NODES=$PWD/own
     cat >own/look.py <<'END'
 from pocketflow import Node

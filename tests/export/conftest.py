@@ -12,3 +12,9 @@ def own_nodes(monkeypatch):
     forget_kinds()
     yield
     forget_kinds()
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """A directory in which nothing may be left."""
+    return tmp_path_factory.mktemp("here")

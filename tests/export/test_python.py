@@ -140,11 +140,6 @@ def test_a_value_comes_back_from_its_code(value):
     assert imported(python(flow))["nodes"][0]["inputs"]["value"] == value
 
 
-@pytest.fixture(scope="module")
-def here(tmp_path_factory):
-    return tmp_path_factory.mktemp("here")
-
-
 @every_place
 @few
 @given(hostile)

@@ -208,11 +208,6 @@ def stubs(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def here(tmp_path_factory):
-    return tmp_path_factory.mktemp("here")
-
-
 @every_place
 @few
 @given(hostile)

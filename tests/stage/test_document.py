@@ -1,6 +1,7 @@
 """The store document: what is read is what was written, in any layout, and what is broken is refused."""
 
 import json
+import os
 import re
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.stage import WRITER
-from pflow.stage.document import Document, read_document, read_json
+from pflow.stage.document import EMPTY, Document, read_document, read_json, take_in
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 KEYS = TEXTS.filter(lambda key: not key.startswith("$"))
@@ -408,3 +409,20 @@ def test_what_is_not_one_value_of_a_users_is_refused_on_demand(data, why):
         read_json(data)
     assert caught.value.exit == 65
     assert why in caught.value.message
+
+
+def test_what_a_node_cannot_load_early_it_tells_later():
+    reads, writes = os.pipe()
+
+    def warm():
+        os.close(writes)
+        raise ImportError("no such library")
+
+    before = os.dup(0)
+    os.dup2(reads, 0)
+    try:
+        assert take_in(warm=warm).kind == EMPTY
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        os.close(reads)

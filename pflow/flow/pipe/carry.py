@@ -20,13 +20,12 @@ def carried_into(flow: WiredFlow) -> tuple[dict[str, list[str]], set[str]]:
     """
     closed = _out_of_forks(flow)
     first = flow.graph.first
-    takes_stdin = first is not None and _takes_stdin(flow.steps[first])
+    piped = [first] if first is not None and _takes_stdin(flow.steps[first]) else []
     writers: dict[str, list[str]] = {id: [] for id in flow.steps}
     for writer in [STDIN, *flow.steps]:
-        starts = ([first] if takes_stdin and first else []) if writer == STDIN else _handed_to(flow, writer, closed)
-        for id in _passed_on(flow, starts, closed):
+        for id in _passed_on(flow, piped if writer == STDIN else _handed_to(flow, writer, closed), closed):
             writers[id].append(writer)
-    bare = _passed_on(flow, {target for _, target in closed} | ({first} if first and not takes_stdin else set()), set())
+    bare = _passed_on(flow, {target for _, target in closed} | ({first} if first and not piped else set()), set())
     return writers, writers.keys() - bare
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import Collection, Iterator
 from pflow.binding.store import KEY_PARAMS, key_mappings
+from pflow.flow.build import OF_BINDINGS
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import REST
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
@@ -14,9 +15,6 @@ from pflow.values.paths import Path
 from pflow.values.templates import is_reference
 from pflow.values.types import Type, from_text
 from pflow.words.naming import guess, meant
-
-_OF_DIALECTS = ("input_bindings", "output_bindings", "config")
-"""Params that nodes take in flows of the seeds' dialects, besides those that name a key."""
 
 
 def check_params(flow: WiredFlow) -> Iterator[Finding]:
@@ -51,7 +49,7 @@ def unknown_names(wired: WiredStep) -> Iterator[tuple[Path, str, Collection[str]
     params, mappings = [*interface.params, *interface.reads], ("mappings", step.id)
     config = step.params.get("config")
     made = key_mappings(step.params)
-    of_dialects = [*_OF_DIALECTS, *(name for name, goal in KEY_PARAMS.items() if goal in made)]
+    of_dialects = [*OF_BINDINGS, *(name for name, goal in KEY_PARAMS.items() if goal in made)]
     allowed = {*params, *of_dialects, *(config if isinstance(config, dict) else ())}
     for key in [key for key in step.params if key not in allowed]:
         yield (*step.place, "params", key), key, params, f"{step.type} has no param or read '{key}'"

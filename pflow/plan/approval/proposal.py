@@ -95,14 +95,13 @@ def _as_written(wired: WiredStep, key: str, value: Any) -> Any:
 
 
 def _words_of_run(flags: RunFlags) -> list[str]:
-    switches = {name for name, flag in (COMMON | RUN_FLAGS).items() if flag.type.name == "bool"}
     words = []
     for name, value in vars(flags).items():
         flag = spell_flag(name)
-        if name in switches:
-            words += [flag] * bool(value)
-        elif value is not None and not (name in COMMON and value == COMMON[name].default):
-            words.append(f"{flag}={value}")
+        if value is True:
+            words.append(flag)
+        elif value is not None and value != (RUN_FLAGS | COMMON)[name].default:
+            words.append(f"{flag}=false" if value is False else f"{flag}={value}")
     return words
 
 

@@ -1,7 +1,9 @@
 """Flows that the tests of the rules are made of, and what they are found to have."""
 
+import pytest
+
 from pflow.values.paths import look_up
-from tests.flow.checked import edges, findings, flow, shown, told
+from tests.flow.checked import edges, errors, findings, flow, shown, told
 
 NUMBER = {"issue_number": {"type": "int"}}
 COUNT = {"id": "count", "type": "count", "params": {"least": 1}}
@@ -74,14 +76,35 @@ def other_than(rule, findings):
 BOTH = node("Both", 'Reads: shared["answer"]: str  # one', 'Reads: shared["used"]: int  # other')
 
 
-def has_just(document, expected):
-    """Assert these findings, but for PF18, and that each points at something in the file."""
-    there = findings(document)
-    assert [shown(each) for each in there if each.rule != "PF18"] == expected
-    for each in there:
-        look_up(document, each.place)
+def has_just(rows):
+    """Return the test that each flow has these findings but for PF18, and that each points at something in the file."""
+
+    @pytest.mark.parametrize(("document", "expected"), rows)
+    def test(document, expected):
+        there = findings(document)
+        assert [shown(each) for each in there if each.rule != "PF18"] == expected
+        for each in there:
+            look_up(document, each.place)
+
+    return test
 
 
-def says(document, words):
-    (finding,) = other_than("PF18", told(document, BOTH))
-    assert words in finding
+def has_errors(rows):
+    """Return the test that each flow has just these errors."""
+
+    @pytest.mark.parametrize(("document", "expected"), rows)
+    def test(document, expected):
+        assert errors(document) == expected
+
+    return test
+
+
+def says(rows):
+    """Return the test that each flow has one finding, with these words."""
+
+    @pytest.mark.parametrize(("document", "words"), rows)
+    def test(document, words):
+        (finding,) = other_than("PF18", told(document, BOTH))
+        assert words in finding
+
+    return test

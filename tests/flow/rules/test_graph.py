@@ -1,9 +1,7 @@
 """Ids and edges, loops and forks."""
 
-import pytest
-
-from tests.flow.checked import edges, errors, flow, found, only, told
-from tests.flow.rules.flows import FORK, has_just, says
+from tests.flow.checked import edges, flow, found, only, told
+from tests.flow.rules.flows import FORK, has_errors, has_just, says
 
 GRAPH = [
     (flow("a:query", "b:judge"), []),
@@ -56,19 +54,9 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("document", "expected"), GRAPH)
-def test_a_flow_has_just_these_findings(document, expected):
-    has_just(document, expected)
-
-
-@pytest.mark.parametrize(("document", "expected"), FORKS)
-def test_a_flow_with_a_fork_has_just_these_errors(document, expected):
-    assert errors(document) == expected
-
-
-@pytest.mark.parametrize(("document", "words"), WORDS)
-def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
-    says(document, words)
+test_a_flow_has_just_these_findings = has_just(GRAPH)
+test_a_flow_with_a_fork_has_just_these_errors = has_errors(FORKS)
+test_a_finding_says_what_is_wrong_and_what_to_do = says(WORDS)
 
 
 def test_an_action_that_never_comes_is_named_with_the_nearest():

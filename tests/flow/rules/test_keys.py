@@ -1,7 +1,5 @@
 """Flags of inputs, words that are reserved, and the names of keys."""
 
-import pytest
-
 from tests.flow.checked import flow, found
 from tests.flow.rules.flows import LOAD, SAVE, batch, has_just, mapped, says, step, written
 
@@ -47,14 +45,8 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("document", "expected"), KEYS)
-def test_a_flow_has_just_these_findings(document, expected):
-    has_just(document, expected)
-
-
-@pytest.mark.parametrize(("document", "words"), WORDS)
-def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
-    says(document, words)
+test_a_flow_has_just_these_findings = has_just(KEYS)
+test_a_finding_says_what_is_wrong_and_what_to_do = says(WORDS)
 
 
 def test_two_inputs_that_no_flag_tells_apart_are_warned_of():

@@ -1,7 +1,5 @@
 """Params, reads and defaults that are there, and values that fit them."""
 
-import pytest
-
 from tests.flow.checked import flow, only, told
 from tests.flow.rules.flows import COUNT, NUMBER, has_just, mapped, node, query, says, step
 
@@ -73,14 +71,8 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("document", "expected"), PARAMS)
-def test_a_flow_has_just_these_findings(document, expected):
-    has_just(document, expected)
-
-
-@pytest.mark.parametrize(("document", "words"), WORDS)
-def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
-    says(document, words)
+test_a_flow_has_just_these_findings = has_just(PARAMS)
+test_a_finding_says_what_is_wrong_and_what_to_do = says(WORDS)
 
 
 def test_a_secret_does_not_stand_in_a_flow():

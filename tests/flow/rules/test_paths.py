@@ -1,7 +1,5 @@
 """Paths and templates, and where what they name comes from."""
 
-import pytest
-
 from tests.flow.checked import edges, flow, found
 from tests.flow.rules.flows import NUMBER, SAVE, again, batch, has_just, mapped, node, query, says, step, written
 
@@ -133,14 +131,8 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("document", "expected"), [*PATHS, *LOOPS])
-def test_a_flow_has_just_these_findings(document, expected):
-    has_just(document, expected)
-
-
-@pytest.mark.parametrize(("document", "words"), WORDS)
-def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
-    says(document, words)
+test_a_flow_has_just_these_findings = has_just([*PATHS, *LOOPS])
+test_a_finding_says_what_is_wrong_and_what_to_do = says(WORDS)
 
 
 def test_one_of_two_writes_with_the_field_is_enough():

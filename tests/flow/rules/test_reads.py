@@ -80,14 +80,8 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("document", "expected"), [*READS, *TYPES])
-def test_a_flow_has_just_these_findings(document, expected):
-    has_just(document, expected)
-
-
-@pytest.mark.parametrize(("document", "words"), WORDS)
-def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
-    says(document, words)
+test_a_flow_has_just_these_findings = has_just([*READS, *TYPES])
+test_a_finding_says_what_is_wrong_and_what_to_do = says(WORDS)
 
 
 def test_a_read_by_name_is_of_the_type_that_was_written():

@@ -1,9 +1,7 @@
 """Steps and branches that write over one another."""
 
-import pytest
-
-from tests.flow.checked import edges, errors, flow, found, told
-from tests.flow.rules.flows import LOAD, SAVE, fork, has_just, node, says, to
+from tests.flow.checked import edges, flow, found, told
+from tests.flow.rules.flows import LOAD, SAVE, fork, has_errors, has_just, node, says, to
 
 CHOICE = ["j:judge", "a:query", "b:query", "c:save"]
 WRITES = [
@@ -109,19 +107,9 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("document", "expected"), WRITES)
-def test_a_flow_has_just_these_findings(document, expected):
-    has_just(document, expected)
-
-
-@pytest.mark.parametrize(("document", "expected"), FORKS)
-def test_a_flow_with_a_fork_has_just_these_errors(document, expected):
-    assert errors(document) == expected
-
-
-@pytest.mark.parametrize(("document", "words"), WORDS)
-def test_a_finding_says_what_is_wrong_and_what_to_do(document, words):
-    says(document, words)
+test_a_flow_has_just_these_findings = has_just(WRITES)
+test_a_flow_with_a_fork_has_just_these_errors = has_errors(FORKS)
+test_a_finding_says_what_is_wrong_and_what_to_do = says(WORDS)
 
 
 def test_of_two_open_nodes_in_a_fork_nobody_knows_whether_they_meet():
