@@ -25,6 +25,9 @@ _NAMES: dict[int, str] = {
 _SOON = 0.001
 """Seconds in which the current callback returns, so that the exception is not dropped with it."""
 
+_AGAIN = 5.0
+"""Seconds after which a time limit passes again if its block still runs: longer than any cleanup takes."""
+
 
 class ClosedPipe(Exception):
     """The reader of our stdout has gone."""
@@ -81,6 +84,7 @@ def _send_again(unraisable: sys.UnraisableHookArgs) -> None:
     """
     error = unraisable.exc_value
     if isinstance(error, TimedOut):
+        error.deadline.due = error.deadline.at
         _arm()
     elif isinstance(error, Interrupted):
         _caught.remove(error.signal)
@@ -201,11 +205,12 @@ def _work_or_fail(work: Callable[[], int], fail: Callable[[PflowError], int]) ->
 class Deadline:
     """A time limit: `with Deadline(5):` raises TimedOut in the main thread after 5 seconds. None is no limit.
 
-    With an `act`, such as "cannot finish", the block ends with a PflowError of that act and `exit` instead. In any
+    With an `act`, such as "cannot finish", the block ends with a PflowError of that act and `exit` instead. Code that
+    drops the exception or raises another for it, as some libraries do while they are imported, changes nothing. In any
     other thread the block has to look at `left` itself, and raise TimedOut.
     """
 
-    __slots__ = ("act", "at", "exit", "seconds", "what")
+    __slots__ = ("act", "at", "due", "exit", "seconds", "what")
 
     def __init__(
         self, seconds: float | None, what: str = "its timeout", *, act: str = "", exit: int = TIMED_OUT
@@ -214,11 +219,11 @@ class Deadline:
         self.what = what
         self.act = act
         self.exit = exit
-        self.at = 0.0
+        self.at = self.due = 0.0  # the moment of the limit; of the next exception
 
     def __enter__(self) -> Deadline:
         if self.seconds is not None:
-            self.at = time.monotonic() + self.seconds
+            self.at = self.due = time.monotonic() + self.seconds
             if _is_main_thread():
                 _open.append(self)
                 _arm()
@@ -229,8 +234,11 @@ class Deadline:
             stop_timer()
             _open.remove(self)
             _arm()
-        if self.act and isinstance(error, TimedOut) and error.deadline is self:
-            raise PflowError(f"{self.act}: {error.message}", exit=self.exit) from error
+        passed = TimedOut(self) if self.due > self.at and not isinstance(error, Interrupted) else error
+        if self.act and isinstance(passed, TimedOut) and passed.deadline is self:
+            raise PflowError(f"{self.act}: {passed.message}", exit=self.exit) from passed
+        if passed is not None and passed is not error:
+            raise passed
 
     def left(self) -> float:
         """Return the seconds that are left."""
@@ -256,12 +264,14 @@ def forget_deadlines() -> None:
 
 def _arm() -> None:
     if _open:
-        nearest = min(_open, key=lambda deadline: deadline.at)
-        call_after(max(nearest.left(), _SOON), lambda: _pass(nearest))
+        nearest = min(_open, key=lambda deadline: deadline.due)
+        call_after(max(nearest.due - time.monotonic(), _SOON), lambda: _pass(nearest))
 
 
 def _pass(deadline: Deadline) -> None:
     if _holders:
         _hold(lambda: _pass(deadline))
     elif deadline in _open:
+        deadline.due = time.monotonic() + _AGAIN
+        _arm()
         raise TimedOut(deadline)

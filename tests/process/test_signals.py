@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import contextlib
 import os
 import signal
 import sys
@@ -10,6 +11,8 @@ import time
 import pocketflow
 import pytest
 
+from pflow.errors import PflowError
+from pflow.process import signals
 from pflow.process.signals import (
     Deadline,
     HeldSignals,
@@ -130,6 +133,33 @@ def test_a_time_limit_that_passes_within_another_passes_after_it():
     with pytest.raises(TimedOut) as caught:
         act()
     assert caught.value.deadline.seconds == 0.01
+
+
+def raise_another() -> None:
+    try:
+        time.sleep(30)
+    except TimedOut:
+        raise ValueError from None
+
+
+def drop() -> None:
+    with contextlib.suppress(TimedOut):
+        time.sleep(30)
+
+
+def drop_and_go_on() -> None:
+    drop()
+    time.sleep(30)
+
+
+@pytest.mark.parametrize("work", [raise_another, drop, drop_and_go_on])
+def test_a_time_limit_ends_its_block_though_the_work_drops_or_changes_the_exception(work, monkeypatch):
+    monkeypatch.setattr(signals, "_AGAIN", 0.05)
+    with pytest.raises(TimedOut), Deadline(1000), Deadline(0.01):
+        work()
+    with pytest.raises(PflowError) as raised, Deadline(0.01, act="cannot ask"):
+        work()
+    assert (raised.value.exit, raised.value.message) == (124, "cannot ask: it took longer than the 0.01 s of its timeout")
 
 
 @pytest.mark.parametrize("act", [lambda: os.kill(os.getpid(), signal.SIGTERM), lambda: signal.setitimer(0, 0.001)])
