@@ -9,7 +9,7 @@ from pflow.errors import MISSING, USAGE, PflowError
 from pflow.node import Node, Shared
 
 if TYPE_CHECKING:
-    from pflow.kit.agents.task import AgentResult, AgentTask
+    from pflow.kit.agents.task import AgentReply, AgentTask
 
 
 class ClaudeCode(Node):
@@ -61,13 +61,13 @@ class ClaudeCode(Node):
         settings = {name: params[name] for name in AgentTask.__dataclass_fields__ if name in params}
         return AgentTask(**{**settings, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
 
-    def exec(self, task: AgentTask) -> AgentResult:
+    def exec(self, task: AgentTask) -> AgentReply:
         from pflow.kit.agents.claude import CLAUDE
         from pflow.kit.agents.work import work
 
         return work(CLAUDE, task)
 
-    def post(self, shared: Shared, task: AgentTask, done: AgentResult) -> None:
+    def post(self, shared: Shared, task: AgentTask, done: AgentReply) -> None:
         shared["report"], shared["session"] = done.report, done.session
         shared["usage"], shared["changed_files"] = done.usage, done.changed_files
         if "cost" in done.usage:

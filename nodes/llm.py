@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, MISSING, PflowError
-from pflow.node import Any, Node, Shared
+from pflow.node import Any, FunctionNode, Shared
 
 if TYPE_CHECKING:
-    from pflow.models.ask import Answer, Request
+    from pflow.models.ask import Request
 
 
-class Llm(Node):
+class Llm(FunctionNode):
     """Ask a language model, through the llm library and the providers of its plugins.
 
     The text follows the prompt; bytes are sent as an attachment, and so are a PDF and, if the model accepts it, an SVG.
@@ -71,8 +71,7 @@ class Llm(Node):
 
         places = self.params["attachment"] or []
         prompt, piped = _question(shared.get("prompt"), shared.get("text"), places)
-        options: dict[str, Any] = parse_options(self.params["option"] or [])
-        options |= {name: self.params[name] for name in ("temperature", "max_tokens") if self.params[name] is not None}
+        options = parse_options(self.params, "temperature", "max_tokens")
         return Request(
             prompt,
             piped=piped,
@@ -83,18 +82,15 @@ class Llm(Node):
             is_logged=is_kept(self.params["log"], goes_on=bool(self.params["continue"] or self.params["conversation"])),
         )
 
-    def exec(self, request: Request) -> Answer:
+    def exec(self, request: Request) -> tuple[Any, dict[str, Any]]:
         from pflow.models.ask import ask
         from pflow.models.log import open_conversation
 
         params = self.params
         conversation = open_conversation(params["model"], goes_on=params["continue"], id=params["conversation"])
-        return ask(conversation, request, self.emit)
-
-    def post(self, shared: Shared, request: Request, answer: Answer) -> None:
-        shared["response"] = answer.response
-        shared["usage"] = answer.usage
+        answer = ask(conversation, request, self.emit)
         self.not_kept = answer.flaw
+        return answer.response, answer.usage
 
 
 def _question(prompt: Any, text: Any, places: list[str]) -> tuple[str, bytes | None]:

@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, lone_surrogate, no_memory, shorten
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, encode_text, no_memory, shorten
 from pflow.node import Any, Node, Shared
 from pflow.values.jsontext import encode, text_of, text_or_bytes
 
@@ -116,10 +116,7 @@ def _input(value: Any) -> bytes | None:
 
 
 def _as_bytes(what: str, value: str | bytes) -> bytes:
-    try:
-        return value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raise lone_surrogate(f"cannot pass {what}") from None
+    return value if isinstance(value, bytes) else encode_text(value, f"cannot pass {what}", "surrogateescape")
 
 
 def _too_long(command: str) -> PflowError:

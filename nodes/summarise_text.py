@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, USAGE, PflowError
-from pflow.node import Any, Node, Shared
+from pflow.node import Any, FunctionNode, Shared
 
 if TYPE_CHECKING:
-    from pflow.models.ask import Answer
     from pflow.models.summary import SummaryTask
 
 
@@ -15,7 +14,7 @@ _LEAST = 100
 """The least characters of a part, so that a slip in --chunk does not cause a thousand calls."""
 
 
-class SummariseText(Node):
+class SummariseText(FunctionNode):
     """Summarise a text of any length with a language model.
 
     A text that is too long for the model is cut into parts between paragraphs, lines or sentences; the model summarises
@@ -66,17 +65,12 @@ class SummariseText(Node):
         from pflow.models.ask import parse_options
         from pflow.models.summary import SummaryTask
 
-        options: dict[str, Any] = parse_options(params["option"] or [])
-        if params["temperature"] is not None:
-            options["temperature"] = params["temperature"]
+        options = parse_options(params, "temperature")
         return SummaryTask(text, params["model"], params["style"], options, params["max_tokens"], params["chunk"])
 
-    def exec(self, task: SummaryTask) -> Answer:
+    def exec(self, task: SummaryTask) -> tuple[Any, dict[str, Any]]:
         from pflow.models.summary import summarise
 
-        return summarise(task, self.emit)
-
-    def post(self, shared: Shared, task: SummaryTask, answer: Answer) -> None:
-        shared["summary"] = answer.response
-        shared["usage"] = answer.usage
+        answer = summarise(task, self.emit)
         self.not_kept = answer.flaw
+        return answer.response, answer.usage

@@ -161,6 +161,14 @@ def lone_surrogate(act: str) -> PflowError:
     return PflowError(f"{act}: the text has a lone surrogate", exit=BAD_DATA)
 
 
+def encode_text(text: str, act: str, errors: str = "strict") -> bytes:
+    """Encode a text as UTF-8. Raises PflowError (65), which begins with `act`, for a lone surrogate."""
+    try:
+        return text.encode("utf-8", errors)
+    except UnicodeEncodeError:
+        raise lone_surrogate(act) from None
+
+
 def node_error(name: str, error: BaseException) -> PflowError:
     """Convert an exception in a node to a PflowError."""
     if isinstance(error, PflowError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from mimetypes import guess_type
 from pathlib import Path
@@ -32,15 +32,18 @@ MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_p
 """Names for a token limit; the first that a model has is its own."""
 
 
-def parse_options(texts: Sequence[str]) -> dict[str, str]:
-    """Return the values of NAME=VALUE texts by name; the last of a name counts. Raises PflowError (2)."""
+def parse_options(params: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return the NAME=VALUE texts of the param `option` and these params, if set, by name. Raises PflowError (2).
+
+    The last text of a name counts.
+    """
     options = {}
-    for text in texts:
+    for text in params["option"] or []:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise PflowError(f"cannot read the option '{text}'", hint="it is written NAME=VALUE", exit=USAGE)
         options[name.strip().replace("-", "_")] = value
-    return options
+    return options | {name: params[name] for name in names if params[name] is not None}
 
 
 def fit_options(model: Model, wanted: Mapping[str, Any]) -> dict[str, Any]:

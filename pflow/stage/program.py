@@ -11,6 +11,7 @@ from pflow.interface.interface import Interface, spell_flag
 from pflow.node import pocketflow
 from pflow.process.start import NODE, start_program
 from pflow.stage.document import Document, new_run_id, read_document
+from pflow.terminal.messages import write_stderr
 from pflow.values.jsontext import text_of
 from pflow.values.masks import Secrets
 
@@ -165,10 +166,7 @@ class _Output:
 
     def _say(self, part: bytes) -> None:
         self.said = (self.said + part)[-_TAIL:]
-        try:
-            os.write(2, part)
-        except OSError:
-            pass
+        write_stderr(part)
 
     def no_store(self) -> PflowError:
         return PflowError(

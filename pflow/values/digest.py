@@ -13,15 +13,10 @@ from pflow.values.jsontext import plain
 if TYPE_CHECKING:
 
     def sha256(data: bytes = b"", /) -> Any: ...
+elif sys.version_info >= (3, 12):  # hashlib would load OpenSSL, which takes 3 ms, far longer than hashing a flow
+    from _sha2 import sha256
 else:
-    try:
-        # hashlib would load OpenSSL, which takes 3 ms, far longer than hashing a flow.
-        if sys.version_info >= (3, 12):
-            from _sha2 import sha256
-        else:
-            from _sha256 import sha256
-    except ImportError:  # another Python than CPython
-        from hashlib import sha256
+    from _sha256 import sha256
 
 _BLOCK = 64
 _CHUNK = 1 << 20

@@ -26,22 +26,16 @@ class AgentTask:
 
 @dataclass
 class AgentReply:
-    """An agent's answer: its report, its session, `usage` as a node writes it, and the failure if it is not done."""
+    """An agent's answer: its report, its session, `usage` as a node writes it, and the failure if it is not done.
+
+    `changed_files` are known once its work is finished.
+    """
 
     report: str = ""
     session: str = ""
     usage: dict[str, Any] = field(default_factory=dict)
     failure: PflowError | None = None
-
-
-@dataclass(frozen=True)
-class AgentResult:
-    """An agent's finished work."""
-
-    report: str
-    session: str
-    usage: dict[str, Any]
-    changed_files: list[str | bytes]
+    changed_files: list[str | bytes] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pflow.errors import BAD_CONFIG, FAILED, MISSING, PflowError, lone_surrogate, shorten
-from pflow.kit.agents.task import Agent, AgentReply, AgentResult, AgentTask
+from pflow.errors import BAD_CONFIG, FAILED, MISSING, PflowError, encode_text, shorten
+from pflow.kit.agents.task import Agent, AgentReply, AgentTask
 from pflow.kit.git.program import Git
 from pflow.process.children import environment, run
 from pflow.process.signals import Deadline
@@ -21,7 +21,7 @@ _TAIL = 2000
 """The last bytes of a program's stderr, which are shown."""
 
 
-def work(agent: Agent, task: AgentTask) -> AgentResult:
+def work(agent: Agent, task: AgentTask) -> AgentReply:
     """Have an agent do a task. Raises PflowError if it fails; its changes stay."""
     _check(agent, task)
     budget.begin_call(task.model or agent.program)
@@ -32,7 +32,7 @@ def work(agent: Agent, task: AgentTask) -> AgentResult:
     secrets = Secrets()
     for name in agent.secrets:
         secrets.add(os.environ.get(name))
-    before = DirectoryState(task.directory)
+    before = _states_in(task.directory)
     expected = {name: state_of(task.directory, name) for name in map(str, task.expect)}
     answer = AgentReply(usage={"model": task.model or agent.program})
     try:
@@ -49,7 +49,7 @@ def work(agent: Agent, task: AgentTask) -> AgentResult:
             error.hint = "--max-cost allows more"
         secrets.hide(error)
         raise
-    return AgentResult(secrets.mask(answer.report), answer.session, answer.usage, before.changed_files())
+    return replace(answer, report=secrets.mask(answer.report), changed_files=_changed_files(task.directory, before))
 
 
 def _check(agent: Agent, task: AgentTask) -> None:
@@ -65,7 +65,7 @@ def _answer(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
     with tempfile.TemporaryFile() as output:
         ended = run(
             _command(task, program, *agent.words(task)),
-            input=_encoded(agent.prompt(task.prompt)),
+            input=encode_text(agent.prompt(task.prompt), "cannot hand on the prompt"),
             on_stdout=output.fileno(),
             on_stderr=lambda part: _keep_end(said, part),
             env={**environment(), **agent.variables},
@@ -92,13 +92,6 @@ def _keep_end(said: bytearray, part: bytes) -> None:
     del said[:-_TAIL]
 
 
-def _encoded(prompt: str) -> bytes:
-    try:
-        return prompt.encode()
-    except UnicodeEncodeError:
-        raise lone_surrogate("cannot hand on the prompt") from None
-
-
 def _check_expected(task: AgentTask, name: str, state: object, secrets: Secrets) -> None:
     """Check a file that had this state before, or the exit code of a command."""
     if not name.startswith("!"):
@@ -118,22 +111,17 @@ def _check_expected(task: AgentTask, name: str, state: object, secrets: Secrets)
 _State = tuple[int, int, int]
 
 
-class DirectoryState:
-    """The files below a directory, with their modes, sizes and times.
+def _states_in(directory: str) -> dict[str, _State]:
+    """Return the state of each file below a directory that is not in a .git and that git does not ignore."""
+    return {name: state for name in _names(directory) if (state := state_of(directory, name))}
 
-    Files that git ignores, and those in a directory .git, do not count.
-    """
 
-    def __init__(self, directory: str) -> None:
-        self.directory = directory
-        self.states = {name: state for name in _names(directory) if (state := state_of(directory, name))}
-
-    def changed_files(self) -> list[str | bytes]:
-        """Return the files that are new, changed or deleted since then, as paths from our working directory."""
-        now = DirectoryState(self.directory).states
-        names = sorted(name for name in {*self.states, *now} if self.states.get(name) != now.get(name))
-        paths = (os.path.normpath(os.path.join(self.directory, name)) for name in names)
-        return [text_or_bytes(os.fsencode(path)) for path in paths]
+def _changed_files(directory: str, before: dict[str, _State]) -> list[str | bytes]:
+    """Return the files that are new, changed or deleted since then, as paths from our working directory."""
+    now = _states_in(directory)
+    names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+    paths = (os.path.normpath(os.path.join(directory, name)) for name in names)
+    return [text_or_bytes(os.fsencode(path)) for path in paths]
 
 
 def state_of(directory: str, name: str) -> _State | None:

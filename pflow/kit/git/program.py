@@ -15,6 +15,7 @@ from pflow.errors import (
     TRY_AGAIN,
     UNAVAILABLE,
     PflowError,
+    encode_text,
     lone_surrogate,
 )
 from pflow.files.directories import ROOT
@@ -129,10 +130,7 @@ def message_of(git: Git, text: str) -> bytes:
         raise PflowError(f"{git.act}: the message is empty", exit=MISSING)
     if "\0" in text:
         raise PflowError(f"{git.act}: the message contains NUL", exit=BAD_DATA)
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise lone_surrogate(git.act) from None
+    return encode_text(text, git.act)
 
 
 def _environment(repo: str) -> dict[str, str]:
