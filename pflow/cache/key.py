@@ -72,30 +72,27 @@ def make_key(
     `is_made` says that somebody else made the node, and may have set more on it. Raises PflowError (78) if a part of
     the key is unknown.
     """
-    return Key(name, *_Parts(name, version, code, interface, node, view, secrets, is_made=is_made).found)
+    check(name, interface, code, node)
+    parts = _Parts(name, secrets or Secrets())
+    reads = {key: view.peek(key) for key in sorted(interface.reads) if key in view}
+    state = {key: value for key, value in sorted(vars(node).items()) if key not in _NEVER} if is_made else {}
+    found = [*_fixed_parts(name, version, code)]
+    found += parts.of("param", interface.params, dict(sorted(node.params.items())))
+    found += parts.of("state", {}, state)
+    found += parts.of("read", interface.reads, reads)
+    found += parts.of("more", {}, _ask(name, node, reads))
+    return Key(name, found, parts.files)
 
 
 class _Parts:
-    """The parts of one key, and the files that count in it."""
+    """Makes the parts of one key, and notes the files that count in them."""
 
-    def __init__(
-        self, name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore,
-        secrets: Secrets | None, *, is_made: bool,
-    ) -> None:  # fmt: skip
-        self.node = name
+    def __init__(self, node: str, secrets: Secrets) -> None:
+        self.node = node
         self.secrets = secrets
         self.files: dict[str, str] = {}
-        check(name, interface, code, node)
-        reads = {key: view.peek(key) for key in sorted(interface.reads) if key in view}
-        state = {key: value for key, value in sorted(vars(node).items()) if key not in _NEVER} if is_made else {}
-        parts = [*_fixed_parts(name, version, code)]
-        parts += self._parts_of("param", interface.params, dict(sorted(node.params.items())))
-        parts += self._parts_of("state", {}, state)
-        parts += self._parts_of("read", interface.reads, reads)
-        parts += self._parts_of("more", {}, _ask(name, node, reads))
-        self.found = parts, self.files
 
-    def _parts_of(self, kind: str, items: Mapping[str, Item], values: Mapping[str, Any]) -> Iterator[KeyPart]:
+    def of(self, kind: str, items: Mapping[str, Item], values: Mapping[str, Any]) -> Iterator[KeyPart]:
         for name, value in values.items():
             item = items.get(name)
             try:
@@ -110,7 +107,7 @@ class _Parts:
     def _is_secret(self, item: Item | None, value: Any) -> bool:
         if item is not None and "secret" in item.marks:
             return value is not None
-        return self.secrets is not None and self.secrets.are_in(value)
+        return self.secrets.are_in(value)
 
     def _with_files(self, name: str, type: Type, value: Any) -> Any:
         """Return a value with each path in it beside the digest of its file."""
