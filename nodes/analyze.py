@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, FunctionNode
 
 
 class Analyze(FunctionNode):
@@ -29,11 +29,8 @@ class Analyze(FunctionNode):
         pflow-load-csv examples/sales.csv | pflow-analyze | pflow-get stats.columns.price.median
     """
 
-    def exec(self, rows: Any) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+    def exec(self, rows: Any) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
         from pflow.tables.report import analyze
         from pflow.tables.rows import check_rows
 
         return analyze(check_rows(rows), self.params["sql"], is_detailed=self.params["method"] == "detailed")
-
-    def post(self, shared: Shared, rows: Any, found: tuple[str, dict[str, Any], Any]) -> None:
-        shared["report"], shared["stats"], shared["result"] = found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING
-from pflow.errors import MISSING, USAGE, PflowError
+from pflow.errors import USAGE, PflowError, filled
 from pflow.node import Node, Shared
 
 if TYPE_CHECKING:
@@ -51,13 +51,11 @@ class ClaudeCode(Node):
     def prep(self, shared: Shared) -> AgentTask:
         from pflow.kit.agents.task import AgentTask
 
-        prompt, params = shared["prompt"], self.params
-        if not prompt.strip():
-            raise PflowError("cannot have claude work: the prompt is empty", hint="--prompt gives one", exit=MISSING)
+        params, act = self.params, "cannot have claude work"
+        prompt = filled(shared["prompt"], act, "prompt", "--prompt gives one")
         for name in ("max_turns", "max_budget", "time_limit"):
             if params[name] is not None and not params[name] > 0:
-                what = f"cannot have claude work: {name} is {params[name]}"
-                raise PflowError(what, hint="it must be more than 0", exit=USAGE)
+                raise PflowError(f"{act}: {name} is {params[name]}", hint="it must be more than 0", exit=USAGE)
         settings = {name: params[name] for name in AgentTask.__dataclass_fields__ if name in params}
         return AgentTask(**{**settings, "prompt": prompt, "directory": os.fsdecode(params["directory"])})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, FunctionNode
 
 
 class CleanData(FunctionNode):  # not flow_safe: hashing and caching rows takes longer than cleaning them
@@ -48,10 +48,7 @@ class CleanData(FunctionNode):  # not flow_safe: hashing and caching rows takes 
             cleaner.drop_empty()
         if params["dedupe"] or params["unique"]:
             cleaner.drop_duplicates(params["unique"])
-        return cleaner.rows, cleaner.dropped
-
-    def post(self, shared: Shared, rows: Any, cleaned: tuple[list[dict[str, Any]], Any]) -> None:
-        shared["rows"], shared["dropped"] = cleaned
-        gone = ", ".join(f"{what} {count:,}" for what, count in shared["dropped"].items() if count)
+        gone = ", ".join(f"{what} {count:,}" for what, count in cleaner.dropped.items() if count)
         if gone:
             os.write(2, f"clean-data: {len(rows):,} rows, dropped: {gone}\n".encode())
+        return cleaner.rows, cleaner.dropped

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, FunctionNode
 
 
 class CustomAnalysis(FunctionNode):
@@ -22,11 +22,8 @@ class CustomAnalysis(FunctionNode):
         pflow-load-csv examples/sales.csv | pflow-custom-analysis 'SELECT city, sum(price) FROM rows GROUP BY city'
     """
 
-    def exec(self, prepared: tuple[Any, str]) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+    def exec(self, prepared: tuple[Any, str]) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
         from pflow.tables.report import analyze
         from pflow.tables.rows import check_rows
 
         return analyze(check_rows(prepared[0]), prepared[1])
-
-    def post(self, shared: Shared, prepared: object, found: tuple[str, dict[str, Any], Any]) -> None:
-        shared["report"], shared["stats"], shared["result"] = found

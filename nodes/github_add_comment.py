@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import MISSING, PflowError
+from pflow.errors import filled
 from pflow.node import FunctionNode, Shared
 
 
@@ -29,10 +29,8 @@ class GithubAddComment(FunctionNode):
     def prep(self, shared: Shared) -> tuple[str, int, str]:
         from pflow.kit.github.access import resolve
 
-        repo, number, body = resolve(shared.get("repo")), int(shared["issue_number"]), shared["body"]
-        if not body.strip():
-            raise PflowError(f"cannot comment on '{repo}#{number}': the comment is empty", exit=MISSING)
-        return repo, number, body
+        repo, number = resolve(shared.get("repo")), int(shared["issue_number"])
+        return repo, number, filled(shared["body"], f"cannot comment on '{repo}#{number}'", "comment")
 
     def exec(self, prepared: tuple[str, int, str]) -> str:
         from pflow.kit.github.client import Client, earliest, make_once

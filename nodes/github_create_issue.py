@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import MISSING, PflowError
+from pflow.errors import filled
 from pflow.node import Any, FunctionNode, Shared
 
 
@@ -30,9 +30,8 @@ class GithubCreateIssue(FunctionNode):
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
         from pflow.kit.github.access import resolve
 
-        repo, title = resolve(shared.get("repo")), shared["title"].strip()
-        if not title:
-            raise PflowError(f"cannot create an issue in '{repo}': the title is empty", exit=MISSING)
+        repo = resolve(shared.get("repo"))
+        title = filled(shared["title"].strip(), f"cannot create an issue in '{repo}'", "title")
         labels = {"labels": self.params["labels"]} if self.params["labels"] else {}
         return repo, {"title": title, "body": shared.get("body") or "", **labels}
 

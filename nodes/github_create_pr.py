@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.errors import MISSING, PflowError
+from pflow.errors import filled
 from pflow.node import Any, FunctionNode, Shared
 
 
@@ -31,9 +31,8 @@ class GithubCreatePr(FunctionNode):
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
         from pflow.kit.github.access import current_branch, resolve
 
-        repo, title, head = resolve(shared.get("repo")), shared["title"].strip(), self.params["head"]
-        if not title:
-            raise PflowError(f"cannot create a pull request in '{repo}': the title is empty", exit=MISSING)
+        repo, head = resolve(shared.get("repo")), self.params["head"]
+        title = filled(shared["title"].strip(), f"cannot create a pull request in '{repo}'", "title")
         content = {"title": title, "body": shared.get("body") or "", "head": head or current_branch()}
         return repo, content | ({"draft": True} if self.params["draft"] else {})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from pflow.errors import MISSING, PflowError
+from pflow.errors import filled
 from pflow.node import Any, FunctionNode, Shared
 
 Found = tuple[list[dict[str, Any]], int]
@@ -42,10 +42,9 @@ class GithubSearch(FunctionNode):
         from pflow.kit.github.access import resolve
         from pflow.kit.github.rows import at_least_one, search
 
-        if not shared["query"].strip():
-            raise PflowError("cannot search GitHub: the query is empty", exit=MISSING)
+        query = filled(shared["query"], "cannot search GitHub", "query")
         repo = resolve(shared["repo"]) if shared.get("repo") is not None else None
-        return *search(shared["query"], self.params["kind"], repo), at_least_one(self.params["limit"])
+        return *search(query, self.params["kind"], repo), at_least_one(self.params["limit"])
 
     def exec(self, prepared: tuple[str, str, int]) -> Found:
         from pflow.kit.github.client import Client

@@ -161,6 +161,13 @@ def lone_surrogate(act: str) -> PflowError:
     return PflowError(f"{act}: the text has a lone surrogate", exit=BAD_DATA)
 
 
+def filled(text: str, act: str, what: str, hint: str = "") -> str:
+    """Return a text. Raises PflowError (66), which begins with `act`, if it is empty or blank."""
+    if not text.strip():
+        raise PflowError(f"{act}: the {what} is empty", hint=hint, exit=MISSING)
+    return text
+
+
 def encode_text(text: str, act: str, errors: str = "strict") -> bytes:
     """Encode a text as UTF-8. Raises PflowError (65), which begins with `act`, for a lone surrogate."""
     try:

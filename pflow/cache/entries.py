@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator
 from pflow.cache.key import Key
 from pflow.cache.place import BLOBS, ENTRIES, directory, files, remove, save, touch
 from pflow.errors import BAD_DATA, PflowError
-from pflow.files.directories import read_cached, read_own
+from pflow.files.directories import read_cached
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import decode, encode, quote
 
@@ -31,11 +31,8 @@ class Entry:
     def __init__(self, path: str) -> None:
         self.path = path
         self.node, self.key = path.rsplit("/", 2)[1:]
-        found = read_own(path, _LARGEST)
-        if found is None:
-            raise FileNotFoundError(path)
-        data, self.used = found
-        about = decode(data)
+        about = decode(_read_file(path))
+        self.used = os.stat(path).st_mtime
         try:
             self.made, self.run, self.blob = float(about["made"]), str(about["run"]), str(about["blob"])
             self.parts: PartDigests = {(kind, name): digest for kind, name, digest in about["parts"]}
@@ -50,12 +47,17 @@ class Entry:
 
     def read(self) -> Any:
         """Read the answer. Raises ValueError if it is damaged, OSError if it is missing."""
-        data = read_cached(self.blob_path, _LARGEST)
-        if data is None:
-            raise FileNotFoundError(self.blob_path)
+        data = _read_file(self.blob_path)
         if bytes_digest(data) != self.blob:
             raise ValueError("its bytes have changed")
         return decode(data)
+
+
+def _read_file(path: str) -> bytes:
+    data = read_cached(path, _LARGEST)
+    if data is None:
+        raise FileNotFoundError(path)
+    return data
 
 
 def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, Entry] | None:

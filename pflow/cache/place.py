@@ -9,7 +9,7 @@ import time
 
 from pflow import Any, Callable, Iterable, Iterator
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
-from pflow.files.atomic import failpoint, replace
+from pflow.files.atomic import failpoint, open_private, replace
 from pflow.files.directories import cache_directory, make_private, read_cached
 from pflow.values.digest import digest_of, file_digest, file_stamp
 from pflow.values.jsontext import decode, encode
@@ -139,11 +139,8 @@ def prune(limit: int) -> tuple[int, int]:
         if taken > goal or path.endswith(".tmp"):  # a draft that a kill left
             remove(path)
             taken, removed = taken - size, removed + 1
-    fd = os.open(os.path.join(directory(), _GROWN), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.ftruncate(fd, taken // _UNIT)
-    finally:
-        os.close(fd)
+    with open(open_private(os.path.join(directory(), _GROWN)), "wb") as grown:
+        grown.truncate(taken // _UNIT)
     return removed, taken
 
 

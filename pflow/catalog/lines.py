@@ -31,11 +31,11 @@ class Listing:
     `fault` says what is wrong with it, `behind` names the file that shadows it.
     """
 
-    __slots__ = ("behind", "fault", "file", "interpreter", "name", "origin", "summary", "touched", "version", "words")
     FACTS = ("version", "summary", "touched", "words", "interpreter", "fault")
     """The facts from its file, as texts."""
 
     def __init__(self, kind: Kind) -> None:
+        self.kind = kind
         self.name, self.origin, self.file = kind.name, kind.origin, kind.file
         self.version = self.summary = self.touched = self.words = self.interpreter = ""
         self.fault, self.behind = kind.fault, kind.behind
@@ -49,16 +49,18 @@ class Listing:
     def facts(self) -> list[str]:
         return [getattr(self, name) for name in self.FACTS]
 
-    def read(self, kind: Kind | None = None) -> None:
-        """Read its file, or take its kind's interface; an error becomes its fault."""
+    def read(self) -> None:
+        """Read its file; an error becomes its fault."""
         try:
-            self._take(kind.interface if kind else self._read_interface())
+            self._take(self._read_interface())
         except PflowError as error:
             self.fault = error.message
         except (OSError, ValueError, RecursionError, MemoryError) as error:  # a hostile file may break the parser
             self.fault = cannot_read(self.file, error)
 
     def _read_interface(self) -> Interface:
+        if self.origin == FLOW:
+            return self.kind.interface
         if self.origin == PROGRAM:
             interface, self.interpreter = program_interface(self.file)
             self.version = interface.version or "1.0.0"
@@ -79,20 +81,20 @@ def lines(catalog: Catalog) -> list[Listing]:
     listed = node_lines()
     for kind in filter(None, [catalog.find(f"flow:{name}") for name in saved_flows()]):
         line = Listing(kind)
-        line.read(kind)
+        line.read()
         listed.append(line)
     return listed
 
 
 def node_lines() -> list[Listing]:
     """Return all nodes, including shadowed and broken ones; files that have not changed are not read again."""
-    listed = [(kind, Listing(kind)) for kind in list_nodes()]
+    listed = [*map(Listing, list_nodes())]
     cache = cache_directory()
     path = os.path.join(cache, "nodes.json") if cache else ""
     known = _rows(read_cached(path) or b"") if path else {}
     seen: dict[str, list[str]] = {}
-    for kind, line in [each for each in listed if each[1].is_there]:
-        stamp = stamp_of(kind)
+    for line in [each for each in listed if each.is_there]:
+        stamp = stamp_of(line.kind)
         row = known.get(line.file)
         if row is not None and row[0] == stamp:
             for name, text in zip(Listing.FACTS, row[1:], strict=True):
@@ -103,7 +105,7 @@ def node_lines() -> list[Listing]:
         line.fault = line.fault or interpreter_fault(line.interpreter)
     if path and seen:
         _save(path, {**known, **seen} if len(known) < _MOST else seen)
-    return [line for _, line in listed]
+    return listed
 
 
 def _rows(data: bytes) -> dict[str, list[str]]:
@@ -247,12 +249,11 @@ def entry(kind: Kind) -> dict[str, Any]:
         return {"name": kind.name, **where, "fault": cannot_read(kind.file, error)}
 
 
-def line_entry(line: Listing, catalog: Catalog) -> dict[str, Any]:
+def line_entry(line: Listing) -> dict[str, Any]:
     """Return the entry of a line; that of a shadowed one has `shadowed_by`."""
     where = {"name": line.name, "origin": line.origin, "file": line.file}
     if line.behind:
         return {**where, "shadowed_by": line.behind}
     if line.fault and not line.version:
         return {**where, "fault": line.fault}
-    kind = catalog.find(line.name) if line.origin == FLOW else Kind(line.name, line.origin, line.file)
-    return entry(kind) if kind else where
+    return entry(line.kind)

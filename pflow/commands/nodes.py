@@ -79,7 +79,7 @@ def main(words: list[str]) -> int:
     else:
         listed = lines(catalog)
     if as_json:
-        print_json([line_entry(line, catalog) for line in listed])
+        print_json([line_entry(line) for line in listed])
     else:
         print_text(list_text(listed, terminal_width(otherwise=_ONE_LINE), colour, is_ranked="--search" in flags))
     return 0

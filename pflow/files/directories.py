@@ -48,12 +48,6 @@ def read_cached(path: str, largest: int = _LARGEST_CACHED) -> bytes | None:
     """Read a file of the cache; None unless it is a regular file of at most `largest` bytes that only this user may
     write.
     """
-    found = read_own(path, largest)
-    return None if found is None else found[0]
-
-
-def read_own(path: str, largest: int) -> tuple[bytes, float] | None:
-    """Read a file as `read_cached` does; return its bytes and its time of change in seconds."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -61,7 +55,7 @@ def read_own(path: str, largest: int) -> tuple[bytes, float] | None:
     try:
         status = os.fstat(fd)
         is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
-        return (os.read(fd, status.st_size), status.st_mtime) if is_ours and status.st_size <= largest else None
+        return os.read(fd, status.st_size) if is_ours and status.st_size <= largest else None
     except OSError:
         return None
     finally:

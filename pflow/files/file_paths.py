@@ -156,7 +156,5 @@ def write_stream(path: str, data: bytes) -> None:
     descriptor = _descriptor(path)
     # Opened again, `>> log` would lose its place, and a socket would fail.
     fd = os.dup(descriptor) if descriptor is not None else os.open(path, os.O_WRONLY | os.O_NOCTTY)
-    try:
+    with open(fd, "wb", buffering=0):
         write_all(fd, data)
-    finally:
-        os.close(fd)

@@ -43,7 +43,11 @@ class CommonFlag(Item):
         return [f"-{self.letter}", self.flag] if self.letter else [self.flag]
 
 
-_FLAGS = [
+def _by_name(*flags: CommonFlag) -> dict[str, CommonFlag]:
+    return {flag.name: flag for flag in flags}
+
+
+COMMON = _by_name(
     CommonFlag(
         "from", "how to read stdin", type=SOURCES, default="auto", metavar="auto|store|text|json", of=STREAM, fd=0
     ),
@@ -83,21 +87,16 @@ _FLAGS = [
     CommonFlag("describe", "print the interface as JSON", of=NODE),
     CommonFlag("help", "print help, with -v all of it", letter="h", of=NODE),
     CommonFlag("version", "print the version", of=NODE),
-]
+)
+LETTERS = {flag.letter: flag.name for flag in COMMON.values() if flag.letter}
 
-COMMON = {flag.name: flag for flag in _FLAGS}
-LETTERS = {flag.letter: flag.name for flag in _FLAGS if flag.letter}
-
-BATCH = {
-    flag.name: flag
-    for flag in (
-        CommonFlag("each", "run once for each item in the pipe, or in the list at PATH", metavar="PATH"),
-        CommonFlag("as", "the key of the current item", type=_PATH, metavar="NAME"),
-        CommonFlag("jobs", "the number of items to run at the same time", type=_COUNT, metavar="N"),
-        CommonFlag("keep_going", "give null for an item that fails, and put the failure into ID.errors"),
-        CommonFlag("with_item", "put each result beside its item: {item, WRITE}"),
-    )
-}
+BATCH = _by_name(
+    CommonFlag("each", "run once for each item in the pipe, or in the list at PATH", metavar="PATH"),
+    CommonFlag("as", "the key of the current item", type=_PATH, metavar="NAME"),
+    CommonFlag("jobs", "the number of items to run at the same time", type=_COUNT, metavar="N"),
+    CommonFlag("keep_going", "give null for an item that fails, and put the failure into ID.errors"),
+    CommonFlag("with_item", "put each result beside its item: {item, WRITE}"),
+)
 """The flags that make a step of a flow a batch."""
 
 REPEATS = CommonFlag("repeats", "rerun it without asking if it was interrupted; --no-repeats: ask first")
@@ -109,23 +108,20 @@ _TURN = "if another run of this flow is going: skip this one, wait for its end, 
 _COST = "end the run (79) before a call of a model once it has spent this many dollars"
 _TOKENS = "end the run (79) before a call of a model once it has used this many tokens"
 _CALLS = "end the run (79) before a call of a model after this many calls"
-RUN_FLAGS = {
-    flag.name: flag
-    for flag in (
-        CommonFlag("refresh", "rerun the cached steps, or only STEP, and keep their results", word="STEP"),
-        CommonFlag("jobs", "run at most this many branches of a fork at once (default: all)", type=_COUNT, metavar="N"),
-        CommonFlag("isolate", "run each step in a process of its own"),
-        CommonFlag("show_store", "print the final store on stderr"),
-        CommonFlag("no_journal", "keep no journal: pflow resume cannot resume the run"),
-        CommonFlag("keep_store", "keep the journal, and with it the store, of a successful run"),
-        CommonFlag("resume", "resume the newest unfinished run of this flow, inputs and params, or begin one"),
-        CommonFlag("locked", "fail if a node or flow differs from the lock file (pflow lock)"),
-        CommonFlag("if_running", _TURN, type=_TURNS, metavar="skip|wait|fail"),
-        CommonFlag("max_cost", _COST, type=_NUMBER, metavar="X"),
-        CommonFlag("max_tokens_total", _TOKENS, type=_COUNT, metavar="N"),
-        CommonFlag("max_calls", _CALLS, type=_COUNT, metavar="N"),
-    )
-}
+RUN_FLAGS = _by_name(
+    CommonFlag("refresh", "rerun the cached steps, or only STEP, and keep their results", word="STEP"),
+    CommonFlag("jobs", "run at most this many branches of a fork at once (default: all)", type=_COUNT, metavar="N"),
+    CommonFlag("isolate", "run each step in a process of its own"),
+    CommonFlag("show_store", "print the final store on stderr"),
+    CommonFlag("no_journal", "keep no journal: pflow resume cannot resume the run"),
+    CommonFlag("keep_store", "keep the journal, and with it the store, of a successful run"),
+    CommonFlag("resume", "resume the newest unfinished run of this flow, inputs and params, or begin one"),
+    CommonFlag("locked", "fail if a node or flow differs from the lock file (pflow lock)"),
+    CommonFlag("if_running", _TURN, type=_TURNS, metavar="skip|wait|fail"),
+    CommonFlag("max_cost", _COST, type=_NUMBER, metavar="X"),
+    CommonFlag("max_tokens_total", _TOKENS, type=_COUNT, metavar="N"),
+    CommonFlag("max_calls", _CALLS, type=_COUNT, metavar="N"),
+)
 """The flags that only `pflow run` has; its --refresh may name a step."""
 
 OF_RUNS = frozenset({*COMMON, *RUN_FLAGS})

@@ -51,9 +51,7 @@ def write_line(program: str, line: bytes) -> None:
             os.makedirs(target, 0o700, exist_ok=True)
             target = os.path.join(target, f"{program}-{os.getpid()}.jsonl")
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(fd, line)
-        finally:
-            os.close(fd)
+        with open(fd, "wb", buffering=0) as file:
+            file.write(line)
     except OSError as error:
         say(program, f"warning: cannot write the trace to '{target}': {reason_of(error)}")

@@ -16,6 +16,7 @@ from pflow.errors import (
     UNAVAILABLE,
     PflowError,
     encode_text,
+    filled,
     lone_surrogate,
 )
 from pflow.files.directories import ROOT
@@ -126,9 +127,7 @@ class Git:
 
 def message_of(git: Git, text: str) -> bytes:
     """Encode a message for git's stdin. Raises PflowError if it is empty or not text."""
-    if not text.strip():
-        raise PflowError(f"{git.act}: the message is empty", exit=MISSING)
-    if "\0" in text:
+    if "\0" in filled(text, git.act, "message"):
         raise PflowError(f"{git.act}: the message contains NUL", exit=BAD_DATA)
     return encode_text(text, git.act)
 

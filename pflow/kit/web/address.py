@@ -4,7 +4,7 @@ import re
 
 import httpx2
 
-from pflow.errors import BAD_DATA, DENIED, MISSING, PflowError, shorten
+from pflow.errors import BAD_DATA, DENIED, PflowError, filled, shorten
 from pflow.words.printable import clause
 
 _NO_KEYS = "a header takes them from the environment: --header='Authorization: Basic env:NAME'"
@@ -16,10 +16,9 @@ def parse_url(text: str, base: httpx2.URL | None = None, act: str = "") -> httpx
     66 if it is empty, 65 if it is not such a URL, 77 if it has a password.
     """
     act = act or f"cannot ask for '{show(text)}'"
-    if not text.strip():
-        raise PflowError(f"{act}: the URL is empty", exit=MISSING)
+    text = filled(text, act, "URL").strip()
     try:
-        url = httpx2.URL(text.strip()) if base is None else base.join(text.strip())
+        url = httpx2.URL(text) if base is None else base.join(text)
     except httpx2.InvalidURL as error:
         raise PflowError(f"{act}: {clause(str(error))}", exit=BAD_DATA, is_permanent=True) from None
     if url.scheme not in ("http", "https") or not url.host:

@@ -9,7 +9,18 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, no_extra, shorten
+from pflow.errors import (
+    BAD_CONFIG,
+    BAD_DATA,
+    DENIED,
+    MISSING,
+    TRY_AGAIN,
+    UNAVAILABLE,
+    PflowError,
+    filled,
+    no_extra,
+    shorten,
+)
 from pflow.files import atomic
 from pflow.files.directories import cache_directory, make_private
 
@@ -45,9 +56,7 @@ _FAILURES: dict[str, tuple[int, str, str]] = {
 
 def video_of(url: str) -> str:
     """Return the ID of the video in a URL, or the ID itself. Raises PflowError (66 if it is empty, 65)."""
-    text = url.strip()
-    if not text:
-        raise PflowError("cannot get a transcript: the URL is empty", exit=MISSING)
+    text = filled(url, "cannot get a transcript", "URL").strip()
     if found := text if _is_id(text) else _id_in(text if "://" in text else f"https://{text}"):
         return found
     act = f"cannot get the transcript of '{shorten(text)}'"
@@ -139,13 +148,10 @@ def wait_turn(delay: float) -> None:
         time.sleep(delay)  # without a place, other processes are unknown
         return
     make_private(place)
-    fd = atomic.open_private(os.path.join(place, "yt-transcript"), os.O_APPEND)
-    try:
-        atomic.take_turn(fd)
-        status = os.fstat(fd)
+    with open(atomic.open_private(os.path.join(place, "yt-transcript"), os.O_APPEND), "wb", buffering=0) as file:
+        atomic.take_turn(file.fileno())
+        status = os.fstat(file.fileno())
         if status.st_size:
             time.sleep(min(max(status.st_mtime + delay - time.time(), 0), delay))
-        os.ftruncate(fd, 0)
-        os.write(fd, b"\n")
-    finally:
-        os.close(fd)
+        file.truncate(0)
+        file.write(b"\n")
