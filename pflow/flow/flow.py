@@ -178,6 +178,18 @@ class FlowSpec:
     def step(self, id: str) -> Step:
         return next(step for step in self.steps if step.id == id)
 
+    def copied(self) -> FlowSpec:
+        """Return a copy whose inputs and steps may be changed."""
+        from copy import copy
+
+        flow = copy(self)
+        flow.inputs = {name: copy(each) for name, each in self.inputs.items()}
+        flow.steps = [copy(each) for each in self.steps]
+        for step in flow.steps:
+            step.params, step.inputs = {**step.params}, {**step.inputs}
+            step.input_mappings, step.batch = {**step.input_mappings}, copy(step.batch)
+        return flow
+
 
 def version_numbers(version: str) -> tuple[int, ...] | None:
     """Return the three numbers of a version; None for any other text."""
