@@ -76,6 +76,12 @@ class Batch:
         self.keep_item = keep_item
 
     @property
+    def members(self) -> dict[str, Any]:
+        """Its members in the IR, with those that have their default."""
+        said = {"over": self.over, "as": self.item, "jobs": self.jobs}
+        return {**said, "on_error": self.on_error, "keep_item": self.keep_item}
+
+    @property
     def parts(self) -> dict[str, bool]:
         """The names for the last component of an item that is a path; True for the one without the suffix."""
         return {f"{self.item}_name": False, f"{self.item}_stem": True}

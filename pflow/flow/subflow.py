@@ -32,11 +32,8 @@ class FlowCatalog(Catalog):
         self.loading = loading
         self.kinds: dict[tuple[str, str], FlowKind] = {}
 
-    def at(self, directory: str) -> FlowCatalog:
-        return self._within(directory, self.loading)
-
-    def _within(self, directory: str, loading: tuple[str, ...]) -> FlowCatalog:
-        catalog = FlowCatalog(directory, loading)
+    def at(self, directory: str, *inner: str) -> FlowCatalog:
+        catalog = FlowCatalog(directory, (*self.loading, *inner))
         catalog.kinds = self.kinds
         return catalog
 
@@ -60,7 +57,7 @@ class FlowCatalog(Catalog):
         if file in self.loading:
             way = " → ".join(map(os.path.basename, [*self.loading[self.loading.index(file) :], file]))
             raise PflowError(f"cannot load the flow '{file}': it contains itself: {way}", exit=BAD_DATA)
-        inner = self._within(os.path.dirname(file), (*self.loading, file))
+        inner = self.at(os.path.dirname(file), file)
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS + _CALLS_A_LEVEL * len(inner.loading)))
         flow = wire(load_file(file, inner).usable())
         for wired in flow.steps.values():
@@ -108,12 +105,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         item.doc = given.doc
         if not given.required:
             item.default = given.default
-        if given.pipe:
-            item.marks.add("pipe")
-        if given.secret:
-            item.marks.add("secret")
-        if given.step is not None:
-            item.marks.add("explicit")
+        marks = {"pipe": given.pipe, "secret": given.secret, "explicit": given.step is not None}
+        item.marks = {mark for mark, is_so in marks.items() if is_so}
         item.flags = [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item
     for name, type in _outputs(flow).items():

@@ -114,7 +114,7 @@ def _facts(flow: WiredFlow) -> Facts:
 def _batch(flow: WiredFlow, wired: WiredStep) -> Any:
     batch = wired.step.batch
     over = [_lead(each) for each in flow.references if each.step == wired.id and each.role == OVER]
-    return batch and (over, batch.item, batch.jobs, batch.on_error, batch.keep_item)
+    return batch and {**batch.members, "over": over}
 
 
 def _lead(reference: Reference) -> set[Any]:
