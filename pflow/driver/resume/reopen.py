@@ -13,7 +13,7 @@ from pflow.driver.arguments import RunFlags
 from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.directories import make_private, state_key
 from pflow.flow.wired import WiredFlow
@@ -22,10 +22,10 @@ from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal, read_lines
 from pflow.record.log import FLOW, RunLog, runs_directory
 from pflow.record.records import JOURNAL
-from pflow.record.runs import RUNNING, Run, run_directories
+from pflow.record.runs import RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
 from pflow.stage.document import Intake
-from pflow.terminal.ask import open_terminal
+from pflow.terminal.ask import ask
 from pflow.values.digest import keyed_digest
 from pflow.values.masks import Secrets
 
@@ -55,10 +55,6 @@ class Reopened:
         self.records = self.journal.records
         self.begin = self.records.begin
         self.decided: list[Record] = []
-        if not {"store", "inputs", "place", "nodes", "key"} <= self.begin.keys():
-            raise cannot_resume(
-                run.id, "another version of pflow began it", f"pflow replay {run.id} runs it anew", BAD_DATA
-            )
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
             why = "the key of pflow's state has changed"
             raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
@@ -113,8 +109,8 @@ class Reopened:
     def _find_secret(self, name: str) -> str:
         """Return the text of a secret, from its file or a person."""
         flag = spell_flag(name)
-        file = self.choices.files.get(name)
-        text = read_text(flag, file) if file else _ask_secret(f"{name} (a secret of the run {self.run.id}): ")
+        file, question = self.choices.files.get(name), f"{name} (a secret of the run {self.run.id}): "
+        text = read_text(flag, file) if file else ask(question, is_secret=True)
         if not text:
             why = f"it needs the secret '{name}' again"
             raise cannot_resume(self.run.id, why, f"{flag}@FILE has its text", BAD_CONFIG)
@@ -143,16 +139,6 @@ class Reopened:
             record = {"decided": self.decided}
             self.journal.write(record)
             self.records.add(record)
-
-
-def _ask_secret(question: str) -> str | None:
-    terminal = open_terminal()
-    if terminal is None:
-        return None
-    try:
-        return terminal.read_secret(question)
-    finally:
-        terminal.close()
 
 
 def _refuse_finished(run: Run, choices: Choices) -> None:
@@ -225,10 +211,10 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
     wanted, record = beginning.flow_text(), beginning.record(flags)
     seal(record, beginning.secrets, state_key())
     for directory in run_directories():
-        if _first_line(directory, FLOW) != wanted:
+        if read_kept(directory, FLOW) != wanted:
             continue
         before = _begin_of(directory)
-        if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
+        if before is not None and is_same(before, record):
             run = Run(directory)
             if run.exit != 0:
                 return Reopened(run, Choices(), beginning.secrets)
@@ -238,14 +224,7 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
 def _begin_of(directory: str) -> Record | None:
     """Return the first record of a run's journal; None before it is written. Raises PflowError (65)."""
     try:
-        return next(iter(read_lines(_first_line(directory, JOURNAL))[0]), None)
+        data = read_kept(directory, JOURNAL)
+        return next(iter(read_lines(data[: data.find(b"\n") + 1] or data)[0]), None)
     except PflowError as error:
         raise error.within(f"cannot resume the run {os.path.basename(directory)}") from None
-
-
-def _first_line(directory: str, name: str) -> bytes:
-    try:
-        with open(os.path.join(directory, name), "rb") as file:
-            return file.readline()
-    except OSError:
-        return b""
