@@ -13,7 +13,7 @@ from pflow.driver.arguments import RunFlags
 from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.directories import make_private, state_key
 from pflow.flow.wired import WiredFlow
@@ -55,6 +55,9 @@ class Reopened:
         self.records = self.journal.records
         self.begin = self.records.begin
         self.decided: list[Record] = []
+        if not {"store", "inputs", "place", "nodes", "key"} <= self.begin.keys():
+            why, hint = "another version of pflow began it", f"pflow replay {run.id} runs it anew"
+            raise cannot_resume(run.id, why, hint, BAD_DATA)
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
             why = "the key of pflow's state has changed"
             raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
@@ -214,7 +217,7 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
         if read_kept(directory, FLOW) != wanted:
             continue
         before = _begin_of(directory)
-        if before is not None and is_same(before, record):
+        if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
             run = Run(directory)
             if run.exit != 0:
                 return Reopened(run, Choices(), beginning.secrets)
