@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, Node, Shared
+from pflow.node import Any, FunctionNode, Shared
 
 
-class Analyze(Node):
+class Analyze(FunctionNode):
     """Analyze rows: for each column, report the number of values and missing values, type, range and mean.
 
     A column of numeric texts counts as numbers, so rows of CSV need no types. A null or an empty text is missing.
@@ -28,9 +28,6 @@ class Analyze(Node):
         pflow-load-csv examples/sales.csv | pflow-analyze --sql='SELECT city, sum(price) FROM rows GROUP BY city' -r
         pflow-load-csv examples/sales.csv | pflow-analyze | pflow-get stats.columns.price.median
     """
-
-    def prep(self, shared: Shared) -> Any:
-        return shared["rows"]
 
     def exec(self, rows: Any) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
         from pflow.tables.report import analyze

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from pflow.node import Any, Node, Shared
+from pflow.node import Any, FunctionNode, Shared
 
 
-class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer than cleaning them
+class CleanData(FunctionNode):  # not flow_safe: hashing and caching rows takes longer than cleaning them
     """Clean rows: strip white space, convert types, drop empty rows and duplicates.
 
     Columns are renamed first, then stripped, then converted; then rows are dropped. A value that does not fit its
@@ -31,9 +31,6 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
         pflow-load-csv examples/sales.csv | pflow-clean-data --types=quantity=int --rename=city=town -r
         printf 'a,b\\n1,2\\n1,2\\n' | pflow-load-csv | pflow-clean-data | pflow-get dropped
     """
-
-    def prep(self, shared: Shared) -> Any:
-        return shared["rows"]
 
     def exec(self, rows: Any) -> tuple[list[dict[str, Any]], dict[str, int]]:
         from pflow.tables.clean import KINDS, Cleaner, pairs_of

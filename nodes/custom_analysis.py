@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, Node, Shared
+from pflow.node import Any, FunctionNode, Shared
 
 
-class CustomAnalysis(Node):
+class CustomAnalysis(FunctionNode):
     """Analyze rows by an SQLite query over the table `rows`.
 
     Numeric texts are numbers there, and empty values are NULL. A query can only read.
@@ -21,9 +21,6 @@ class CustomAnalysis(Node):
     Examples:
         pflow-load-csv examples/sales.csv | pflow-custom-analysis 'SELECT city, sum(price) FROM rows GROUP BY city'
     """
-
-    def prep(self, shared: Shared) -> tuple[Any, str]:
-        return shared["rows"], shared["sql"]
 
     def exec(self, prepared: tuple[Any, str]) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
         from pflow.tables.report import analyze

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pflow.errors import MISSING, PflowError
-from pflow.node import Node, Shared
+from pflow.node import FunctionNode, Shared
 
 
-class GithubAddComment(Node):
+class GithubAddComment(FunctionNode):
     """Comment on an issue or a pull request on GitHub.
 
     Without flags, repository and issue come from the store: after github-get-issue it comments on that issue. A run
@@ -42,6 +42,3 @@ class GithubAddComment(Node):
         path = f"/repos/{repo}/issues/{number}/comments"
         there = github.rows(path, {"since": earliest()})
         return str(make_once(github, path, {"body": body}, self.step_key, there)["html_url"])
-
-    def post(self, shared: Shared, prepared: object, url: str) -> None:
-        shared["comment_url"] = url

@@ -32,9 +32,8 @@ from pflow.terminal.messages import say
 def command(flow: tuple[str, ...], as_graph: bool, as_json: bool, when: str) -> int:
     if as_graph and as_json:
         raise PflowError("cannot take both --graph and --json", exit=USAGE)
-    loaded = load_named(flow)
-    wired = wire(loaded.flow)
-    findings = check(wired, loaded.findings)
+    wired = wire(load_named(flow))
+    findings = check(wired)
     errors = [finding for finding in findings if not finding.is_warning]
     for error in errors:
         say("pflow", str(error))

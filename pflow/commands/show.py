@@ -48,10 +48,10 @@ def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
     if as_json:
         write_output(None, text.encode("utf-8", "surrogateescape"))
         return OK
-    loaded = load_text(text, file, FlowCatalog(library_folder()))  # an older version was there too
-    loaded.flow.name = loaded.flow.name or name
-    wired = wire(loaded.flow)
-    findings = check(wired, loaded.findings)
+    flow = load_text(text, file, FlowCatalog(library_folder()))  # an older version was there too
+    flow.name = flow.name or name
+    wired = wire(flow)
+    findings = check(wired)
     errors = [finding for finding in findings if not finding.is_warning]
     for error in errors:
         say("pflow show", str(error))

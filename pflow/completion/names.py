@@ -152,7 +152,7 @@ def usage_of_flow(word: str) -> CommandUsage:
     from pflow.flow.wiring import wire
 
     try:
-        usage = usage_of_run(wire(load_named([word]).flow) if word != "-" else None)
+        usage = usage_of_run(wire(load_named([word])) if word != "-" else None)
     except PflowError:
         usage = usage_of_run()
     usage.arguments = []

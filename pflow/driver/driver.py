@@ -191,10 +191,10 @@ def load(words: list[str]) -> FlowSpec:
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
-    loaded = load_named(words)
-    loaded.flow.name = loaded.flow.name or name_of(words)
-    refuse_errors(loaded.findings)
-    return loaded.flow
+    flow = load_named(words)
+    flow.name = flow.name or name_of(words)
+    refuse_errors(flow.findings)
+    return flow
 
 
 def name_of(words: list[str]) -> str:

@@ -9,8 +9,9 @@ from pflow import Any, Sequence
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
+from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
-from pflow.flow.load import Loaded, load_file, load_text, read_text
+from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
@@ -158,7 +159,7 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
     return roots
 
 
-def load_named(words: Sequence[str]) -> Loaded:
+def load_named(words: Sequence[str]) -> FlowSpec:
     """Find and load a flow: `-` is stdin, one word a file or a saved flow, anything else pipe syntax.
 
     Raises PflowError: 66 for a missing file, 65 for one that does not parse, 2 for no words and for wrong pipe syntax.
@@ -176,7 +177,7 @@ def load_named(words: Sequence[str]) -> Loaded:
     looks_like_file = " " not in word and (word.endswith(".json") or "/" in word)
     if len(words) == 1 and looks_like_file and not is_pipe(words):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
-    return Loaded(parse_pipe(words, FlowCatalog()), [])
+    return parse_pipe(words, FlowCatalog())
 
 
 def is_one_step(words: Sequence[str]) -> bool:
