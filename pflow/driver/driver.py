@@ -113,7 +113,9 @@ class Driver:
         self.debug = flags.debug
         self.output.follow(flags)
         if isinstance(flags.refresh, str):
-            refuse_unknown(inputs.wired, flags.refresh)
+            from pflow.driver.resume.choices import refuse_unknown
+
+            refuse_unknown(inputs.wired, "refresh", flags.refresh)
         from pflow.driver.execution import execute
 
         intake = intake or take_in_for(flags)
@@ -161,16 +163,6 @@ class Driver:
             document.add_step({"id": document.step_id(self.name), **about})
             self.output.write_error(document, step, node, error)
         return error.exit
-
-
-def refuse_unknown(wired: WiredFlow, name: str) -> None:
-    """Raise PflowError (2) if --refresh names no step."""
-    from pflow.driver.resume.choices import steps_by_name
-
-    known = steps_by_name(wired)
-    if name not in known:
-        hint = f"the steps are {', '.join(known)}"
-        raise PflowError(f"cannot take --refresh={name}: no such step", hint=hint, exit=USAGE)
 
 
 def ends_early(intake: Intake, flags: RunFlags) -> bool:
