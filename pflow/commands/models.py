@@ -19,14 +19,14 @@ import click
 from pflow.commands._click import Known
 from pflow.commands._output import print_json
 from pflow.errors import USAGE, PflowError
-from pflow.models.local import KNOWN, get_weights
+from pflow.models.local import SMALL, get_weights
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
 
 @click.command(help=__doc__)
 @click.argument("act", required=False, type=click.Choice(["get"]), metavar="[get]")
-@click.argument("name", required=False, type=Known(KNOWN))
+@click.argument("name", required=False, type=Known([SMALL.lower()]))
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def command(act: str | None, name: str | None, as_json: bool) -> int:
     if act and not name:

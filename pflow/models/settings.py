@@ -103,12 +103,7 @@ def broken(error: Exception) -> PflowError:
     """Return the error (78) for llm or a plugin that cannot load its models, without quoting the file of keys."""
     file = directory() / "keys.json"
     words = " ".join(f"{type(error).__name__}: {error}".split())
-    try:
-        fault = "" if isinstance(json.loads(file.read_text()), dict) else "it is not a JSON object"
-    except FileNotFoundError:
-        fault = ""
-    except Exception as unreadable:
-        fault = _fault(unreadable)
+    fault = _read(file)[1]
     hint = "correct that file, or find the plugin with `llm plugins`"
     return PflowError(f"cannot load llm's models: {f'{file}: {fault}' if fault else words}", hint=hint, exit=BAD_CONFIG)
 
@@ -185,17 +180,21 @@ def default_options(model: Model) -> dict[str, Any]:
 
 def _members(file: Path) -> dict[str, Any]:
     """Read the members of a JSON object; empty if the file is missing or malformed."""
+    found, fault = _read(file)
+    if fault:
+        faults_of_files.append(f"{file}: {fault}")
+    return found
+
+
+def _read(file: Path) -> tuple[dict[str, Any], str]:
+    """Read a JSON object; without one, say why, unless the file is missing."""
     try:
         found = json.loads(file.read_text())
     except FileNotFoundError:
-        return {}
+        return {}, ""
     except (OSError, ValueError, RecursionError) as error:
-        faults_of_files.append(f"{file}: {_fault(error)}")
-        return {}
-    if isinstance(found, dict):
-        return found
-    faults_of_files.append(f"{file}: it is not a JSON object")
-    return {}
+        return {}, _fault(error)
+    return (found, "") if isinstance(found, dict) else ({}, "it is not a JSON object")
 
 
 def _fault(error: Exception) -> str:

@@ -11,7 +11,7 @@ from llm import Model
 from pflow.errors import FAILED, PflowError
 from pflow.models.ask import Answer, Request, ask
 from pflow.models.choose import choose
-from pflow.models.prices import listed_names
+from pflow.models.prices import find_listed
 from pflow.terminal.messages import say
 from pflow.values.chunks import chunks
 from pflow.words import budget
@@ -113,18 +113,12 @@ _ANSWER = 2_000
 
 def characters_for(model: Model) -> int:
     """Return how many characters of a text the model takes at once."""
-    tokens = getattr(model, "context", None) or _listed(model)
+    tokens = getattr(model, "context", None) or find_listed(model, _listed)
     return _CHARACTERS * (tokens - min(_ANSWER, tokens // 2)) if tokens else USUAL
 
 
-def _listed(model: Model) -> int | None:
-    names, place = listed_names(model)
-    for name in names:
-        try:
-            from genai_prices.data_snapshot import get_snapshot
+def _listed(name: str, place: dict[str, Any]) -> int | None:
+    from genai_prices.data_snapshot import get_snapshot
 
-            where = (None, place.get("provider_id"), place.get("provider_api_url"))
-            return get_snapshot().find_provider_model(name, *where)[1].context_window
-        except Exception:  # whatever a list of others does not know, or stumbles over
-            continue
-    return None
+    where = (None, place.get("provider_id"), place.get("provider_api_url"))
+    return get_snapshot().find_provider_model(name, *where)[1].context_window

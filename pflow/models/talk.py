@@ -9,9 +9,9 @@ import llm
 from llm import Model
 
 from pflow.errors import TRY_AGAIN, PflowError
-from pflow.models.ask import check_ending, parts_of
+from pflow.models.ask import begin, check_ending, parts_of
 from pflow.models.choose import check_key
-from pflow.models.errors import LIMIT, explain, watch
+from pflow.models.errors import LIMIT, watch
 from pflow.process.signals import Deadline, TimedOut
 
 LONGEST = 1 << 20
@@ -64,17 +64,12 @@ class Talk:
 
     def _ask(self, text: str, schema: dict[str, Any] | None) -> Said:
         """Send the request in llm's form. Newer plugins look at the messages, older ones at the conversation."""
-        model, ending = watch(self._model)
+        model, ending = watch(self._model, self._deadline)
         check_key(model)
-        _limit(model, self._deadline)
         self._conversation.model = model
-        more = {"schema": schema} if schema else {}
-        try:
-            response = self._conversation.prompt(
-                text, system=self._system or None, messages=list(self._said), stream=model.can_stream, **more
-            )
-        except Exception as error:
-            raise explain(error, model) from error
+        more: dict[str, Any] = {"schema": schema} if schema else {}
+        more |= {"system": self._system or None, "messages": list(self._said)}
+        response = begin(self._conversation, model, text, **more)
         answer, arriving = "", parts_of(response, model)
         for part in arriving:
             answer += part
@@ -85,17 +80,3 @@ class Talk:
                 return Said(answer[:LONGEST], is_limited=True)
         check_ending(ending, response, model, answer)
         return Said(answer, is_limited=ending.kind == LIMIT)
-
-
-def _limit(model: Any, deadline: Deadline) -> None:
-    """Have the openai client, if the model uses it, wait no longer than until the deadline."""
-    if not hasattr(model, "get_client"):
-        return
-    get_client = model.get_client
-
-    def get_limited_client(*args: Any, **kwargs: Any) -> Any:
-        client = get_client(*args, **kwargs)
-        client.timeout = max(deadline.left(), 0.01)
-        return client
-
-    model.get_client = get_limited_client

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,27 +114,21 @@ def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
 
 
 def _declared(wired: WiredFlow, name: str, literals: list[_Literal]) -> FlowSpec:
-    flow, first = copy(wired.flow), literals[0]
+    flow, first = wired.flow.copied(), literals[0]
     flow.document = None
     doc = f"one of: {first.item.doc}" if first.is_member else first.item.doc
-    given = Input(name, type=first.type, description=doc, default=first.default, has_default=True)
-    flow.inputs, flow.steps = {**flow.inputs, name: given}, [copy(step) for step in flow.steps]
+    flow.inputs[name] = Input(name, type=first.type, description=doc, default=first.default, has_default=True)
     for literal in literals:
         _replace(flow.step(literal.step), literal, name)
     return flow
 
 
 def _replace(step: Step, literal: _Literal, name: str) -> None:
-    key = literal.item.name
-    if not literal.is_member and not literal.is_param:
-        step.inputs = {each: value for each, value in step.inputs.items() if each != key}
-        step.input_mappings = {**step.input_mappings, key: name}
-        return
-    values = step.params if literal.is_param else step.inputs
-    value: Any = f"${name}"
+    key, values = literal.item.name, step.params if literal.is_param else step.inputs
     if literal.is_member:
-        value = [value if each == literal.value else each for each in values[key]]
-    if literal.is_param:
-        step.params = {**values, key: value}
+        values[key] = [f"${name}" if each == literal.value else each for each in values[key]]
+    elif literal.is_param:
+        values[key] = f"${name}"
     else:
-        step.inputs = {**values, key: value}
+        del values[key]
+        step.input_mappings[key] = name

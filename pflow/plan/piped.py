@@ -117,8 +117,7 @@ def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
 
 def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
     """Return the flow with the piped input: in place of `stdin`, named like the carried key, or for the first read."""
-    flow = copy(wired.flow)
-    flow.inputs, flow.steps = {**flow.inputs}, [copy(step) for step in flow.steps]
+    flow = wired.flow.copied()
     named = [each for each in wired.references if each.path[0] == "stdin"]
     carried = wired.inputs.get(piped.carried) if piped else None
     first, key = wired.first_read, "stdin"
@@ -128,16 +127,14 @@ def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
         _rename(wired, flow, {each.path: (name, *each.path[1:]) for each in named})
     elif carried is not None and carried.declared and carried.readers and not carried.has_default:
         name = key = carried.name
-        given = flow.inputs[name] = copy(flow.inputs[name])
-        given.pipe = True
+        flow.inputs[name].pipe = True
     elif piped and piped.carried and first and not flow.inputs.keys() & piped.keys.keys():  # it uses no other key
         name = _declare(wired, flow, *first)
     else:
         return flow
     in_templates = {(each.step, each.path[0]) for each in wired.references if each.part.is_template}
     if first and (first[0], key) not in in_templates:  # else the read that the pipe would fill keeps its default
-        step = flow.step(first[0])
-        step.input_mappings = {**step.input_mappings, first[1]: name}
+        flow.step(first[0]).input_mappings[first[1]] = name
     return flow
 
 
@@ -160,13 +157,11 @@ def _rename(wired: WiredFlow, flow: FlowSpec, places: dict[Path, Path]) -> None:
 
     for step in flow.steps:
         for part in wired.parts[step.id]:
-            if part.role == INPUT and part.is_template:
-                step.inputs = {**step.inputs, part.key: rewritten(part.written, places)}
-            elif part.role == PARAM and part.is_template:
-                step.params = {**step.params, part.key: rewritten(part.written, places)}
+            if part.role in (INPUT, PARAM) and part.is_template:
+                values = step.inputs if part.role == INPUT else step.params
+                values[part.key] = rewritten(part.written, places)
             elif part.role == MAPPING:
-                step.input_mappings = {**step.input_mappings, part.key: renamed(step.input_mappings[part.key])}
+                step.input_mappings[part.key] = renamed(step.input_mappings[part.key])
             elif part.role == OVER and step.batch is not None:
-                step.batch = copy(step.batch)
                 step.batch.over = renamed(step.batch.over)
     flow.outputs = {name: renamed(source) for name, source in flow.outputs.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
 
 from pflow.flow.findings import Finding
@@ -225,12 +224,10 @@ class Wiring:
 
 def mapped(flow: WiredFlow, gaps: Sequence[Gap]) -> WiredFlow:
     """Return the flow with mappings for these gaps, wired."""
-    new = copy(flow.flow)
+    new = flow.flow.copied()
     new.document = None
-    new.steps = [copy(step) for step in new.steps]
     for each in gaps:
-        step = new.step(each.step)
-        step.input_mappings = {**step.input_mappings, each.item.name: each.source}
+        new.step(each.step).input_mappings[each.item.name] = each.source
     return wire(new)
 
 

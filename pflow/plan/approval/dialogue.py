@@ -144,18 +144,17 @@ def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]
     before = proposal.wired.flow
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.split("\n")):
         raise PflowError("cannot take the edited flow: it is empty", exit=MISSING)
-    loaded = load_text(text, "plan", before.catalog)
-    flow = loaded.flow
+    flow = load_text(text, "plan", before.catalog)
     flow.name, flow.description = flow.name or before.name, flow.description or before.description
     if not flow.inputs:
         flow = with_inputs(flow, before)
-    return flow, [each for each in check(wire(flow), loaded.findings) if not each.is_warning]
+    return flow, [each for each in check(wire(flow)) if not each.is_warning]
 
 
 def with_inputs(flow: FlowSpec, before: FlowSpec) -> FlowSpec:
     """Return the flow with its earlier inputs that are still read by name, or have one literal in all readers."""
-    changed = copy(flow)
-    changed.steps, changed.inputs = [copy(step) for step in flow.steps], {}
+    changed = flow.copied()
+    changed.inputs = {}
     steps = {step.id: step for step in changed.steps}
     wired = wire(flow)
     named = [wired.inputs[each.input] for each in wired.references if each.input in wired.inputs]
@@ -169,8 +168,8 @@ def with_inputs(flow: FlowSpec, before: FlowSpec) -> FlowSpec:
             changed.inputs[name] = given = copy(declared)
             given.default, given.has_default, given.required = values[0], True, False
             for step, key in [(steps[id], key) for id, key in readers]:
-                step.inputs = {each: value for each, value in step.inputs.items() if each != key}
-                step.input_mappings = {**step.input_mappings, key: name}
+                del step.inputs[key]
+                step.input_mappings[key] = name
     for each in named if changed.inputs else ():  # with some inputs declared, all have to be
         new = Input(each.name, type=str(each.type), description=each.doc, required=each.required)
         changed.inputs.setdefault(each.name, new)

@@ -64,13 +64,6 @@ class Allowed:
         return is_here and not any(part.startswith(".") for part in real[len(self.here or "") :].split("/"))
 
 
-def working_directory() -> str | None:
-    try:
-        return os.getcwd()
-    except OSError:
-        return None
-
-
 @dataclass(frozen=True)
 class Refusal:
     """A step, what it would do, and the flag that allows it."""

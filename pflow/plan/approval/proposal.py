@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from copy import copy
 from typing import Any
 
 from pflow.driver.arguments import RunFlags
@@ -14,7 +13,7 @@ from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import account_text, origins_text, pipe_lines, step_lines, touches
 from pflow.flow.findings import Finding
-from pflow.flow.flow import FlowSpec, Step
+from pflow.flow.flow import FlowSpec
 from pflow.flow.load import write_json
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -65,9 +64,11 @@ class Proposal:
 
 def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
     """Return the flow with the values of flags in it: those of inputs as defaults, others in their steps."""
-    changed = copy(flow)
-    changed.inputs = {name: copy(each) for name, each in flow.inputs.items()}
-    changed.steps = [_step_with_flags(wired.steps[step.id], inputs) for step in flow.steps]
+    changed = flow.copied()
+    for step in changed.steps:
+        for written, flags in ((step.inputs, inputs.data), (step.params, inputs.params)):
+            given = flags.get(step.id, {}).items()
+            written.update({key: _as_written(wired.steps[step.id], key, value) for key, value in given})
     for name, value in inputs.values.items():
         if name in changed.inputs:
             declared = changed.inputs[name]
@@ -77,15 +78,7 @@ def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
         for id, key in known.readers if known is not None else ():
             step = changed.step(id)
             if key not in step.input_mappings:
-                step.inputs = {**step.inputs, key: _as_written(wired.steps[id], key, value)}
-    return changed
-
-
-def _step_with_flags(wired: WiredStep, inputs: RunInputs) -> Step:
-    changed = copy(wired.step)
-    data, params = inputs.data.get(wired.id, {}), inputs.params.get(wired.id, {})
-    changed.inputs = {**changed.inputs, **{key: _as_written(wired, key, value) for key, value in data.items()}}
-    changed.params = {**changed.params, **{key: _as_written(wired, key, value) for key, value in params.items()}}
+                step.inputs[key] = _as_written(wired.steps[id], key, value)
     return changed
 
 
