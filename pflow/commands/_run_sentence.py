@@ -18,13 +18,12 @@ from typing import TypeVar
 
 import click
 
-from pflow.commands._click import run_click, seconds, usage_of_click
+from pflow.commands._click import run_click, seconds
 from pflow.driver.arguments import RunFlags, own_flags
 from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs, nothing_gives
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.pipe.steps import part_flags
-from pflow.help.usage import CommandUsage
 from pflow.interface.common import RUN_FLAGS
 from pflow.plan.approval.dialogue import Dialogue
 from pflow.plan.approval.gate import Allowed, Gate, Refusal, working_directory
@@ -43,19 +42,13 @@ from pflow.words.printable import clean
 
 T = TypeVar("T")
 
-_NAME = "'SENTENCE'"
-
 
 def main(words: list[str], closed: list[int]) -> int:
     """Plan a flow from the first word, and run it. `closed` are the standard files that were closed.
 
     Raises PflowError: 2 for wrong flags, 77 if the flow may not run, and what planning raises.
     """
-    return run_click(command, _NAME, words, closed)
-
-
-def usage_of_sentence() -> CommandUsage:
-    return usage_of_click(command, _NAME)
+    return run_click(command, "'SENTENCE'", words, closed)
 
 
 @click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
