@@ -26,7 +26,7 @@ from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.pipe.steps import part_flags
 from pflow.interface.common import RUN_FLAGS
 from pflow.plan.approval.dialogue import Dialogue
-from pflow.plan.approval.gate import Allowed, Gate, Refusal, working_directory
+from pflow.plan.approval.gate import Allowed, Gate, Refusal
 from pflow.plan.approval.proposal import Proposal, draft_text, proposal_text, show
 from pflow.plan.piped import Piped, piped_in
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
@@ -84,7 +84,7 @@ def command(
 ) -> int:
     words = [*rest, *["--dry-run"] * is_dry, *([f"--timeout={timeout:g}"] if timeout else [])]
     flags = _flags_of_run(words)
-    allowed = Allowed(allow, working_directory())
+    allowed = Allowed(allow)
     if 1 in closed and not flags.quiet:  # before a model is paid
         raise PflowError("cannot write to stdout: it is closed", hint="-q prints nothing", exit=CANNOT_WRITE)
     terminal = None if yes or is_dry else open_terminal()
