@@ -45,11 +45,10 @@ class Ask(FunctionNode):
         from pflow.terminal.ask import open_terminal
 
         terminal = open_terminal()
-        try:
-            answer = None if terminal is None else self._ask(terminal, question)
-        finally:
-            if terminal is not None:
-                terminal.close()
+        answer = None
+        if terminal is not None:
+            with terminal:
+                answer = self._ask(terminal, question)
         if answer is None:
             answer = self.params["default"]
         if answer is None:

@@ -6,7 +6,7 @@ from pflow import Any, Callable, Iterator
 from pflow.binding.sources import Constant, Source, TemplateSource
 from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, reason_of, shorten
 from pflow.interface.interface import Interface, Item
-from pflow.values.jsontext import compact, decode
+from pflow.values.jsontext import change_texts, compact, decode
 from pflow.values.paths import Path, write_path
 from pflow.values.templates import braced_references, expand, is_reference, references
 from pflow.values.types import Type, fit, from_text
@@ -121,17 +121,8 @@ def converted(type: Type, value: Any) -> Any:
         return [converted(type.items or Type("any"), item) for item in value]
     if isinstance(value, str):
         return from_text(type, value)
-    _check_texts(value)
+    change_texts(value, lambda text: from_text(Type("any"), text))  # a template may bring bytes that are not UTF-8
     return fit(type, value)
-
-
-def _check_texts(value: Any) -> None:
-    """Refuse bytes that are not UTF-8, which a template may bring into the texts of a list or an object."""
-    if isinstance(value, str):
-        from_text(Type("any"), value)
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            _check_texts(item)
 
 
 def parse_texts(flag: str, type: Type, texts: list[str | bool], *, verbatim: bool) -> Any:

@@ -10,8 +10,9 @@ import click
 from pflow.commands._output import print_json
 from pflow.driver.arguments import leading_flags
 from pflow.driver.driver import refuse_errors
-from pflow.errors import USAGE, PflowError
-from pflow.flow.load import Loaded
+from pflow.errors import BAD_DATA, OK, USAGE, PflowError
+from pflow.flow.findings import Finding
+from pflow.flow.flow import FlowSpec
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
 from pflow.flow.pipe.steps import split_step
 from pflow.flow.rules import check
@@ -105,14 +106,24 @@ def seconds(text: str) -> float:
     return value
 
 
-def checked(loaded: Loaded, act: str) -> WiredFlow:
+def checked(flow: FlowSpec, act: str) -> WiredFlow:
     """Wire and check a flow, and print its findings. Raises PflowError (65) if it breaks a rule."""
-    wired = wire(loaded.flow)
-    findings = check(wired, loaded.findings)
+    wired = wire(flow)
+    findings = check(wired)
     refuse_errors(findings, act)
-    for warning in [*(f"warning: {each}" for each in loaded.flow.warnings), *map(str, findings)]:
+    for warning in [*(f"warning: {each}" for each in flow.warnings), *map(str, findings)]:
         say(f"pflow {act}", warning)
     return wired
+
+
+def examined(flow: FlowSpec, program: str) -> tuple[WiredFlow, list[Finding], int]:
+    """Wire and check a flow, and print its errors; return it, all its findings, and the exit code: 65 with errors."""
+    wired = wire(flow)
+    findings = check(wired)
+    errors = [finding for finding in findings if not finding.is_warning]
+    for error in errors:
+        say(program, str(error))
+    return wired, findings, BAD_DATA if errors else OK
 
 
 def run_click(command: click.Command, name: str, words: list[str], about: object = None) -> int:

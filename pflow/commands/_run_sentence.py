@@ -137,7 +137,7 @@ def with_signals(work: Callable[[], T]) -> T:
     except Interrupted as interrupted:
         if interrupted.signal:
             die_of(interrupted.signal)
-        raise PflowError(f"cannot finish: {interrupted.message}", exit=interrupted.exit) from None
+        raise interrupted.as_error() from None
 
 
 def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool, piped: Piped | None) -> Planned:

@@ -84,14 +84,14 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, locked: bool, sc
         if as_json and error.exit == BAD_DATA:
             _print_json(name, None, [Finding(SHAPE, (), error.message, error.hint)], error.exit)
         raise
-    wired = wire(loaded.flow)
-    doubts = [Finding("PF14", (), each, is_warning=True) for each in loaded.flow.warnings]
-    findings = [*doubts, *check(wired, loaded.findings), *(drift(wired) if locked else ())]
+    wired = wire(loaded)
+    doubts = [Finding("PF14", (), each, is_warning=True) for each in loaded.warnings]
+    findings = [*doubts, *check(wired), *(drift(wired) if locked else ())]
     code = BAD_DATA if any(strict or not each.is_warning for each in findings) else 0
     if as_json:
         _print_json(name, wired, findings, code)
     else:
-        _print_lines(name, loaded.flow, findings, when)
+        _print_lines(name, loaded, findings, when)
         notes = [_one_line(f"{name}: {node}: {note}") for node, note in _inferred(wired).items()]
         write_pieces(1, [f"{note}\n".encode() for note in notes])
     return code

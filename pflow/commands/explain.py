@@ -12,16 +12,13 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._click import FlowCommand, color_option
+from pflow.commands._click import FlowCommand, color_option, examined
 from pflow.commands._output import print_json, print_text
-from pflow.errors import BAD_DATA, OK, USAGE, PflowError
+from pflow.errors import USAGE, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import account_text, graph_text
-from pflow.flow.rules import check
 from pflow.flow.subflow import load_named
-from pflow.flow.wiring import wire
 from pflow.terminal.columns import colour_of, terminal_width
-from pflow.terminal.messages import say
 
 
 @click.command(help=__doc__, cls=FlowCommand)
@@ -32,15 +29,10 @@ from pflow.terminal.messages import say
 def command(flow: tuple[str, ...], as_graph: bool, as_json: bool, when: str) -> int:
     if as_graph and as_json:
         raise PflowError("cannot take both --graph and --json", exit=USAGE)
-    loaded = load_named(flow)
-    wired = wire(loaded.flow)
-    findings = check(wired, loaded.findings)
-    errors = [finding for finding in findings if not finding.is_warning]
-    for error in errors:
-        say("pflow", str(error))
+    wired, findings, code = examined(load_named(flow), "pflow")
     if as_json:
         print_json(explain(wired, findings))
     else:
         width, account = terminal_width(), explain(wired, findings)
         print_text(graph_text(account, width) if as_graph else account_text(account, width, colour_of(1, when)))
-    return BAD_DATA if errors else OK
+    return code

@@ -33,7 +33,7 @@ from pflow.terminal.messages import say
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, required=True, metavar="FLOW")
 def command(flow: Sequence[str]) -> int:
     loaded = load_named(flow)
-    file = lock_file(loaded.flow)
+    file = lock_file(loaded)
     wired = checked(loaded, "lock")
     write_output(file, lock_text(wired).encode(), mode=os.stat(wired.flow.file).st_mode & 0o666)
     kinds = {step.kind.name: step.kind for step in wired.all_steps() if step.kind is not None and step.subflow is None}

@@ -79,11 +79,11 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
         raise PflowError(f"cannot save '{name}': the flow is missing", hint=hint, exit=USAGE)
     loaded = load_named(flow or ["-"])
     wired = checked(loaded, "save")
-    if description is not None or not loaded.flow.description:
-        loaded.flow.description = _described(_own_words(wired)) if description is None else description
+    if description is not None or not loaded.description:
+        loaded.description = _described(_own_words(wired)) if description is None else description
     if with_command:
         check_command(name_of(file_for(name)), file_for(name))
-    saved = _save(name, loaded.flow, force=force)
+    saved = _save(name, loaded, force=force)
     _report(name, saved)
     if with_command:
         file = make_command(saved.name, saved.file)

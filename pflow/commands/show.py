@@ -19,20 +19,17 @@ from __future__ import annotations
 import click
 
 from pflow.catalog.registry import saved_flow
-from pflow.commands._click import color_option
+from pflow.commands._click import color_option, examined
 from pflow.commands._output import print_text, write_output
-from pflow.errors import BAD_DATA, MISSING, OK, PflowError
+from pflow.errors import MISSING, OK, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import brief_text
 from pflow.flow.load import load_text, read_text
-from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog, no_saved_flow
-from pflow.flow.wiring import wire
 from pflow.library.command import commands_of
 from pflow.library.save import olds_of
 from pflow.library.saved import library_folder, name_of
 from pflow.terminal.columns import colour_of, terminal_width
-from pflow.terminal.messages import say
 from pflow.words.printable import clean
 
 
@@ -48,16 +45,12 @@ def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
     if as_json:
         write_output(None, text.encode("utf-8", "surrogateescape"))
         return OK
-    loaded = load_text(text, file, FlowCatalog(library_folder()))  # an older version was there too
-    loaded.flow.name = loaded.flow.name or name
-    wired = wire(loaded.flow)
-    findings = check(wired, loaded.findings)
-    errors = [finding for finding in findings if not finding.is_warning]
-    for error in errors:
-        say("pflow show", str(error))
+    flow = load_text(text, file, FlowCatalog(library_folder()))  # an older version was there too
+    flow.name = flow.name or name
+    wired, findings, code = examined(flow, "pflow show")
     where = [f"From     {clean(file)}", *(f"Command  {clean(each)}" for each in commands_of(name_of(file), file))]
     print_text(brief_text(explain(wired, findings), where, terminal_width(), colour_of(1, when)))
-    return BAD_DATA if errors else OK
+    return code
 
 
 def _file(name: str, *, is_old: bool) -> str:

@@ -18,8 +18,6 @@ class Candidates:
     Inside pipe syntax, `flow` is that text taken apart, and the word is its last one.
     """
 
-    __slots__ = ("candidates", "flow", "kept", "typed")
-
     def __init__(self, word: str, kept: int, candidates: Iterable[Candidate]) -> None:
         self.flow: Typed | None = None
         self.kept = kept

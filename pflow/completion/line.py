@@ -19,8 +19,6 @@ class Typed:
     where in `raw` readline begins the word that it replaces.
     """
 
-    __slots__ = ("cut", "is_begun", "places", "quote", "raw", "start", "word", "words")
-
     def __init__(self) -> None:
         self.words: list[str] = []
         self.raw = ""

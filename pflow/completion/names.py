@@ -35,8 +35,6 @@ MOST = 99
 class Candidate:
     """A text that may stand at the cursor: the group in which it is shown, its value, its description."""
 
-    __slots__ = ("about", "group", "value")
-
     def __init__(self, group: str, value: str, about: str = "") -> None:
         self.group = group
         self.value = value
@@ -106,9 +104,8 @@ def steps_of(run: str) -> list[Candidate]:
     from pflow.record.runs import find_run
 
     try:
-        with open(os.path.join(find_run(run).directory, FLOW), "rb") as file:
-            return [Candidate(STEPS, step["id"], step["type"]) for step in decode(file.read())["nodes"]]
-    except (OSError, ValueError, KeyError, TypeError, PflowError):
+        return [Candidate(STEPS, step["id"], step["type"]) for step in find_run(run).read_json(FLOW)["nodes"]]
+    except (KeyError, TypeError, PflowError):
         return []
 
 
@@ -155,7 +152,7 @@ def usage_of_flow(word: str) -> CommandUsage:
     from pflow.flow.wiring import wire
 
     try:
-        usage = usage_of_run(wire(load_named([word]).flow) if word != "-" else None)
+        usage = usage_of_run(wire(load_named([word])) if word != "-" else None)
     except PflowError:
         usage = usage_of_run()
     usage.arguments = []

@@ -127,13 +127,8 @@ def is_same(one: Record, other: Record) -> bool:
 
 def _variables(flow: WiredFlow, *, are_secret: bool = False) -> list[str]:
     """Return the variables that a flow takes params from: the secret ones, or all others."""
-    found: set[str] = set()
-    for wired in flow.steps.values():
-        if wired.subflow is not None:
-            found.update(_variables(wired.subflow, are_secret=are_secret))
-        params = wired.interface.params.values()
-        found.update(item.env for item in params if item.env and ("secret" in item.marks) is are_secret)
-    return sorted(found)
+    items = (item for step in flow.all_steps() for item in step.interface.params.values())
+    return sorted({item.env for item in items if item.env and ("secret" in item.marks) is are_secret})
 
 
 def used_keys(wired: WiredFlow) -> set[str] | None:

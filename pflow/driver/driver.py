@@ -113,7 +113,9 @@ class Driver:
         self.debug = flags.debug
         self.output.follow(flags)
         if isinstance(flags.refresh, str):
-            refuse_unknown(inputs.wired, flags.refresh)
+            from pflow.driver.resume.choices import refuse_unknown
+
+            refuse_unknown(inputs.wired, "refresh", flags.refresh)
         from pflow.driver.execution import execute
 
         intake = intake or take_in_for(flags)
@@ -163,16 +165,6 @@ class Driver:
         return error.exit
 
 
-def refuse_unknown(wired: WiredFlow, name: str) -> None:
-    """Raise PflowError (2) if --refresh names no step."""
-    from pflow.driver.resume.choices import steps_by_name
-
-    known = steps_by_name(wired)
-    if name not in known:
-        hint = f"the steps are {', '.join(known)}"
-        raise PflowError(f"cannot take --refresh={name}: no such step", hint=hint, exit=USAGE)
-
-
 def ends_early(intake: Intake, flags: RunFlags) -> bool:
     """Return True if an earlier stage has ended the pipe, or --skip-empty ends it here."""
     return intake.ended_with is not None or (flags.skip_empty and intake.is_empty())
@@ -199,10 +191,10 @@ def load(words: list[str]) -> FlowSpec:
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
-    loaded = load_named(words)
-    loaded.flow.name = loaded.flow.name or name_of(words)
-    refuse_errors(loaded.findings)
-    return loaded.flow
+    flow = load_named(words)
+    flow.name = flow.name or name_of(words)
+    refuse_errors(flow.findings)
+    return flow
 
 
 def name_of(words: list[str]) -> str:

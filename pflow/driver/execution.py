@@ -160,17 +160,10 @@ class Execution:
                     document.set(key, value)
             except PflowError as error:
                 raise error.within(f"cannot store '{key}'") from None
-        last = self._output_of(carried) if declared else write_path(carried) if carried else None
+        last = self.wired.output_carrying(carried) if declared else write_path(carried) if carried else None
         if last is not None and (last in found or not declared):
             document.header["last"] = last
         return [key for key, value in found.items() if value is not REMOVED]
-
-    def _output_of(self, carried: Path | None) -> str | None:
-        """Return the output that the pipe carries."""
-        if len(self.wired.flow.outputs) == 1:
-            return next(iter(self.wired.flow.outputs))
-        sources = self.wired.outputs.items()
-        return next((name for name, each in sources if isinstance(each, PathSource) and each.path == carried), None)
 
     def _show(self, shared: NodeStore, document: Document) -> None:
         if self.flags.show_store:
@@ -195,7 +188,7 @@ class Execution:
         if not self.wired.flow.outputs:
             return last.id
         place = last.place_of(last.interface.pipe_write.name)
-        source = self.wired.outputs.get(self._output_of(place) or "")
+        source = self.wired.outputs.get(self.wired.output_carrying(place) or "")
         return last.id if isinstance(source, PathSource) and source.path == place else ""
 
 

@@ -231,10 +231,8 @@ def ask_for(wired: WiredFlow, missing: list[FlowInput], *, is_dry: bool = False)
     terminal = None if is_dry or any(each.secret for each in missing) else _open_terminal()
     if terminal is None:
         raise nothing_gives(wired, missing)
-    try:
+    with terminal:
         return {each.name: _ask(terminal, wired, each) for each in missing}
-    finally:
-        terminal.close()
 
 
 def _open_terminal() -> Terminal | None:

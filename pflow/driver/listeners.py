@@ -10,7 +10,7 @@ from pflow.driver.begin import Beginning
 from pflow.engine.context import StepFailed
 from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.record.log import RunLog, runs_directory
+from pflow.record.log import KEYS, TRACE, RunLog
 from pflow.record.snapshot import own_params
 from pflow.stage import WRITER
 from pflow.stage.trace import enter_span, event_line, write_line
@@ -55,8 +55,6 @@ class Listeners:
         self.is_traced = os.environ.get("PFLOW_TRACE", "0") not in ("", "0")
 
     def _open_log(self, beginning: Beginning, parent: str | None) -> RunLog | None:
-        if runs_directory() is None and self.flags.no_journal:
-            return None
         name, header = self.wired.flow.name or "flow", beginning.intake.document.header
         about = {"name": name, "flow_hash": self.snapshot.flow_hash, "steps": len(self.wired.steps)}
         spans = {"traceparent": header.get("traceparent"), "parent": parent}
@@ -80,12 +78,11 @@ class Listeners:
         return reopened.log
 
     def write(self, line: bytes) -> None:
-        if line.startswith(_KEY):
-            if self.log is not None:
-                self.log.key(line)
-            return
+        is_key = line.startswith(_KEY)
         if self.log is not None:
-            self.log.line(line)
+            self.log.line(line, KEYS if is_key else TRACE)
+        if is_key:
+            return
         if self.is_traced:
             write_line(PROGRAM, line)
         event = decode(line)

@@ -13,11 +13,10 @@ from pflow.files.directories import make_private, state_directory
 from pflow.flow.flow import FlowSpec
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
-from pflow.record.log import FLOW, LOCK
-from pflow.record.runs import Run, is_locked, read_kept, run_directories
+from pflow.record.log import FLOW, LOCK, SNAPSHOT
+from pflow.record.runs import Run, is_locked, run_directories
 from pflow.record.snapshot import here
 from pflow.values.digest import digest_of
-from pflow.values.jsontext import decode
 
 SKIP, WAIT = "skip", "wait"
 
@@ -109,11 +108,12 @@ class Turn:
 
     def _is_of(self, directory: str) -> bool:
         """Return True if the run is one of this flow."""
-        kept = Run(directory).snapshot()
+        run = Run(directory)
+        kept = run.read_json(SNAPSHOT)
         try:
             file = os.fsdecode(kept["file"] or kept["script"])
-            return _name(file, kept["directory"], decode(read_kept(directory, FLOW))) == self.name
-        except (ValueError, KeyError, TypeError):
+            return _name(file, kept["directory"], run.read_json(FLOW)) == self.name
+        except (KeyError, TypeError):
             return False  # it has only just begun, or is damaged
 
     def _lock(self, how: int = 0) -> bool:

@@ -13,6 +13,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, USAGE, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.unload import flow_hash
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.record.log import SNAPSHOT
 from pflow.record.runs import Run
 from pflow.record.snapshot import Snapshot, environment_params, own_params
 from pflow.stage import VERSION
@@ -29,7 +30,7 @@ class Replay:
     def __init__(self, run: Run) -> None:
         self.run = run
         try:
-            self.kept = Snapshot.read(run.snapshot())
+            self.kept = Snapshot.read(run.read_json(SNAPSHOT))
         except (KeyError, TypeError, ValueError, AttributeError):
             what = f"cannot replay the run '{run.id}': its snapshot is missing or damaged"
             raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA) from None

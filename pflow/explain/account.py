@@ -159,9 +159,7 @@ def _manner(wired: WiredStep, origins: Origins) -> Account:
     values = {name: getattr(step, name) for name in ("retries", "wait", "timeout", "max_visits", "cache")}
     manner: Account = {"has_model": "model" in wired.interface.params, **values, "asks_version": step.version}
     if batch is not None:
-        over = origins.of_batch(wired)
-        said = {"as": batch.item, "jobs": batch.jobs, "on_error": batch.on_error, "keep_item": batch.keep_item}
-        manner["batch"] = {"over": over, **said}
+        manner["batch"] = {**batch.members, "over": origins.of_batch(wired)}
     if wired.subflow is not None:
         manner["steps"] = len(wired.subflow.steps)
     return {name: value for name, value in manner.items() if value is not None}

@@ -10,7 +10,7 @@ from pflow.flow.flow import Batch, FlowSpec, Step
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.written import escaped, reference
-from pflow.values.jsontext import text_of
+from pflow.values.jsontext import change_texts, text_of
 from pflow.values.paths import Path, look_up, parse_path, write_path
 from pflow.values.templates import TEMPLATE, expand, parse_template
 
@@ -110,13 +110,10 @@ class _Literals:
             self.step.input_mappings[key] = write_path(("stdin", *paths[0][1:]))
 
     def _filled(self, written: Any) -> Any:
-        if isinstance(written, dict):
-            return {name: self._filled(each) for name, each in written.items()}
-        if isinstance(written, list):
-            return [self._filled(each) for each in written]
-        if not isinstance(written, str) or "$" not in written:
-            return written
-        parts = parse_template(written)
+        return change_texts(written, self._filled_text)
+
+    def _filled_text(self, text: str) -> Any:
+        parts = parse_template(text)
         if len(parts) == 1 and not isinstance(parts[0], str) and parts[0][0] in self.known:
             return escaped(self._value(parts[0]))
         return "".join(self._part(part) for part in parts)

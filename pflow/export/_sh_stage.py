@@ -9,7 +9,7 @@ from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.pipe.scan import quote
-from pflow.flow.pipe.steps import cache_words, flag_words
+from pflow.flow.pipe.steps import flag_words, manner_words
 from pflow.flow.wired import WiredStep
 from pflow.flow.written import escaped, rewritten
 from pflow.values.paths import Path, is_step_name, meet, write_path
@@ -188,7 +188,7 @@ class ShellStage:
             raise self._refused(key, "a stage would take what the pipe carries")
 
     def _add_manner(self) -> None:
-        wired, step = self.wired, self.wired.step
+        wired = self.wired
         if not wired.is_moved:
             moved = {key: target for key, target in wired.targets.items() if target != (key,)}
             self.flags += [f"--map-out={quote(f'{key}={write_path(target)}')}" for key, target in moved.items()]
@@ -196,9 +196,7 @@ class ShellStage:
             self.flags.insert(0, f"--id={wired.id}")
         else:
             raise refused(f"a stage cannot be named '{wired.id}'")
-        manner = {"retries": step.retries, "wait": step.wait, "timeout": step.timeout}
-        self.flags += [f"--{name}={value}" for name, value in manner.items() if value is not None]
-        self.flags += cache_words(step)
+        self.flags += manner_words(wired.step)
 
     def _leave(self) -> None:
         state, wired, interface = self.state, self.wired, self.wired.interface

@@ -13,7 +13,7 @@ SHAPE = "PF00"
 class Rule:
     """A rule: its id, its title, and what happens to a flow that breaks it.
 
-    `check` yields its findings in a flow. A rule without it is about the command line, and is checked with the flags.
+    `check` yields its findings in a flow. One without it is found by another's check, or with the flags.
     """
 
     def __init__(

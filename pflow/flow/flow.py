@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any
 from pflow.catalog.kinds import Catalog
+from pflow.errors import BAD_DATA, PflowError
 from pflow.values.paths import Path
 from pflow.values.types import Type
 
 if TYPE_CHECKING:
+    from pflow.flow.findings import Finding
+
     Mapped = str | list[str]
     """The source of a read, as written: a path, `template:` and text, or a list of paths."""
 
@@ -71,6 +74,12 @@ class Batch:
         self.jobs = jobs
         self.on_error = on_error
         self.keep_item = keep_item
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """Its members in the IR, with those that have their default."""
+        said = {"over": self.over, "as": self.item, "jobs": self.jobs}
+        return {**said, "on_error": self.on_error, "keep_item": self.keep_item}
 
     @property
     def parts(self) -> dict[str, bool]:
@@ -154,6 +163,8 @@ class FlowSpec:
         self.script = ""
         """The Python script that made it and runs it."""
         self.warnings: list[str] = []
+        self.findings: list[Finding] = []
+        """The parts of a wrong shape, which it was read without."""
         self.document: dict[str, Any] | None = None
         """The JSON that it was read from, for the places of findings; None once it differs."""
         self.stray_mappings: dict[str, Any] = {}
@@ -163,6 +174,12 @@ class FlowSpec:
     def directory(self) -> str:
         """The directory that its subflows' paths are relative to."""
         return self.catalog.directory
+
+    def usable(self) -> FlowSpec:
+        """Return the flow. Raises PflowError (65) at the first wrong shape."""
+        if self.findings:
+            raise PflowError(f"cannot load the flow: {self.findings[0]}", exit=BAD_DATA)
+        return self
 
     def step(self, id: str) -> Step:
         return next(step for step in self.steps if step.id == id)

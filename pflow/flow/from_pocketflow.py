@@ -140,7 +140,7 @@ class _Walk:
         self._enter(root, None)
         for node, around in self.todo:
             source = self.ids[(*around.key, id(node))]
-            for action, target, where in around.after(node, declares_error=_declares_error(node)):
+            for action, target, where in around.after(node, declares_error=ERROR in _interface_of(node).actions):
                 self.edges[source, self._enter(target, where), action] = None
 
     def document(self) -> dict[str, Any]:
@@ -222,17 +222,12 @@ class _Walk:
         return name
 
 
-def _declares_error(node: Any) -> bool:
-    """Return True if the interface of a node, or of a step's node, names the action `error`."""
+def _interface_of(node: Any) -> Interface:
+    """Return the interface of a node, its class or its name, or of a step's node; an open one for an unknown name."""
     inner = node.node if isinstance(node, WrittenStep) else node
-    return ERROR in _interface_of(inner if isinstance(inner, str) else class_of(inner)).actions
-
-
-def _interface_of(kind: str | type) -> Interface:
-    """Return the interface of a class, or of the node of a name; an open one for an unknown name."""
-    if isinstance(kind, type):
-        return declared_interface(kind)
-    known = find_kind(kind)
+    if not isinstance(inner, str):
+        return declared_interface(class_of(inner))
+    known = find_kind(inner)
     return known.interface if known else Interface()
 
 
@@ -240,7 +235,7 @@ def _set_on(node: Any) -> dict[str, Any]:
     """Return the params of a node that are not its defaults; a class or a name has no params."""
     if isinstance(node, str | type):
         return {}
-    defaults = declared_interface(type(node)).defaults()
+    defaults = _interface_of(node).defaults()
     return {key: value for key, value in node.params.items() if key not in defaults or defaults[key] != value}
 
 

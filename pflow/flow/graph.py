@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import Iterable
+from pflow import Callable, Iterable
 from pflow.flow.flow import Edge
 
 ERROR = "error"
@@ -23,6 +23,20 @@ class Fork:
         self.meet = meet
         self.branches: list[set[str]] = []
         self.exits: list[tuple[str, str]] = []
+
+
+def distances(starts: Iterable[str], follow: Callable[[str], Iterable[str]]) -> dict[str, int]:
+    """Return the steps that may be reached from `starts`, each with its distance from the nearest, nearest first.
+
+    `follow` returns the steps right after one.
+    """
+    found = dict.fromkeys(starts, 0)
+    todo = list(found)
+    for id in todo:
+        new = [each for each in dict.fromkeys(follow(id)) if each not in found]
+        found |= dict.fromkeys(new, found[id] + 1)
+        todo += new
+    return found
 
 
 class Graph:
@@ -54,16 +68,8 @@ class Graph:
 
         Without `past_errors`, `error` edges do not count.
         """
-        distance: dict[str, int] = {} if start is None else {start: 0}
-        todo = list(distance)
-        for id in todo:
-            if id in stops:
-                continue
-            for target in self.after(id, past_errors=past_errors):
-                if target not in distance:
-                    distance[target] = distance[id] + 1
-                    todo.append(target)
-        return distance
+        starts = [] if start is None else [start]
+        return distances(starts, lambda id: [] if id in stops else self.after(id, past_errors=past_errors))
 
     def may_precede(self, one: str, other: str, *, past_loops: bool = True) -> bool:
         """Return True if one step may run before the other; without `past_loops`, on a way that does not go back."""

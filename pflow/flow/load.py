@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any
+from pflow import Any
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.flow.flow import FlowSpec
@@ -12,34 +12,16 @@ from pflow.values.jsontext import WHITESPACE, ScanError, decode, plain, scan_wit
 from pflow.values.paths import kind_of
 from pflow.words.printable import clause
 
-if TYPE_CHECKING:
-    from pflow.flow.findings import Finding
 
-
-class Loaded:
-    """A flow, without its parts of a wrong shape, and a finding for each of those."""
-
-    def __init__(self, flow: FlowSpec, findings: list[Finding]) -> None:
-        self.flow = flow
-        self.findings = findings
-
-    def usable(self) -> FlowSpec:
-        """Return the flow. Raises PflowError (65) at the first wrong shape."""
-        for finding in self.findings:
-            if not finding.is_warning:
-                raise PflowError(f"cannot load the flow: {finding}", exit=BAD_DATA)
-        return self.flow
-
-
-def load_file(file: str, catalog: Catalog | None = None) -> Loaded:
+def load_file(file: str, catalog: Catalog | None = None) -> FlowSpec:
     """Load the flow in a file, JSON or pipe syntax. Without a `catalog` its steps are nodes only.
 
     Raises PflowError: 66 for a missing or empty file, 77 if it may not be read, 65 if it does not parse.
     """
     catalog = (catalog or Catalog()).at(os.path.dirname(file) or ".")
-    loaded = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
-    loaded.flow.file = file
-    return loaded
+    flow = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
+    flow.file = file
+    return flow
 
 
 def read_text(file: str | int, what: str) -> str:
@@ -53,7 +35,7 @@ def read_text(file: str | int, what: str) -> str:
         raise PflowError(f"cannot read {what}: {reason_of(error)}", exit=exit_code(error)) from None
 
 
-def load_text(text: str, name: str, catalog: Catalog | None = None) -> Loaded:
+def load_text(text: str, name: str, catalog: Catalog | None = None) -> FlowSpec:
     """Load the flow in a text, JSON or pipe syntax. `name` is for errors; without a `catalog` its steps are nodes only.
 
     Raises PflowError: 65, with line and column, if JSON does not parse; 66 if the text is empty.
@@ -64,10 +46,10 @@ def load_text(text: str, name: str, catalog: Catalog | None = None) -> Loaded:
         return load_document(parse_json(text, name), name, catalog)
     from pflow.flow.pipe.read import parse_pipe
 
-    return Loaded(parse_pipe([text], catalog), [])
+    return parse_pipe([text], catalog)
 
 
-def load_document(document: Any, name: str, catalog: Catalog | None = None) -> Loaded:
+def load_document(document: Any, name: str, catalog: Catalog | None = None) -> FlowSpec:
     """Load the flow in a decoded JSON document. Raises PflowError (65) if it is not an object."""
     if not isinstance(document, dict):
         what = f"cannot read the flow '{name}': it holds {kind_of(document)}, not a dict"
@@ -77,9 +59,9 @@ def load_document(document: Any, name: str, catalog: Catalog | None = None) -> L
 
     sound, findings = check_shape(document)
     flow = build_flow(sound)
-    flow.document = document
+    flow.findings, flow.document = findings, document
     flow.catalog = catalog or flow.catalog
-    return Loaded(flow, findings)
+    return flow
 
 
 LEVELS = 100

@@ -98,13 +98,12 @@ def _facts_of_step(wired: WiredStep) -> Facts:
 
 def _written(step: Step) -> Facts:
     """Return what the flow itself says of a step, without data."""
-    batch = step.batch
-    over = {"over": batch.over, "as": batch.item, "on_error": batch.on_error} if batch is not None else {}
+    batch = step.batch.members if step.batch is not None else {}
     facts = {
         "input_mappings": step.input_mappings,
         "output_mappings": step.output_mappings,
         "params": step.params,
-        "batch": over,
+        "batch": {name: batch[name] for name in ("over", "as", "on_error") if batch},
     }
     return {name: each for name, each in facts.items() if each}
 

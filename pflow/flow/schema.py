@@ -18,8 +18,12 @@ TYPE_FORMAT = "pflow-type"
 """The format of a text that is a type, `list[str]`; other validators ignore it."""
 
 
+def _of(type: str, description: str, **more: Any) -> Schema:
+    return {"description": description, "type": type, **more}
+
+
 def _text(description: str, **more: Any) -> Schema:
-    return {"description": description, "type": "string", **more}
+    return _of("string", description, **more)
 
 
 def _name(description: str, **more: Any) -> Schema:
@@ -27,29 +31,15 @@ def _name(description: str, **more: Any) -> Schema:
 
 
 def _whole(description: str, least: int, **more: Any) -> Schema:
-    return {"description": description, "type": "integer", "minimum": least, **more}
-
-
-def _bool(description: str, **more: Any) -> Schema:
-    return {"description": description, "type": "boolean", **more}
+    return _of("integer", description, minimum=least, **more)
 
 
 def _map(description: str, values: Schema | None = None, **more: Any) -> Schema:
-    return {"description": description, "type": "object", "additionalProperties": values or {}, **more}
+    return _of("object", description, additionalProperties=values or {}, **more)
 
 
 def _object(description: str, members: Schema, **more: Any) -> Schema:
-    return {
-        "description": description,
-        "type": "object",
-        "properties": members,
-        "additionalProperties": False,
-        **more,
-    }
-
-
-def _list(description: str, items: Schema, **more: Any) -> Schema:
-    return {"description": description, "type": "array", "items": items, **more}
+    return _of("object", description, properties=members, additionalProperties=False, **more)
 
 
 _TEXT: Schema = {"type": "string"}
@@ -65,8 +55,8 @@ _BATCH = _object(
             enum=["stop", "keep"],
             default="stop",
         ),
-        "keep_item": _bool(
-            "If true, each result holds its item: {item, WRITE} instead of the write's value.", default=False
+        "keep_item": _of(
+            "boolean", "If true, each result holds its item: {item, WRITE} instead of the write's value.", default=False
         ),
     },
     required=["over"],
@@ -83,10 +73,12 @@ _NODE = _object(
         "params": _map("How it works; templates are expanded just before it runs.", default={}),
         "inputs": _map("What it works on: a value for a read, as a flag would give it.", default={}),
         "retries": _whole("The number of further tries when it fails.", 0),
-        "wait": {"description": "Seconds before each further try.", "type": "number", "minimum": 0},
-        "timeout": {"description": "Seconds after which it has failed.", "type": "number", "exclusiveMinimum": 0},
+        "wait": _of("number", "Seconds before each further try.", minimum=0),
+        "timeout": _of("number", "Seconds after which it has failed.", exclusiveMinimum=0),
         "max_visits": _whole("How often it may run; by default as the flow says.", 1),
-        "repeats": _bool("If true, it may run again without harm after it was cut short; else its node says it."),
+        "repeats": _of(
+            "boolean", "If true, it may run again without harm after it was cut short; else its node says it."
+        ),
         "cache": {
             "description": "If true, its answers are kept and reused for the same values; require: it never runs.",
             "enum": [True, False, "require"],
@@ -134,8 +126,8 @@ _INPUT = _object(
             default="any",
         ),
         "description": _text("A description of the value.", default=""),
-        "required": _bool("If true, the flow needs it; ignored if it has a default.", default=True),
-        "pipe": _bool("If true, it takes the data from the pipe.", default=False),
+        "required": _of("boolean", "If true, the flow needs it; ignored if it has a default.", default=True),
+        "pipe": _of("boolean", "If true, it takes the data from the pipe.", default=False),
         "default": {"description": "Its value if none is given."},
     },
 )
@@ -154,8 +146,8 @@ SCHEMA: Schema = {
             "outputs": _map(
                 "Its outputs, each with its path, or template: and text; by default the whole store.", _TEXT, default={}
             ),
-            "nodes": _list("The steps; the first one starts the flow.", _NODE, minItems=1),
-            "edges": _list("The edges; without this member, the steps follow one another.", _EDGE),
+            "nodes": _of("array", "The steps; the first one starts the flow.", items=_NODE, minItems=1),
+            "edges": _of("array", "The edges; without this member, the steps follow one another.", items=_EDGE),
             "mappings": _map("The mappings of each step, by its id.", _MAPPING, default={}),
             "max_visits": _whole("How often any step may run.", 1, default=MAX_VISITS),
         },

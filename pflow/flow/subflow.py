@@ -9,8 +9,9 @@ from pflow import Any, Sequence
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
+from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
-from pflow.flow.load import Loaded, load_file, load_text, read_text
+from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
@@ -31,11 +32,8 @@ class FlowCatalog(Catalog):
         self.loading = loading
         self.kinds: dict[tuple[str, str], FlowKind] = {}
 
-    def at(self, directory: str) -> FlowCatalog:
-        return self._within(directory, self.loading)
-
-    def _within(self, directory: str, loading: tuple[str, ...]) -> FlowCatalog:
-        catalog = FlowCatalog(directory, loading)
+    def at(self, directory: str, *inner: str) -> FlowCatalog:
+        catalog = FlowCatalog(directory, (*self.loading, *inner))
         catalog.kinds = self.kinds
         return catalog
 
@@ -59,7 +57,7 @@ class FlowCatalog(Catalog):
         if file in self.loading:
             way = " → ".join(map(os.path.basename, [*self.loading[self.loading.index(file) :], file]))
             raise PflowError(f"cannot load the flow '{file}': it contains itself: {way}", exit=BAD_DATA)
-        inner = self._within(os.path.dirname(file), (*self.loading, file))
+        inner = self.at(os.path.dirname(file), file)
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS + _CALLS_A_LEVEL * len(inner.loading)))
         flow = wire(load_file(file, inner).usable())
         for wired in flow.steps.values():
@@ -107,12 +105,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         item.doc = given.doc
         if not given.required:
             item.default = given.default
-        if given.pipe:
-            item.marks.add("pipe")
-        if given.secret:
-            item.marks.add("secret")
-        if given.step is not None:
-            item.marks.add("explicit")
+        marks = {"pipe": given.pipe, "secret": given.secret, "explicit": given.step is not None}
+        item.marks = {mark for mark, is_so in marks.items() if is_so}
         item.flags = [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item
     for name, type in _outputs(flow).items():
@@ -158,7 +152,7 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
     return roots
 
 
-def load_named(words: Sequence[str]) -> Loaded:
+def load_named(words: Sequence[str]) -> FlowSpec:
     """Find and load a flow: `-` is stdin, one word a file or a saved flow, anything else pipe syntax.
 
     Raises PflowError: 66 for a missing file, 65 for one that does not parse, 2 for no words and for wrong pipe syntax.
@@ -176,7 +170,7 @@ def load_named(words: Sequence[str]) -> Loaded:
     looks_like_file = " " not in word and (word.endswith(".json") or "/" in word)
     if len(words) == 1 and looks_like_file and not is_pipe(words):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
-    return Loaded(parse_pipe(words, FlowCatalog()), [])
+    return parse_pipe(words, FlowCatalog())
 
 
 def is_one_step(words: Sequence[str]) -> bool:

@@ -52,13 +52,11 @@ def _said(thing: Any, *names: str, **defaults: Any) -> IR:
 
 
 def _node(step: Step) -> IR:
-    batch = {} if step.batch is None else {"batch": _batch(step.batch)}
+    batch = {}
+    if step.batch is not None:
+        usual = Batch(step.batch.over).members | {"over": None}
+        batch["batch"] = {name: value for name, value in step.batch.members.items() if value != usual[name]}
     return {"id": step.id, "type": step.type, **_said(step, *STEP_MEMBERS), **batch}
-
-
-def _batch(batch: Batch) -> IR:
-    item = {} if batch.item == "item" else {"as": batch.item}
-    return {"over": batch.over, **item, **_said(batch, "jobs", on_error="stop", keep_item=False)}
 
 
 def _edge(edge: Edge) -> IR:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
+from pflow.binding.sources import PathSource
 from pflow.flow.flow import REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.interface.interface import Interface, Item
@@ -276,12 +277,16 @@ class WiredFlow:
 
         With several outputs it is the one made from that place, if any.
         """
-        if len(self.flow.outputs) == 1:
-            return (next(iter(self.flow.outputs)),)
         place = self._last_pipe_place()
-        if not self.flow.outputs or place is None:
-            return place
-        return next(((name,) for name, source in self.outputs.items() if source.paths == (place,)), None)
+        name = self.output_carrying(place)
+        return place if not self.flow.outputs else None if name is None else (name,)
+
+    def output_carrying(self, place: Path | None) -> str | None:
+        """Return the output that the pipe carries if the steps carry this place: the only one, else the one at it."""
+        if len(self.flow.outputs) == 1:
+            return next(iter(self.flow.outputs))
+        sources = self.outputs.items()
+        return next((name for name, each in sources if isinstance(each, PathSource) and each.path == place), None)
 
     def _last_pipe_place(self) -> Path | None:
         in_forks = {id for fork in self.graph.forks() for branch in fork.branches for id in branch}

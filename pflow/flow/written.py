@@ -6,7 +6,7 @@ from pflow import Any, Iterator, Mapping
 from pflow.errors import PflowError
 from pflow.flow.flow import FlowSpec, Step
 from pflow.interface.interface import Interface, Item
-from pflow.values.jsontext import quote
+from pflow.values.jsontext import change_texts, quote
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, parse_place, parse_template, references
 from pflow.values.types import Type, fit
@@ -64,25 +64,21 @@ def parts_of_outputs(flow: FlowSpec) -> Iterator[Part]:
 
 def rewritten(written: Any, places: Mapping[Path, Path]) -> Any:
     """Replace each reference to a path in `places`; a template without any stays as written."""
-    if isinstance(written, dict):
-        return {key: rewritten(item, places) for key, item in written.items()}
-    if isinstance(written, list):
-        return [rewritten(item, places) for item in written]
-    if not isinstance(written, str) or "$" not in written:
-        return written
-    parts = parse_template(written)
-    if not any(part in places for part in parts if not isinstance(part, str)):
-        return written
-    return "".join([escaped(part) if isinstance(part, str) else reference(places.get(part, part)) for part in parts])
+
+    def change(text: str) -> str:
+        parts = parse_template(text)
+        if not any(part in places for part in parts if not isinstance(part, str)):
+            return text
+        return "".join(
+            [escaped(part) if isinstance(part, str) else reference(places.get(part, part)) for part in parts]
+        )
+
+    return change_texts(written, change)
 
 
 def escaped(value: Any) -> Any:
     """Return a value as a template that gives exactly this value: each dollar in its texts is doubled."""
-    if isinstance(value, list):
-        return [escaped(item) for item in value]
-    if isinstance(value, dict):
-        return {key: escaped(item) for key, item in value.items()}
-    return value.replace("$", "$$") if isinstance(value, str) else value
+    return change_texts(value, lambda text: text.replace("$", "$$"))
 
 
 def reference(path: Path) -> str:

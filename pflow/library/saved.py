@@ -128,13 +128,13 @@ def _read(name: str, file: str) -> Saved:
     if not os.path.isfile(file):  # opening a FIFO would wait for its writer
         return Saved(name, file, fault=f"{act}: it is {'a link to nowhere' if os.path.islink(file) else 'not a file'}")
     try:
-        loaded = load_file(file)
-        if errors := [each for each in loaded.findings if not each.is_warning]:
-            return Saved(name, file, fault=f"{act}: {errors[0]}")
-        ir = flow_to_ir(loaded.flow)
+        flow = load_file(file)
+        if flow.findings:
+            return Saved(name, file, fault=f"{act}: {flow.findings[0]}")
+        ir = flow_to_ir(flow)
     except PflowError as error:
         return Saved(name, file, fault=error.message)
     except (OSError, ValueError, RecursionError, MemoryError) as error:
         return Saved(name, file, fault=f"{act}: {in_words(error)}")
-    types = [step.type for step in loaded.flow.steps]
+    types = [step.type for step in flow.steps]
     return Saved(name, file, ir.get("description", ""), ir.get("inputs", {}), ir.get("outputs", {}), types)

@@ -86,15 +86,15 @@ def open_flow(words: Sequence[str], options: ChangeOptions, act: str) -> tuple[F
     place = FlowFile(file, word.removeprefix("flow:") if word is not None and file and not is_file else None)
     if options.write and options.as_pipe:
         raise PflowError("cannot take both --write and --pipe: a flow is kept as JSON", exit=USAGE)
-    loaded = load_named(words)
+    flow = load_named(words)
     if options.write and file is None:
         hint = "without --write the flow goes to stdout"
         raise PflowError("cannot write the flow back: it has no file", hint=hint, exit=USAGE)
     if options.write and not os.access(file or "", os.W_OK):
         raise PflowError(f"cannot write '{file}': permission denied", exit=DENIED)
-    if errors := [each for each in loaded.findings if not each.is_warning]:
-        raise change_error(f"cannot {act} '{place}': its parts have wrong shapes", errors)
-    return place, wire(loaded.flow)
+    if flow.findings:
+        raise change_error(f"cannot {act} '{place}': its parts have wrong shapes", flow.findings)
+    return place, wire(flow)
 
 
 @dataclass

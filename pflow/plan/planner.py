@@ -207,12 +207,12 @@ def check_answer(
     `adjust` may change the flow before it is wired. Findings of the limits with `known` messages do not count.
     """
     try:
-        loaded = load_document(document, "the plan", catalog)
-        if found := [each for each in check_document(loaded.flow) if each.message not in known]:
-            return None, [*loaded.findings, *found]
-        adjust(loaded.flow)
-        wired = wire(loaded.flow)
-        findings = check(wired, loaded.findings)
+        flow = load_document(document, "the plan", catalog)
+        if found := [each for each in check_document(flow) if each.message not in known]:
+            return None, [*flow.findings, *found]
+        adjust(flow)
+        wired = wire(flow)
+        findings = check(wired)
         broken = {each.place for each in findings if not each.is_warning}
         limits = [each for each in check_limits(wired) if each.place not in broken and each.message not in known]
         worse = {(each.rule, each.place) for each in limits if not each.is_warning}

@@ -101,7 +101,7 @@ class Journal:
     def _compact(self) -> None:
         """Rewrite the journal, aside, without values that were replaced later; a full disk leaves it as it is."""
         draft = self.path + ".tmp"
-        data = b"".join(map(line_of, compacted(read_lines(self._read())[0])))
+        data = b"".join(piece for record in compacted(read_lines(self._read())[0]) for piece in pieces_of(record))
         self._left(self._size)
         fd = -1
         try:
@@ -154,19 +154,15 @@ def unlink(path: str) -> None:
         pass  # who removed the run's directory has removed it
 
 
-def line_of(record: Record) -> bytes:
-    """Return the line of a record. Raises PflowError (65) for what JSON cannot hold."""
-    data = encode(record)
-    return b"%08x %s\n" % (crc32(data), data)
-
-
 def pieces_of(record: Record) -> Iterator[bytes]:
     """Yield the line of a record, in pieces for a long text in its `changes`, or for `texts`, bytes by key.
 
-    In `texts` a character stands for each byte; `raw` returns the bytes.
+    In `texts` a character stands for each byte; `raw` returns the bytes. Raises PflowError (65) for what JSON cannot
+    hold.
     """
     if "texts" not in record and not holds_long(record.get("changes")):
-        yield line_of(record)
+        data = encode(record)
+        yield b"%08x %s\n" % (crc32(data), data)
         return
     checksum = 0
     for piece in _data_of(record):

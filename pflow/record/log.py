@@ -7,7 +7,7 @@ import time
 
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError, reason_of
-from pflow.files.atomic import failpoint, open_private, write_all
+from pflow.files.atomic import failpoint, open_private, replace, write_all
 from pflow.files.directories import make_private, state_directory, state_key
 from pflow.stage import WRITER
 from pflow.stage.trace import event_line
@@ -51,9 +51,8 @@ class RunLog:
         self.directory = directory
         self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children and programs inherit: the run goes on while one of them has it."""
-        self._keys: int | None = None
-        """The descriptor of the file of keys, once there is one; -1 if it cannot be written."""
-        self._trace = open_private(os.path.join(directory, TRACE), os.O_APPEND)
+        self._files = {TRACE: open_private(os.path.join(directory, TRACE), os.O_APPEND)}
+        """The descriptors of the files of events; -1 for one that cannot be written."""
         self.journal: Journal | None = None
         self._begun = time.monotonic()
         self._size = 0
@@ -124,17 +123,8 @@ class RunLog:
 
         Raises OSError.
         """
-        path = os.path.join(self.directory, name)
-        draft = open_private(path + ".tmp", os.O_TRUNC)
-        try:
-            write_all(draft, data)
-            failpoint(name)
-            os.rename(path + ".tmp", path)
-        except OSError:
-            os.unlink(path + ".tmp")
-            raise
-        finally:
-            os.close(draft)
+        failpoint(name)
+        replace(os.path.join(self.directory, name), data, mode=0o600, lasts=False)
         failpoint(f"{name}.written")
         self._size += len(data)
 
@@ -151,27 +141,16 @@ class RunLog:
             _remove(self.directory)
             raise
 
-    def line(self, data: bytes) -> None:
-        """Write an event, which survives kill -9."""
-        if self._trace < 0:
-            return
+    def line(self, data: bytes, name: str = TRACE) -> None:
+        """Write an event, which survives kill -9; the parts of a cached step's key go to KEYS."""
         try:
-            write_all(self._trace, data)
+            if name not in self._files:
+                self._files[name] = open_private(os.path.join(self.directory, name), os.O_APPEND)
+            if self._files[name] >= 0:
+                write_all(self._files[name], data)
         except OSError as error:
-            self._trace = -1
+            self._files[name] = -1
             _warn(f"cannot continue the log in '{self.directory}': {reason_of(error)}")
-
-    def key(self, data: bytes) -> None:
-        """Write the parts of a cached step's key."""
-        path = os.path.join(self.directory, KEYS)
-        try:
-            if self._keys is None:
-                self._keys = open_private(path, os.O_APPEND)
-            if self._keys >= 0:
-                write_all(self._keys, data)
-        except OSError as error:
-            self._keys = -1
-            _warn(f"cannot write '{path}': {reason_of(error)}")
 
     def finish(
         self, exit: int, error: dict[str, Any] | None, store: dict[str, Any], failed_items: int = 0,
@@ -183,22 +162,21 @@ class RunLog:
 
         Returns True if old runs are to be pruned: once a day, and after a large one.
         """
-        about: dict[str, Any] = {"exit": exit, "ms": (time.monotonic() - self._begun) * 1000}
-        about |= {"error": error} if error else {}
-        about |= {"failed_items": failed_items} if failed_items else {}
-        about |= {"usage": usage} if usage else {}
+        ms, shapes = (time.monotonic() - self._begun) * 1000, {key: describe(value) for key, value in store.items()}
+        some = {"error": error, "failed_items": failed_items, "usage": usage}
+        known = {name: value for name, value in some.items() if value}
         failpoint("trace.finish")
-        self.line(event_line("finish", {**about, "store": {key: describe(value) for key, value in store.items()}}))
+        self.line(event_line("finish", {"exit": exit, "ms": ms, **known, "store": shapes}))
         failpoint("trace.finish.written")
         if self.journal is not None:
             self.journal.finish(is_kept=is_kept or exit != OK)
-        for fd in (self.lock, self._trace):
+        for fd in (self.lock, self._files[TRACE]):
             try:
                 self._size += os.fstat(fd).st_size
                 os.close(fd)
             except OSError:
                 pass  # a full disk ended the log before, or a node closed what is not its own
-        self._trace = -1
+        self._files[TRACE] = -1
         return self._size > _LARGE or _last_pruning(os.path.dirname(self.directory)) < time.time() - _DAY
 
 

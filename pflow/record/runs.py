@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 from pflow.errors import MISSING, PflowError, exit_code, reason_of
 from pflow.files.atomic import open_private
-from pflow.record.log import LOCK, PRUNED, SNAPSHOT, TRACE, runs_directory
+from pflow.record.log import LOCK, PRUNED, TRACE, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.values.jsontext import decode
 from pflow.words.usage import Usage
@@ -45,7 +45,7 @@ class Run:
         self.id = os.path.basename(directory)
         is_running = is_locked(directory)  # before the log is read: a run writes its end, then lets go
         log = read_kept(directory, TRACE)
-        first, last = _first_event(_lines(log)), _first_event(_lines_back(log))
+        first, last = _first_event([log.partition(b"\n")[0]]), _first_event(_lines_back(log))
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" else {}
         self.name = str(about.get("name") or "")
@@ -76,10 +76,10 @@ class Run:
         except OSError as error:
             raise PflowError(f"cannot read the log '{path}': {reason_of(error)}", exit=exit_code(error)) from None
 
-    def snapshot(self) -> Any:
-        """Return the JSON of its snapshot; None if that is missing or broken."""
+    def read_json(self, name: str) -> Any:
+        """Return the JSON of a file in its directory; None if that is missing or broken."""
         try:
-            return decode(read_kept(self.directory, SNAPSHOT))
+            return decode(read_kept(self.directory, name))
         except ValueError:
             return None
 
@@ -211,14 +211,6 @@ def read_kept(directory: str, name: str) -> bytes:
         return b""
 
 
-def _lines(log: bytes) -> Iterator[bytes]:
-    """Yield the whole lines of a log."""
-    start = 0
-    while (end := log.find(b"\n", start)) >= 0:
-        yield log[start:end]
-        start = end + 1
-
-
 def _lines_back(log: bytes) -> Iterator[bytes]:
     """Yield the whole lines of a log, the last one first."""
     end = log.rfind(b"\n")
@@ -251,7 +243,7 @@ def _missed(log: bytes) -> str:
 def _usage_so_far(log: bytes) -> dict[str, Any]:
     """Return what models took in a run that has no end."""
     usage = Usage()
-    for event in filter(None, map(parse_event, _lines(log))):
+    for event in read_events(log)[0]:
         usage.add_event(event)
     return usage.total()
 

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
-    """Put a digest in place of each value that has a secret in it, the first time."""
-    if "sealed" in begin:
-        return
+    """Put a digest in place of each value that has a secret in it."""
     sealed = begin["sealed"] = []
 
     def without(value: Any, path: list[str]) -> Any:

@@ -14,7 +14,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Item
 from pflow.stage.document import NOTHING, RAW, STORE, Intake
 from pflow.values.digest import bytes_digest
-from pflow.values.jsontext import encode, path_value, text_or_bytes
+from pflow.values.jsontext import change_texts, encode, path_value, text_or_bytes
 from pflow.values.masks import MASK, Secrets
 from pflow.values.paths import Path, parse_path, write_path
 
@@ -228,8 +228,4 @@ def _masked(value: Any, secret: set[str]) -> Any:
 
 def kept(value: Any) -> Any:
     """Return a copy, which no step can change; a path that is not UTF-8 as its bytes."""
-    if isinstance(value, list):
-        return [kept(item) for item in value]
-    if isinstance(value, dict):
-        return {key: kept(item) for key, item in value.items()}
-    return path_value(value) if isinstance(value, str) else value
+    return change_texts(value, path_value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pflow.errors import shorten
+from pflow.record.log import SNAPSHOT
 from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Event, Run, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, duration
@@ -52,7 +53,7 @@ def trace_of_run(run: Run, events: list[Event]) -> Trace:
         "parent": about.get("parent", ""),
         "error": end.get("error", {}),
         "usage": run.usage,
-        "snapshot": run.snapshot(),
+        "snapshot": run.read_json(SNAPSHOT),
         "execution_trace": _visits(events, unfinished=RUNNING if run.status == RUNNING else CUT),
         "store": end.get("store", {}) if end else None,
         "events": events,

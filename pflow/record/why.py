@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.cache.differences import SHORT, differences
 from pflow.errors import PflowError
-from pflow.record.log import FLOW, KEYS
+from pflow.record.log import FLOW, KEYS, SNAPSHOT
 from pflow.record.runs import Event, Run, read_events, read_kept, run_directories
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
-from pflow.values.jsontext import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,14 +67,10 @@ _PART = {"kind", "name", "digest"}
 
 def _kept_values(run: Run) -> Iterator[Any]:
     """Yield the values in a run's snapshot and its flow, for whatever step."""
-    snapshot = run.snapshot() or {}
+    snapshot = run.read_json(SNAPSHOT) or {}
     for values in [snapshot.get("cli_injections", {}), *snapshot.get("config_overrides", {}).values()]:
         yield from values.values()
-    try:
-        nodes = decode(read_kept(run.directory, FLOW))["nodes"]
-    except (ValueError, KeyError):
-        return
-    for node in nodes:
+    for node in (run.read_json(FLOW) or {}).get("nodes", ()):
         yield from [*node.get("params", {}).values(), *node.get("inputs", {}).values()]
 
 

@@ -113,7 +113,10 @@ class Terminal:
         except OSError:
             return
 
-    def close(self) -> None:
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         os.close(self.fd)
         if self.turn is not None:
             os.close(self.turn)
@@ -129,15 +132,13 @@ def open_terminal() -> Terminal | None:
         return None
 
 
-def ask(question: str) -> str | None:
-    """Ask one question and return the answer, stripped; None if nobody can be asked."""
+def ask(question: str, *, is_secret: bool = False) -> str | None:
+    """Ask one question and return the answer, stripped; None if nobody can be asked. A secret is not shown."""
     terminal = open_terminal()
     if terminal is None:
         return None
-    try:
-        return terminal.ask(question) or ""
-    finally:
-        terminal.close()
+    with terminal:
+        return (terminal.read_secret(question) if is_secret else terminal.ask(question)) or ""
 
 
 def confirm(question: str) -> bool | None:

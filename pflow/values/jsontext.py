@@ -252,6 +252,15 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else str(encode(value), "utf-8")
 
 
+def change_texts(value: Any, change: Callable[[str], Any]) -> Any:
+    """Return a copy of a value with each text in it changed, wherever it is but in keys."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [change_texts(item, change) for item in value]
+    return {key: change_texts(item, change) for key, item in value.items()} if isinstance(value, dict) else value
+
+
 def plain(value: Any, *, escape: bool = False) -> Any:
     """Copy a value as JSON has it, tuples as lists. Raises PflowError (65) if JSON cannot hold it."""
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Collection, Iterator, Sequence
 from pflow.errors import PflowError, shorten
-from pflow.values.jsontext import text_of
+from pflow.values.jsontext import change_texts, text_of
 from pflow.values.paths import look_inside
 
 if TYPE_CHECKING:
@@ -70,11 +70,7 @@ class Secrets:
 
     def masked(self, value: Any) -> Any:
         """Return a copy of a value with the secrets in its texts masked."""
-        if isinstance(value, str):
-            return self.mask(value)
-        if isinstance(value, dict):
-            return {key: self.masked(item) for key, item in value.items()}
-        return [self.masked(item) for item in value] if isinstance(value, list) else value
+        return change_texts(value, self.mask)
 
 
 def masked(error: Failure, *secrets: Any) -> Failure:

@@ -53,7 +53,7 @@ def test_its_flags_stand_on_any_side_of_name_and_file(home, capfd, words):
     (home / "count.pflow.json").write_text('{"nodes": [{"id": "shell", "inputs": {"command": "wc -w"}}]}')
     assert pflow("save", *words) == 0
     assert capfd.readouterr().out == f"{home}/.local/share/pflow/flows/count.pflow.json\n"
-    saved = load_file(saved_flow("count")).flow
+    saved = load_file(saved_flow("count"))
     assert (saved.name, saved.description, saved.steps[0].inputs) == ("count", "Count words", {"command": "wc -w"})
 
 
@@ -119,10 +119,10 @@ def test_the_inputs_of_a_flow_that_declares_none_are_listed_as_its_flags(home, c
 def test_without_a_description_it_is_the_pipe_s_own_words_and_says_so(home, capfd, words, proposal):
     assert pflow("save", "own", words) == 0
     assert f"pflow save: described as: {proposal}; --description=TEXT sets your own" in capfd.readouterr().err
-    assert load_file(saved_flow("own")).flow.description == proposal
+    assert load_file(saved_flow("own")).description == proposal
     assert pflow("save", "own", words) == 0
     assert pflow("save", "own", words, "--description=", "--force") == 0
-    assert load_file(saved_flow("own")).flow.description == ""
+    assert load_file(saved_flow("own")).description == ""
 
 
 def test_a_list_as_json_has_all_of_it(home, capfd):

@@ -129,8 +129,7 @@ def sealed(secret: object, store: dict) -> dict:
     secrets = Secrets()
     secrets.add(secret)
     begin = kept(Intake(document, STORE))[1]
-    for _ in range(2):
-        seal(begin, secrets, b"key")
+    seal(begin, secrets, b"key")
     return begin
 
 

@@ -74,7 +74,10 @@ class Terminal:
     def say(self, text):
         self.said.append(text)
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.said.append("closed")
 
 

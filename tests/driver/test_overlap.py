@@ -23,7 +23,7 @@ def place(tmp_path, monkeypatch):
 
 
 def flow_of(command):
-    return load_document({"nodes": [{"id": "shell", "inputs": {"command": command}}]}, "it").flow
+    return load_document({"nodes": [{"id": "shell", "inputs": {"command": command}}]}, "it")
 
 
 def race(flow, how):
@@ -95,9 +95,9 @@ def test_an_orphan_of_a_killed_run_holds_its_turn_and_is_named():
 def test_a_turn_is_that_of_a_file_by_whatever_name_else_that_of_a_text_in_a_directory(place, monkeypatch):
     (place / "a.pflow.json").write_text('{"nodes": [{"id": "read-file"}]}')
     (place / "b.pflow.json").symlink_to("a.pflow.json")
-    one, same = (load_file(name).flow for name in ("a.pflow.json", str(place / "b.pflow.json")))
+    one, same = (load_file(name) for name in ("a.pflow.json", str(place / "b.pflow.json")))
     (place / "a.pflow.json").write_text('{"nodes": [{"id": "write-file"}]}')
-    edited = load_file("./a.pflow.json").flow
+    edited = load_file("./a.pflow.json")
     assert name_of_lock(one) == name_of_lock(same) == name_of_lock(edited)
     texts = [name_of_lock(flow_of(command)) for command in ("a", "a", "b")]
     assert texts[0] == texts[1] != texts[2]

@@ -84,7 +84,7 @@ def findings(document: dict[str, Any], files: dict[str, str] | None = None) -> l
         forget_kinds()
         try:
             loaded = load_document(document, "flow", FlowCatalog(directory))
-            return check(wire(loaded.flow), loaded.findings)
+            return check(wire(loaded))
         finally:
             forget_kinds()
 

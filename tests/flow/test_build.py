@@ -46,7 +46,7 @@ def test_a_mixed_file_is_converted_node_by_node():
             "mappings": {"llm": {"input_mappings": {"prompt": "text"}}},
         },
         "x",
-    ).flow
+    )
     assert [step.input_mappings for step in flow.steps] == [{"prompt": "text"}, {"a/b": "a/b"}, {"url": "u"}]
     assert flow.steps[0].params == {"model": "m"}
     assert flow.dialect == "bindings"

@@ -31,7 +31,7 @@ def error_of(text, name="x.pflow.json"):
 def flow_of(text):
     loaded = load(text)
     assert [str(finding) for finding in loaded.findings] == []
-    return loaded.flow
+    return loaded
 
 
 def edges_of(flow):
@@ -54,10 +54,10 @@ LOADED = [
 def test_every_seed_loads_as_it_stands(name, steps, dialect):
     loaded = load_file(str(SEEDS / f"{name}.pflow.json"))
     assert loaded.findings == []
-    assert [(step.id, step.type) for step in loaded.flow.steps] == steps
-    assert edges_of(loaded.flow) == [(one[0], two[0], "default") for one, two in pairwise(steps)]
-    assert loaded.flow.dialect == dialect
-    assert loaded.flow.stray_mappings == {}
+    assert [(step.id, step.type) for step in loaded.steps] == steps
+    assert edges_of(loaded) == [(one[0], two[0], "default") for one, two in pairwise(steps)]
+    assert loaded.dialect == dialect
+    assert loaded.stray_mappings == {}
 
 
 @pytest.mark.parametrize(
@@ -226,10 +226,10 @@ def test_an_empty_text_is_no_flow(text, name):
 
 def test_a_file_gives_its_directory(tmp_path, monkeypatch):
     (tmp_path / "a.pflow.json").write_text('{"nodes": [{"id": "é"}]}', encoding="utf-8")
-    flow = load_file(str(tmp_path / "a.pflow.json")).flow
+    flow = load_file(str(tmp_path / "a.pflow.json"))
     assert (flow.steps[0].id, flow.directory) == ("é", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert load_file("a.pflow.json").flow.directory == "."
+    assert load_file("a.pflow.json").directory == "."
 
 
 def test_a_file_that_may_not_be_read_is_77(monkeypatch):

@@ -173,7 +173,7 @@ def test_a_lock_file_that_is_none_is_one_finding_that_says_what_to_type(place, t
 
 def test_a_flow_in_no_file_has_no_lock_file():
     with pytest.raises(PflowError, match="not in a file") as none:
-        lock_file(load_named(["shell ls"]).flow)
+        lock_file(load_named(["shell ls"]))
     assert none.value.exit == 2
 
 

@@ -100,12 +100,12 @@ def test_every_wrong_part_is_found_and_what_has_the_right_shape_goes_on():
         "pflow", "inputs.n.type", "inputs.m", "nodes[0].retries", "nodes[1]", "nodes[2].batch", "edges[1]",
         "mappings.a.input_mappings.p[1]", "mappings.a.input_mappings.q", "mappings.a.output_mappings.r",
     ]  # fmt: skip
-    a, b = loaded.flow.steps
+    a, b = loaded.steps
     assert (a.params, a.retries, a.wait, b.batch) == ({"x": 1}, None, 2, None)
     assert (a.input_mappings, a.output_mappings) == ({"p": ["x"]}, {"s": "t"})
-    assert [(name, given.type, given.pipe) for name, given in loaded.flow.inputs.items()] == [("n", "any", True)]
-    assert [(edge.source, edge.target) for edge in loaded.flow.edges] == [("a", "b")]
-    assert [step.place for step in loaded.flow.steps] == [("nodes", 0), ("nodes", 2)]
+    assert [(name, given.type, given.pipe) for name, given in loaded.inputs.items()] == [("n", "any", True)]
+    assert [(edge.source, edge.target) for edge in loaded.edges] == [("a", "b")]
+    assert [step.place for step in loaded.steps] == [("nodes", 0), ("nodes", 2)]
 
 
 NAMES = ["id", "type", "nodes", "edges", "from", "to", "mappings", "input_mappings", "inputs", "batch", "over", "as"]
@@ -156,14 +156,14 @@ def test_whatever_stands_in_a_document_the_rest_makes_a_flow(members, nodes):
     document = {**members, "nodes": nodes} if nodes else members
     loaded = load_document(document, "x")
     assert (not loaded.findings) == VALIDATOR.is_valid(document)
-    again = load_document(flow_to_ir(loaded.flow), "x")
+    again = load_document(flow_to_ir(loaded), "x")
     assert [finding.place for finding in again.findings] in ([], [("nodes",)])
 
 
 def test_an_integral_number_is_an_int_however_it_is_written():
     document = {"pflow": 1.0, "max_visits": 5.0, "nodes": [{"id": "a", "retries": 3.0, "params": {"n": 1.0}}]}
     assert said(document) == []
-    flow = load_document(document, "x").flow
+    flow = load_document(document, "x")
     numbers = [flow.max_visits, flow.steps[0].retries, flow.steps[0].params["n"]]
     assert [(number, type(number)) for number in numbers] == [(5, int), (3, int), (1.0, float)]
 

@@ -38,7 +38,7 @@ def test_what_is_saved_is_ir_for_its_owner_alone(library):
 
 def test_a_flow_in_another_dialect_is_saved_as_ir(library):
     save_flow("old", flow(BINDINGS))
-    assert load_file(saved_flow("old")).flow.dialect == "pflow"
+    assert load_file(saved_flow("old")).dialect == "pflow"
     assert json.loads((library / "old.pflow.json").read_text())["mappings"] == {
         "s": {"input_mappings": {"input": "text"}}
     }
@@ -84,14 +84,14 @@ def test_another_spelling_of_a_name_is_the_same_flow(library):
     with pytest.raises(AlreadySaved):
         save_flow("countwords", flow(OTHER))
     kept = save_flow("countwords", flow(OTHER), replace=True)
-    assert kept.name == "count-words" == load_file(kept.file).flow.name
+    assert kept.name == "count-words" == load_file(kept.file).name
     assert saved_flows() == ["count-words"]
 
 
 def test_only_the_last_few_old_ones_are_kept(library):
     for number in range(MOST + 5):
         save_flow("count", flow({"description": str(number), **COUNT}), replace=True)
-    assert [load_file(file).flow.description for file in olds_of("count")] == [str(n) for n in range(4, MOST + 4)]
+    assert [load_file(file).description for file in olds_of("count")] == [str(n) for n in range(4, MOST + 4)]
 
 
 def test_a_broken_file_is_kept_as_it_is(library):
@@ -136,14 +136,14 @@ def test_the_path_of_a_subflow_is_written_in_full(library, tmp_path):
     inner = tmp_path / "sub" / "inner.pflow.json"
     inner.write_text(json.dumps(COUNT))
     kept = save_flow("outer", flow({"nodes": [{"id": "in", "type": "./inner.pflow.json"}]}, tmp_path / "sub"))
-    assert load_file(kept.file).flow.steps[0].type == str(inner)
+    assert load_file(kept.file).steps[0].type == str(inner)
     assert kept.notes == [f"'in' runs the flow in '{inner}': if that may move, save it too, and name it flow:NAME"]
 
 
 def test_a_path_to_a_saved_flow_becomes_its_name(library):
     save_flow("count", flow(COUNT))
     kept = save_flow("outer", flow({"nodes": [{"id": "in", "type": "./count.pflow.json"}]}, library))
-    assert load_file(kept.file).flow.steps[0].type == "flow:count"
+    assert load_file(kept.file).steps[0].type == "flow:count"
     assert kept.notes == []
 
 

@@ -17,7 +17,7 @@ BATCH = {**ASK, "batch": {"over": "xs"}}
 
 
 def flow(*nodes, **members):
-    return wire(load_document({"nodes": list(nodes), **members}, "flow", FlowCatalog()).flow)
+    return wire(load_document({"nodes": list(nodes), **members}, "flow", FlowCatalog()))
 
 
 def changes(old, new):

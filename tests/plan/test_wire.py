@@ -47,7 +47,7 @@ def nodes(tmp_path, monkeypatch):
 
 def settled(document):
     """Each mapping that is found without a model, and after them each gap that is left, with a `?`."""
-    wiring = Wiring(wire(load_document(document, "flow", FlowCatalog()).flow))
+    wiring = Wiring(wire(load_document(document, "flow", FlowCatalog())))
     wiring.fill()
     return [f"{each} {each.source}" for each in wiring.filled] + [f"{gap} ?" for gap in wiring.left]
 

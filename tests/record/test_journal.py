@@ -13,7 +13,7 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, exit_code
 from pflow.files import atomic
 from pflow.files.directories import state_key
 from pflow.record import journal
-from pflow.record.journal import Journal, line_of, read_lines
+from pflow.record.journal import Journal, pieces_of, read_lines
 from pflow.record.records import JOURNAL, Records
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
@@ -227,7 +227,7 @@ RECORDS = [
     {"end": "a@1", "changes": [[["x"], "ä\n\x00"], [["b"], b"\xff"], [["gone"]], [["o"], {"$bytes": "no"}]]},
     {"end": "b@1[0f.1]/c@2", "action": "left", "carried": ["x", 0]},
 ]
-LINES = [line_of(record) for record in RECORDS]
+LINES = [b"".join(pieces_of(record)) for record in RECORDS]
 DATA = b"".join(LINES)
 
 

@@ -49,9 +49,7 @@ class Decision:
         self.steps = steps_by_name(flow)
         for flag, names in choices.about().items():
             for name in [names] if isinstance(names, str) else names:
-                if name not in self.steps:
-                    hint = f"the steps are {', '.join(self.steps)}"
-                    raise PflowError(f"cannot take --{flag}={name}: no such step", hint=hint, exit=USAGE)
+                refuse_unknown(flow, flag, name)
         if both := choices.redo & choices.skip:
             what = f"cannot take --redo and --skip for '{min(both)}'"
             raise PflowError(what, hint="choose one", exit=USAGE)
@@ -146,7 +144,7 @@ class Decision:
             if names:
                 raise self._undecided(names)
             return redo
-        try:
+        with terminal:
             for name, paths in names.items():
                 options = ", ".join(f"{key}: {word}" for key, word in _KEYS.items())
                 answer = "?"
@@ -155,8 +153,6 @@ class Decision:
                 if answer == "s":
                     raise self._undecided(names)
                 redo |= {name} if answer == "r" else set()
-        finally:
-            terminal.close()
         return redo
 
     def _told(self, name: str, paths: list[str]) -> str:
@@ -194,6 +190,14 @@ def steps_by_name(flow: WiredFlow, prefix: str = "") -> dict[str, tuple[WiredFlo
         if step.subflow is not None:
             found |= steps_by_name(step.subflow, f"{prefix}{id}/")
     return found
+
+
+def refuse_unknown(flow: WiredFlow, flag: str, name: str) -> None:
+    """Raise PflowError (2) if a flag names no step."""
+    known = steps_by_name(flow)
+    if name not in known:
+        hint = f"the steps are {', '.join(known)}"
+        raise PflowError(f"cannot take --{flag}={name}: no such step", hint=hint, exit=USAGE)
 
 
 def is_of(path: str, name: str) -> bool:

@@ -22,10 +22,10 @@ from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal, read_lines
 from pflow.record.log import FLOW, RunLog, runs_directory
 from pflow.record.records import JOURNAL
-from pflow.record.runs import RUNNING, Run, run_directories
+from pflow.record.runs import RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
 from pflow.stage.document import Intake
-from pflow.terminal.ask import open_terminal
+from pflow.terminal.ask import ask
 from pflow.values.digest import keyed_digest
 from pflow.values.masks import Secrets
 
@@ -56,9 +56,8 @@ class Reopened:
         self.begin = self.records.begin
         self.decided: list[Record] = []
         if not {"store", "inputs", "place", "nodes", "key"} <= self.begin.keys():
-            raise cannot_resume(
-                run.id, "another version of pflow began it", f"pflow replay {run.id} runs it anew", BAD_DATA
-            )
+            why, hint = "another version of pflow began it", f"pflow replay {run.id} runs it anew"
+            raise cannot_resume(run.id, why, hint, BAD_DATA)
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
             why = "the key of pflow's state has changed"
             raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
@@ -113,8 +112,8 @@ class Reopened:
     def _find_secret(self, name: str) -> str:
         """Return the text of a secret, from its file or a person."""
         flag = spell_flag(name)
-        file = self.choices.files.get(name)
-        text = read_text(flag, file) if file else _ask_secret(f"{name} (a secret of the run {self.run.id}): ")
+        file, question = self.choices.files.get(name), f"{name} (a secret of the run {self.run.id}): "
+        text = read_text(flag, file) if file else ask(question, is_secret=True)
         if not text:
             why = f"it needs the secret '{name}' again"
             raise cannot_resume(self.run.id, why, f"{flag}@FILE has its text", BAD_CONFIG)
@@ -143,16 +142,6 @@ class Reopened:
             record = {"decided": self.decided}
             self.journal.write(record)
             self.records.add(record)
-
-
-def _ask_secret(question: str) -> str | None:
-    terminal = open_terminal()
-    if terminal is None:
-        return None
-    try:
-        return terminal.read_secret(question)
-    finally:
-        terminal.close()
 
 
 def _refuse_finished(run: Run, choices: Choices) -> None:
@@ -225,7 +214,7 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
     wanted, record = beginning.flow_text(), beginning.record(flags)
     seal(record, beginning.secrets, state_key())
     for directory in run_directories():
-        if _first_line(directory, FLOW) != wanted:
+        if read_kept(directory, FLOW) != wanted:
             continue
         before = _begin_of(directory)
         if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
@@ -238,14 +227,7 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
 def _begin_of(directory: str) -> Record | None:
     """Return the first record of a run's journal; None before it is written. Raises PflowError (65)."""
     try:
-        return next(iter(read_lines(_first_line(directory, JOURNAL))[0]), None)
+        data = read_kept(directory, JOURNAL)
+        return next(iter(read_lines(data[: data.find(b"\n") + 1] or data)[0]), None)
     except PflowError as error:
         raise error.within(f"cannot resume the run {os.path.basename(directory)}") from None
-
-
-def _first_line(directory: str, name: str) -> bytes:
-    try:
-        with open(os.path.join(directory, name), "rb") as file:
-            return file.readline()
-    except OSError:
-        return b""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import Iterable, Iterator
-from pflow.flow.graph import ERROR
+from pflow.flow.graph import ERROR, distances
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.values.paths import parse_path
 from pflow.words.naming import joined
@@ -48,15 +48,13 @@ def _handed_to(flow: WiredFlow, id: str, closed: set[tuple[str, str]]) -> list[s
 
 def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, str]]) -> set[str]:
     """Return these steps, and all that follow until a step writes something else; a failed step writes nothing."""
-    seen, todo = set(starts), list(starts)
-    for id in todo:
+
+    def follow(id: str) -> list[str]:
         is_passed = flow.steps[id].interface.pipe_write is None
-        for action, targets in flow.graph.next[id].items():
-            for target in targets if is_passed or action == ERROR else ():
-                if target not in seen and (id, target) not in closed:
-                    seen.add(target)
-                    todo.append(target)
-    return seen
+        found = [targets for action, targets in flow.graph.next[id].items() if is_passed or action == ERROR]
+        return [target for targets in found for target in targets if (id, target) not in closed]
+
+    return set(distances(starts, follow))
 
 
 def doubts(flow: WiredFlow, id: str, writers: list[str]) -> Iterator[str]:
@@ -91,13 +89,11 @@ def is_certain(flow: WiredFlow, writers: set[str], id: str) -> bool:
     first = flow.graph.first
     if first is None or id == first:
         return False
-    seen, todo = {first}, [first]
-    for each in todo:
-        for action, targets in flow.graph.next[each].items():
-            if each not in writers or action == ERROR:
-                todo += [target for target in targets if target not in seen]
-                seen.update(targets)
-    return id not in seen
+
+    def follow(id: str) -> list[str]:
+        return flow.graph.next[id].get(ERROR, []) if id in writers else flow.graph.after(id)
+
+    return id not in distances([first], follow)
 
 
 def find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:

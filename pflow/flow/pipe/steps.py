@@ -245,15 +245,16 @@ def step_words(step: Step, catalog: Catalog) -> list[str]:
         source = step.input_mappings[key]
         words += [f"--map-in={quote(f'{key}={path}')}" for path in (source if isinstance(source, list) else [source])]
     words += [f"--map-out={quote(f'{key}={path}')}" for key, path in step.output_mappings.items()]
+    return words + manner_words(step)
+
+
+def manner_words(step: Step) -> list[str]:
+    """Write the flags for a step's tries, time limit and cache setting."""
     fields = (("retries", step.retries), ("wait", step.wait), ("timeout", step.timeout))
-    return words + [f"--{name}={_json(value)}" for name, value in fields if value is not None] + cache_words(step)
-
-
-def cache_words(step: Step) -> list[str]:
-    """Write the flag for a step's cache setting, if it has one."""
-    if step.cache is None:
-        return []
-    return ["--cache" if step.cache is True else f"--cache={step.cache}" if step.cache else "--no-cache"]
+    words = [f"--{name}={_json(value)}" for name, value in fields if value is not None]
+    if step.cache is not None:
+        words.append("--cache" if step.cache is True else f"--cache={step.cache}" if step.cache else "--no-cache")
+    return words
 
 
 def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:

@@ -16,6 +16,7 @@ from pflow.flow.wired import Reference, WiredFlow, WiredStep, latest
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER, path_text, reference
 from pflow.interface.interface import Item
+from pflow.values.jsontext import change_texts
 from pflow.values.paths import Path, is_step_name, meet, parse_path
 from pflow.values.templates import TEMPLATE, parse_template
 from pflow.words.printable import clean
@@ -113,7 +114,7 @@ def _facts(flow: WiredFlow) -> Facts:
 def _batch(flow: WiredFlow, wired: WiredStep) -> Any:
     batch = wired.step.batch
     over = [_lead(each) for each in flow.references if each.step == wired.id and each.role == OVER]
-    return batch and (over, batch.item, batch.jobs, batch.on_error, batch.keep_item)
+    return batch and {**batch.members, "over": over}
 
 
 def _lead(reference: Reference) -> set[Any]:
@@ -139,16 +140,14 @@ def _value(value: Any, item: Item | None, leads: dict[Path, Any]) -> Any:
     """Return a value with each template as its parts, and each path as what it leads to."""
     if item is not None and "verbatim" in item.marks:
         return value
-    if isinstance(value, dict):
-        return {key: _value(each, None, leads) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_value(each, None, leads) for each in value]
-    if not isinstance(value, str):
-        return value
-    parts = [part if isinstance(part, str) else leads[part] for part in parse_template(value)]
-    if all(isinstance(part, str) for part in parts):
-        return "".join(parts)
-    return parts[0] if len(parts) == 1 else ("template", *parts)
+
+    def lead(text: str) -> Any:
+        parts = [part if isinstance(part, str) else leads[part] for part in parse_template(text)]
+        if all(isinstance(part, str) for part in parts):
+            return "".join(parts)
+        return parts[0] if len(parts) == 1 else ("template", *parts)
+
+    return change_texts(value, lead)
 
 
 def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec, set[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import Any, Iterable, Iterator, Sequence
+from pflow import Any, Iterable, Iterator
 from pflow.flow.findings import SHAPE, Finding, Rule
 from pflow.flow.flow import FlowSpec
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -29,14 +29,14 @@ def find_rules() -> dict[str, Rule]:
 RULES = find_rules()
 
 
-def check(flow: WiredFlow, findings: Sequence[Finding] = ()) -> list[Finding]:
-    """Check a flow and its subflows against every rule; return the shape `findings` and all others, by place."""
-    return _check(flow, findings, set())
+def check(flow: WiredFlow) -> list[Finding]:
+    """Check a flow and its subflows against every rule; return its wrong shapes and all other findings, by place."""
+    return _check(flow, set())
 
 
-def _check(flow: WiredFlow, findings: Sequence[Finding], seen: set[str]) -> list[Finding]:
-    found = list(findings)
-    if flow.flow.steps or not any(each.rule == SHAPE for each in findings):
+def _check(flow: WiredFlow, seen: set[str]) -> list[Finding]:
+    found = list(flow.flow.findings)
+    if flow.flow.steps or not found:
         found += [each for rule in RULES.values() if rule.check for each in rule.check(flow)]
     for step in flow.steps.values():
         found += _in_subflow(step, seen)
@@ -80,7 +80,7 @@ def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
     if step.subflow is None or step.kind is None or step.kind.file in seen:
         return
     seen.add(step.kind.file)
-    for each in _check(step.subflow, (), seen):
+    for each in _check(step.subflow, seen):
         message = f"in {write_path(each.place)} of '{step.step.type}', {each.message}"
         remedy = f"there, {each.remedy}" if each.remedy else ""
         yield each.at((*step.step.place, "type"), message, remedy)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pflow import Any, Iterator
+from pflow import Iterator
 from pflow.binding.flag_value import unfilled
 from pflow.errors import shorten
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.reaching import are_there_first, resolve
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, PARAM, Part
+from pflow.values.jsontext import change_texts
 from pflow.values.paths import Path, write_path
 from pflow.values.templates import broken_references, parse_place
 from pflow.values.types import type_below
@@ -55,7 +56,10 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
     elif part.is_template and item is not None and "verbatim" in item.marks:
         message = f"'{part.key}' is verbatim, so no template fills it"
         yield Finding("PF14", part.place, message, "values go in as arguments, or on stdin")
-    for text in _texts(part.written) if part.is_template and not part.fault else ():
+    texts: list[str] = []
+    if part.is_template and not part.fault:
+        change_texts(part.written, texts.append)
+    for text in texts:
         for broken in broken_references(text):
             message = f"'{shorten(broken)}' is not a reference, so it is left as text"
             yield Finding("PF14", part.place, message, "${name} is a reference, $$ a dollar", is_warning=True)
@@ -75,13 +79,6 @@ def _check_verbatim(flow: WiredFlow, part: Part, wired: WiredStep | None) -> Ite
 
     for message, remedy in unfilled(item, wired.interface, part.written, is_there):
         yield Finding("PF14", part.place, message, remedy, is_warning=True)
-
-
-def _texts(written: Any) -> Iterator[str]:
-    if isinstance(written, str):
-        yield written
-    for item in written.values() if isinstance(written, dict) else written if isinstance(written, list) else ():
-        yield from _texts(item)
 
 
 def _check_targets(wired: WiredStep) -> Iterator[Finding]:

@@ -16,29 +16,21 @@ from pflow.words.naming import meant, nearest
 
 
 def check_sources(flow: WiredFlow) -> Iterator[Finding]:
-    """Check PF03. In a flow without `inputs` a read without a source becomes an input instead."""
+    """Check PF03 and PF08. In a flow without `inputs` such a read becomes an input or, if explicit, a flag instead."""
     for wired, item in without_source(flow):
+        message = f"nothing gives '{wired.id}' its '{item.name}'" + (f" ({item.doc})" if item.doc else "")
+        if "explicit" in item.marks:
+            what = f"{message}, which is not taken by name"
+            yield Finding("PF08", wired.step.place, what, _remedy(flow, wired, item))
+            continue
         before = flow.before(wired.id)
         writes = [write for _, write in flow.writes_at(wired.id, (item.name,))]
         is_written = writes and are_there_first(flow, wired.id, writes)
-        if "explicit" in item.marks or is_written or any(each.kind is None for each in before):
+        if is_written or any(each.kind is None for each in before):
             continue
         may_be = any(each.interface.open for each in before)
         first = f" the first time: '{writes[0].step}' writes it later" if writes else ""
-        message = f"nothing gives '{wired.id}' its '{item.name}'{_doc(item)}{first}"
-        yield Finding("PF03", wired.step.place, message, _remedy(flow, wired, item), is_warning=may_be)
-
-
-def check_explicit(flow: WiredFlow) -> Iterator[Finding]:
-    """Check PF08. In a flow without `inputs` such a read has a flag of its own."""
-    for wired, item in without_source(flow):
-        if "explicit" in item.marks:
-            message = f"nothing gives '{wired.id}' its '{item.name}'{_doc(item)}, which is not taken by name"
-            yield Finding("PF08", wired.step.place, message, _remedy(flow, wired, item))
-
-
-def _doc(item: Item) -> str:
-    return f" ({item.doc})" if item.doc else ""
+        yield Finding("PF03", wired.step.place, message + first, _remedy(flow, wired, item), is_warning=may_be)
 
 
 def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
@@ -128,6 +120,6 @@ def _check_reference(flow: WiredFlow, reference: Reference, wired: WiredStep) ->
 
 RULES = (
     Rule("PF03", "every required read has a source", check_sources),
-    Rule("PF08", "an [explicit] read has a flag, an input, a param or a mapping", check_explicit),
+    Rule("PF08", "an [explicit] read has a flag, an input, a param or a mapping"),
     Rule("PF15", "the type of a mapped value fits", check_types, "error; for the type any, a warning"),
 )

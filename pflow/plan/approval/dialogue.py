@@ -144,12 +144,11 @@ def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]
     before = proposal.wired.flow
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.split("\n")):
         raise PflowError("cannot take the edited flow: it is empty", exit=MISSING)
-    loaded = load_text(text, "plan", before.catalog)
-    flow = loaded.flow
+    flow = load_text(text, "plan", before.catalog)
     flow.name, flow.description = flow.name or before.name, flow.description or before.description
     if not flow.inputs:
         flow = with_inputs(flow, before)
-    return flow, [each for each in check(wire(flow), loaded.findings) if not each.is_warning]
+    return flow, [each for each in check(wire(flow)) if not each.is_warning]
 
 
 def with_inputs(flow: FlowSpec, before: FlowSpec) -> FlowSpec:
