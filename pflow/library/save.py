@@ -57,12 +57,6 @@ class SaveResult:
 class AlreadySaved(PflowError):
     """Failure to save because another flow has the name (73); saving with `replace` would replace it."""
 
-    def __init__(self, name: str, file: str) -> None:
-        hint = f"--force replaces it, pflow show {name} shows it"
-        super().__init__(f"cannot save '{name}': another flow has this name", hint=hint, exit=CANNOT_WRITE)
-        self.name = name
-        self.file = file
-
 
 def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult:
     """Save a flow that the caller has checked; `flow` itself is not changed.
@@ -83,7 +77,8 @@ def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult
         if before == data:
             return SaveResult(file, None, notes, is_changed=False)
         if before is not None and not replace:
-            raise AlreadySaved(name, file)
+            hint = f"--force replaces it, pflow show {name} shows it"
+            raise AlreadySaved(f"{act}: another flow has this name", hint=hint, exit=CANNOT_WRITE)
         old = _keep_old(name_of(file), before) if before is not None else None
         write_file(file, data, mode=0o600, overwrite=before is not None)
     return SaveResult(file, old, notes)

@@ -107,8 +107,8 @@ class Dialogue:
         """Save the plan, after a question if another flow has the name; return True if it was saved."""
         try:
             saved = save_flow(name, self.proposal.flow)
-        except AlreadySaved as there:
-            question = f"'{clean(there.name)}' is there: replace it? [y]es, [n]o: "
+        except AlreadySaved:
+            question = f"'{clean(name)}' is there: replace it? [y]es, [n]o: "
             if self.terminal.choose(question, {"y": "yes", "n": "no"}) != "y":
                 return False
             saved = save_flow(name, self.proposal.flow, replace=True)
