@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -35,10 +36,8 @@ def say_in_json(words: list[str], error: PflowError) -> None:
     ends = (at for at, word in enumerate(words) if word == "--" or is_separator(word))
     if 1 in begun or "--json" not in words[: next(ends, len(words))]:
         return
-    try:
+    with suppress(ClosedPipe, PflowError):  # without a reader the exit code is enough
         print_json({"error": error_document(error, words[0])})
-    except (ClosedPipe, PflowError):
-        pass  # without a reader the exit code is enough
 
 
 def error_document(error: PflowError, command: str) -> dict[str, Any]:

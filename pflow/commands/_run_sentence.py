@@ -18,13 +18,12 @@ from typing import TypeVar
 
 import click
 
-from pflow.commands._click import run_click, seconds, usage_of_click
+from pflow.commands._click import run_click, seconds
 from pflow.driver.arguments import RunFlags, own_flags
 from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs, nothing_gives
 from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.pipe.steps import part_flags
-from pflow.help.usage import CommandUsage
 from pflow.interface.common import RUN_FLAGS
 from pflow.plan.approval.dialogue import Dialogue
 from pflow.plan.approval.gate import Allowed, Gate, Refusal
@@ -33,7 +32,6 @@ from pflow.plan.piped import Piped, piped_in
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted
-from pflow.record.snapshot import here
 from pflow.stage.document import NOTHING, Document, Intake, take_in_for
 from pflow.stage.output import Output
 from pflow.stage.words import take_words
@@ -44,19 +42,13 @@ from pflow.words.printable import clean
 
 T = TypeVar("T")
 
-_NAME = "'SENTENCE'"
-
 
 def main(words: list[str], closed: list[int]) -> int:
     """Plan a flow from the first word, and run it. `closed` are the standard files that were closed.
 
     Raises PflowError: 2 for wrong flags, 77 if the flow may not run, and what planning raises.
     """
-    return run_click(command, _NAME, words, closed)
-
-
-def usage_of_sentence() -> CommandUsage:
-    return usage_of_click(command, _NAME)
+    return run_click(command, "'SENTENCE'", words, closed)
 
 
 @click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
@@ -92,7 +84,7 @@ def command(
 ) -> int:
     words = [*rest, *["--dry-run"] * is_dry, *([f"--timeout={timeout:g}"] if timeout else [])]
     flags = _flags_of_run(words)
-    allowed = Allowed(allow, here() or None)
+    allowed = Allowed(allow)
     if 1 in closed and not flags.quiet:  # before a model is paid
         raise PflowError("cannot write to stdout: it is closed", hint="-q prints nothing", exit=CANNOT_WRITE)
     terminal = None if yes or is_dry else open_terminal()
@@ -145,7 +137,7 @@ def with_signals(work: Callable[[], T]) -> T:
     except Interrupted as interrupted:
         if interrupted.signal:
             die_of(interrupted.signal)
-        raise PflowError(f"cannot finish: {interrupted.message}", exit=interrupted.exit) from None
+        raise interrupted.as_error() from None
 
 
 def plan(sentence: str, model: str | None, timeout: float | None, *, fresh: bool, piped: Piped | None) -> Planned:

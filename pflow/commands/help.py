@@ -165,10 +165,9 @@ def _command(name: str) -> CommandUsage:
 
 def typed() -> list[CommandUsage]:
     """Return the usages that TAB knows: the driver, commands and tools, and the flags beside a sentence."""
-    from pflow.commands._run_sentence import usage_of_sentence
+    from pflow.commands import _run_sentence
 
-    beside, known = usage_of_sentence(), [each for each in usages() if not each.is_node]
+    beside = usage_of_click(_run_sentence.command, SENTENCE.removeprefix("pflow "))
     own = {name for flag in beside.flags for name in flag.names}
-    beside.name = SENTENCE
     beside.flags += [flag for flag in usage_of_run().flags if own.isdisjoint(flag.names)]
-    return [*known, beside]
+    return [*(each for each in usages() if not each.is_node), beside]

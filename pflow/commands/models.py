@@ -32,19 +32,11 @@ def command(act: str | None, name: str | None, as_json: bool) -> int:
     if act and not name:
         raise PflowError("cannot get a model without its name", hint="pflow models get smollm2", exit=USAGE)
     if act and name:
-        return _get(name)
-    return _list(as_json)
-
-
-def _get(name: str) -> int:
-    path, is_new = get_weights(name)
-    if not is_new:
-        say("pflow models", f"'{name}' is there already")
-    write_pieces(1, [f"{path}\n".encode()])
-    return 0
-
-
-def _list(as_json: bool) -> int:
+        path, is_new = get_weights(name)
+        if not is_new:
+            say("pflow models", f"'{name}' is there already")
+        write_pieces(1, [f"{path}\n".encode()])
+        return 0
     from pflow.models.choose import all_models, describe
     from pflow.models.settings import report_faults
 

@@ -41,14 +41,12 @@ from pflow.record.runs import Run, find_run
 from pflow.stage.document import Intake
 from pflow.values.masks import Secrets
 
-Texts = dict[str, list[str | bool]]
-
 
 @click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
 @click.argument("run")
 @click.argument("rest", nargs=-1, type=click.UNPROCESSED, metavar="")
 @click.option("-r", "--raw", is_flag=True, help="Print only what the pipe carries.")
-@click.option("-j", "--json", "as_json", is_flag=True, help="Print the store document, even to a terminal.")
+@click.option("-j", "--json", is_flag=True, help="Print the store document, even to a terminal.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
 @click.option("--redo", multiple=True, metavar="STEP", help="Run this interrupted step again.")
 @click.option("--skip", multiple=True, metavar="STEP", help="Treat this interrupted step as done, without writes.")
@@ -61,16 +59,15 @@ Texts = dict[str, list[str | bool]]
 @click.option("--max-tokens-total", metavar="N", help="Set a new limit for the tokens of the whole run.")
 @click.option("--max-calls", metavar="N", help="Set a new limit for the calls of models in the whole run.")
 def command(
-    run: str, rest: tuple[str, ...], raw: bool, as_json: bool, quiet: bool, redo: tuple[str, ...],
-    skip: tuple[str, ...], start: str | None, only: str | None, accept_changes: bool, max_cost: str | None,
-    max_tokens_total: str | None, max_calls: str | None,
+    run: str, rest: tuple[str, ...], redo: tuple[str, ...], skip: tuple[str, ...], start: str | None,
+    only: str | None, accept_changes: bool, **flags: bool | str | None,
 ) -> int:  # fmt: skip
     choices = Choices(
         redo=redo, skip=skip, start=start, only=only, accepts_changes=accept_changes, files=dict(map(_file, rest))
     )
-    texts: Texts = {name: [True] for name, is_set in (("raw", raw), ("json", as_json), ("quiet", quiet)) if is_set}
-    budget = {"max_cost": max_cost, "max_tokens_total": max_tokens_total, "max_calls": max_calls}
-    texts |= {name: [text] for name, text in budget.items() if text is not None}
+    texts: dict[str, list[str | bool]] = {
+        name: [value] for name, value in flags.items() if value is not None and value is not False
+    }
     driver = Driver("pflow resume")
     words = [f"--{name}" for name in texts]
     return driver.run_prepared(words, lambda: _prepare(find_run(run), RunFlags(texts), choices, driver.secrets))

@@ -117,13 +117,13 @@ def _save(name: str, flow: FlowSpec, *, force: bool) -> SaveResult:
     """Save a flow, asking if another one has the name. Raises PflowError: 73 without a terminal, 1 for a no."""
     try:
         return save_flow(name, flow, replace=force)
-    except AlreadySaved as there:
+    except AlreadySaved:
         about = f" ({shorten(clean(read_saved(name).description), 60)})".replace(" ()", "")
-        answer = confirm(f"Another flow is saved as {there.name}{about}. Replace it, and keep it as an older one?")
+        answer = confirm(f"Another flow is saved as {name}{about}. Replace it, and keep it as an older one?")
         if answer is None:
             raise
         if not answer:
-            raise PflowError(f"'{there.name}' is left as it was", exit=FAILED) from None
+            raise PflowError(f"'{name}' is left as it was", exit=FAILED) from None
     return save_flow(name, flow, replace=True)
 
 

@@ -8,7 +8,7 @@ from pflow import Any
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.flow.flow import FlowSpec
-from pflow.values.jsontext import WHITESPACE, ScanError, decode, plain, scan_without_duplicates, write_bytes
+from pflow.values.jsontext import WHITESPACE, ScanError, decode, is_deeper, plain, scan_without_duplicates, write_bytes
 from pflow.values.paths import kind_of
 from pflow.words.printable import clause
 
@@ -84,7 +84,7 @@ def _parse(text: str) -> Any:
     rest = text[end:].lstrip(WHITESPACE)
     if rest:
         raise ScanError("the JSON ends before this", len(text) - len(rest))
-    if _is_deeper(value, LEVELS):
+    if is_deeper(value, LEVELS):
         raise ValueError(f"it is nested more than {LEVELS} levels deep")
     data = text.encode()
     return decode(data) if '$bytes"' in text or "\\u" in text else value
@@ -100,12 +100,6 @@ def _fault(text: str, error: ValueError) -> str:
     line, column = text.count("\n", 0, at) + 1, len(before) + 1
     shown = " ".join(f"{before[-_SHOWN:]} ^ {after[:_SHOWN]}".split())
     return f"line {line}, column {column}: {clause(what)}: {shown}"
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    if isinstance(value, dict):
-        return levels == 0 or any(_is_deeper(each, levels - 1) for each in value.values() if type(each) in (dict, list))
-    return isinstance(value, list) and (levels == 0 or any(_is_deeper(each, levels - 1) for each in value))
 
 
 def write_json(value: Any, *, sort: bool = False) -> str:

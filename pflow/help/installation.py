@@ -8,12 +8,16 @@ import re
 import shlex
 import sys
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
 NAME = "pflow-shell"
 UV, PIPX, PIP = "uv tool", "pipx", "pip"
+
+_MALFORMED = (OSError, ValueError, KeyError, TypeError)
+"""What reading a record raises that is missing, or has another form."""
 
 
 @dataclass
@@ -61,17 +65,12 @@ def _uv(name: str, beside: list[str], *flags: str) -> str:
 
 def read_installation(prefix: str = sys.prefix) -> Installation:
     """Read the records of uv or pipx in the environment; without either it is pip's."""
-    try:
-        with open(os.path.join(prefix, "uv-receipt.toml"), "rb") as receipt:
-            first, *beside = map(_requirement, tomllib.load(receipt)["tool"]["requirements"])
+    with suppress(*_MALFORMED), open(os.path.join(prefix, "uv-receipt.toml"), "rb") as receipt:
+        first, *beside = map(_requirement, tomllib.load(receipt)["tool"]["requirements"])
         return Installation(UV, first, beside)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    try:
-        with open(os.path.join(prefix, "pipx_metadata.json"), "rb") as metadata:
-            return Installation(PIPX, str(json.load(metadata)["main_package"]["package"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return Installation()
+    with suppress(*_MALFORMED), open(os.path.join(prefix, "pipx_metadata.json"), "rb") as metadata:
+        return Installation(PIPX, str(json.load(metadata)["main_package"]["package"]))
+    return Installation()
 
 
 def _requirement(listed: dict[str, Any]) -> str:

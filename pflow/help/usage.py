@@ -41,8 +41,6 @@ class Flag:
     pair, 0 if a value only comes after an =.
     """
 
-    __slots__ = ("choices", "env", "group", "metavar", "names", "repeats", "text", "values", "words")
-
     def __init__(
         self,
         names: Sequence[str],

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,12 +57,6 @@ class SaveResult:
 class AlreadySaved(PflowError):
     """Failure to save because another flow has the name (73); saving with `replace` would replace it."""
 
-    def __init__(self, name: str, file: str) -> None:
-        hint = f"--force replaces it, pflow show {name} shows it"
-        super().__init__(f"cannot save '{name}': another flow has this name", hint=hint, exit=CANNOT_WRITE)
-        self.name = name
-        self.file = file
-
 
 def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult:
     """Save a flow that the caller has checked; `flow` itself is not changed.
@@ -84,7 +77,8 @@ def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult
         if before == data:
             return SaveResult(file, None, notes, is_changed=False)
         if before is not None and not replace:
-            raise AlreadySaved(name, file)
+            hint = f"--force replaces it, pflow show {name} shows it"
+            raise AlreadySaved(f"{act}: another flow has this name", hint=hint, exit=CANNOT_WRITE)
         old = _keep_old(name_of(file), before) if before is not None else None
         write_file(file, data, mode=0o600, overwrite=before is not None)
     return SaveResult(file, old, notes)
@@ -173,22 +167,15 @@ def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]
     subflows = [step.kind.file for step in wired.all_steps() if isinstance(step.kind, FlowKind)]
     if os.path.realpath(file) in map(os.path.realpath, subflows):
         raise PflowError(f"{act}: it would contain itself", hint="choose another name", exit=BAD_DATA)
-    saved = copy(flow)
+    saved = flow.copied()
     saved.name = name
-    saved.steps = [_with_absolute_type(step, flow.directory) for step in flow.steps]
+    for step in saved.steps:
+        if is_flow_type(step.type):
+            known = saved_name(step.type, flow.directory)
+            step.type = f"flow:{known}" if known else os.path.abspath(os.path.join(flow.directory, step.type))
     outside = [step for step in saved.steps if os.path.isabs(step.type)]
     advice = "if that may move, save it too, and name it flow:NAME"
     return saved, [f"'{step.id}' runs the flow in '{step.type}': {advice}" for step in outside]
-
-
-def _with_absolute_type(step: Step, directory: str) -> Step:
-    """Return the step. If its type is a path, it becomes `flow:NAME` for a saved flow, else absolute."""
-    if not is_flow_type(step.type) or step.type.startswith("flow:"):
-        return step
-    placed = copy(step)
-    name = saved_name(step.type, directory)
-    placed.type = f"flow:{name}" if name else os.path.abspath(os.path.join(directory, step.type))
-    return placed
 
 
 def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, Any, str]]:

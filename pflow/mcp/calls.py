@@ -24,7 +24,7 @@ from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.offered import Offered, check_arguments, ends_of, fault_in
 from pflow.mcp.process import Children, OnEvent
 from pflow.record.runs import parse_event
-from pflow.values.jsontext import decode, encode
+from pflow.values.jsontext import decode, encode, is_deeper
 from pflow.values.paths import write_path
 from pflow.values.types import Type
 from pflow.words.printable import clean
@@ -245,7 +245,7 @@ def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -
         step, node = str(error.get("step", "")), str(error.get("node", ""))
         return failed(PflowError(message, exit=code or FAILED), line=line, step=step, node=node)
     outputs = {key: store[key] for key in offered.writes if key in store}
-    if depth_of(outputs) > _DEEPEST:
+    if is_deeper(outputs, _DEEPEST):
         what = f"it ran, but what '{offered.label}' wrote is nested more than {_DEEPEST} levels deep"
         return failed(PflowError(what, exit=BAD_DATA))
     if fault := fault_in(offered.tool.output_schema or {}, outputs):
@@ -269,12 +269,6 @@ def trim(value: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]:
         return value
     cuts = (_cut(value, cap) for cap in _CAPS)
     return next((cut for cut in cuts if size_of(cut) <= limit), {})
-
-
-def depth_of(value: Any) -> int:
-    """Count the levels of lists and objects."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
 
 
 def size_of(value: Any) -> int:

@@ -201,11 +201,9 @@ def _check_answers(wired: WiredFlow) -> Iterator[Finding]:
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        yield from value
-        yield from (text for each in value.values() for text in _texts(each))
-    elif isinstance(value, list):
-        yield from (text for each in value for text in _texts(each))
+    elif isinstance(value, list | dict):
+        for each in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
 def _shown(text: str) -> str:

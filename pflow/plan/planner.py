@@ -98,15 +98,6 @@ class Planned:
     """True if it was planned before, and no model was asked."""
 
 
-@dataclass
-class _Try:
-    """An answer: the IR as the model wrote it, its flow if that passes, and its findings."""
-
-    ir: dict[str, Any]
-    flow: FlowSpec | None
-    findings: list[Finding]
-
-
 class Unplannable(PflowError):
     """Failure of every try. `ir` is the best one as the model wrote it, None if no answer was a flow."""
 
@@ -153,12 +144,11 @@ def plan_sentence(
         plan_schema(blocks.types),
     )
     outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
-    best: _Try | None = outcome.result
-    if best is None or best.flow is None:
-        ir, findings = (best.ir, best.findings) if best else (None, outcome.findings)
+    ir, flow, findings = outcome.result or (None, None, outcome.findings)
+    if flow is None:
         raise Unplannable(chosen.model_id, outcome.tries, ir, findings)
-    cached.write(flow_to_ir(best.flow))
-    return Planned(best.flow, best.findings, chosen.model_id, tries=outcome.tries)
+    cached.write(flow_to_ir(flow))
+    return Planned(flow, findings, chosen.model_id, tries=outcome.tries)
 
 
 def checked_sentence(sentence: str, act: str = "plan") -> str:
@@ -184,12 +174,13 @@ def _choose_model(name: str | None, sentence: str) -> Model:
         raise add_nearest(error, sentence) from error.__cause__
 
 
-def _judge_answer(said: Said, sentence: str, piped: Piped | None) -> tuple[_Try | None, list[Finding]]:
+def _judge_answer(said: Said, sentence: str, piped: Piped | None) -> tuple[Any, list[Finding]]:
+    """Return the IR as the model wrote it, its flow if that passes, and all findings; then the errors."""
     ir, findings = read_flow(said)
     if ir is None:
         return None, findings
     flow, findings = judge(ir, sentence, piped)
-    return _Try(ir, flow, findings), [each for each in findings if flow is None and not each.is_warning]
+    return (ir, flow, findings), [each for each in findings if flow is None and not each.is_warning]
 
 
 def judge(

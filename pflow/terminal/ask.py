@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+from contextlib import suppress
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError, reason_of
 from pflow.files.atomic import take_turn
@@ -102,16 +103,12 @@ class Terminal:
 
     def forget_typed(self) -> None:
         """Drop what was typed before the question was shown."""
-        try:
+        with suppress(termios.error, OSError):
             termios.tcflush(self.fd, termios.TCIFLUSH)
-        except (termios.error, OSError):
-            return
 
     def say(self, text: str) -> None:
-        try:
+        with suppress(OSError):
             os.write(self.fd, text.encode("utf-8", "backslashreplace"))
-        except OSError:
-            return
 
     def __enter__(self) -> Terminal:
         return self

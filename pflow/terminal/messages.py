@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING
 from pflow.errors import PflowError
-
-if TYPE_CHECKING:
-    from pflow.terminal.columns import Colour
 
 
 def say(program: str, text: str) -> None:
     """Print `program: text` as one line."""
-    _say(_colour().heading(f"{program}:"), text)
+    _say("heading", program, text)
 
 
 def say_error(program: str, error: PflowError, *, debug: bool = False) -> None:
     """Print an error and its hint as one line; with `debug`, the frames that led to it come first."""
     if debug:
         write_stderr(_frames(error))
-    _say(_colour().fault(f"{program}:"), error_text(error))
+    _say("fault", program, error_text(error))
 
 
 def error_text(error: PflowError) -> str:
@@ -38,16 +34,12 @@ def write_stderr(text: str | bytes) -> None:
         pass
 
 
-def _colour() -> Colour:
+def _say(paint: str, program: str, text: str) -> None:
     from pflow.terminal.columns import colour_of
-
-    return colour_of(2)
-
-
-def _say(program: str, text: str) -> None:
     from pflow.words.printable import clean
 
-    write_stderr(f"{program} {clean(' '.join(text.split()))}\n")
+    painted = getattr(colour_of(2), paint)(f"{program}:")
+    write_stderr(f"{painted} {clean(' '.join(text.split()))}\n")
 
 
 def _frames(error: BaseException) -> str:

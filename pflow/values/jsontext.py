@@ -261,6 +261,13 @@ def change_texts(value: Any, change: Callable[[str], Any]) -> Any:
     return {key: change_texts(item, change) for key, item in value.items()} if isinstance(value, dict) else value
 
 
+def is_deeper(value: Any, levels: int) -> bool:
+    """Return True if lists and objects are nested in more than this many levels."""
+    if isinstance(value, dict):
+        return levels == 0 or any(is_deeper(each, levels - 1) for each in value.values() if type(each) in (dict, list))
+    return isinstance(value, list) and (levels == 0 or any(is_deeper(each, levels - 1) for each in value))
+
+
 def plain(value: Any, *, escape: bool = False) -> Any:
     """Copy a value as JSON has it, tuples as lists. Raises PflowError (65) if JSON cannot hold it."""
     try:

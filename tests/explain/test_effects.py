@@ -116,7 +116,7 @@ def test_yes_lets_by_what_is_below_here_and_the_network(place, line):
     assert [each for each in proposal.findings if not each.is_warning] == []
 
     def refused(*leave):
-        return Gate(proposal.wired, proposal.values, Allowed(leave, os.getcwd()), has_stdin=False).refusals()
+        return Gate(proposal.wired, proposal.values, Allowed(leave), has_stdin=False).refusals()
 
     wanted = [os.path.realpath(each) if each.startswith(".") else each for each in REFUSED.get(line, [])]
     assert [each.flag for each in refused()] == [f"--allow={each}" for each in wanted]

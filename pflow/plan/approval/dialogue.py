@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
@@ -106,8 +107,8 @@ class Dialogue:
         """Save the plan, after a question if another flow has the name; return True if it was saved."""
         try:
             saved = save_flow(name, self.proposal.flow)
-        except AlreadySaved as there:
-            question = f"'{clean(there.name)}' is there: replace it? [y]es, [n]o: "
+        except AlreadySaved:
+            question = f"'{clean(name)}' is there: replace it? [y]es, [n]o: "
             if self.terminal.choose(question, {"y": "yes", "n": "no"}) != "y":
                 return False
             saved = save_flow(name, self.proposal.flow, replace=True)
@@ -130,12 +131,10 @@ def offered_name(name: str) -> str:
 def editable_text(proposal: Proposal) -> tuple[str, str]:
     """Return a plan as text to edit, and a name for its file: pipe syntax with literals for inputs, else its IR."""
     flow = proposal.wired.flow
-    try:
+    with suppress(PflowError):
         if not flow.outputs:  # pipe syntax would lose them
             about = f"# {clean(flow.description)}\n" if flow.description else ""
             return f"{about}{pipe_of(proposal.wired, proposal.values).rstrip()}\n", "plan.pflow"
-    except PflowError:
-        pass
     return canonical_json(flow_to_ir(flow)), "plan.pflow.json"
 
 

@@ -29,9 +29,8 @@ _LONGEST = 200
 class Allowed:
     """The words and directories of --allow: commands, paths, anything, and files below the `folders`."""
 
-    def __init__(self, words: Sequence[str], directory: str | None) -> None:
-        """`directory` is the working directory, None if it is gone. Raises PflowError (2) for an unknown word."""
-        self.directory = directory
+    def __init__(self, words: Sequence[str]) -> None:
+        """Raises PflowError (2) for an unknown word."""
         folders = [word for word in words if "/" in word or word in (".", "..", "~")]
         self.words = set(words) - set(folders)
         for word in self.words - {COMMANDS, PATHS, ANYTHING}:
@@ -46,11 +45,9 @@ class Allowed:
 
     def real_path(self, path: str) -> str | None:
         """Follow every link of a path; None if its end cannot be known."""
-        if not os.path.isabs(path) and self.directory is None:
-            return None
         try:
-            return os.path.realpath(os.path.join(self.directory or "/", path))
-        except (OSError, ValueError):  # a NUL in it
+            return os.path.realpath(path)
+        except (OSError, ValueError):  # the working directory is gone, or a NUL in it
             return None
 
     def allows_path(self, path: str) -> bool:
