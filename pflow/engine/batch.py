@@ -164,7 +164,7 @@ class BatchStep(StepNode):
         recorder = self.context.recorder
 
         def serve(number: int, parent: Parent) -> Any:
-            self.context.services.ask = parent.ask
+            self.context.services.parent = parent.ask
             if recorder is not None:
                 self.context.recorder = recorder.to(parent.take)
             return self._run_item(shared, *items[number])
@@ -179,7 +179,7 @@ class BatchStep(StepNode):
                 jobs=self.batch.jobs or 1,
                 is_reused=not self.context.isolate,
                 take=recorder.write if recorder is not None else drop,
-                ask=self.context.services.ask,
+                ask=self.context.services.answer,
                 rescue=rescue if self.batch.on_error == "keep" else None,
                 done=end,
             )

@@ -4,35 +4,62 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import TIMED_OUT, PflowError
+from pflow.record.journal import Journal
 from pflow.record.records import is_within
+from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
     from pflow.engine.workers import Ask
     from pflow.record.records import Record
+    from pflow.words.budget import Account, Amounts, Question
 
 
 class Services:
-    """The services of a run's driver to its steps, by name. In a child process, `ask` asks the parent process."""
+    """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it."""
 
-    def __init__(self, **known: Callable[[Any], Any]) -> None:
-        self.ask: Ask = lambda name, request: known[name](request)
+    def __init__(self, journal: Journal | None, secrets: Secrets, account: Account | None) -> None:
+        self.journal = journal
+        self.secrets = secrets
+        self.account = account
+        self.parent: Ask | None = None
+
+    def keep(self, record: Record) -> None:
+        """Write a record to the journal. Raises PflowError (73)."""
+        if self.parent is not None:
+            self.parent("keep", record)
+        elif self.journal is not None:
+            self.journal.write(record)
+
+    def learn(self, secrets: list[Any]) -> None:
+        """Keep these values out of the journal."""
+        if self.parent is not None:
+            self.parent("learn", secrets)
+        else:
+            self.secrets.add(secrets)
+
+    def charge(self, question: Question) -> Amounts:
+        """Count against the budget; return what is left of it. Raises PflowError (79)."""
+        if self.parent is not None:
+            left: Amounts = self.parent("charge", question)
+            return left
+        return {} if self.account is None else self.account.charge(question)
+
+    def answer(self, name: str, request: Any) -> Any:
+        """Do what a child process requests by the name of a method."""
+        return getattr(self, name)(request)
 
 
 class Commits:
-    """Writes the records of one process: `services` hand each to the driver, which owns the journal.
+    """Writes the records of one process: `keep` hands each to the driver, which owns the journal.
 
     `done` has the ends of visits from an earlier part of the run, by their paths. Each is taken once, so that another
     try of the flow around a step runs the step again.
     """
 
-    def __init__(self, services: Services, done: Mapping[str, Record]) -> None:
-        self.services = services
+    def __init__(self, keep: Callable[[Record], None], done: Mapping[str, Record]) -> None:
+        self.write = keep
         self.done = dict(done)
         self._entered: set[str] = set()
-
-    def write(self, record: Record) -> None:
-        """Write a record to the journal. Raises PflowError (73)."""
-        self.services.ask("keep", record)
 
     def take(self, path: str) -> Record | None:
         """Return the end of a visit or item if it is already done."""

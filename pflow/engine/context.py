@@ -116,16 +116,12 @@ class Context:
         self._warn = warn
         self._warned: set[str] = set()
         self.secrets = Secrets() if secrets is None else secrets
-        services: dict[str, Callable[[Any], Any]] = {"learn": self.secrets.add}
-        services |= {"keep": journal.write} if journal is not None else {}
-        services |= {"charge": account.charge} if account is not None else {}
-        self.services = Services(**services)
+        self.services = Services(journal, self.secrets, account)
         self.commits: Commits | None = None
         if journal is not None:
-            self.commits = Commits(self.services, journal.records.done if journal.records else {})
+            self.commits = Commits(self.services.keep, journal.records.done if journal.records else {})
         if account is not None:
-            budget.charge = lambda question: self.services.ask("charge", question)
-            budget.is_priced = account.is_priced
+            budget.charge, budget.is_priced = self.services.charge, account.is_priced
         self._begin_store(emit, emitter)
 
     def _begin_store(self, emit: Callable[[Any], None] | None = None, emitter: str = "") -> None:
@@ -162,7 +158,7 @@ class Context:
     def learn(self, secrets: list[Any]) -> None:
         """Mask these values from now on, also in the driver, which writes the journal."""
         if self.secrets.add(secrets) and self.commits is not None:
-            self.services.ask("learn", secrets)
+            self.services.learn(secrets)
 
     def keep_order(self) -> None:
         """Record from now on when each place is written, for reads that take the latest of several."""

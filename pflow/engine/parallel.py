@@ -38,7 +38,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         def serve(number: int, parent: Parent) -> Any:
             return self._branch(number, shared, parent)
 
-        take, ask = context.recorder.write if context.recorder is not None else drop, context.services.ask
+        take, ask = context.recorder.write if context.recorder is not None else drop, context.services.answer
         try:
             branches = run_all(len(starts), serve, jobs=context.jobs, is_reused=False, take=take, ask=ask)
         except Died as died:
@@ -87,7 +87,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         before = dict(context.visits)
         changes: dict[Path, Any] = {}
         context.watchers.append(changes)
-        context.services.ask = parent.ask
+        context.services.parent = parent.ask
         if context.recorder is not None:
             lane = f"{context.recorder.prefix}{self.fork.source}/{start}"
             context.recorder = context.recorder.to(parent.take, lane)
@@ -108,7 +108,7 @@ class IsolatedStep(StepNode):
 
         def serve(number: int, parent: Parent) -> Any:
             self.context.emit = emit and parent.take
-            self.context.services.ask = parent.ask
+            self.context.services.parent = parent.ask
             try:
                 changes, found = StepNode.run_once(self, store, visit)
                 changes = {key: storable(key, value) for key, value in changes.items()}
@@ -119,7 +119,7 @@ class IsolatedStep(StepNode):
                 return visit, in_words(self.type, self.wired, error, self.context.secrets), {}, {}
 
         ((done, error, changes, found),) = run_all(
-            1, serve, jobs=1, is_reused=False, take=emit or drop, ask=self.context.services.ask
+            1, serve, jobs=1, is_reused=False, take=emit or drop, ask=self.context.services.answer
         )  # fmt: skip
         visit.action, visit.reads, visit.more, visit.spent = done.action, done.reads, done.more, done.spent
         if error is not None:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
-    """Put a digest in place of each value that has a secret in it."""
+    """Put a digest in place of each value that has a secret in it, the first time."""
+    if "sealed" in begin:
+        return
     sealed = begin["sealed"] = []
 
     def without(value: Any, path: list[str]) -> Any:

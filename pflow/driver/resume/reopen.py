@@ -227,7 +227,11 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
 def _begin_of(directory: str) -> Record | None:
     """Return the first record of a run's journal; None before it is written. Raises PflowError (65)."""
     try:
-        data = read_kept(directory, JOURNAL)
-        return next(iter(read_lines(data[: data.find(b"\n") + 1] or data)[0]), None)
+        with open(os.path.join(directory, JOURNAL), "rb") as file:  # not whole: it may be long
+            line = file.readline()
+    except OSError:
+        return None
+    try:
+        return next(iter(read_lines(line)[0]), None)
     except PflowError as error:
         raise error.within(f"cannot resume the run {os.path.basename(directory)}") from None
