@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode
+from pflow.node import Any, Node, Shared
 
 
-class Analyze(FunctionNode):
+class Analyze(Node):
     """Analyze rows: for each column, report the number of values and missing values, type, range and mean.
 
     A column of numeric texts counts as numbers, so rows of CSV need no types. A null or an empty text is missing.
@@ -29,8 +29,14 @@ class Analyze(FunctionNode):
         pflow-load-csv examples/sales.csv | pflow-analyze | pflow-get stats.columns.price.median
     """
 
-    def exec(self, rows: Any) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
+    def prep(self, shared: Shared) -> Any:
+        return shared["rows"]
+
+    def exec(self, rows: Any) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
         from pflow.tables.report import analyze
         from pflow.tables.rows import check_rows
 
         return analyze(check_rows(rows), self.params["sql"], is_detailed=self.params["method"] == "detailed")
+
+    def post(self, shared: Shared, rows: Any, found: tuple[str, dict[str, Any], Any]) -> None:
+        shared["report"], shared["stats"], shared["result"] = found

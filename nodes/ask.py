@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, USAGE, PflowError, shorten
-from pflow.node import FunctionNode, Shared
+from pflow.node import Node, Shared
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ _ERASE_LINE = "\r\x1b[K"
 """In a run the line may show the current step; the question replaces it."""
 
 
-class Ask(FunctionNode):
+class Ask(Node):
     """Ask the person at the terminal.
 
     The question goes to the terminal, whatever stdin and stdout are. The answer is one line; with --choice it is one of
@@ -55,6 +55,9 @@ class Ask(FunctionNode):
             why = "there is no terminal" if terminal is None else "no answer came"
             raise PflowError(f"cannot ask '{shorten(question)}': {why}", hint="--default answers for it", exit=MISSING)
         return str(answer)
+
+    def post(self, shared: Shared, question: str, answer: str) -> None:
+        shared["answer"] = answer
 
     def _ask(self, terminal: Terminal, question: str) -> str | None:
         """Ask until the answer is valid; None at the end of input, or for an empty line with a default."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from pflow.node import Any, FunctionNode
+from pflow.node import Any, Node, Shared
 
 
-class CleanData(FunctionNode):  # not flow_safe: hashing and caching rows takes longer than cleaning them
+class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer than cleaning them
     """Clean rows: strip white space, convert types, drop empty rows and duplicates.
 
     Columns are renamed first, then stripped, then converted; then rows are dropped. A value that does not fit its
@@ -32,6 +32,9 @@ class CleanData(FunctionNode):  # not flow_safe: hashing and caching rows takes 
         printf 'a,b\\n1,2\\n1,2\\n' | pflow-load-csv | pflow-clean-data | pflow-get dropped
     """
 
+    def prep(self, shared: Shared) -> Any:
+        return shared["rows"]
+
     def exec(self, rows: Any) -> tuple[list[dict[str, Any]], dict[str, int]]:
         from pflow.tables.clean import KINDS, Cleaner, pairs_of
         from pflow.tables.rows import check_rows
@@ -48,7 +51,10 @@ class CleanData(FunctionNode):  # not flow_safe: hashing and caching rows takes 
             cleaner.drop_empty()
         if params["dedupe"] or params["unique"]:
             cleaner.drop_duplicates(params["unique"])
-        gone = ", ".join(f"{what} {count:,}" for what, count in cleaner.dropped.items() if count)
+        return cleaner.rows, cleaner.dropped
+
+    def post(self, shared: Shared, rows: Any, cleaned: tuple[list[dict[str, Any]], Any]) -> None:
+        shared["rows"], shared["dropped"] = cleaned
+        gone = ", ".join(f"{what} {count:,}" for what, count in shared["dropped"].items() if count)
         if gone:
             os.write(2, f"clean-data: {len(rows):,} rows, dropped: {gone}\n".encode())
-        return cleaner.rows, cleaner.dropped

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode
+from pflow.node import Any, Node, Shared
 
 
-class CustomAnalysis(FunctionNode):
+class CustomAnalysis(Node):
     """Analyze rows by an SQLite query over the table `rows`.
 
     Numeric texts are numbers there, and empty values are NULL. A query can only read.
@@ -22,8 +22,14 @@ class CustomAnalysis(FunctionNode):
         pflow-load-csv examples/sales.csv | pflow-custom-analysis 'SELECT city, sum(price) FROM rows GROUP BY city'
     """
 
-    def exec(self, prepared: tuple[Any, str]) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
+    def prep(self, shared: Shared) -> tuple[Any, str]:
+        return shared["rows"], shared["sql"]
+
+    def exec(self, prepared: tuple[Any, str]) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
         from pflow.tables.report import analyze
         from pflow.tables.rows import check_rows
 
         return analyze(check_rows(prepared[0]), prepared[1])
+
+    def post(self, shared: Shared, prepared: object, found: tuple[str, dict[str, Any], Any]) -> None:
+        shared["report"], shared["stats"], shared["result"] = found

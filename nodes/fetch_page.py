@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
     from pflow.kit.web.page import Page
 
 
-class FetchPage(FunctionNode):
+class FetchPage(Node):
     """Fetch the readable text of a web page.
 
     Menus, footers and comments are left out, and so is content that scripts add in a browser. Plain text and JSON come
@@ -42,7 +42,13 @@ class FetchPage(FunctionNode):
         """Return nothing more, since it sends no keys."""
         return {}
 
+    def prep(self, shared: Shared) -> str:
+        return str(shared["url"])
+
     def exec(self, url: str) -> Page:
         from pflow.kit.web.page import fetch
 
         return fetch(url, self.params["format"], links=self.params["links"], max_size=self.params["max_size"])
+
+    def post(self, shared: Shared, url: str, page: Page) -> None:
+        shared["text"], shared["title"] = page

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
-from pflow.node import Any, FunctionNode, Shared, flow_safe
+from pflow.node import Any, Node, Shared, flow_safe
 
 
 @flow_safe
-class FormatJson(FunctionNode):
+class FormatJson(Node):
     """Write a value as JSON text, with a newline at its end.
 
     A text that begins with a brace or a bracket must be JSON (65); any other text becomes a JSON string.
@@ -45,3 +45,6 @@ class FormatJson(FunctionNode):
             ensure_ascii=False, indent=indent, separators=separators, sort_keys=self.params["sort"], default=write_bytes
         )
         return "".join([writer.encode(row) + "\n" for row in plain(rows)])
+
+    def post(self, shared: Shared, data: Any, text: str) -> None:
+        shared["text"] = text

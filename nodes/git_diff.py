@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pflow.kit.git.changes import find_changes, find_patch, stat_text
 from pflow.kit.git.program import Git, Word
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 
-class GitDiff(FunctionNode):
+class GitDiff(Node):
     """Show the changes in a git repository's files, by default those that are not staged.
 
     --revision=HEAD shows all changes since the last commit, --staged the staged ones, --revision=A..B those between two
@@ -46,3 +46,6 @@ class GitDiff(FunctionNode):
     def exec(self, prepared: tuple[Git, list[Word]]) -> tuple[str, list[dict[str, Any]]]:
         changes = find_changes(*prepared)
         return stat_text(changes) if self.params["stat"] else find_patch(*prepared), changes
+
+    def post(self, shared: Shared, prepared: object, found: tuple[str, list[dict[str, Any]]]) -> None:
+        shared["diff"], shared["changes"] = found

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pflow.errors import USAGE, PflowError
 from pflow.kit.git.commit import find_commits, head_of
 from pflow.kit.git.program import Git
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 
-class GitLog(FunctionNode):
+class GitLog(Node):
     """List the commits of a git repository, the newest first.
 
     `author` is `Name <address>`, `date` the author's date in ISO 8601.
@@ -40,3 +40,6 @@ class GitLog(FunctionNode):
         options = {"max-count": self.params["max"], "since": self.params["since"]}
         flags = [f"--{name}={value}" for name, value in options.items() if value is not None]
         return find_commits(git, "HEAD" if revision is None else revision, [*paths], *flags)
+
+    def post(self, shared: Shared, prepared: object, commits: list[dict[str, Any]]) -> None:
+        shared["commits"] = commits

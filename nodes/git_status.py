@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pflow.kit.git.changes import find_status, status_text
 from pflow.kit.git.program import Git
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 
-class GitStatus(FunctionNode):
+class GitStatus(Node):
     """Show the branch and the uncommitted changes of a git repository.
 
     The text has a line for each file, such as `staged: modified a.txt`, or `clean`. In the data each file has path
@@ -29,6 +29,8 @@ class GitStatus(FunctionNode):
     def prep(self, shared: Shared) -> Git:
         return Git(shared["repo"], "show the status", reads=True)
 
-    def exec(self, git: Git) -> tuple[str, dict[str, Any]]:
-        found = find_status(git)
-        return status_text(found), found
+    def exec(self, git: Git) -> dict[str, Any]:
+        return find_status(git)
+
+    def post(self, shared: Shared, git: Git, found: dict[str, Any]) -> None:
+        shared["status"], shared["status_data"] = status_text(found), found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pflow.errors import filled
-from pflow.node import FunctionNode, Shared
+from pflow.node import Node, Shared
 
 
-class GithubAddComment(FunctionNode):
+class GithubAddComment(Node):
     """Comment on an issue or a pull request on GitHub.
 
     Without flags, repository and issue come from the store: after github-get-issue it comments on that issue. A run
@@ -40,3 +40,6 @@ class GithubAddComment(FunctionNode):
         path = f"/repos/{repo}/issues/{number}/comments"
         there = github.rows(path, {"since": earliest()})
         return str(make_once(github, path, {"body": body}, self.step_key, there)["html_url"])
+
+    def post(self, shared: Shared, prepared: object, url: str) -> None:
+        shared["comment_url"] = url

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pflow.errors import filled
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 
-class GithubCreateIssue(FunctionNode):
+class GithubCreateIssue(Node):
     """Create an issue on GitHub.
 
     A run that is resumed, or tries again, creates it once: it looks for the hidden mark of its step among the issues of
@@ -35,12 +35,14 @@ class GithubCreateIssue(FunctionNode):
         labels = {"labels": self.params["labels"]} if self.params["labels"] else {}
         return repo, {"title": title, "body": shared.get("body") or "", **labels}
 
-    def exec(self, prepared: tuple[str, dict[str, Any]]) -> tuple[str, int]:
+    def exec(self, prepared: tuple[str, dict[str, Any]]) -> dict[str, Any]:
         from pflow.kit.github.client import Client, make_once, not_too_old
 
         repo, content = prepared
         github = Client(f"cannot create an issue in '{repo}'", "there is no such repository")
         path = f"/repos/{repo}/issues"
         query = {"state": "all", "sort": "created", "direction": "desc"}
-        issue = make_once(github, path, content, self.step_key, not_too_old(github.rows(path, query)))
-        return issue["html_url"], issue["number"]
+        return make_once(github, path, content, self.step_key, not_too_old(github.rows(path, query)))
+
+    def post(self, shared: Shared, prepared: object, issue: dict[str, Any]) -> None:
+        shared["issue_url"], shared["issue_number"] = issue["html_url"], issue["number"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pflow.errors import filled
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 
-class GithubCreatePr(FunctionNode):
+class GithubCreatePr(Node):
     """Create a pull request on GitHub from a branch that has been pushed.
 
     A run that is resumed, or tries again, creates it once, by a hidden mark of its step. It needs a key, as
@@ -36,7 +36,7 @@ class GithubCreatePr(FunctionNode):
         content = {"title": title, "body": shared.get("body") or "", "head": head or current_branch()}
         return repo, content | ({"draft": True} if self.params["draft"] else {})
 
-    def exec(self, prepared: tuple[str, dict[str, Any]]) -> tuple[str, int]:
+    def exec(self, prepared: tuple[str, dict[str, Any]]) -> dict[str, Any]:
         from pflow.kit.github.client import Client, make_once
 
         repo, content = prepared
@@ -44,5 +44,7 @@ class GithubCreatePr(FunctionNode):
         head, base = content["head"], self.params["base"] or github.get(f"/repos/{repo}")["default_branch"]
         label = head if ":" in head else f"{repo.partition('/')[0]}:{head}"
         there = github.rows(f"/repos/{repo}/pulls", {"state": "all", "head": label})
-        made = make_once(github, f"/repos/{repo}/pulls", {**content, "base": base}, self.step_key, there)
-        return made["html_url"], made["number"]
+        return make_once(github, f"/repos/{repo}/pulls", {**content, "base": base}, self.step_key, there)
+
+    def post(self, shared: Shared, prepared: object, made: dict[str, Any]) -> None:
+        shared["pr_url"], shared["pr_number"] = made["html_url"], made["number"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 
-class GithubGetIssue(FunctionNode):
+class GithubGetIssue(Node):
     """Get an issue from GitHub, with its comments.
 
     `issue` is a text for people and models; `issue_data` has title, body, state, url, user.login, labels[0].name,
@@ -38,14 +38,20 @@ class GithubGetIssue(FunctionNode):
 
         return resolve(shared.get("repo")), int(shared["issue_number"])
 
-    def exec(self, prepared: tuple[str, int]) -> tuple[str, str, dict[str, Any]]:
+    def exec(self, prepared: tuple[str, int]) -> dict[str, Any]:
         from pflow.kit.github.client import Client
-        from pflow.kit.github.rows import as_text, reduced
+        from pflow.kit.github.rows import reduced
 
         repo, number = prepared
         github = Client(f"cannot get '{repo}#{number}'", "there is no such issue")
         path = f"/repos/{repo}/issues/{number}"
         issue = dict(reduced(github.get(path)))
         has_comments = self.params["comments"] and issue.get("comments")
-        issue["comments"] = reduced([*github.rows(f"{path}/comments")]) if has_comments else []
-        return as_text(issue, issue["comments"]), issue["title"], issue
+        return {**issue, "comments": reduced([*github.rows(f"{path}/comments")]) if has_comments else []}
+
+    def post(self, shared: Shared, prepared: object, issue: dict[str, Any]) -> None:
+        from pflow.kit.github.rows import as_text
+
+        shared["issue"] = as_text(issue, issue["comments"])
+        shared["issue_title"] = issue["title"]
+        shared["issue_data"] = issue

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 
-class GithubGetPr(FunctionNode):
+class GithubGetPr(Node):
     """Get a pull request from GitHub, with the list of its changed files.
 
     `pr` is a text for people and models; `pr_data` has title, body, state, url, user.login, head.ref, base.ref,
@@ -37,13 +37,19 @@ class GithubGetPr(FunctionNode):
 
         return resolve(shared.get("repo")), int(shared["pr_number"])
 
-    def exec(self, prepared: tuple[str, int]) -> tuple[str, str, dict[str, Any]]:
+    def exec(self, prepared: tuple[str, int]) -> dict[str, Any]:
         from pflow.kit.github.client import DIFF, Client
-        from pflow.kit.github.rows import as_text, files_text, reduced
+        from pflow.kit.github.rows import reduced
 
         repo, number = prepared
         github = Client(f"cannot get '{repo}#{number}'", "there is no such pull request")
         path = f"/repos/{repo}/pulls/{number}"
         found = {**reduced(github.get(path)), "files": reduced([*github.rows(f"{path}/files")])}
-        found |= {"diff": github.get(path, accept=DIFF)} if self.params["diff"] else {}
-        return as_text(found, [], files_text(found["files"]), found.get("diff", "")), found["title"], found
+        return {**found, "diff": github.get(path, accept=DIFF)} if self.params["diff"] else found
+
+    def post(self, shared: Shared, prepared: object, found: dict[str, Any]) -> None:
+        from pflow.kit.github.rows import as_text, files_text
+
+        shared["pr"] = as_text(found, [], files_text(found["files"]), found.get("diff", ""))
+        shared["pr_title"] = found["title"]
+        shared["pr_data"] = found

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 
-class GithubListIssues(FunctionNode):
+class GithubListIssues(Node):
     """List the issues of a repository on GitHub, the newest first.
 
     Key and GITHUB_API_URL are as for github-get-issue.
@@ -49,3 +49,6 @@ class GithubListIssues(FunctionNode):
         github = Client(f"cannot list the issues of '{repo}'", "there is no such repository")
         rows = github.rows(f"/repos/{repo}/issues", query)
         return [reduced(row) for row in islice((row for row in rows if "pull_request" not in row), limit)]
+
+    def post(self, shared: Shared, prepared: object, issues: list[dict[str, Any]]) -> None:
+        shared["issues"] = issues

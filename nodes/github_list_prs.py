@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 
-class GithubListPrs(FunctionNode):
+class GithubListPrs(Node):
     """List the pull requests of a repository on GitHub, the newest first; with --since, the last changed first.
 
     Key and GITHUB_API_URL are as for github-get-issue.
@@ -48,3 +48,6 @@ class GithubListPrs(FunctionNode):
         rows = takewhile(lambda row: row["updated_at"] >= since, github.rows(f"/repos/{repo}/pulls", query))
         wanted = set(self.params["labels"] or [])
         return [reduced(row) for row in islice((row for row in rows if has_labels(row, wanted)), limit)]
+
+    def post(self, shared: Shared, prepared: object, found: list[dict[str, Any]]) -> None:
+        shared["prs"] = found

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 
 from pflow.errors import filled
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 Found = tuple[list[dict[str, Any]], int]
 
 _CUT = "GitHub ran out of time and did not search everything"
 
 
-class GithubSearch(FunctionNode):
+class GithubSearch(Node):
     """Search GitHub for issues, pull requests, repositories, code or commits, the best match first.
 
     The query is the same as on its web pages: 'crash label:bug state:open'. GitHub returns at most 1,000 results,
@@ -61,3 +61,6 @@ class GithubSearch(FunctionNode):
         if self.not_kept:
             print(f"warning: {self.not_kept}", file=sys.stderr)
         return found[:limit], page["total_count"]
+
+    def post(self, shared: Shared, prepared: object, found: Found) -> None:
+        shared["results"], shared["total"] = found

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pflow.errors import BAD_DATA, PflowError
-from pflow.node import Any, FunctionNode, Shared, flow_safe
+from pflow.node import Any, Node, Shared, flow_safe
 from pflow.values.jsontext import text_of
 from pflow.values.paths import kind_of, look_inside
 
 
 @flow_safe
-class JoinText(FunctionNode):
+class JoinText(Node):
     """Join texts into one.
 
     For an object, such as the result of a batch over an object, its values are joined. A text with a JSON list or
@@ -38,6 +38,9 @@ class JoinText(FunctionNode):
     def exec(self, texts: list[Any]) -> str:
         separator: str = self.params["separator"]
         return separator.join([_text(n, value) for n, value in enumerate(texts, 1)])
+
+    def post(self, shared: Shared, texts: list[Any], text: str) -> None:
+        shared["text"] = text
 
 
 def _text(number: int, value: Any) -> str:

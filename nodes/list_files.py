@@ -8,13 +8,13 @@ from pflow import Callable, Iterator
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, reason_of
 from pflow.files.directories import fault_of
 from pflow.files.file_paths import read_failure
-from pflow.node import FunctionNode, Shared
+from pflow.node import Node, Shared
 from pflow.values.jsontext import path_value
 
 _ANY_DEPTH = "**"
 
 
-class ListFiles(FunctionNode):
+class ListFiles(Node):
     """List the files that match a pattern, sorted by the bytes of their paths.
 
     * matches any characters of a name, ? one character, [ab] one of these, ** between slashes any depth of directories.
@@ -59,6 +59,9 @@ class ListFiles(FunctionNode):
         is_wanted = _KINDS[self.params["kind"]]
         found = (base + path for path in _Search(base, pattern, self.params["hidden"]).run())
         return [path_value(path) for path in sorted(filter(is_wanted, found), key=os.fsencode)]
+
+    def post(self, shared: Shared, prepared: object, files: list[str | bytes]) -> None:
+        shared["files"] = files
 
 
 _KINDS: dict[str, Callable[[str], bool]] = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import BAD_CONFIG, MISSING, PflowError
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
-    from pflow.models.ask import Request
+    from pflow.models.ask import Answer, Request
 
 
-class Llm(FunctionNode):
+class Llm(Node):
     """Ask a language model, through the llm library and the providers of its plugins.
 
     The text follows the prompt; bytes are sent as an attachment, and so are a PDF and, if the model accepts it, an SVG.
@@ -82,15 +82,18 @@ class Llm(FunctionNode):
             is_logged=is_kept(self.params["log"], goes_on=bool(self.params["continue"] or self.params["conversation"])),
         )
 
-    def exec(self, request: Request) -> tuple[Any, dict[str, Any]]:
+    def exec(self, request: Request) -> Answer:
         from pflow.models.ask import ask
         from pflow.models.log import open_conversation
 
         params = self.params
         conversation = open_conversation(params["model"], goes_on=params["continue"], id=params["conversation"])
-        answer = ask(conversation, request, self.emit)
+        return ask(conversation, request, self.emit)
+
+    def post(self, shared: Shared, request: Request, answer: Answer) -> None:
+        shared["response"] = answer.response
+        shared["usage"] = answer.usage
         self.not_kept = answer.flaw
-        return answer.response, answer.usage
 
 
 def _question(prompt: Any, text: Any, places: list[str]) -> tuple[str, bytes | None]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode
+from pflow.node import Any, Node, Shared
 
 
-class LoadCsv(FunctionNode):
+class LoadCsv(Node):
     """Load the rows of a CSV file as objects of texts, with the names in the first line.
 
     The delimiter is the most frequent one of comma, semicolon, tab and | in the first line. Quoted values may contain
@@ -32,6 +32,9 @@ class LoadCsv(FunctionNode):
         printf 'name;age\\nAda;36\\n' | pflow-load-csv -r
     """
 
+    def prep(self, shared: Shared) -> tuple[Any, Any]:
+        return shared.get("path"), shared.get("text")
+
     def exec(self, prepared: tuple[Any, Any]) -> list[dict[str, Any]]:
         from pflow.tables.csv_text import delimiter_of, read_csv
         from pflow.tables.rows import infer
@@ -44,3 +47,6 @@ class LoadCsv(FunctionNode):
         if params["infer"]:
             infer(rows)
         return rows
+
+    def post(self, shared: Shared, prepared: object, rows: list[dict[str, Any]]) -> None:
+        shared["rows"] = rows

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode
+from pflow.node import Any, Node, Shared
 
 
-class LoadJson(FunctionNode):
+class LoadJson(Node):
     """Load the value in a JSON file.
 
     Invalid JSON (NaN, a trailing comma) and integers of more than 64 bits are errors, with line and column.
@@ -22,8 +22,14 @@ class LoadJson(FunctionNode):
         echo '[1, 2]' | pflow-load-json -r
     """
 
+    def prep(self, shared: Shared) -> tuple[Any, Any]:
+        return shared.get("path"), shared.get("text")
+
     def exec(self, prepared: tuple[Any, Any]) -> Any:
         from pflow.tables.source import read_json, read_text
 
         name, text = read_text(*prepared, self.params["encoding"])
         return read_json(text, name)
+
+    def post(self, shared: Shared, prepared: object, data: Any) -> None:
+        shared["data"] = data

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode
+from pflow.node import Any, Node, Shared
 
 
-class LoadJsonl(FunctionNode):
+class LoadJsonl(Node):
     """Load a file of JSON lines, with a value on each line.
 
     Blank lines are ignored. A line that is not JSON is an error, with its number and column.
@@ -21,8 +21,14 @@ class LoadJsonl(FunctionNode):
         printf '{"name": "Ada"}\\n{"name": "Bo"}\\n' | pflow-load-jsonl | pflow-save-csv names.csv -q
     """
 
+    def prep(self, shared: Shared) -> tuple[Any, Any]:
+        return shared.get("path"), shared.get("text")
+
     def exec(self, prepared: tuple[Any, Any]) -> list[Any]:
         from pflow.tables.source import read_lines, read_text
 
         name, text = read_text(*prepared, self.params["encoding"])
         return read_lines(text, name)
+
+    def post(self, shared: Shared, prepared: object, rows: list[Any]) -> None:
+        shared["rows"] = rows

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pflow.node import Any, FunctionNode, flow_safe
+from pflow.node import Any, Node, Shared, flow_safe
 from pflow.values.json_input import parse_lines, parse_text
 
 
 @flow_safe
-class ParseJson(FunctionNode):
+class ParseJson(Node):
     """Parse a JSON text.
 
     The text is JSON, or has JSON in a fence of ```, as models write it; a fence marked json is taken first.
@@ -24,5 +24,12 @@ class ParseJson(FunctionNode):
         printf '{"n": %d}\\n' 1 2 3 | pflow-parse-json --lines -r
     """
 
+    def prep(self, shared: Shared) -> str:
+        text: str = shared["text"]
+        return text
+
     def exec(self, text: str) -> Any:
         return parse_lines(text) if self.params["lines"] else parse_text(text)
+
+    def post(self, shared: Shared, text: str, data: Any) -> None:
+        shared["data"] = data

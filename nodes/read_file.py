@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.file_paths import check_encoding, checked_path, read_whole
-from pflow.node import FunctionNode, Shared
+from pflow.node import Node, Shared
 from pflow.values.jsontext import text_or_bytes
 
 _BYTES = "bytes"
 
 
-class ReadFile(FunctionNode):
+class ReadFile(Node):
     """Read a file exactly.
 
     Line ends, a missing final newline and a byte order mark stay unchanged. UTF-8 becomes text, anything else bytes.
@@ -37,6 +37,9 @@ class ReadFile(FunctionNode):
     def exec(self, path: str) -> str | bytes:
         content: str | bytes = read_whole(path, lambda data: _decode(data, path, self.params["encoding"]))
         return content
+
+    def post(self, shared: Shared, path: str, content: str | bytes) -> None:
+        shared["content"] = content
 
 
 def _decode(data: bytes, path: str, encoding: str | None) -> str | bytes:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
-from pflow.node import Any, FunctionNode, flow_safe
+from pflow.node import Any, Node, Shared, flow_safe
 from pflow.values.paths import Path, kind_of, look_inside, look_up, parse_path, write_path
 
 
 @flow_safe
-class Select(FunctionNode):
+class Select(Node):
     """Select one value from the data in the pipe.
 
     The place is a path, such as items[0].name: numbers count from 0, negative ones from the end, and a key with other
@@ -29,6 +29,9 @@ class Select(FunctionNode):
         echo '{"city": "Kiel"}' | pflow-select country --default=unknown -r
     """
 
+    def prep(self, shared: Shared) -> tuple[Any, str]:
+        return shared["data"], shared.get("place", "")
+
     def exec(self, prepared: tuple[Any, str]) -> Any:
         data, place = prepared
         try:
@@ -42,6 +45,9 @@ class Select(FunctionNode):
         if isinstance(found, list):
             return [self._members(row, (*steps, n)) for n, row in enumerate(found)]
         return self._members(found, steps)
+
+    def post(self, shared: Shared, prepared: object, selected: Any) -> None:
+        shared["selected"] = selected
 
     def _members(self, row: Any, steps: Path) -> dict[str, Any]:
         if not isinstance(row, dict):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
-from pflow.node import FunctionNode, Shared, flow_safe
+from pflow.node import Node, Shared, flow_safe
 from pflow.values.chunks import chunks, parts
 
 
 @flow_safe
-class SplitText(FunctionNode):
+class SplitText(Node):
     """Split a text into chunks, as for a batch (--each) over a text that is too long for a model.
 
     A chunk ends at the end of a paragraph if it contains one, else of a line, a sentence or a word. The chunks, joined,
@@ -44,3 +44,6 @@ class SplitText(FunctionNode):
         if not self.params["strip"]:
             return list(found)
         return [chunk for chunk in map(str.strip, found) if chunk]
+
+    def post(self, shared: Shared, text: str, chunks: list[str]) -> None:
+        shared["chunks"] = chunks

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING
 from pflow.errors import MISSING, USAGE, PflowError
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
+    from pflow.models.ask import Answer
     from pflow.models.summary import SummaryTask
 
 
@@ -14,7 +15,7 @@ _LEAST = 100
 """The least characters of a part, so that a slip in --chunk does not cause a thousand calls."""
 
 
-class SummariseText(FunctionNode):
+class SummariseText(Node):
     """Summarise a text of any length with a language model.
 
     A text that is too long for the model is cut into parts between paragraphs, lines or sentences; the model summarises
@@ -68,9 +69,12 @@ class SummariseText(FunctionNode):
         options = parse_options(params, "temperature")
         return SummaryTask(text, params["model"], params["style"], options, params["max_tokens"], params["chunk"])
 
-    def exec(self, task: SummaryTask) -> tuple[Any, dict[str, Any]]:
+    def exec(self, task: SummaryTask) -> Answer:
         from pflow.models.summary import summarise
 
-        answer = summarise(task, self.emit)
+        return summarise(task, self.emit)
+
+    def post(self, shared: Shared, task: SummaryTask, answer: Answer) -> None:
+        shared["summary"] = answer.response
+        shared["usage"] = answer.usage
         self.not_kept = answer.flaw
-        return answer.response, answer.usage

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pflow.node import FunctionNode, flow_safe
+from pflow.node import Any, Node, Shared, flow_safe
 
 
 @flow_safe
-class Template(FunctionNode):
+class Template(Node):
     """Fill a template with values from the store.
 
     Like any flag, the template is filled just before the node runs: $name and ${a.path[0]} come from the store, and $$
@@ -24,5 +24,11 @@ class Template(FunctionNode):
         pflow-set amount:=5 | pflow-template '$amount $$' -r
     """
 
+    def prep(self, shared: Shared) -> Any:
+        return shared["template"]
+
     def exec(self, template: str) -> str:
         return template
+
+    def post(self, shared: Shared, template: str, text: str) -> None:
+        shared["text"] = text

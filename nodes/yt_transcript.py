@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import USAGE, PflowError
-from pflow.node import Any, FunctionNode, Shared
+from pflow.node import Any, Node, Shared
 
 Segments = list[dict[str, Any]]
 
@@ -11,7 +11,7 @@ _LONGEST = 3600
 """The most seconds of --delay."""
 
 
-class YtTranscript(FunctionNode):
+class YtTranscript(Node):
     """Get the transcript of a YouTube video, with a line for each caption.
 
     A transcript by a person is preferred to an automatic one. YouTube blocks frequent callers, and most addresses of
@@ -45,7 +45,7 @@ class YtTranscript(FunctionNode):
 
         return video_of(shared["url"])
 
-    def exec(self, video: str) -> tuple[str, Segments]:
+    def exec(self, video: str) -> Segments:
         from pflow.kit.web.headers import read_proxy
         from pflow.kit.web.youtube import fetch_segments, wait_turn
         from pflow.values.masks import masked
@@ -59,7 +59,10 @@ class YtTranscript(FunctionNode):
         proxy = read_proxy(params["proxy"])
         wait_turn(params["delay"])
         try:
-            segments = fetch_segments(video, languages, proxy)
+            return fetch_segments(video, languages, proxy)
         except PflowError as error:
             raise masked(error, proxy) from error.__cause__
-        return "\n".join(each["text"] for each in segments), segments
+
+    def post(self, shared: Shared, video: str, segments: Segments) -> None:
+        shared["transcript"] = "\n".join(each["text"] for each in segments)
+        shared["segments"] = segments

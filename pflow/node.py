@@ -179,19 +179,6 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
             self.sink(part)
 
 
-class FunctionNode(Node):
-    """A node that is a function: `exec` takes its reads and returns its writes, each one value or a tuple in order."""
-
-    def prep(self, shared: Shared) -> Any:
-        reads = declared_interface(type(self)).reads
-        values = [shared[key] if item.required else shared.get(key, item.default) for key, item in reads.items()]
-        return values[0] if len(values) == 1 else tuple(values)
-
-    def post(self, shared: Shared, prepared: Any, result: Any) -> None:
-        writes = declared_interface(type(self)).writes
-        shared.update(zip(writes, [result] if len(writes) == 1 else result, strict=True))
-
-
 def flow_safe(node: C) -> C:
     """Mark a node as pure: the same inputs and params give the same outputs, without effects."""
     if declared_interface(node).effects:

@@ -5,7 +5,7 @@ import pytest
 
 import pflow
 from pflow import Node, PflowError, flow_safe
-from pflow.node import FunctionNode, interface_of
+from pflow.node import interface_of
 
 
 class CountWords(Node):
@@ -33,31 +33,6 @@ def test_a_node_runs_under_plain_pocketflow_with_a_plain_dict():
     shared = {"text": "a bb ccc"}
     assert CountWords().run(shared) is None
     assert shared == {"text": "a bb ccc", "words": 3}
-
-
-class Divide(FunctionNode):
-    """Divide two numbers.
-
-    Interface:
-    - Reads: shared["number"]: int [pipe]  # the number
-    - Reads: shared["by"]: int = 2  # the divisor
-    - Writes: shared["quotient"]: int [pipe]  # the quotient
-    - Writes: shared["rest"]: int  # the rest
-    """
-
-    def exec(self, numbers):
-        return divmod(*numbers)
-
-
-def test_a_function_node_takes_its_reads_and_sets_its_writes_in_order():
-    shared = {"number": 7}
-    Divide().run(shared)
-    assert shared == {"number": 7, "quotient": 3, "rest": 1}
-    shared["by"] = 4
-    Divide().run(shared)
-    assert list(shared.items()) == [("number", 7), ("quotient", 1), ("rest", 3), ("by", 4)]
-    with pytest.raises(KeyError):
-        Divide().run({})
 
 
 def test_params_that_are_set_lie_over_the_defaults():

@@ -96,7 +96,7 @@ def _told(about: dict[str, Any], is_detailed: bool) -> Row:
     return told
 
 
-def analyze(rows: list[Row], sql: str | None, *, is_detailed: bool = False) -> tuple[str, list[Row], dict[str, Any]]:
+def analyze(rows: list[Row], sql: str | None, *, is_detailed: bool = False) -> tuple[str, dict[str, Any], list[Row]]:
     """Return a report in Markdown, its statistics, and the rows of its table: one for each column, or a query's."""
     if sql is not None:
         from pflow.tables.query import query
@@ -107,7 +107,7 @@ def analyze(rows: list[Row], sql: str | None, *, is_detailed: bool = False) -> t
     table = rows if sql is not None else table_of(stats, is_detailed=is_detailed)
     shown = markdown_table(table[:_LONGEST], _WIDEST)
     more = f"\n{len(table) - _LONGEST:,} more rows are not shown.\n" if len(table) > _LONGEST else ""
-    return "\n".join(filter(None, (f"{size}\n", shown))) + more, table, stats
+    return "\n".join(filter(None, (f"{size}\n", shown))) + more, stats, table
 
 
 def _counted_word(count: int, word: str) -> str:

@@ -8,6 +8,7 @@ import json
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 from pflow.errors import PflowError
 from pflow.nodes.llm import Llm, _question
@@ -42,7 +43,7 @@ def answer(self, words):
     if isinstance(response, str):
         self.emit(response)
     usage = {"model": model, "input": len(words.split()), "output": len(str(response).split())}
-    return response, usage
+    return SimpleNamespace(response=response, usage=usage, flaw="")
 
 
 Llm.prep, Llm.exec, Llm.warm = prep, answer, staticmethod(lambda: None)
