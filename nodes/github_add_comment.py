@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import filled
-from pflow.node import Node, Shared
+from pflow.node import Any, Node, Shared
 
 
 class GithubAddComment(Node):
@@ -25,6 +25,11 @@ class GithubAddComment(Node):
         echo 'Thank you!' | pflow-github-add-comment --repo=owner/repo --issue=1 -r
         pflow run 'github-get-issue 1 --repo=owner/repo => llm Fix => github-add-comment'
     """
+
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
+        from pflow.kit.github.client import never_cached
+
+        raise never_cached("a comment")
 
     def prep(self, shared: Shared) -> tuple[str, int, str]:
         from pflow.kit.github.access import resolve

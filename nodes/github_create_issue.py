@@ -27,6 +27,11 @@ class GithubCreateIssue(Node):
         pflow-github-create-issue --title='A hang' --body='It hangs.' --repo=owner/repo | pflow-get issue_number
     """
 
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
+        from pflow.kit.github.client import never_cached
+
+        raise never_cached("a new issue")
+
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
         from pflow.kit.github.access import resolve
 

@@ -28,6 +28,11 @@ class GithubCreatePr(Node):
         echo 'It no longer hangs.' | pflow-github-create-pr 'Mend the hang' --head=fix --repo=owner/repo -r
     """
 
+    def cache_parts(self, reads: Shared) -> dict[str, Any]:
+        from pflow.kit.github.client import never_cached
+
+        raise never_cached("a new pull request")
+
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
         from pflow.kit.github.access import current_branch, resolve
 
