@@ -34,7 +34,8 @@ class FormatJson(Node):
         import json
 
         from pflow.values.json_input import parse_text
-        from pflow.values.jsontext import plain, write_bytes
+        from pflow.values.jsontext import write_bytes
+        from pflow.values.plain import plain
 
         if isinstance(data, str) and data.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
             data = parse_text(data)

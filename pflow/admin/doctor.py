@@ -38,8 +38,7 @@ class Line(NamedTuple):
 def examine() -> Iterator[Line]:
     """Yield the lines of every check in order; a check that fails is a line itself."""
     installation = read_installation()
-    for check in CHECKS:
-        about = check.__name__[1:]
+    for about, check in CHECKS.items():
         try:
             yield from check(installation)
         except PflowError as error:
@@ -180,7 +179,13 @@ def _state(installation: Installation) -> Iterator[Line]:
         yield Line("state", WELL, text)
 
 
-CHECKS: tuple[Callable[[Installation], Iterator[Line]], ...] = (
-    _python, _pflow, _packages, _llm, _model, _shells, _nodes, _state,
-)  # fmt: skip
-"""The checks in order; each is named after what it examines."""
+CHECKS: dict[str, Callable[[Installation], Iterator[Line]]] = {
+    "python": _python,
+    "pflow": _pflow,
+    "packages": _packages,
+    "llm": _llm,
+    "model": _model,
+    "shells": _shells,
+    "nodes": _nodes,
+    "state": _state,
+}

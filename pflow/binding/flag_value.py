@@ -6,8 +6,9 @@ from pflow import Any, Callable, Iterator
 from pflow.binding.sources import Constant, Source, TemplateSource
 from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, reason_of, shorten
 from pflow.interface.interface import Interface, Item
-from pflow.values.jsontext import change_texts, compact, decode
+from pflow.values.jsontext import compact, decode
 from pflow.values.paths import Path, write_path
+from pflow.values.plain import change_texts
 from pflow.values.templates import braced_references, expand, is_reference, references
 from pflow.values.types import Type, fit, from_text
 

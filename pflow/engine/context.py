@@ -16,9 +16,9 @@ from pflow.flow.wired import WiredStep
 from pflow.record.journal import Journal
 from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest
-from pflow.values.jsontext import plain
 from pflow.values.masks import Secrets
 from pflow.values.paths import Path, meet
+from pflow.values.plain import plain
 from pflow.words import budget
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from pflow import Any
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.flow.flow import FlowSpec
-from pflow.values.jsontext import WHITESPACE, ScanError, decode, is_deeper, plain, scan_without_duplicates, write_bytes
+from pflow.values.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates, write_bytes
 from pflow.values.paths import kind_of
+from pflow.values.plain import is_deeper, plain
 from pflow.words.printable import clause
 
 

@@ -212,7 +212,7 @@ def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding]) -> 
     sound = {}
     for key, each in value.items():
         if members and key not in members:
-            findings.append(Finding(SHAPE, (*place, key), "there is no such member", guess(key, members)))
+            findings.append(Finding(SHAPE, (*place, key), "unknown member", guess(key, members)))
             continue
         checked = _sound(each, members.get(key, schema["additionalProperties"]), (*place, key), findings)
         if checked is not _LEFT_OUT:

@@ -6,8 +6,9 @@ from pflow import Any, Iterator, Mapping
 from pflow.errors import PflowError
 from pflow.flow.flow import FlowSpec, Step
 from pflow.interface.interface import Interface, Item
-from pflow.values.jsontext import change_texts, quote
+from pflow.values.jsontext import quote
 from pflow.values.paths import Path
+from pflow.values.plain import change_texts
 from pflow.values.templates import TEMPLATE, parse_place, parse_template, references
 from pflow.values.types import Type, fit
 

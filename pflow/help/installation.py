@@ -17,7 +17,7 @@ NAME = "pflow-shell"
 UV, PIPX, PIP = "uv tool", "pipx", "pip"
 
 _MALFORMED = (OSError, ValueError, KeyError, TypeError)
-"""What reading a record raises that is missing, or has another form."""
+"""The errors of reading a record that is missing or has another form."""
 
 
 @dataclass

@@ -24,8 +24,9 @@ from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.offered import Offered, check_arguments, ends_of, fault_in
 from pflow.mcp.process import Children, OnEvent
 from pflow.record.runs import parse_event
-from pflow.values.jsontext import decode, encode, is_deeper
+from pflow.values.jsontext import decode, encode
 from pflow.values.paths import write_path
+from pflow.values.plain import is_deeper
 from pflow.values.types import Type
 from pflow.words.printable import clean
 

@@ -163,7 +163,7 @@ class HeldSignals:
 
 
 def _is_main_thread() -> bool:
-    threading = sys.modules.get("threading")  # if it is not loaded, there is no other thread
+    threading = sys.modules.get("threading")  # unloaded: this is the only thread
     return not threading or threading.current_thread() is threading.main_thread()
 
 
@@ -203,7 +203,7 @@ def _work_or_fail(work: Callable[[], int], fail: Callable[[PflowError], int]) ->
 
 
 class Deadline:
-    """A time limit: `with Deadline(5):` raises TimedOut in the main thread after 5 seconds. None is no limit.
+    """A time limit: `with Deadline(5):` raises TimedOut in the main thread after 5 seconds, `Deadline(None)` never.
 
     With an `act`, such as "cannot finish", the block ends with a PflowError of that act and `exit` instead. Code that
     drops the exception or raises another for it, as some libraries do while they are imported, changes nothing. In any

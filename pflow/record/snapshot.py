@@ -14,9 +14,10 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Item
 from pflow.stage.document import NOTHING, RAW, STORE, Intake
 from pflow.values.digest import bytes_digest
-from pflow.values.jsontext import change_texts, encode, path_value, text_or_bytes
+from pflow.values.jsontext import encode, path_value, text_or_bytes
 from pflow.values.masks import MASK, Secrets
 from pflow.values.paths import Path, parse_path, write_path
+from pflow.values.plain import change_texts
 
 if TYPE_CHECKING:
     Values = Mapping[str, Mapping[str, Any]]

@@ -9,8 +9,9 @@ from typing import Any
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.tables.csv_text import write_csv
 from pflow.tables.rows import check_rows, markdown_table
-from pflow.values.jsontext import compact, plain, text_of, write_bytes
+from pflow.values.jsontext import compact, text_of, write_bytes
 from pflow.values.paths import kind_of, look_inside
+from pflow.values.plain import plain
 
 _SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "md", ".markdown": "md"}
 

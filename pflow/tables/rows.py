@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError, shorten
-from pflow.values.jsontext import HIGHEST, LOWEST, text_of
+from pflow.values.jsontext import text_of
 from pflow.values.paths import kind_of
+from pflow.values.plain import HIGHEST, LOWEST
 
 Row = dict[str, Any]
 

@@ -8,7 +8,7 @@ import stat
 import sys
 
 from pflow import TYPE_CHECKING, Any
-from pflow.values.jsontext import plain
+from pflow.values.plain import plain
 
 if TYPE_CHECKING:
 

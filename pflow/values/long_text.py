@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pflow import Any, Iterator
-from pflow.values.jsontext import LONG, check_text, encode, scanstring
+from pflow.values.jsontext import LONG, encode, scanstring
+from pflow.values.plain import check_text
 
 _PART = 1 << 20
 _ESCAPE = 12

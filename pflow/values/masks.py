@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Collection, Iterator, Sequence
 from pflow.errors import PflowError, shorten
-from pflow.values.jsontext import change_texts, text_of
+from pflow.values.jsontext import text_of
 from pflow.values.paths import look_inside
+from pflow.values.plain import change_texts
 
 if TYPE_CHECKING:
     from typing import TypeVar

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from pflow import Any
-from pflow.values.jsontext import HIGHEST, LOWEST, decode, text_of, text_or_bytes
+from pflow.values.jsontext import decode, text_of, text_or_bytes
 from pflow.values.paths import Path, kind_of, look_inside, missing, write_path
+from pflow.values.plain import HIGHEST, LOWEST
 
 _PYTHON: dict[str, tuple[type, ...]] = {
     "str": (str,),

@@ -9,8 +9,8 @@ from pflow.flow.findings import Finding, Rule
 from pflow.flow.reaching import are_there_first, resolve
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, PARAM, Part
-from pflow.values.jsontext import change_texts
 from pflow.values.paths import Path, write_path
+from pflow.values.plain import change_texts
 from pflow.values.templates import broken_references, parse_place
 from pflow.values.types import type_below
 from pflow.words.naming import nearest
