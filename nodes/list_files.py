@@ -7,7 +7,7 @@ import stat
 
 from pflow import Callable, Iterator
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, reason_of
-from pflow.files.beneath import entries, fault_of, mode_of
+from pflow.files.beneath import fault_of, mode_of, open_file
 from pflow.files.file_paths import read_failure
 from pflow.node import Node, Shared
 from pflow.values.jsontext import path_value
@@ -53,7 +53,7 @@ class ListFiles(Node):
     def exec(self, prepared: tuple[str, str]) -> list[str | bytes]:
         pattern, directory = prepared
         try:
-            next(entries(directory), None)
+            os.close(open_file(directory, os.O_RDONLY | os.O_DIRECTORY))
         except OSError as error:
             raise read_failure(f"cannot list '{directory}'", error) from error
         base = "" if directory == "." else os.path.join(directory, "")
@@ -122,7 +122,12 @@ class _Search:
     def _entries(self, folder: str, *, follow: bool) -> list[tuple[str, bool]]:
         """Return the names in a directory, and for each True if it is a directory itself."""
         try:
-            return [(each.name, _is_folder(each, follow=follow)) for each in entries(self.base + folder or ".")]
+            fd = open_file(self.base + folder or ".", os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                with os.scandir(fd) as entries:
+                    return [(each.name, _is_folder(each, follow=follow)) for each in entries]
+            finally:
+                os.close(fd)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:  # list the rest

@@ -10,9 +10,8 @@ from __future__ import annotations
 import errno
 import os
 
-from pflow import Any, Iterator
+from pflow import Any
 from pflow.errors import DENIED, PflowError, shorten
-from pflow.files.directories import pflow_directory
 
 ROOT = "PFLOW_ROOT"
 """The variable that names the directory which file access is limited to, as for calls of an MCP client."""
@@ -114,27 +113,10 @@ def mode_of(path: str, *, follow: bool = True) -> int:
 
 
 def hold_link(old: Place, new: Place, path: str) -> None:
-    """Refuse to move a link that could lead out of bounds from its new place. Raises PflowError (77)."""
+    """Refuse to move a link that would lead out of bounds from its new place. Raises PflowError (77)."""
     link = old.link() if is_confined() else None
-    if link is None:
-        return
-    try:
-        os.close(locate(os.path.join(os.path.dirname(new.real), link), writes=False).folder)
-    except FileNotFoundError:
-        if ".." in link.split("/"):  # what is made there later decides where it leads
-            raise _out_of_bounds(path, f"it is a link to '{shorten(link)}', which is not there") from None
-    except PflowError as error:
-        raise error.within(f"cannot move the link '{shorten(path)}'") from None
-
-
-def entries(path: str) -> Iterator[os.DirEntry[str]]:
-    """Yield the entries of a directory, to be asked at once. Raises PflowError (77) if it is out of bounds, OSError."""
-    fd = open_file(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with os.scandir(fd) as found:
-            yield from found
-    finally:
-        os.close(fd)
+    if link is not None and (fault := fault_of(os.path.join(os.path.dirname(new.real), link))):
+        raise PflowError(f"cannot move '{shorten(path)}', a link to '{shorten(link)}': {fault}", exit=DENIED)
 
 
 def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Place:
@@ -165,8 +147,9 @@ def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Place:
                     from_root()
                 continue
             if not todo:
-                _refuse(path, names, [name], writes=writes)
-                return Place(fd, name, _joined(names, [name]))
+                real = _joined(names, [name])
+                _refuse(path, _fault_of_real(real, writes=writes))
+                return Place(fd, name, real)
             if make and not _fault_of_real(_joined(names, [name])):
                 try:
                     os.mkdir(name, dir_fd=fd)
@@ -179,7 +162,7 @@ def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Place:
     except BaseException as error:
         os.close(fd)
         if isinstance(error, OSError):
-            _refuse(path, names, [name, *todo[::-1]], writes=writes)
+            _refuse(path, _fault_of_real(_joined(names, [name, *todo[::-1]])))
             error.filename = path
         raise
 
@@ -202,13 +185,9 @@ def _joined(names: list[str], more: list[str]) -> str:
     return os.path.normpath("/" + "/".join([*names, *more]))
 
 
-def _refuse(path: str, names: list[str], more: list[str], *, writes: bool) -> None:
-    if fault := _fault_of_real(_joined(names, more), writes=writes):
-        raise _out_of_bounds(path, fault)
-
-
-def _out_of_bounds(path: str, fault: str) -> PflowError:
-    return PflowError(f"cannot use '{shorten(path)}': {fault}", exit=DENIED)
+def _refuse(path: str, fault: str) -> None:
+    if fault:
+        raise PflowError(f"cannot use '{shorten(path)}': {fault}", exit=DENIED)
 
 
 def is_below(real: str, folder: str) -> bool:
@@ -249,6 +228,8 @@ def _fault_below_root(real: str, root: str) -> str:
 
     These are settings and hooks in a .git, which may also hold keys, and pflow's own nodes and flows.
     """
+    from pflow.files.directories import pflow_directory
+
     top = os.path.realpath(root)
     if not is_below(real, top):
         return f"it is not below {root}"
@@ -264,5 +245,5 @@ def hold_in_bounds(path: Any) -> None:
     if isinstance(path, list):
         for each in path:
             hold_in_bounds(each)
-    elif isinstance(path, str | bytes) and path and (fault := fault_of(os.fsdecode(path))):
-        raise _out_of_bounds(os.fsdecode(path), fault)
+    elif isinstance(path, str | bytes) and path:
+        _refuse(os.fsdecode(path), fault_of(os.fsdecode(path)))
