@@ -12,6 +12,7 @@ from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
 from pflow.flow.load import load_file, load_text, read_text
+from pflow.flow.pipe.carry import carried_out
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
@@ -109,11 +110,13 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         item.marks = {mark for mark, is_so in marks.items() if is_so}
         item.flags = [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item
-    for name, type in _outputs(flow).items():
+    for name, type in own_writes(flow).items():
         interface.writes[name] = Item("write", name, type)
-    carried = flow.carried
-    if carried is not None and len(carried) == 1 and str(carried[0]) in interface.writes:
-        interface.writes[str(carried[0])].marks.add("pipe")
+    if key := key_handed_on(flow):
+        if key not in interface.writes:
+            interface.writes[key] = Item("write", key, Type("any"))
+            interface.writes[key].doc = "what it carries at its end"
+        interface.writes[key].marks.add("pipe")
     if any(_may_end_with_error(wired, flow) for wired in flow.steps.values()):
         interface.actions = ("default", ERROR)
     interface.effects = tuple(dict.fromkeys(each for wired in flow.steps.values() for each in wired.interface.effects))
@@ -142,7 +145,29 @@ def has_open_steps(flow: WiredFlow) -> bool:
     return any(wired.interface.open for wired in flow.steps.values())
 
 
-def _outputs(flow: WiredFlow) -> dict[str, Type]:
+def key_handed_on(flow: WiredFlow) -> str:
+    """Return the key under which a flow, as a node, hands on what it carries when it runs alone; "" if it never does.
+
+    It is that of a write of the flow where it always carries that, else a key besides: `output`.
+    """
+    own = own_writes(flow)
+    if len(flow.flow.outputs) == 1:
+        return next(iter(own))
+    places = set(carried_out(flow))
+    if flow.flow.outputs:
+        places = {(name,) if (name := flow.output_carrying(place)) is not None else None for place in places}
+    if places <= {None}:
+        return ""
+    if len(places) == 1 and (place := places.pop()) and len(place) == 1 and place[0] in own:
+        return str(place[0])
+    key = "output"
+    while key in own or key in flow.inputs:
+        key += "_of_flow"
+    return key
+
+
+def own_writes(flow: WiredFlow) -> dict[str, Type]:
+    """Return the declared outputs of a flow, or every root of its store, each with its type."""
     if flow.flow.outputs:
         return {name: flow.output_type(name) for name in flow.flow.outputs}
     roots: dict[str, Type] = {}
