@@ -43,6 +43,10 @@ def execute(
     inputs = inputs.with_pipe(intake, allow_empty=flags.allow_empty)
     for name, value in ask_for(inputs.wired, inputs.missing(document), is_dry=is_dry).items():
         inputs.set_input(name, value)
+    if inputs.confined and not is_dry:
+        from pflow.process.confine import confine
+
+        confine(inputs.confined)
     if not is_dry:
         Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
         return
