@@ -102,6 +102,8 @@ class Execution:
         if self.reopened is None:
             return self._begin(new_run_id())
         self.reopened.settle(self.beginning)
+        if not self.flags.quiet:
+            say(f"pflow {'run' if self.flags.resume else 'resume'}", self.reopened.told())
         return self._begin(self.reopened.run.id)
 
     def _begin(self, run_id: str) -> Listeners:

@@ -7,6 +7,7 @@ from collections import ChainMap
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.binding.store import REMOVED
 from pflow.engine.context import Context, StepFailed, drop, in_words, name_items, storable
+from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
 from pflow.engine.workers import Died, Parent, run_all
 from pflow.errors import BAD_DATA, PflowError
@@ -55,7 +56,11 @@ class BatchStep(StepNode):
         items = list(over.items() if isinstance(over, dict) else enumerate(over))
         self.names = name_items(item for _, item in items) if self.context.run_id else [""] * len(items)
         self._keep_data(shared)
-        done = self._noted_items(shared, items, visit)
+        if self.files is None:
+            done = self._noted_items(shared, items, visit)
+        else:
+            with FileWatch(self.files, self.context, self.visit_path(), []):
+                done = self._noted_items(shared, items, visit)
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
         for key in keys:
             values = [self._result(key, item, each) for (_, item), each in zip(items, done, strict=True)]
