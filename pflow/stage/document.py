@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterator
-from pflow.binding.sources import assign, check_place, find, has, remove
+from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator
+from pflow.binding.sources import assign, check_place, find, has, is_whole_object, remove
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError, no_memory
 from pflow.interface.interface import Interface, fresh
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage import VERSION, WRITER
 from pflow.values.jsontext import LONG, decode, encode, quote, text_or_bytes
-from pflow.values.paths import Path, meet, parse_path
+from pflow.values.paths import Path, meet, parse_path, write_path
 
 if TYPE_CHECKING:
     from pflow.stage.flags import Flags
@@ -53,10 +53,36 @@ class Document:
         return self._members[key]
 
     def last_for(self, interface: Interface) -> Any:
-        """Return the path that the pipe carries, if any; for an inferred read, its member of a user's own object."""
-        read = interface.pipe_read
-        is_member = interface.inferred and read is not None and read.name in self.own
-        return read.name if read is not None and is_member else self.header.get("last")
+        """Return the path that the pipe carries to a node; None if there is none, or the store's own key comes first.
+
+        It does for an inferred read, which never takes the whole object of `--from=json` either.
+        """
+        last = self.header.get("last")
+        if last is None or not interface.inferred:
+            return last
+        place = parse_path(last)
+        read = interface.read_fed(place[-1])
+        is_own = read is not None and place != (read.name,) and (read.name in self or (read.name,) in self.pretended)
+        return None if is_own or (last in self and is_whole_object(self, place)) else last
+
+    def passed_over(self, interface: Interface, given: Collection[str], used: Iterable[Path]) -> str:
+        """Say that a node takes the store's own key, if that leaves what is carried unused; else return "".
+
+        `given` are the reads with a flag or a mapping, `used` all places that are read. What was written together with
+        the carried value counts as that.
+        """
+        last = self.header.get("last", "stdin")
+        place = parse_path(last)
+        read = interface.read_fed(place[-1])
+        is_taken = read is None or read.name in given or self.last_for(interface) is not None
+        if read is None or is_taken or not has(self, place) or is_whole_object(self, place):
+            return ""
+        writes = [each.get("writes") for each in self.header.get("steps", []) if isinstance(each, dict)]
+        written = [[*each.values()] for each in writes if isinstance(each, dict) and [last] in each.values()]
+        beside = written[-1] if written else [[last]]
+        if any([write_path(path)] in beside for path in used):
+            return ""
+        return f"takes '{read.name}' from the store; --map-in {read.name}={last} takes what is carried"
 
     @property
     def pretended(self) -> list[Path]:
