@@ -7,7 +7,7 @@ import stat
 
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.files.atomic import copy
-from pflow.files.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
+from pflow.files.file_paths import check_kind, checked_path, claim_file, place_in, read_failure, write_failure
 from pflow.node import Node, Shared
 
 
@@ -48,6 +48,7 @@ class CopyFile(Node):
             _check(os.fstat(source), place, act)
             if place != destination and os.path.islink(place):  # a link that was not named may lead anywhere
                 raise PflowError(f"{act}: it is a link", hint="give its name as the destination", exit=CANNOT_WRITE)
+            claim_file(place)
             copy(source, place, overwrite=self.params["overwrite"])
         except OSError as error:
             raise write_failure(act, error) from error

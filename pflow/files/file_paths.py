@@ -22,6 +22,9 @@ from pflow.errors import (
 from pflow.files.atomic import append, replace, write_all
 from pflow.files.directories import hold_below_root
 
+claim: Callable[[str], None] | None = None
+"""Takes the real path of a file before it is written, in an item of a batch; raises PflowError if that may not be."""
+
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
@@ -58,6 +61,13 @@ def place_in(destination: str, path: str, act: str) -> str:
     place = checked_target(destination, act)
     hold_below_root(place)
     return place
+
+
+def claim_file(path: str, *, follow: bool = True) -> None:
+    """Make sure that no other item of a batch has written this file, or with `follow` the one that it links to."""
+    if claim is not None:
+        folder, name = os.path.split(path)
+        claim(os.path.realpath(path) if follow else os.path.join(os.path.realpath(folder), name))
 
 
 def check_kind(path: str, act: str, *, follow: bool) -> None:
@@ -105,6 +115,7 @@ def write_whole(
         elif adds:
             append(path, _encoded(data))
         else:
+            claim_file(path)
             replace(path, data, overwrite=overwrite)
     except UnicodeEncodeError:
         raise lone_surrogate(act) from None
