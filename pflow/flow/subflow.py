@@ -185,7 +185,7 @@ def load_named(words: Sequence[str]) -> FlowSpec:
     if not words:
         raise PflowError("cannot load a flow: none is named", hint="a file, a saved flow or 'a => b'", exit=USAGE)
     word = words[0]
-    if len(words) == 1 and word == "-":
+    if is_stdin(words):
         return load_text(read_text(0, "the flow on stdin"), "stdin", FlowCatalog())
     if len(words) == 1 and (file := find_file(word)):
         return load_file(file, FlowCatalog())
@@ -196,6 +196,11 @@ def load_named(words: Sequence[str]) -> FlowSpec:
     if len(words) == 1 and looks_like_file and not is_pipe(words):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
     return parse_pipe(words, FlowCatalog())
+
+
+def is_stdin(words: Sequence[str]) -> bool:
+    """Return True if a command's words name stdin as its flow."""
+    return len(words) == 1 and words[0] in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 def is_one_step(words: Sequence[str]) -> bool:
@@ -217,7 +222,9 @@ def find_file(word: str) -> str | None:
         if file is None:
             raise no_saved_flow(word.removeprefix("flow:"))
         return file
-    if "\n" in word or "\0" in word or not FlowCatalog.opens_files or not os.path.isfile(word):
+    if "\n" in word or "\0" in word or not FlowCatalog.opens_files:
+        return saved_flow(word)
+    if os.path.isdir(word) or not os.path.exists(word):  # a FIFO and /dev/fd/63 are files too
         return saved_flow(word)
     if "/" in word or word.endswith(".json"):
         return word

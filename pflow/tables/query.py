@@ -7,6 +7,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, NO_MEMORY, PflowError
@@ -15,6 +16,9 @@ from pflow.tables.rows import CONVERT, FLOAT, INT, Row, cell, columns_of, kind_o
 TABLE = "rows"
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 _DENIED = {"load_extension"}
+_PRAGMAS = ("table_info", "table_xinfo", "function_list", "collation_list", "compile_options", "pragma_list")
+_TABLE_FUNCTIONS = ("json_each", "json_tree", "jsonb_each", "jsonb_tree", "generate_series")
+"""What may stand in FROM besides: it reads its arguments, or what SQLite knows of itself."""
 _MOST_ROWS = 1_000_000
 _MOST_BYTES, _LONGEST = 1 << 30, 1 << 28
 """The most memory of a query, beside its rows, and of one value."""
@@ -101,7 +105,9 @@ class _Watch:
         return self.is_over
 
     def authorize(self, action: int, one: str | None, two: str | None, base: str | None, within: str | None) -> int:
-        if action in _READING or (action == sqlite3.SQLITE_FUNCTION and str(two).lower() not in _DENIED):
+        if action in _READING or (action == sqlite3.SQLITE_PRAGMA and one in _PRAGMAS):
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_FUNCTION and str(two).lower() not in _DENIED:
             return sqlite3.SQLITE_OK
         self.is_denied = True
         return sqlite3.SQLITE_DENY
@@ -113,6 +119,9 @@ def _peak_memory() -> int:
 
 def _restrict(base: sqlite3.Connection, watch: _Watch) -> None:
     """Allow only reading from here on."""
+    for name in (*_TABLE_FUNCTIONS, *(f"pragma_{name}" for name in _PRAGMAS)):
+        with suppress(sqlite3.Error):  # this SQLite has no such function
+            base.execute(f"SELECT 1 FROM {name}")  # its first use declares a table, which the authorizer would refuse
     base.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
     base.set_authorizer(watch.authorize)
