@@ -21,6 +21,7 @@ from pflow.errors import (
 )
 from pflow.files.atomic import append, replace, write_all
 from pflow.files.directories import hold_below_root
+from pflow.files.reading import read_to_end
 
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -75,7 +76,7 @@ def read_whole(path: str, decode: Callable[[bytes], Any]) -> Any:
     act = f"cannot read '{path}'"
     try:
         with open(path, "rb", buffering=0) as file:
-            return decode(file.read() or b"")
+            return decode(read_to_end(file.fileno(), act))
     except OSError as error:
         raise read_failure(act, error) from error
     except MemoryError as error:

@@ -7,6 +7,7 @@ import os
 from pflow import Any
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
+from pflow.files.reading import read_to_end
 from pflow.flow.flow import FlowSpec
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates, write_bytes
 from pflow.values.paths import kind_of
@@ -29,7 +30,7 @@ def read_text(file: str | int, what: str) -> str:
     """Read a file, or a descriptor, which stays open. Raises PflowError as `load_file` does."""
     try:
         with open(file, "rb", closefd=isinstance(file, str)) as opened:
-            return str(opened.read(), "utf-8")
+            return str(read_to_end(opened.fileno(), f"cannot read {what}"), "utf-8")
     except UnicodeDecodeError as error:
         raise PflowError(f"cannot read {what}: it is not UTF-8 at byte {error.start}", exit=BAD_DATA) from None
     except OSError as error:
