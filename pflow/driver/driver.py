@@ -13,7 +13,7 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
-from pflow.flow.subflow import load_named
+from pflow.flow.subflow import is_stdin, load_named
 from pflow.flow.wired import WiredFlow
 from pflow.interface.common import RUN_FLAGS
 from pflow.process.signals import end_in_order
@@ -81,10 +81,10 @@ class Driver:
 
             flow = load(flow_words[:1]) if flow_words else None
             return self._say(help_of(flow, flow_words[:1], is_whole=is_verbose(flag_words)))
-        is_stdin_read = flow_words == ["-"]
+        intake = Intake(Document(), NOTHING) if is_stdin(flow_words) else None
         with parsing_limit(flag_words):
             flow = load(flow_words)
-        return self._run(flow, flag_words, intake=Intake(Document(), NOTHING) if is_stdin_read else None)
+        return self._run(flow, flag_words, intake=intake)
 
     def _say(self, text: str) -> int:
         if self.output.is_closed:
@@ -195,15 +195,10 @@ def load(words: list[str]) -> FlowSpec:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
     flow = load_named(words)
-    flow.name = flow.name or name_of(words)
+    if words == [flow.file]:
+        flow.name = flow.name or os.path.basename(flow.file).removesuffix(".json").removesuffix(".pflow")
     refuse_errors(flow.findings)
     return flow
-
-
-def name_of(words: list[str]) -> str:
-    """Return the name of a flow that has none of its own: that of its file."""
-    file = os.path.basename(words[0]) if len(words) == 1 and os.path.isfile(words[0]) else ""
-    return file.removesuffix(".json").removesuffix(".pflow")
 
 
 def checked(flow: FlowSpec) -> WiredFlow:

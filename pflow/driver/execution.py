@@ -12,7 +12,8 @@ from pflow.driver.begin import Beginning
 from pflow.driver.inputs import RunInputs, ask_for
 from pflow.driver.listeners import Listeners
 from pflow.engine.context import Context, drop
-from pflow.engine.engine import Engine, outputs_of
+from pflow.engine.engine import Engine
+from pflow.engine.results import outputs_of
 from pflow.errors import PflowError
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.process.signals import ClosedPipe, Deadline

@@ -11,7 +11,8 @@ from pflow.catalog.registry import load_file
 from pflow.driver.arguments import PROGRAM
 from pflow.driver.driver import Driver, checked
 from pflow.engine.context import Context
-from pflow.engine.engine import Engine, goes_on, outputs_of, set_defaults
+from pflow.engine.engine import Engine, goes_on
+from pflow.engine.results import outputs_of, set_defaults
 from pflow.engine.step import copied
 from pflow.errors import MISSING, PflowError
 from pflow.flow.build import numbered

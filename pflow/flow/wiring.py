@@ -25,12 +25,14 @@ def wire(flow: FlowSpec) -> WiredFlow:
 class _Wiring:
     def __init__(self, flow: FlowSpec) -> None:
         self.flow = flow
-        self.wired = WiredFlow(flow, Graph([step.id for step in flow.steps], flow.edges))
+        ids = _ids(flow.steps)
+        self.wired = WiredFlow(flow, Graph(ids, flow.edges))
         self.steps = self.wired.steps
         self.inputs = self.wired.inputs
-        for number, step in enumerate(flow.steps, 1):
-            wired = self.steps[step.id] = _wired_step(step, number, flow.catalog)
-            self.wired.parts[step.id] = list(parts_of_step(step, wired.interface))
+        for number, (id, step) in enumerate(zip(ids, flow.steps, strict=True), 1):
+            wired = self.steps[id] = _wired_step(step, number, flow.catalog)
+            wired.id = id
+            self.wired.parts[id] = list(parts_of_step(step, wired.interface))
         self.wired.parts[END] = list(parts_of_outputs(flow))
         self._set_targets()
         self.wired.writes = {id: writes_of(self.steps[id]) for id in dict.fromkeys([*self.wired.order, *self.steps])}
@@ -199,6 +201,19 @@ def _declared(flow: FlowSpec, name: str) -> FlowInput:
     declared.default, declared.has_default = written.default, written.has_default
     declared.declared = True
     return declared
+
+
+def _ids(steps: list[Step]) -> list[str]:
+    """Return the ids of the steps; a later one of the same id gets a number, so that the rules see each step."""
+    ids = [step.id for step in steps]
+    taken: set[str] = set()
+    if len(set(ids)) < len(ids):
+        from pflow.flow.build import numbered
+
+        for at, id in enumerate(ids):
+            ids[at] = numbered(id, taken)
+            taken.add(ids[at])
+    return ids
 
 
 def _wired_step(step: Step, number: int, catalog: Catalog) -> WiredStep:

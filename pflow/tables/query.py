@@ -6,6 +6,7 @@ import resource
 import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, NO_MEMORY, PflowError
@@ -16,6 +17,9 @@ from pflow.tables.rows import CONVERT, FLOAT, INT, Row, cell, columns_of, kind_o
 TABLE = "rows"
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 _DENIED = {"load_extension"}
+_PRAGMAS = ("table_info", "table_xinfo", "function_list", "collation_list", "compile_options", "pragma_list")
+_TABLE_FUNCTIONS = ("json_each", "json_tree", "jsonb_each", "jsonb_tree", "generate_series")
+"""What may stand in FROM besides: it reads its arguments, or what SQLite knows of itself."""
 _MOST_ROWS = 1_000_000
 _MOST_BYTES, _LONGEST = 1 << 30, 1 << 28
 """The most memory of a query, beside its rows, and of one value."""
@@ -84,8 +88,9 @@ def _value(value: Any) -> Any:
 
 def _authorize(action: int, one: str | None, two: str | None, base: str | None, within: str | None) -> int:
     """Tell SQLite whether the query may do this."""
-    is_allowed = action in _READING or (action == sqlite3.SQLITE_FUNCTION and str(two).lower() not in _DENIED)
-    return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+    is_allowed = action in _READING or (action == sqlite3.SQLITE_PRAGMA and one in _PRAGMAS)
+    is_function = action == sqlite3.SQLITE_FUNCTION and str(two).lower() not in _DENIED
+    return sqlite3.SQLITE_OK if is_allowed or is_function else sqlite3.SQLITE_DENY
 
 
 def _peak_memory() -> int:
@@ -94,6 +99,9 @@ def _peak_memory() -> int:
 
 def _restrict(base: sqlite3.Connection) -> None:
     """Allow only reading from here on, and stop at the memory limit."""
+    for name in (*_TABLE_FUNCTIONS, *(f"pragma_{name}" for name in _PRAGMAS)):
+        with suppress(sqlite3.Error):  # this SQLite has no such function
+            base.execute(f"SELECT 1 FROM {name}")  # its first use declares a table, which the authorizer would refuse
     limit = _peak_memory() + _MOST_BYTES
     base.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)

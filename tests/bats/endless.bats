@@ -69,7 +69,7 @@ ends() {
 124 pflow-shell "sleep 60" -n --timeout=0.4
 124 pflow run "read-file silent" -n --timeout=0.4
 124 pflow run "read-file silent --timeout=0.4" -n
-124 pflow run "list-files silent => read-file --each --jobs=2" -n --timeout=0.4
+124 pflow run "shell 'echo silent' => read-file --each --jobs=2" -n --timeout=0.4
 124 pflow run template --template@silent -n --timeout=0.4
 124 pflow-read-file /dev/zero -n --timeout=0.4
 124 yes | pflow-shell "head -1" --timeout=0.4

@@ -210,6 +210,31 @@ END
 END
 }
 
+@test "a flow hands on as a step, and as that of a batch, what it carries when it runs alone" {
+    need jq
+    mkdir more && printf '%s\n' 'from pocketflow import Node' 'class Free(Node):' '    def post(self, shared, prepared, result):' \
+        '        shared[self.params.get("out", "made")] = shared["said"] + "!"' >more/free.py
+    export PFLOW_NODES=$PFLOW_NODES:$PWD/more
+    pflow save two 'shell "cat; echo one" => shell "cat; echo two"'
+    pflow save nested 'two => two'
+    pflow save none 'write-file --path=none.txt'
+    pflow save chosen 'shell:a "grep x" => say:b --text="<$stdout>"; a =error=> say:c --text="(${a.error.exit})"'
+    pflow save unwritten 'shell:a "grep x" =error=> say:c --text="(${a.error.exit})"; a => write-file --content=. --path=none.txt'
+    pflow save opened 'say => free'
+    jq '.outputs = {one: "b.said", other: "c.said"}' .local/share/pflow/flows/chosen.pflow.json >d.pflow.json
+    pflow save declared d.pflow.json
+    for name in two nested none chosen unwritten opened declared; do
+        for text in x y; do
+            alone=$(printf %s "$text" | pflow "$name" -r)
+            [ -n "$alone" ]
+            run --separate-stderr pflow run -n "shell 'printf %s $text' => $name => pass-on" -r
+            expect 0 "$alone"
+            run --separate-stderr pflow run -n "shell 'printf %s $text' => split-text --by=line => $name --each --jobs=2 => join-text" -r
+            expect 0 "$alone"
+        done
+    done
+}
+
 @test "a busy server is tried again as often as the flow says, after as long as it asks" {
     in_shells '
         pflow run -n "busy --retries=2 --wait=0" -r; echo; rm tries
