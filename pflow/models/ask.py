@@ -14,6 +14,7 @@ from llm.utils import mimetype_from_string
 from pydantic import ValidationError
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, exit_code, reason_of
+from pflow.files.beneath import is_confined, open_file
 from pflow.files.reading import read_to_end
 from pflow.models import log
 from pflow.models.choose import check_key
@@ -242,14 +243,16 @@ def _at(place: str, model: Model) -> Attachment:
         return Attachment(url=place, type=_type_at(place, model))
     act = f"cannot attach '{place}'"
     try:
-        with open(place, "rb", buffering=0) as file:
+        with open(open_file(place), "rb", buffering=0) as file:
             data = read_to_end(file.fileno(), act)
     except OSError as error:
         raise PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error)) from error
     if not data:
         raise PflowError(f"{act}: it is empty", exit=MISSING)
     kind = _type_of(data, place)
-    return Attachment(kind, path=os.path.realpath(place)) if os.path.isfile(place) else Attachment(kind, content=data)
+    if is_confined() or not os.path.isfile(place):  # llm would open the path once more
+        return Attachment(kind, content=data)
+    return Attachment(kind, path=os.path.realpath(place))
 
 
 def _type_at(url: str, model: Model) -> str:
