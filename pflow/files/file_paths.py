@@ -23,6 +23,9 @@ from pflow.files.atomic import append, replace, write_all
 from pflow.files.beneath import is_confined, mode_of, open_file, status
 from pflow.files.reading import read_to_end
 
+claim: Callable[[str], None] | None = None
+"""Takes the real path of a file before it is written, in an item of a batch; raises PflowError if that may not be."""
+
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
@@ -57,6 +60,13 @@ def place_in(destination: str, path: str, act: str) -> str:
     if destination.endswith("/") or stat.S_ISDIR(mode_of(destination)):
         destination = os.path.join(destination, os.path.basename(path))
     return checked_target(destination, act)
+
+
+def claim_file(path: str, *, follow: bool = True) -> None:
+    """Make sure that no other item of a batch has written this file, or with `follow` the one that it links to."""
+    if claim is not None:
+        folder, name = os.path.split(path)
+        claim(os.path.realpath(path) if follow else os.path.join(os.path.realpath(folder), name))
 
 
 def check_kind(path: str, act: str, *, follow: bool) -> None:
@@ -104,6 +114,7 @@ def write_whole(
         elif adds:
             append(path, _encoded(data))
         else:
+            claim_file(path)
             replace(path, data, overwrite=overwrite, is_own=False)
     except UnicodeEncodeError:
         raise lone_surrogate(act) from None
