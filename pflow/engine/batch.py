@@ -9,11 +9,11 @@ from pflow import TYPE_CHECKING, Any, Callable
 from pflow.binding.store import REMOVED
 from pflow.engine.context import Context, StepFailed, drop, in_words, name_items, storable
 from pflow.engine.step import StepNode
-from pflow.engine.workers import Died, Parent, run_all
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError
 from pflow.files import file_paths
 from pflow.flow.wired import WiredStep
 from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.process.workers import Died, Parent, run_all
 from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
 from pflow.values.digest import digest_of

@@ -9,7 +9,7 @@ from pflow.record.records import is_within
 from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
-    from pflow.engine.workers import Ask
+    from pflow.process.workers import Ask
     from pflow.record.records import Record
     from pflow.words.budget import Account, Amounts, Question
 

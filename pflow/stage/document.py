@@ -8,7 +8,9 @@ import time
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator
 from pflow.binding.sources import assign, check_place, find, has, is_whole_object, remove
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError, no_memory
+from pflow.files.reading import limit_input
 from pflow.interface.interface import Interface, fresh
+from pflow.process.signals import Deadline
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage import VERSION, WRITER
 from pflow.values.jsontext import LONG, decode, encode, quote, text_or_bytes
@@ -240,25 +242,29 @@ class Intake:
 def take_in_for(flags: Any, warm: Callable[[], None] | None = None) -> Intake:
     """Read stdin as the flags of a stage or a run say; raises as `take_in`."""
     source = getattr(flags, "from")
-    return take_in(no_stdin=flags.no_stdin, source=source, allow_empty=flags.allow_empty, warm=warm)
+    limit_input(flags.max_input)
+    limits = {"allow_empty": flags.allow_empty, "timeout": flags.timeout}
+    return take_in(no_stdin=flags.no_stdin, source=source, warm=warm, **limits)
 
 
 def take_in(
-    *, no_stdin: bool = False, source: str = "auto", allow_empty: bool = False, warm: Callable[[], None] | None = None
-) -> Intake:
+    *, no_stdin: bool = False, source: str = "auto", allow_empty: bool = False, warm: Callable[[], None] | None = None,
+    timeout: float | None = None,
+) -> Intake:  # fmt: skip
     """Read stdin, if it is to be read, and recognize what it holds.
 
     `warm` is called while the command before this one still works. Raises PflowError: 64 if stdin cannot be read, 65 if
-    it holds a broken store.
+    it holds a broken store, 124 if it has not ended after `timeout` seconds.
     """
     if no_stdin or not is_readable(source):
         return Intake(Document(), NOTHING)
-    if warm is not None and not wait_for(0, seconds=0):
-        try:
-            warm()
-        except Exception:
-            pass  # the node itself will report it
-    data = read_all()
+    with Deadline(timeout, "--timeout", act="cannot read stdin") as limit:
+        if warm is not None and not wait_for(0, seconds=0):
+            try:
+                warm()
+            except Exception:
+                pass  # the node itself will report it
+        data = read_all(limit)
     if not data and not allow_empty:
         return Intake(Document(), EMPTY)
     try:
