@@ -44,6 +44,7 @@ NODES = {
     "prose": None,
 }
 
+TWO = {"g": ["verdict", "issue"]}
 REPORT = "report --text=x --exit-code=0"
 TAKES = "'{}' takes 'text' from the store; --map-in text={} takes what is carried"
 """What PF18 says."""
@@ -67,8 +68,7 @@ def nodes(tmp_path):
         (f"{REPORT} => judge => guess => llm --prompt='$verdict'", {"guess": "verdict"}, ()),
         (f"{REPORT} --id=r => judge => guess", {"guess": "verdict"}, ()),  # r.text is not text
         ("title => judge =failed=> fetch --n=1 => guess", {"guess": "issue"}, ("guess", "issue")),
-        ("judge:j =failed=> title => fetch:f --n=1; f => guess:g --map-out=guess=g; j => g",
-            {"g": ["verdict", "issue"]}, ()),
+        ("judge:j =failed=> title => fetch:f --n=1; f => guess:g --map-out=guess=g; j => g", TWO, ()),
     ],
 )
 def test_an_inferred_read_prefers_the_stores_own_key_and_says_what_is_left_then(text, soft, told):
