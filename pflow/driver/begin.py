@@ -11,7 +11,7 @@ from pflow.binding.store import NodeStore
 from pflow.cache.code import code_of
 from pflow.driver.arguments import RunFlags
 from pflow.driver.inputs import RunInputs
-from pflow.engine.engine import set_defaults
+from pflow.engine.results import set_defaults
 from pflow.engine.step import bind
 from pflow.errors import MISSING, PflowError, reason_of
 from pflow.flow.flow import FlowSpec
