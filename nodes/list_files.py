@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from pflow import Callable, Iterator
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, reason_of
-from pflow.files.directories import fault_of
+from pflow.files.beneath import fault_of, mode_of, open_file
 from pflow.files.file_paths import read_failure
 from pflow.node import Node, Shared
 from pflow.values.jsontext import path_value
@@ -52,7 +53,7 @@ class ListFiles(Node):
     def exec(self, prepared: tuple[str, str]) -> list[str | bytes]:
         pattern, directory = prepared
         try:
-            os.scandir(directory).close()
+            os.close(open_file(directory, os.O_RDONLY | os.O_DIRECTORY))
         except OSError as error:
             raise read_failure(f"cannot list '{directory}'", error) from error
         base = "" if directory == "." else os.path.join(directory, "")
@@ -65,9 +66,9 @@ class ListFiles(Node):
 
 
 _KINDS: dict[str, Callable[[str], bool]] = {
-    "files": os.path.isfile,
-    "directories": os.path.isdir,
-    "all": os.path.lexists,
+    "files": lambda path: stat.S_ISREG(mode_of(path)),
+    "directories": lambda path: stat.S_ISDIR(mode_of(path)),
+    "all": lambda path: mode_of(path, follow=False) != 0,
 }
 
 
@@ -99,18 +100,18 @@ class _Search:
             self._leave_out(folder, fault)
         elif segment == _ANY_DEPTH:
             yield folder, matched + 1
-            for entry in self._entries(folder):
-                if self._shows(entry.name, "") and _is_folder(entry, follow=False):
-                    yield os.path.join(folder, entry.name), matched
+            for name, is_folder in self._entries(folder, follow=False):
+                if is_folder and self._shows(name, ""):
+                    yield os.path.join(folder, name), matched
         elif not set(segment) & set("*?["):
             path = os.path.join(folder, segment)
-            if os.path.lexists(self.base + path):
+            if mode_of(self.base + path, follow=False):
                 yield path, matched + 1
         else:
             is_last = matched + 1 == len(self.segments)
-            for entry in self._entries(folder):
-                if self._shows(entry.name, segment) and (is_last or _is_folder(entry, follow=True)):
-                    yield os.path.join(folder, entry.name), matched + 1
+            for name, is_folder in self._entries(folder, follow=not is_last):
+                if (is_last or is_folder) and self._shows(name, segment):
+                    yield os.path.join(folder, name), matched + 1
 
     def _shows(self, name: str, segment: str) -> bool:
         from fnmatch import fnmatchcase
@@ -118,10 +119,15 @@ class _Search:
         is_shown = self.hidden or not name.startswith(".") or segment.startswith(".")
         return is_shown and (not segment or fnmatchcase(name, segment))
 
-    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+    def _entries(self, folder: str, *, follow: bool) -> list[tuple[str, bool]]:
+        """Return the names in a directory, and for each True if it is a directory itself."""
         try:
-            with os.scandir(self.base + folder or ".") as entries:
-                return list(entries)
+            fd = open_file(self.base + folder or ".", os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                with os.scandir(fd) as entries:
+                    return [(each.name, _is_folder(each, follow=follow)) for each in entries]
+            finally:
+                os.close(fd)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:  # list the rest

@@ -43,6 +43,8 @@ def execute(
     inputs = inputs.with_pipe(intake, allow_empty=flags.allow_empty)
     for name, value in ask_for(inputs.wired, inputs.missing(document), is_dry=is_dry).items():
         inputs.set_input(name, value)
+    for doubt in inputs.doubts(document):
+        say(PROGRAM, doubt)
     if not is_dry:
         Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
         return

@@ -14,7 +14,7 @@ from llm.migrations import migrate
 from sqlite_utils import Database
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError, reason_of
-from pflow.files.directories import hold_below_root
+from pflow.files.beneath import hold_in_bounds
 from pflow.models import settings
 from pflow.models.choose import choose
 from pflow.terminal.messages import say
@@ -84,7 +84,7 @@ def _path() -> Path:
 def _resume(id: str | None, model: str | None) -> Conversation | None:
     """Load a conversation with llm; None if the log is empty."""
     path = _path()
-    hold_below_root(str(path))
+    hold_in_bounds(str(path))
     try:
         if path.exists():
             with _database(path):

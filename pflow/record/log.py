@@ -8,7 +8,8 @@ import time
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, replace, write_all
-from pflow.files.directories import make_private, state_directory, state_key
+from pflow.files.directories import make_private, state_directory
+from pflow.files.state_key import state_key
 from pflow.stage import WRITER
 from pflow.stage.trace import event_line
 from pflow.terminal.messages import say

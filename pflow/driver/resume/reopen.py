@@ -15,7 +15,8 @@ from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
-from pflow.files.directories import make_private, state_key
+from pflow.files.directories import make_private
+from pflow.files.state_key import state_key
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag

@@ -13,7 +13,7 @@ from pflow.errors import USAGE, PflowError, shorten
 from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM, Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
-from pflow.files.directories import is_below
+from pflow.files.beneath import is_below
 from pflow.flow.wired import WiredFlow
 from pflow.interface.interface import ANYTHING as OPEN
 from pflow.values.paths import write_path
