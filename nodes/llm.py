@@ -18,9 +18,10 @@ class Llm(Node):
     `pflow models get smollm2`. A GGUF file is a model too: --model=./FILE.gguf. An answer that reached its token limit
     still counts, with a warning on stderr.
 
-    --continue and --conversation continue a conversation of `llm`, `llm chat` or pflow-llm in llm's log, with its model
-    unless --model or PFLOW_MODEL names another; in an empty log --continue begins one. Their answers are logged too,
-    unless --no-log or `llm logs off` says otherwise. An answer that cannot be logged is kept, with a warning.
+    --continue and --conversation continue a conversation of `llm`, `llm chat` or pflow-llm in llm's log, with its
+    model unless --model or PFLOW_MODEL names another; in an empty log --continue begins one, with a warning. Their
+    answers are logged too, unless --no-log or `llm logs off` says otherwise. An answer that cannot be logged is
+    kept, with a warning.
 
     Interface:
     - Reads: shared["prompt"]: str = null [own] [word]  # the prompt
