@@ -8,7 +8,7 @@ import stat
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.files.atomic import copy
 from pflow.files.beneath import mode_of, open_file, status
-from pflow.files.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
+from pflow.files.file_paths import check_kind, checked_path, claim_file, place_in, read_failure, write_failure
 from pflow.node import Node, Shared
 
 
@@ -50,6 +50,7 @@ class CopyFile(Node):
             is_link = stat.S_ISLNK(mode_of(place, follow=False))
             if is_link and place != destination:  # a link that was not named may lead anywhere
                 raise PflowError(f"{act}: it is a link", hint="give its name as the destination", exit=CANNOT_WRITE)
+            claim_file(place)
             copy(source, place, overwrite=self.params["overwrite"])
         except OSError as error:
             raise write_failure(act, error) from error

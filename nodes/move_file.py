@@ -7,7 +7,7 @@ import os
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.files.atomic import move
 from pflow.files.beneath import mode_of, status
-from pflow.files.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
+from pflow.files.file_paths import check_kind, checked_path, claim_file, place_in, read_failure, write_failure
 from pflow.node import Node, Shared
 
 
@@ -49,6 +49,7 @@ class MoveFile(Node):
             act = f"{act} to '{place}'"
             if _is_same(path, place):
                 raise PflowError(f"{act}: they are the same file", exit=CANNOT_WRITE)
+            claim_file(place, follow=False)
             move(path, place, overwrite=self.params["overwrite"])
         except OSError as error:
             raise write_failure(act, error) from error

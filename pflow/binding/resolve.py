@@ -231,6 +231,11 @@ class Binding:
                 found[name] = name
         return {**found, **{name: source.origin for name, source in self.sources.items() if name not in found}}
 
+    def places(self) -> list[Path]:
+        """Return every place that its values may come from."""
+        sources = [*self.sources.values(), *self.param_sources.values()]
+        return [*(path for source in sources for path in source.paths), *((key,) for key in self.interface.reads)]
+
     def source_of(self, key: str) -> Source | None:
         """Return the source that the flow, or a flag, gives for a read or a param."""
         return self.sources.get(key) or self.param_sources.get(key)

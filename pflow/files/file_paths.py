@@ -21,6 +21,10 @@ from pflow.errors import (
 )
 from pflow.files.atomic import append, replace, write_all
 from pflow.files.beneath import is_confined, mode_of, open_file, status
+from pflow.files.reading import read_to_end
+
+claim: Callable[[str], None] | None = None
+"""Takes the real path of a file before it is written, in an item of a batch; raises PflowError if that may not be."""
 
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -58,6 +62,13 @@ def place_in(destination: str, path: str, act: str) -> str:
     return checked_target(destination, act)
 
 
+def claim_file(path: str, *, follow: bool = True) -> None:
+    """Make sure that no other item of a batch has written this file, or with `follow` the one that it links to."""
+    if claim is not None:
+        folder, name = os.path.split(path)
+        claim(os.path.realpath(path) if follow else os.path.join(os.path.realpath(folder), name))
+
+
 def check_kind(path: str, act: str, *, follow: bool) -> None:
     """Refuse a directory or a device or, with `follow`, a link to one. Raises PflowError and OSError."""
     mode = status(path, follow=follow).st_mode
@@ -73,7 +84,7 @@ def read_whole(path: str, decode: Callable[[bytes], Any]) -> Any:
     act = f"cannot read '{path}'"
     try:
         with open(open_file(path), "rb", buffering=0) as file:
-            return decode(file.read() or b"")
+            return decode(read_to_end(file.fileno(), act))
     except OSError as error:
         raise read_failure(act, error) from error
     except MemoryError as error:
@@ -103,6 +114,7 @@ def write_whole(
         elif adds:
             append(path, _encoded(data))
         else:
+            claim_file(path)
             replace(path, data, overwrite=overwrite, is_own=False)
     except UnicodeEncodeError:
         raise lone_surrogate(act) from None

@@ -11,7 +11,10 @@ import pytest
 from pflow.errors import PflowError
 from pflow.kit.web import youtube as module
 from pflow.nodes.yt_transcript import YtTranscript
-from tests.peers.youtube import SEGMENTS, TRANSCRIPT, YouTube
+from tests.peers.youtube import PAGES, PLAYERS, SEGMENTS, TRANSCRIPT, YouTube
+
+VIDEOS = {*PAGES, *PLAYERS, "a", "cut", "stall"}
+"""Names that are too short for an ID, which a URL may have."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +31,7 @@ def _led_there(tube, monkeypatch):
 
 
 def run(url, **params):
-    node, shared = YtTranscript(), {"url": url}
+    node, shared = YtTranscript(), {"url": f"https://youtu.be/{url}" if url in VIDEOS else url}
     node.set_params(params)
     assert node.run(shared) is None
     return shared
@@ -82,6 +85,7 @@ def test_every_form_of_a_url_names_the_video(url):
         "https://www.youtube.com/", "https://www.youtube.com/watch", "https://www.youtube.com/playlist?list=PL1",
         "https://youtu.be/", "https://youtu.be/a%20b", "https://vimeo.com/watch?v=abc", "https://evil.com/youtu.be/abc",
         "https://youtube.com.evil.com/watch?v=a", "https://youtube.com@evil.com/watch?v=a", "two words", "ä", "a\0b",
+        "notaurl", "abcdefghijkl",
         "file:///youtu.be/abc", "ftp://youtu.be/abc", "https://[::1/watch?v=a", "../etc/passwd", "a?b", "x" * 65,
     ],
 )  # fmt: skip
