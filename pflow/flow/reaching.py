@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from pflow import TYPE_CHECKING, Iterable, Iterator
 from pflow.binding.resolve import is_stored as is_flag_stored
 from pflow.flow.flow import REST, Step
@@ -11,51 +13,87 @@ from pflow.values.templates import references
 from pflow.words.naming import did_you_mean, nearest
 
 if TYPE_CHECKING:
-    from pflow.flow.wired import Names, Reference, WiredFlow, WiredStep
+    from pflow.flow.wired import Reference, WiredFlow, WiredStep
+
+    Writes = dict[tuple[str, str], Write]
+    Made = tuple[int, Write]
 
 
-def reaching_writes(flow: WiredFlow) -> dict[str, Names]:
-    """Find the writes that reach each step of a flow, and its end.
+class ReachingWrites:
+    """The writes that reach each step of a flow, and its end (END), under each name by which they are found.
 
-    The graph is walked until nothing more arrives anywhere: once if it has no loop.
+    They change only where a step writes the name, and where chains of steps meet; so each name is followed by itself,
+    when it is first asked for.
     """
-    graph, order = flow.graph, flow.order
-    made = {id: _writes_by_name(flow, id) for id in order}
-    has_loops = bool(graph.loops())
-    names: dict[str, Names] = {id: {} for id in [*flow.steps, END]}
-    after: dict[str, Names] = {}
-    known = -1
-    while True:
-        for id in order:
-            names[id] = _merged([after[each] for each in graph.before[id] if each in after])
-            after[id] = _past(names[id], made[id])
-        count = sum(len(writes) for each in after.values() for there in each.values() for writes in there.values())
-        if not has_loops or count == known:
-            break
-        known = count
-    names[END] = _merged([after[id] for id in order if has_loops or not graph.after(id)])
-    return names
 
+    def __init__(self, flow: WiredFlow) -> None:
+        self._graph = flow.graph
+        self._places = {id: place for place, id in enumerate(flow.order)}
+        self._chains = [id for id in flow.order if flow.graph.heads[id] == id]
+        self._has_loops = bool(flow.graph.loops())
+        self._made: dict[Path, dict[str, list[Made]]] = {}
+        """For each name, the writes of each chain (by its head), with their steps' places in the order of the flow."""
+        self._entering: dict[Path, dict[str, Writes]] = {}
+        """For each name that several chains write, the writes that reach each chain."""
+        self.names: dict[str | int, dict[Path, None]] = {}
+        """All names, by their roots."""
+        for place, id in enumerate(flow.order):
+            for name, write in _writes_by_name(flow, id):
+                self.names.setdefault(name[0], {})[name] = None
+                made = self._made.setdefault(name, {}).setdefault(flow.graph.heads[id], [])
+                if not (write.is_data and made):  # a data flag is stored only if nothing is there
+                    made.append((place, write))
 
-def _past(before: Names, made: list[tuple[Path, Write]]) -> Names:
-    """Return the writes after a step: its own replace older ones of the same name."""
-    names = dict(before)
-    for name, write in made:
-        there = names[name[0]] = dict(names.get(name[0], {}))
+    def at(self, id: str, name: Path) -> Writes:
+        """Return the writes that may be found by exactly this name when a step begins."""
+        made = self._made.get(name)
+        if made is None or (id != END and id not in self._places):
+            return {}
+        if id == END:
+            return self._at_end(name)
+        head = self._graph.heads[id]
+        return self._past(name, head, bisect_left(made.get(head, []), (self._places[id],)))
+
+    def _at_end(self, name: Path) -> Writes:
+        """Return the writes after every last step; after every step of a flow with loops, which may end anywhere."""
+        if self._has_loops:
+            counts = [(head, count) for head in self._chains for count in range(self._count(name, head) + 1)]
+        else:
+            tails = [id for id in self._places if not self._graph.after(id)]
+            counts = [(head, self._count(name, head)) for head in map(self._graph.heads.__getitem__, tails)]
+        return _merged(self._past(name, *each) for each in counts)
+
+    def _count(self, name: Path, head: str) -> int:
+        return len(self._made[name].get(head, ()))
+
+    def _past(self, name: Path, head: str, count: int) -> Writes:
+        """Return the writes after so many of a chain's own: the last replaces those before it, if it is no data."""
+        if not count:
+            return self._into(name, head)
+        write = self._made[name][head][count - 1][1]
         own = {(write.step, write.key): write}
-        there[name] = {**there.get(name, {}), **own} if write.is_data else own
-    return names
+        return {**self._into(name, head), **own} if write.is_data else own
+
+    def _into(self, name: Path, head: str) -> Writes:
+        """Return the writes that reach a chain, following them through the graph until nothing more arrives."""
+        if name in self._entering:
+            return self._entering[name][head]
+        into = self._entering[name] = {each: {} for each in self._chains}
+        heads, is_new = self._graph.heads, True
+        while is_new:
+            is_new = False
+            for each in self._chains:
+                before = [heads[id] for id in self._graph.before[each] if id in self._places]
+                found = _merged(self._past(name, other, self._count(name, other)) for other in before)
+                is_new = is_new or (self._has_loops and len(found) > len(into[each]))
+                into[each] = found
+        return into[head]
 
 
-def _merged(several: list[Names]) -> Names:
-    if len(several) == 1:
-        return several[0]
-    merged: Names = {}
-    for names in several:
-        for root, there in names.items():
-            if merged.setdefault(root, there) is not there:
-                known = merged[root]
-                merged[root] = {name: {**known.get(name, {}), **there.get(name, {})} for name in {**known, **there}}
+def _merged(several: Iterable[Writes]) -> Writes:
+    merged: Writes = {}
+    for writes in several:
+        merged |= writes
     return merged
 
 
@@ -140,7 +178,7 @@ def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]
 
 def are_there_first(flow: WiredFlow, id: str, writes: Iterable[Write]) -> bool:
     """Return True if one of the writes may be there when a step first runs, not only after a turn of a loop."""
-    is_late = id != END and id in flow.order and not flow.is_uncertain
+    is_late = id != END and id in flow.reached and not flow.is_uncertain
     return not is_late or any(flow.graph.may_precede_first(write.step, id) for write in writes)
 
 
@@ -179,7 +217,7 @@ def _is_data(writer: WiredStep, key: str) -> bool:
 def _resolve_unknown(flow: WiredFlow, reference: Reference, names: Iterable[str]) -> None:
     """Make a path that nothing writes an input of the flow, unless it looks like a slip (of `names` too)."""
     root, id = str(reference.path[0]), reference.step
-    there = dict.fromkeys([*flow.steps, *map(str, flow.names[id]), *flow.flow.inputs, *names])
+    there = dict.fromkeys([*flow.steps, *flow.roots_at(id), *flow.flow.inputs, *names])
     others = (write for writer, writes in flow.writes.items() if writer != id for write in writes)
     later = next((write.step for write in others if write.target[0] == root), "")
     reference.trouble = f"nothing writes '{write_path(reference.path)}'"

@@ -38,9 +38,9 @@ class _Index:
         return [self._inside.get(place, []), *self.around(place)]
 
 
-def _latest(several: Iterable[Numbered], is_it: Callable[[Write], bool]) -> Write | None:
-    """Return the latest write in any of the lists that passes a test. Most often the last of a list does."""
-    found = [next((each for each in reversed(there) if is_it(each[1])), None) for there in several]
+def _latest(several: Iterable[Numbered], later: Write, is_it: Callable[[Write, Write], bool]) -> Write | None:
+    """Return the latest write in any of the lists that passes a test with a later one. Most often the last does."""
+    found = [next((each for each in reversed(there) if is_it(each[1], later)), None) for there in several]
     return max([each for each in found if each is not None], key=lambda each: each[0], default=(0, None))[1]
 
 
@@ -49,6 +49,13 @@ def _overlaps(flow: WiredFlow) -> Iterator[tuple[Write, Write | None, Write | No
 
     Only those are looked at that can be either: in a flow whose steps all write one key there are many others.
     """
+
+    def is_clash(earlier: Write, later: Write) -> bool:
+        return _clash(flow, earlier, later)
+
+    def is_lost(earlier: Write, later: Write) -> bool:
+        return _is_lost(flow, earlier, later)
+
     mapped, unmapped, number = _Index(), _Index(), 0
     for id in flow.order:
         own: Numbered = []
@@ -57,9 +64,9 @@ def _overlaps(flow: WiredFlow) -> Iterator[tuple[Write, Write | None, Write | No
             around = unmapped.around(place)
             beside = [each for each in own if meet(each[1].target, place)]
             lists = [beside, *mapped.meeting(place), *(around if is_mapped else [])]
-            clashing = _latest(lists, lambda write, later=later: _clash(flow, write, later))
+            clashing = _latest(lists, later, is_clash)
             lists = around if is_mapped else [*mapped.meeting(place), *unmapped.meeting(place)]
-            yield later, clashing, _latest(lists, lambda write, later=later: _is_lost(flow, write, later))
+            yield later, clashing, _latest(lists, later, is_lost)
             number += 1
             own.append((number, later))
             (mapped if is_mapped else unmapped).add(number, later)
@@ -185,9 +192,12 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
     index = _Index()
     meeting: dict[str, list[Pair]] = {}
     writes = [write for id in flow.writes if id in branch_of for write in flow.writes[id]]
+
+    def are_apart(one: Write, other: Write) -> bool:
+        return branch_of[one.step] != branch_of[other.step]
+
     for number, write in enumerate(writes):
-        branch = branch_of[write.step]
-        other = _latest(index.meeting(write.target), lambda each, branch=branch: branch_of[each.step] != branch)
+        other = _latest(index.meeting(write.target), write, are_apart)
         if other is not None:
             meeting.setdefault(write.step, []).append((other, write))
         index.add(number, write)
