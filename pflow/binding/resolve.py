@@ -9,7 +9,7 @@ from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, PathSource, Source, TemplateSource
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
-from pflow.files.directories import ROOT, hold_below_root
+from pflow.files.beneath import hold_in_bounds, is_confined
 from pflow.interface.interface import Interface, Item, fresh
 from pflow.values.jsontext import path_value
 from pflow.values.paths import Path, meet, write_path
@@ -192,12 +192,12 @@ class Binding:
         return view
 
     def _hold_paths(self, items: Mapping[str, Item], values: Mapping[str, Any]) -> None:
-        """Refuse a path that leads out of the root, if one is set. Raises PflowError (77)."""
-        if ROOT not in os.environ:
+        """Refuse a path that is out of bounds, if there are any. Raises PflowError (77)."""
+        if not is_confined():
             return
         for key, item in items.items():
             if item.type.is_path and key in values:
-                hold_below_root(values[key])
+                hold_in_bounds(values[key])
 
     def data(self, found: dict[str, Any]) -> dict[str, Any]:
         """Return the values of data flags that go into the store; a null that leaves a read unset does not."""
@@ -230,6 +230,11 @@ class Binding:
             elif rule == STORE:
                 found[name] = name
         return {**found, **{name: source.origin for name, source in self.sources.items() if name not in found}}
+
+    def places(self) -> list[Path]:
+        """Return every place that its values may come from."""
+        sources = [*self.sources.values(), *self.param_sources.values()]
+        return [*(path for source in sources for path in source.paths), *((key,) for key in self.interface.reads)]
 
     def source_of(self, key: str) -> Source | None:
         """Return the source that the flow, or a flag, gives for a read or a param."""

@@ -36,7 +36,7 @@ from pflow.flow.findings import SHAPE, Finding, pointer
 from pflow.flow.flow import FlowSpec
 from pflow.flow.lock import drift
 from pflow.flow.rules import RULES, check
-from pflow.flow.subflow import find_file, load_named
+from pflow.flow.subflow import find_file, is_stdin, load_named
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.process.streams import write_pieces
@@ -112,7 +112,7 @@ def _inferred(wired: WiredFlow) -> dict[str, str]:
 def _name_of(words: Sequence[str]) -> str:
     if len(words) != 1:
         return "pipe"
-    return "stdin" if words[0] == "-" else find_file(words[0]) or "pipe"
+    return "stdin" if is_stdin(words) else find_file(words[0]) or "pipe"
 
 
 def _print_lines(name: str, flow: FlowSpec, findings: Sequence[Finding], when: str) -> None:

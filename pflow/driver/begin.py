@@ -11,7 +11,7 @@ from pflow.binding.store import NodeStore
 from pflow.cache.code import code_of
 from pflow.driver.arguments import RunFlags
 from pflow.driver.inputs import RunInputs
-from pflow.engine.engine import set_defaults
+from pflow.engine.results import set_defaults
 from pflow.engine.step import bind
 from pflow.errors import MISSING, PflowError, reason_of
 from pflow.flow.flow import FlowSpec
@@ -184,6 +184,7 @@ def restore_inputs(record: Record, wired: WiredFlow, intake: Intake) -> RunInput
     for name, value in RunInputs(wired).with_pipe(intake, allow_empty=True).values.items():
         if inputs.values.get(name) == value:
             del inputs.values[name]
+    inputs.confined = record["place"].get("confined", "")
     inputs.origins = {name: wired.inputs[name].flag for name in inputs.values if name in wired.inputs}
     return inputs
 

@@ -13,11 +13,12 @@ from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
-from pflow.flow.subflow import load_named
+from pflow.flow.subflow import is_stdin, load_named
 from pflow.flow.wired import WiredFlow
 from pflow.interface.common import RUN_FLAGS
 from pflow.process.signals import end_in_order
 from pflow.stage.document import NOTHING, Document, Intake, take_in_for
+from pflow.stage.flags import parsing_limit
 from pflow.stage.output import Output
 from pflow.stage.words import take_words
 from pflow.terminal.messages import say, say_error
@@ -36,6 +37,8 @@ class Driver:
         self.document: Document | None = None
         self.debug = False
         self.secrets = Secrets()
+        self.confined = ""
+        """The bounds of its run, empty for none (RunInputs.confined)."""
         self.name = "flow"
         self.entry: dict[str, Any] = {"node": "flow:flow"}
 
@@ -80,8 +83,10 @@ class Driver:
 
             flow = load(flow_words[:1]) if flow_words else None
             return self._say(help_of(flow, flow_words[:1], is_whole=is_verbose(flag_words)))
-        is_stdin_read = flow_words == ["-"]
-        return self._run(load(flow_words), flag_words, intake=Intake(Document(), NOTHING) if is_stdin_read else None)
+        intake = Intake(Document(), NOTHING) if is_stdin(flow_words) else None
+        with parsing_limit(flag_words):
+            flow = load(flow_words)
+        return self._run(flow, flag_words, intake=intake)
 
     def _say(self, text: str) -> int:
         if self.output.is_closed:
@@ -95,7 +100,9 @@ class Driver:
         self.name = flow.name or "flow"
         wired = checked(flow)
         self._note(wired)
-        return self._execute(*parse(wired, words, pinned), intake)
+        flags, inputs = parse(wired, words, pinned)
+        inputs.confined = self.confined
+        return self._execute(flags, inputs, intake)
 
     def _note(self, wired: WiredFlow) -> None:
         """Note the entry of the flow in the document, for a failure too."""
@@ -192,15 +199,10 @@ def load(words: list[str]) -> FlowSpec:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
     flow = load_named(words)
-    flow.name = flow.name or name_of(words)
+    if words == [flow.file]:
+        flow.name = flow.name or os.path.basename(flow.file).removesuffix(".json").removesuffix(".pflow")
     refuse_errors(flow.findings)
     return flow
-
-
-def name_of(words: list[str]) -> str:
-    """Return the name of a flow that has none of its own: that of its file."""
-    file = os.path.basename(words[0]) if len(words) == 1 and os.path.isfile(words[0]) else ""
-    return file.removesuffix(".json").removesuffix(".pflow")
 
 
 def checked(flow: FlowSpec) -> WiredFlow:
@@ -242,7 +244,8 @@ def parse(
     items = flow_flags.items()
     try:
         hint = f"flags: {flow_flags.listed}"
-        texts = take_words(words, {**items, **RUN_FLAGS}, is_open=flow_flags.is_open, hint=hint)
+        with parsing_limit(words):
+            texts = take_words(words, {**items, **RUN_FLAGS}, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
         raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)

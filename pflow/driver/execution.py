@@ -12,7 +12,8 @@ from pflow.driver.begin import Beginning
 from pflow.driver.inputs import RunInputs, ask_for
 from pflow.driver.listeners import Listeners
 from pflow.engine.context import Context, drop
-from pflow.engine.engine import Engine, outputs_of
+from pflow.engine.engine import Engine
+from pflow.engine.results import outputs_of
 from pflow.errors import PflowError
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.process.signals import ClosedPipe, Deadline
@@ -42,7 +43,13 @@ def execute(
     inputs = inputs.with_pipe(intake, allow_empty=flags.allow_empty)
     for name, value in ask_for(inputs.wired, inputs.missing(document), is_dry=is_dry).items():
         inputs.set_input(name, value)
+    for doubt in inputs.doubts(document):
+        say(PROGRAM, doubt)
     if not is_dry:
+        if inputs.confined:
+            from pflow.process.confine import confine
+
+            confine(inputs.confined)
         Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
         return
     left = pretend(inputs, document)
@@ -102,6 +109,8 @@ class Execution:
         if self.reopened is None:
             return self._begin(new_run_id())
         self.reopened.settle(self.beginning)
+        if not self.flags.quiet:
+            say(f"pflow {'run' if self.flags.resume else 'resume'}", self.reopened.told())
         return self._begin(self.reopened.run.id)
 
     def _begin(self, run_id: str) -> Listeners:

@@ -11,7 +11,8 @@ from pflow.catalog.registry import load_file
 from pflow.driver.arguments import PROGRAM
 from pflow.driver.driver import Driver, checked
 from pflow.engine.context import Context
-from pflow.engine.engine import Engine, goes_on, outputs_of, set_defaults
+from pflow.engine.engine import Engine, goes_on
+from pflow.engine.results import outputs_of, set_defaults
 from pflow.engine.step import copied
 from pflow.errors import MISSING, PflowError
 from pflow.flow.build import numbered
@@ -34,7 +35,7 @@ def step(
     output_mappings: Mapping[str, str] | None = None, retries: int | None = None, wait: float | None = None,
     timeout: float | None = None, batch: Mapping[str, Any] | None = None, max_visits: int | None = None,
     repeats: bool | None = None, version: str | None = None, description: str | None = None,
-    cache: bool | str | None = None,
+    cache: bool | str | None = None, soft: Sequence[str] | None = None,
 ) -> FlowStep:  # fmt: skip
     """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
     program, or a flow as `flow:NAME` or the path of its file.

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections import ChainMap
 
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.binding.store import REMOVED
 from pflow.engine.context import Context, StepFailed, drop, in_words, name_items, storable
+from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
-from pflow.engine.workers import Died, Parent, run_all
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError
+from pflow.files import file_paths
 from pflow.flow.wired import WiredStep
 from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.process.workers import Died, Parent, run_all
 from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
+from pflow.values.digest import digest_of
 from pflow.values.paths import kind_of, parse_path, write_path
 from pflow.values.types import items_in
 from pflow.words.printable import encodable
@@ -41,6 +45,7 @@ class BatchStep(StepNode):
         assert wired.over is not None
         self.batch = wired.step.batch
         self.over = wired.over
+        self.items: list[tuple[Any, Any]] = []
         self.names: list[str] = []
 
     def perform(self, shared: Any, visit: Visit) -> None:
@@ -52,10 +57,18 @@ class BatchStep(StepNode):
                 fault = "begins as JSON and is not a list"
                 hint = "jq -c writes JSON as lines; --from=json takes an object"
             raise PflowError(f"cannot run over '{self.batch.over}': it {fault}", hint=hint, exit=BAD_DATA)
-        items = list(over.items() if isinstance(over, dict) else enumerate(over))
-        self.names = name_items(item for _, item in items) if self.context.run_id else [""] * len(items)
+        self.items = items = list(over.items() if isinstance(over, dict) else enumerate(over))
+        is_run = bool(self.context.run_id)
+        self.names = name_items(item for _, item in items) if is_run else [str(n) for n in range(len(items))]
         self._keep_data(shared)
-        done = self._noted_items(shared, items, visit)
+        try:
+            if self.files is None:
+                done = self._noted_items(shared, items, visit)
+            else:
+                with FileWatch(self.files, self.context, self.visit_path(), []):
+                    done = self._noted_items(shared, items, visit)
+        finally:
+            self.context.services.release(self.visit_path())
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
         for key in keys:
             values = [self._result(key, item, each) for (_, item), each in zip(items, done, strict=True)]
@@ -190,6 +203,8 @@ class BatchStep(StepNode):
         """Run the node on a store in which the item stands under its name."""
         visit = Visit()
         self.context.item = f"[{name}]"
+        before = file_paths.claim
+        file_paths.claim = self._claimer(self.visit_path(), before)
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), visit)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
@@ -212,6 +227,22 @@ class BatchStep(StepNode):
             raise failure from (None if failure is error else error)
         finally:
             self.context.item = ""
+            file_paths.claim = before
+
+    def _claimer(self, own: str, outer: Callable[[str], None] | None) -> Callable[[str], None]:
+        """Return a function that refuses a file if another item of this batch, or of one around it, has written it."""
+
+        def claim(file: str) -> None:
+            if outer is not None:
+                outer(file)
+            writer = self.context.services.claim((own, digest_of(os.fsencode(file))))
+            if writer != own:
+                other = self._named(*self.items[self.names.index(writer[writer.rindex("[") + 1 : -1])])
+                hint = f"give each item a path of its own, as with '${self.batch.item}' in it"
+                what = f"cannot write '{file}': {other} of this batch writes it too"
+                raise PflowError(what, hint=hint, exit=CANNOT_WRITE, is_permanent=True)
+
+        return claim
 
     def _keep_data(self, shared: Any) -> None:
         """Put the data flags into the store, except those made from the item."""

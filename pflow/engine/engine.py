@@ -5,15 +5,15 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Container, Iterator, Mapping
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
-from pflow.binding.sources import AlternativeSource, TemplateSource, assign, has
+from pflow.binding.sources import AlternativeSource, Fallback, TemplateSource, assign
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.engine.context import Commit, Context, StepFailed, failure_of
+from pflow.engine.results import handed_on, places_behind, results_of, set_defaults
 from pflow.engine.step import PlainStep, StepNode, bind, copied, is_direct
-from pflow.errors import BAD_DATA, FAILED, MISSING, PflowError
+from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import FlowKind
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.interface.interface import fresh
 from pflow.node import pocketflow
 from pflow.values.paths import Path, meet
 from pflow.words.printable import encodable
@@ -245,18 +245,14 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         context = self.context.inside(self.id)
         context.secret_paths += self._secret_outputs()
         action = Engine(self.flow, context, params, data).run(store)
-        if self.flow.flow.outputs:
-            return outputs_of(self.flow, store), action
-        inputs = {each.path[0] for each in self.flow.inputs.values()}
-        is_open, writes = self.interface.open, self.interface.writes  # an open one may write any key
-        found = {key: value for key, value in store.items() if key in writes or (is_open and key not in inputs)}
-        return found, action
+        carried = handed_on(self.flow, self.interface, store, context.carried, given)
+        return results_of(self.flow, self.interface, store) | carried, action
 
     def _secret_outputs(self) -> Iterator[Path]:
         """Yield the places of its own store that a step outside takes as secrets."""
         for name in self.interface.writes:
             if any(meet(path, self.place_of(name)) for path in self.context.secret_paths):
-                yield from self.flow.outputs[name].paths if name in self.flow.outputs else ((name,),)
+                yield from places_behind(self.flow, name)
 
     def post(self, shared: Any, store: Any, result: tuple[dict[str, Any], Any]) -> Any:
         shared.update(result[0])
@@ -264,26 +260,8 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 
 def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:
-    """Return every source of several places in a flow, also inside templates."""
+    """Return every source of several places in a flow, also inside others."""
     found = list(flow.sources())
-    found += [inner for each in found if isinstance(each, TemplateSource) for inner in each.sources.values()]
+    many = [each for each in found if isinstance(each, TemplateSource | Fallback)]
+    found += [inner for each in many for inner in each.sources.values()]
     return [each for each in found if isinstance(each, AlternativeSource)]
-
-
-def set_defaults(flow: WiredFlow, store: Any) -> None:
-    """Put the default of each missing input into a store."""
-    for given in flow.inputs.values():
-        if given.has_default and not has(store, given.path):
-            assign(store, given.path, fresh(given.default))
-
-
-def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:
-    """Return the declared outputs that a run has reached."""
-    found = {}
-    for name, source in flow.outputs.items():
-        try:
-            found[name] = source.find(store)
-        except PflowError as error:
-            if error.exit != MISSING:
-                raise
-    return found

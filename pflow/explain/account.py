@@ -172,10 +172,11 @@ def _edges(
     edges = flow.graph.next[id]
     at = order.get(id, 0)
     for action in dict.fromkeys([*edges, *flow.steps[id].interface.actions]) if edges else ():
-        is_implied = action == ERROR and action not in edges  # it takes the default edge
-        targets = edges.get("default" if is_implied else action, [])
+        is_implied = action == ERROR and action not in edges
+        taken = "default" if is_implied else action
+        targets = edges.get(taken, [])
         back = any(order.get(each, at + 1) <= at for each in targets)
-        meet = {"meet": meets[id, action]} if (id, action) in meets else {}
+        meet = {"meet": meets[id, taken]} if (id, taken) in meets else {}
         yield {"action": action, "to": targets, "back": back, "implied": is_implied, **meet}
 
 

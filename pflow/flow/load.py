@@ -19,17 +19,30 @@ def load_file(file: str, catalog: Catalog | None = None) -> FlowSpec:
 
     Raises PflowError: 66 for a missing or empty file, 77 if it may not be read, 65 if it does not parse.
     """
-    catalog = (catalog or Catalog()).at(os.path.dirname(file) or ".")
+    is_kept = is_lasting(file)
+    catalog = (catalog or Catalog()).at(os.path.dirname(file) or "." if is_kept else ".")
     flow = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
-    flow.file = file
+    flow.file = file if is_kept else ""
     return flow
+
+
+def is_lasting(file: str) -> bool:
+    """Return True for a file that can be read again by its name: no FIFO, no device, no descriptor (`<(…)`)."""
+    return os.path.isfile(file) and not file.startswith(("/dev/", "/proc/"))
+
+
+_MOST = 64 * 1024 * 1024
+"""Bytes of the longest flow: a device may never end."""
 
 
 def read_text(file: str | int, what: str) -> str:
     """Read a file, or a descriptor, which stays open. Raises PflowError as `load_file` does."""
     try:
         with open(file, "rb", closefd=isinstance(file, str)) as opened:
-            return str(opened.read(), "utf-8")
+            data = opened.read(_MOST + 1)
+        if len(data) > _MOST:
+            raise PflowError(f"cannot read {what}: it has more than 64 MB", exit=BAD_DATA)
+        return str(data, "utf-8")
     except UnicodeDecodeError as error:
         raise PflowError(f"cannot read {what}: it is not UTF-8 at byte {error.start}", exit=BAD_DATA) from None
     except OSError as error:

@@ -114,6 +114,11 @@ _MAPPING = _object(
         "output_mappings": _map(
             "For each write: the path that it goes to; for *: the path under which all others go.", _TEXT, default={}
         ),
+        "soft": {
+            "type": "array",
+            "items": _TEXT,
+            "description": "The reads whose mapping counts only if the store has no key of their name.",
+        },
     },
 )
 
@@ -185,6 +190,12 @@ def type_fault(text: str) -> str:
 
 _LEFT_OUT: Any = object()
 
+_OTHER_WORDS = {
+    "condition": 'a step returns an action, which chooses the edge: {"from": …, "to": …, "action": …}',
+    "flow": 'nodes and edges stand at the top; a step with "type": "flow:NAME" runs another flow',
+}
+"""Members that other programs have, but that are no slips for ours."""
+
 
 def check_shape(document: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
     """Return the parts of the right shape, and a finding for every other part, in the order of the file.
@@ -212,7 +223,8 @@ def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding]) -> 
     sound = {}
     for key, each in value.items():
         if members and key not in members:
-            findings.append(Finding(SHAPE, (*place, key), "unknown member", guess(key, members)))
+            remedy = _OTHER_WORDS.get(key) or guess(key, members)
+            findings.append(Finding(SHAPE, (*place, key), "unknown member", remedy))
             continue
         checked = _sound(each, members.get(key, schema["additionalProperties"]), (*place, key), findings)
         if checked is not _LEFT_OUT:

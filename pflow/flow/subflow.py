@@ -12,6 +12,7 @@ from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
 from pflow.flow.load import load_file, load_text, read_text
+from pflow.flow.pipe.carry import carried_out
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
@@ -109,11 +110,13 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         item.marks = {mark for mark, is_so in marks.items() if is_so}
         item.flags = [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item
-    for name, type in _outputs(flow).items():
+    for name, type in own_writes(flow).items():
         interface.writes[name] = Item("write", name, type)
-    carried = flow.carried
-    if carried is not None and len(carried) == 1 and str(carried[0]) in interface.writes:
-        interface.writes[str(carried[0])].marks.add("pipe")
+    if key := key_handed_on(flow):
+        if key not in interface.writes:
+            interface.writes[key] = Item("write", key, Type("any"))
+            interface.writes[key].doc = "what it carries at its end"
+        interface.writes[key].marks.add("pipe")
     if any(_may_end_with_error(wired, flow) for wired in flow.steps.values()):
         interface.actions = ("default", ERROR)
     interface.effects = tuple(dict.fromkeys(each for wired in flow.steps.values() for each in wired.interface.effects))
@@ -142,7 +145,29 @@ def has_open_steps(flow: WiredFlow) -> bool:
     return any(wired.interface.open for wired in flow.steps.values())
 
 
-def _outputs(flow: WiredFlow) -> dict[str, Type]:
+def key_handed_on(flow: WiredFlow) -> str:
+    """Return the key under which a flow, as a node, hands on what it carries when it runs alone; "" if it never does.
+
+    It is that of a write of the flow where it always carries that, else a key besides: `output`.
+    """
+    own = own_writes(flow)
+    if len(flow.flow.outputs) == 1:
+        return next(iter(own))
+    places = set(carried_out(flow))
+    if flow.flow.outputs:
+        places = {(name,) if (name := flow.output_carrying(place)) is not None else None for place in places}
+    if places <= {None}:
+        return ""
+    if len(places) == 1 and (place := places.pop()) and len(place) == 1 and place[0] in own:
+        return str(place[0])
+    key = "output"
+    while key in own or key in flow.inputs:
+        key += "_of_flow"
+    return key
+
+
+def own_writes(flow: WiredFlow) -> dict[str, Type]:
+    """Return the declared outputs of a flow, or every root of its store, each with its type."""
     if flow.flow.outputs:
         return {name: flow.output_type(name) for name in flow.flow.outputs}
     roots: dict[str, Type] = {}
@@ -160,7 +185,7 @@ def load_named(words: Sequence[str]) -> FlowSpec:
     if not words:
         raise PflowError("cannot load a flow: none is named", hint="a file, a saved flow or 'a => b'", exit=USAGE)
     word = words[0]
-    if len(words) == 1 and word == "-":
+    if is_stdin(words):
         return load_text(read_text(0, "the flow on stdin"), "stdin", FlowCatalog())
     if len(words) == 1 and (file := find_file(word)):
         return load_file(file, FlowCatalog())
@@ -171,6 +196,11 @@ def load_named(words: Sequence[str]) -> FlowSpec:
     if len(words) == 1 and looks_like_file and not is_pipe(words):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
     return parse_pipe(words, FlowCatalog())
+
+
+def is_stdin(words: Sequence[str]) -> bool:
+    """Return True if a command's words name stdin as its flow."""
+    return len(words) == 1 and words[0] in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 def is_one_step(words: Sequence[str]) -> bool:
@@ -192,7 +222,9 @@ def find_file(word: str) -> str | None:
         if file is None:
             raise no_saved_flow(word.removeprefix("flow:"))
         return file
-    if "\n" in word or "\0" in word or not FlowCatalog.opens_files or not os.path.isfile(word):
+    if "\n" in word or "\0" in word or not FlowCatalog.opens_files:
+        return saved_flow(word)
+    if os.path.isdir(word) or not os.path.exists(word):  # a FIFO and /dev/fd/63 are files too
         return saved_flow(word)
     if "/" in word or word.endswith(".json"):
         return word

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.sources import AlternativeSource, Constant, NameSource, PathSource, Source, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, PathSource, Source, TemplateSource
 from pflow.catalog.kinds import Catalog
 from pflow.errors import PflowError
 from pflow.flow.flags import name_flags
@@ -25,12 +25,14 @@ def wire(flow: FlowSpec) -> WiredFlow:
 class _Wiring:
     def __init__(self, flow: FlowSpec) -> None:
         self.flow = flow
-        self.wired = WiredFlow(flow, Graph([step.id for step in flow.steps], flow.edges))
+        ids = _ids(flow.steps)
+        self.wired = WiredFlow(flow, Graph(ids, flow.edges))
         self.steps = self.wired.steps
         self.inputs = self.wired.inputs
-        for number, step in enumerate(flow.steps, 1):
-            wired = self.steps[step.id] = _wired_step(step, number, flow.catalog)
-            self.wired.parts[step.id] = list(parts_of_step(step, wired.interface))
+        for number, (id, step) in enumerate(zip(ids, flow.steps, strict=True), 1):
+            wired = self.steps[id] = _wired_step(step, number, flow.catalog)
+            wired.id = id
+            self.wired.parts[id] = list(parts_of_step(step, wired.interface))
         self.wired.parts[END] = list(parts_of_outputs(flow))
         self._set_targets()
         self.wired.writes = {id: writes_of(self.steps[id]) for id in dict.fromkeys([*self.wired.order, *self.steps])}
@@ -71,8 +73,13 @@ class _Wiring:
             elif part.role == INPUT or part.key not in wired.step.inputs:  # its own inputs win
                 wired.sources[part.key] = source
         for key, item in wired.interface.reads.items():
+            mapped = wired.sources.pop(key, None) if key in (wired.step.soft or ()) else None
             if key not in wired.sources:
-                self._set_by_name(wired, key, item)
+                self._set_by_name(wired, key, item, is_required=item.required and mapped is None)
+            if mapped is not None:
+                first = [wired.sources[key]] if key in wired.sources else []
+                wired.sources[key] = Fallback(*first, PathSource((key,)), mapped)
+                wired.soft.add(key)
         if wired.step.batch is not None and wired.over is not None and wired.has_secret_items(wired.step.batch.item):
             for path in wired.over.paths:
                 if (needed := self.inputs.get(str(path[0]))) is not None:
@@ -140,7 +147,7 @@ class _Wiring:
                 needed.type = item.type
         return needed
 
-    def _set_by_name(self, wired: WiredStep, key: str, item: Item) -> None:
+    def _set_by_name(self, wired: WiredStep, key: str, item: Item, *, is_required: bool) -> None:
         """Take a read from the store by its name: from where its latest write went, else from an input."""
         if wired.step.batch is not None and key == wired.step.batch.item:
             wired.sources[key] = PathSource((key,))
@@ -156,7 +163,7 @@ class _Wiring:
         is_there = found and are_there_first(self.wired, wired.id, [write for _, write in found])
         if is_there or (self.flow.inputs and key not in self.flow.inputs):
             return
-        is_required = item.required and key not in wired.step.params
+        is_required = is_required and key not in wired.step.params
         self._add_reader(self._input(key, item), wired, key, item.flags, is_required=is_required)
 
     def _add_input_of_step(self, wired: WiredStep, key: str, item: Item) -> None:
@@ -199,6 +206,19 @@ def _declared(flow: FlowSpec, name: str) -> FlowInput:
     declared.default, declared.has_default = written.default, written.has_default
     declared.declared = True
     return declared
+
+
+def _ids(steps: list[Step]) -> list[str]:
+    """Return the ids of the steps; a later one of the same id gets a number, so that the rules see each step."""
+    ids = [step.id for step in steps]
+    taken: set[str] = set()
+    if len(set(ids)) < len(ids):
+        from pflow.flow.build import numbered
+
+        for at, id in enumerate(ids):
+            ids[at] = numbered(id, taken)
+            taken.add(ids[at])
+    return ids
 
 
 def _wired_step(step: Step, number: int, catalog: Catalog) -> WiredStep:

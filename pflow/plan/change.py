@@ -19,8 +19,9 @@ from pflow.explain.text import origins_text
 from pflow.files.atomic import replace
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
+from pflow.flow.load import is_lasting
 from pflow.flow.rules import check
-from pflow.flow.subflow import find_file, load_named
+from pflow.flow.subflow import find_file, is_stdin, load_named
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
@@ -80,8 +81,9 @@ def open_flow(words: Sequence[str], options: ChangeOptions, act: str) -> tuple[F
 
     Raises PflowError: 2 and 77 for --write with a flow that cannot be written back, and what loading raises.
     """
-    word = words[0] if len(words) == 1 and words[0] != "-" else None
+    word = words[0] if len(words) == 1 and not is_stdin(words) else None
     file = find_file(word) if word is not None else None
+    file = file if file is not None and is_lasting(file) else None
     is_file = word is not None and not word.startswith("flow:") and "\0" not in word and os.path.isfile(word)
     place = FlowFile(file, word.removeprefix("flow:") if word is not None and file and not is_file else None)
     if options.write and options.as_pipe:

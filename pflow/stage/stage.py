@@ -103,6 +103,8 @@ class Stage(Visitor):
         keys = [*document, *(str(path[0]) for path in binding.pretended)]
         origins = binding.origins_in_words(keys)
         self.entry["reads"] = {name: (origin,) for name, origin in origins.items()}
+        if over := document.passed_over(flags.interface, binding.sources, binding.places()):
+            self.warn(over)
         if flags.verbose:
             for name, origin in origins.items():
                 say(self.program, f"reads {name} from {origin}")

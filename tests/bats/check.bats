@@ -46,6 +46,16 @@ flow.json: edges[1].to: PF12: no step is called 'svae'; did you mean save?" \
         'pflow check: 4 errors, 1 warning'
 }
 
+@test "a step whose id another has, too, is checked like every other step" {
+    echo '{"nodes": [{"id": "a", "type": "nosuch"}, {"id": "a", "type": "shell", "inputs": {"comand": "x"}}, {"type": "llmm"}]}' >flow.json
+    run --separate-stderr pflow check flow.json
+    expect 65 - 'pflow check: 4 errors'
+    [[ $output == *"nodes[0].type: PF11: there is no node 'nosuch'"*"
+flow.json: nodes[1].id: PF12: two steps are called 'a'; rename this one, to 'a-2' for example: nodes[0] has the same id
+flow.json: nodes[1].inputs.comand: PF13: "*"
+flow.json: nodes[2].type: PF11: there is no node 'llmm'; did you mean llm?" ]]
+}
+
 @test "warnings alone are 0, and 65 with --strict" {
     echo '{"nodes": [{"type": "llm", "inputs": {"prompt": "${"}}]}' >flow.json
     run --separate-stderr pflow check flow.json

@@ -14,6 +14,13 @@ flow="read-file --path=notes.txt => llm:draft --prompt='Summarize for \$who' => 
  who any --who draft'
 }
 
+@test "a fork behind a node that may return error says where its branches meet, on both actions" {
+    for node in 'shell:a --command=true' 'http:a --url=http://127.0.0.1:9'; do
+        run pflow explain "$node; a => template:b x; a => template:c y; b => template:d z; c => d"
+        [[ $status -eq 0 && $output == *'then '*"b, c at the same time; they meet at d"*'on error'*"they meet at d"* ]]
+    done
+}
+
 @test "nothing of a flow runs" {
     in_shells 'pflow explain "shell --command=\"touch ran\" => write-file --path=out" >text; grep -c "touch ran" text; ls'
     expect 0 $'3\ntext'

@@ -210,6 +210,58 @@ END
 END
 }
 
+@test "a flow hands on as a step, and as that of a batch, what it carries when it runs alone" {
+    need jq
+    mkdir more && printf '%s\n' 'from pocketflow import Node' 'class Free(Node):' '    def post(self, shared, prepared, result):' \
+        '        shared[self.params.get("out", "made")] = shared["said"] + "!"' >more/free.py
+    export PFLOW_NODES=$PFLOW_NODES:$PWD/more
+    pflow save two 'shell "cat; echo one" => shell "cat; echo two"'
+    pflow save nested 'two => two'
+    pflow save none 'write-file --path=none.txt'
+    pflow save chosen 'shell:a "grep x" => say:b --text="<$stdout>"; a =error=> say:c --text="(${a.error.exit})"'
+    pflow save unwritten 'shell:a "grep x" =error=> say:c --text="(${a.error.exit})"; a => write-file --content=. --path=none.txt'
+    pflow save opened 'say => free'
+    jq '.outputs = {one: "b.said", other: "c.said"}' .local/share/pflow/flows/chosen.pflow.json >d.pflow.json
+    pflow save declared d.pflow.json
+    for name in two nested none chosen unwritten opened declared; do
+        for text in x y; do
+            alone=$(printf %s "$text" | pflow "$name" -r)
+            [ -n "$alone" ]
+            run --separate-stderr pflow run -n "shell 'printf %s $text' => $name => pass-on" -r
+            expect 0 "$alone"
+            run --separate-stderr pflow run -n "shell 'printf %s $text' => split-text --by=line => $name --each --jobs=2 => join-text" -r
+            expect 0 "$alone"
+        done
+    done
+}
+
+@test "no item of a batch writes over the file of another; an addition, a stream, a loop and a try may" {
+    need jq
+    pflow save put copy-file
+    for flow in 'copy-file --each --destination=out/' 'move-file --each --destination=out/' \
+        'put --each --as=src --path=$src --destination="out/$src_name"' \
+        'load-json --each --as=path => '{write-file,export-dashboard,save-csv,save-results}' --each --path=out/a.json'; do
+        for jobs in '' --jobs=2; do
+            rm -rf out one two && mkdir out one two && echo '[{"n":1}]' >one/a.json && echo '[{"n":2}]' >two/a.json
+            run --separate-stderr pflow run -qn "list-files '???/a.json' => $flow $jobs"
+            [[ $status -eq 73 && $stderr == *": item "?" ("*"): cannot write '$PWD/out/a.json': item "?" ("*") of this batch writes it too"* ]]
+            [[ $jobs || -s out/a.json ]] # a failure ends the other processes
+        done
+    done
+    pflow save again 'write-file:w --content=x --path=w => count:c --enough=2; c => w'
+    for flow in 'write-file --each --append --path=log' 'write-file --each --path=/dev/null' 'again --each=one --as=n'; do
+        pflow-set -n 'xs:=["a","b"]' 'one:=[0]' content= | pflow run -q "${flow/--each /--each=xs }"
+    done
+    # A resumed batch knows what it wrote before, and an item may write its own file again.
+    echo '{"nodes":[{"id":"c","type":"copy-file","inputs":{"path":"$f","destination":"res/"},"repeats":true,
+        "batch":{"over":"fs","as":"f"}}],"inputs":{"fs":{"type":"list"}}}' >c.pflow.json
+    run pflow run -n c.pflow.json --fs='["one/a.json","gone/a.json","two/a.json"]'
+    [ "$status" -eq 66 ]
+    mkdir gone && mv two/a.json gone/
+    run --separate-stderr pflow resume last
+    [[ $status -eq 73 && $stderr == *'item 1 ("gone/a.json"): cannot write '*': item 0 ("one/a.json") of this batch writes it too'* ]]
+}
+
 @test "a busy server is tried again as often as the flow says, after as long as it asks" {
     in_shells '
         pflow run -n "busy --retries=2 --wait=0" -r; echo; rm tries

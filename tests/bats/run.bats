@@ -70,6 +70,24 @@ store() { sed '1d;$d'; } # the members of a document, without its header
     expect 0 $'<hi\n>'
 }
 
+@test "a flow may be any file that can be read: <(…), a descriptor, a FIFO, stdin; what writes beside it says that it has none" {
+    echo '{"nodes": [{"id": "a", "type": "template", "inputs": {"template": "hi"}}]}' >flow.json
+    mkfifo fifo
+    export SHELLS=bash
+    for flow in '<(cat ../flow.json)' '/dev/fd/3 3<../flow.json' '../fifo' '/dev/stdin <../flow.json' '- <../flow.json'; do
+        for command in 'run -r' check 'explain --graph' 'export --to=pipe' 'save --force --description=x x' 'plan --wire'; do
+            in_shells "[[ '$flow' != ../fifo ]] || cat ../flow.json >../fifo & pflow $command $flow"
+            [[ $status -eq 0 && -n $output ]] || expect 0 "pflow $command $flow"
+        done
+    done
+    in_shells 'pflow lock <(cat ../flow.json); echo $?; pflow lock /dev/fd/3 3<../flow.json; echo $?; ls ../*.json'
+    expect 0 $'2\n2\n../flow.json' 'cannot find the lock file of a flow that is not in a file'
+    in_shells 'pflow plan --edit --write <(cat ../flow.json) "say ho"'
+    expect 2 '' 'cannot write the flow back: it has no file'
+    in_shells 'echo hi | pflow run <(echo "shell cat") -r; pflow check /dev/zero'
+    expect 65 hi 'it has more than 64 MB'
+}
+
 @test "a store's members pass byte for byte, whatever the flow does not use" {
     printf '{"$pflow":{"v":1,"last":"text"},\n"n":1.10,\n"odd":{ "a" :  1e999},\n"e":"\\u00e4",\n"text":"hi"\n}\n' >f
     in_shells 'pflow run say <../f >out; sed "1d;\$d" out'

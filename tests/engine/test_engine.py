@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pflow.engine.engine import outputs_of
+from pflow.engine.results import outputs_of
 from pflow.process.signals import Deadline
 from pflow.words.usage import Usage
 from tests.engine.flows import Ran, plan_of, run, write_flow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Iterable, Iterator
 from pflow.flow.graph import ERROR, distances
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.values.paths import parse_path
+from pflow.values.paths import Path, parse_path
 from pflow.words.naming import joined
 
 STDIN = ""
@@ -77,6 +77,41 @@ def _out_of_forks(flow: WiredFlow) -> set[tuple[str, str]]:
             inside |= {fork.source} if fork.meet in fork.starts else set()
             closed |= {(each, fork.meet) for each in inside if fork.meet in flow.graph.after(each)}
     return closed
+
+
+UNKNOWN: Path = ()
+"""The place of what an open step writes, which only the run tells."""
+
+
+def carried_out(flow: WiredFlow) -> list[Path | None]:
+    """Find every place that the flow may carry at its end: the latest `[pipe]` write on every way to a last step.
+
+    None stands for a way without one: the flow then carries what it was given.
+    """
+    in_forks = {id for fork in flow.graph.forks() for branch in fork.branches for id in branch}
+    places: dict[Path | None, None] = {}
+    todo = [(id, False) for id in flow.order if _may_end_at(flow, id)]
+    for id, has_failed in todo:
+        step = flow.steps[id]
+        write = step.interface.pipe_write
+        if not has_failed and id not in in_forks and (write is not None or step.interface.open):
+            places[step.place_of(write.name) if write is not None else UNKNOWN] = None
+            continue
+        if id == flow.graph.first:
+            places[None] = None
+        for each in flow.graph.before[id]:
+            for action in (action for action, targets in flow.graph.next[each].items() if id in targets):
+                is_returned = action != ERROR or ERROR in flow.steps[each].interface.actions
+                ways = [(each, False)] * is_returned + [(each, True)] * (action == ERROR)
+                todo += [way for way in ways if way not in todo]
+    return list(places)
+
+
+def _may_end_at(flow: WiredFlow, id: str) -> bool:
+    """Return True if no edge leads on from a step, or it may return an action without one."""
+    edges = flow.graph.next[id].keys()
+    actions = ("default",) if flow.steps[id].step.batch is not None else flow.steps[id].interface.actions
+    return any(action not in edges and (action != ERROR or "default" not in edges) for action in actions)
 
 
 def are_parallel(flow: WiredFlow, ids: set[str]) -> bool:

@@ -33,9 +33,9 @@ def check_graph(flow: WiredFlow) -> Iterator[Finding]:
 
 def _check_ids(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, Path] = {}
-    for step in flow.flow.steps:
+    for id, step in zip(flow.steps, flow.flow.steps, strict=True):
         if step.id in first:
-            remedy = f"rename one: {write_path(first[step.id])} has the same id"
+            remedy = f"rename this one, to '{id}' for example: {write_path(first[step.id])} has the same id"
             yield Finding("PF12", (*step.place, "id"), f"two steps are called '{step.id}'", remedy)
         elif not is_step_name(step.id) and step.id != "stdin":  # PF05 says more of that
             remedy = "letters, digits, _ and -, with a letter first"
