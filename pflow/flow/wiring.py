@@ -211,13 +211,13 @@ def _declared(flow: FlowSpec, name: str) -> FlowInput:
 def _ids(steps: list[Step]) -> list[str]:
     """Return the ids of the steps; a later one of the same id gets a number, so that the rules see each step."""
     ids = [step.id for step in steps]
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     if len(set(ids)) < len(ids):
         from pflow.flow.build import numbered
 
         for at, id in enumerate(ids):
             ids[at] = numbered(id, taken)
-            taken.add(ids[at])
+            taken.setdefault(ids[at], 2)
     return ids
 
 

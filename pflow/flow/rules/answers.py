@@ -158,9 +158,10 @@ def passed_over(flow: WiredFlow, given: Collection[str] = ()) -> Iterator[Findin
     soft = [(wired, key) for wired in flow.steps.values() for key in wired.step.soft or ()]
     if not soft or flow.is_uncertain:
         return
+    known = set(soft)
     own = [{write.step for _, write in writes_by_name(flow, wired, key)} for wired, key in soft]
     places = [("mappings", wired.id, "input_mappings", key) for wired, key in soft]
-    others = (writes for _, id, key, writes in uses(flow) if (flow.steps.get(id), key) not in soft)
+    others = (writes for _, id, key, writes in uses(flow) if (flow.steps.get(id), key) not in known)
     used = {write.step for writes in others for write in writes}.union(*own)
     used |= {id for id in flow.order if _chooses(flow, id)}
     needed = {name for name, each in flow.inputs.items() if each.declared and (each.required or each.has_default)}
