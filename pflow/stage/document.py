@@ -7,7 +7,7 @@ import time
 
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterator
 from pflow.binding.sources import assign, check_place, find, has, remove
-from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError, no_memory
+from pflow.errors import BAD_DATA, BAD_STDIN, FAILED, MISSING, OK, PflowError, no_memory
 from pflow.interface.interface import Interface, fresh
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage import VERSION, WRITER
@@ -57,6 +57,11 @@ class Document:
         read = interface.pipe_read
         is_member = interface.inferred and read is not None and read.name in self.own
         return read.name if read is not None and is_member else self.header.get("last")
+
+    @property
+    def exit(self) -> int:
+        """The exit code of a stage that has done its work: 1 behind a batch some of whose items failed."""
+        return FAILED if self.header.get("failed") else OK
 
     @property
     def pretended(self) -> list[Path]:
