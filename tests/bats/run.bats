@@ -364,3 +364,21 @@ Common:
   key                         a key [a secret, from the store]
 65'
 }
+
+@test "each visit of a loop and each item of a batch gets its params anew" {
+    export PFLOW_NODES=$BATS_TEST_TMPDIR
+    printf 'from pocketflow import Node
+class Tick(Node):
+    def prep(self, s): return s.get("item")
+    def post(self, s, p, r):
+        self.params["step"] += 1
+        self.params.setdefault("all", []).append(9)
+        s["seen"] = [*s.get("seen", []), self.params["step"], len(self.params["all"])]
+        return "again" if len(s["seen"]) == 2 else "default"\n' >tick.py
+    items='{"$pflow":{"v":1,"last":"l"},"l":[1,2,3]}'
+    in_shells "export PFLOW_NODES=..
+        pflow run -n 'tick:t --step:=0 =again=> t' -r
+        pflow run -n 'tick:t --step:=0 --all:=[] =again=> t' -r
+        for jobs in 1 2; do echo '$items' | pflow run 'tick --each --step:=0 --jobs='\$jobs -r; done"
+    expect 0 $'[1,1,1,1]\n[1,1,1,1]\n[[1,1],[1,1],[1,1]]\n[[1,1],[1,1],[1,1]]'
+}
