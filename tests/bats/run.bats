@@ -382,3 +382,29 @@ class Tick(Node):
         for jobs in 1 2; do echo '$items' | pflow run 'tick --each --step:=0 --jobs='\$jobs -r; done"
     expect 0 $'[1,1,1,1]\n[1,1,1,1]\n[[1,1],[1,1],[1,1]]\n[[1,1],[1,1],[1,1]]'
 }
+
+@test "a change in place to a read that is no write is dropped, and told in a stage, a step, Python and test-node" {
+    export PFLOW_NODES=$BATS_TEST_TMPDIR
+    node grow 'Reads: shared["items"]: list [pipe]' 'Writes: shared["n"]: int [pipe]' <<<'    def prep(self, shared): return shared["items"]
+    def exec(self, items): return items.append(9) or len(items)
+    def post(self, shared, items, n): shared["n"] = n'
+    sed 's/class Grow/class Keep/; s/append(9) or/copy() and/' grow.py >keep.py
+    printf 'from pflow import Flow, load_node, step\ns = {"items": [1]}
+Flow(step(load_node("grow.py"))).run(s)\nprint(s)\n' >flow.py
+    told="warning: 'grow' changed 'items' in place, but does not declare that as a write: it is dropped"
+    pflow-set -n items:=[1] >store
+    while read -r way; do
+        run --separate-stderr eval "$way"
+        expect 0 - "$told"
+        [[ $output == *[\"\']items[\"\']:*\[1\]* && $(grep -c . <<<"$stderr") -eq 1 ]] || expect 0 - 'once, and dropped'
+    done <<END
+pflow grow --map-in items=items <store
+pflow run 'grow --map-in=items=items' <store
+pflow run 'grow --each=lists --as=items --jobs=1' -j <<<'{"\$pflow":{"v":1},"items":[1],"lists":[[1],[2,3],[4]]}'
+$PYTHON flow.py
+END
+    run pflow test-node grow.py
+    expect 1 && [[ $output == *"it changed 'items' in place"* ]]
+    run pflow test-node keep.py
+    expect 0
+}

@@ -467,8 +467,8 @@ def test_each_visit_gets_its_params_anew_with_the_lists_in_them():
             shared["seen"] = [*shared.get("seen", []), [*self.params["all"], *self.params["of"]["deep"]]]
             return "again" if len(shared["seen"]) % 3 else "stop"
 
+    of = {"deep": []}
     for house, make in ((pflow, Count), (pocketflow, Count), (pflow, lambda: step(Count, params={"of": of}))):
-        of = {"deep": []}
         node, shared = make(), {}
         node - "again" >> node
         flow = house.Flow(node)
