@@ -46,6 +46,10 @@ def execute(
     for doubt in inputs.doubts(document):
         say(PROGRAM, doubt)
     if not is_dry:
+        if inputs.confined:
+            from pflow.process.confine import confine
+
+            confine(inputs.confined)
         Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
         return
     left = pretend(inputs, document)
@@ -105,6 +109,8 @@ class Execution:
         if self.reopened is None:
             return self._begin(new_run_id())
         self.reopened.settle(self.beginning)
+        if not self.flags.quiet:
+            say(f"pflow {'run' if self.flags.resume else 'resume'}", self.reopened.told())
         return self._begin(self.reopened.run.id)
 
     def _begin(self, run_id: str) -> Listeners:
