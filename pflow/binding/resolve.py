@@ -98,7 +98,6 @@ class Binding:
             self._set_stand_in(item, params.get(item.name))
         self.finder_of = {finder.key: finder for finder in [*self.by_name, *self.late_stand_ins, *self.finders]}
         self._hold_paths(interface.params, self.params)
-        self.has_containers = any(isinstance(value, list | dict) for value in self.params.values())
 
     def _refuse_templates(self) -> None:
         """Raise PflowError (65) for a template in a `[verbatim]` read, such as a command."""
@@ -230,6 +229,11 @@ class Binding:
             elif rule == STORE:
                 found[name] = name
         return {**found, **{name: source.origin for name, source in self.sources.items() if name not in found}}
+
+    def places(self) -> list[Path]:
+        """Return every place that its values may come from."""
+        sources = [*self.sources.values(), *self.param_sources.values()]
+        return [*(path for source in sources for path in source.paths), *((key,) for key in self.interface.reads)]
 
     def source_of(self, key: str) -> Source | None:
         """Return the source that the flow, or a flag, gives for a read or a param."""

@@ -45,7 +45,13 @@ def execute(
     inputs = inputs.with_pipe(intake, allow_empty=flags.allow_empty)
     for name, value in ask_for(inputs.wired, inputs.missing(document), is_dry=is_dry).items():
         inputs.set_input(name, value)
+    for doubt in inputs.doubts(document):
+        say(PROGRAM, doubt)
     if not is_dry:
+        if inputs.confined:
+            from pflow.process.confine import confine
+
+            confine(inputs.confined)
         return Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
     left = pretend(inputs, document)
     add_flow(left, inputs.wired, {"dry": True})
@@ -109,6 +115,8 @@ class Execution:
         if self.reopened is None:
             return self._begin(new_run_id())
         self.reopened.settle(self.beginning)
+        if not self.flags.quiet:
+            say(f"pflow {'run' if self.flags.resume else 'resume'}", self.reopened.told())
         return self._begin(self.reopened.run.id)
 
     def _begin(self, run_id: str) -> Listeners:

@@ -8,12 +8,13 @@ from collections import ChainMap
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.binding.store import REMOVED
 from pflow.engine.context import Context, StepFailed, drop, in_words, name_items, storable
+from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
-from pflow.engine.workers import Died, Parent, run_all
 from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, PflowError
 from pflow.files import file_paths
 from pflow.flow.wired import WiredStep
 from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.process.workers import Died, Parent, run_all
 from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
 from pflow.values.digest import digest_of
@@ -61,7 +62,11 @@ class BatchStep(StepNode):
         self.names = name_items(item for _, item in items) if is_run else [str(n) for n in range(len(items))]
         self._keep_data(shared)
         try:
-            done = self._noted_items(shared, items, visit)
+            if self.files is None:
+                done = self._noted_items(shared, items, visit)
+            else:
+                with FileWatch(self.files, self.context, self.visit_path(), []):
+                    done = self._noted_items(shared, items, visit)
         finally:
             self.context.services.release(self.visit_path())
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])

@@ -43,12 +43,15 @@ class Origins:
         item = step.interface.reads.get(key)
         has = {resolve.FLAG: written.inputs, resolve.MAPPING: written.input_mappings, resolve.PARAM: written.params}
         rule = resolve.rule_of(item or Item("read", key, Type("any")), has)
+        mapped = []
         if rule in (resolve.FLAG, resolve.MAPPING):
             role = INPUT if rule == resolve.FLAG else MAPPING
-            return [self._of_source(step.sources.get(key), step.id, role, key, item)]
+            mapped = [self._of_source(step.sources.get(key), step.id, role, key, item)]
+            if role == INPUT or key not in (written.soft or ()):
+                return mapped
         if written.batch is not None and key == written.batch.item:
             return [{"from": "item", "path": key, "over": written.batch.over}]
-        found = list(self._by_name(step, key))
+        found = [*self._by_name(step, key), *mapped]
         if rule == resolve.PARAM:
             found.append(self._of_stand_in(step, key))
         elif item is not None and rule == resolve.DEFAULT:

@@ -21,6 +21,7 @@ from pflow.errors import (
 )
 from pflow.files.atomic import append, replace, write_all
 from pflow.files.beneath import is_confined, mode_of, open_file, status
+from pflow.files.reading import read_to_end
 
 claim: Callable[[str], None] | None = None
 """Takes the real path of a file before it is written, in an item of a batch; raises PflowError if that may not be."""
@@ -83,7 +84,7 @@ def read_whole(path: str, decode: Callable[[bytes], Any]) -> Any:
     act = f"cannot read '{path}'"
     try:
         with open(open_file(path), "rb", buffering=0) as file:
-            return decode(file.read() or b"")
+            return decode(read_to_end(file.fileno(), act))
     except OSError as error:
         raise read_failure(act, error) from error
     except MemoryError as error:

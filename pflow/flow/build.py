@@ -81,6 +81,7 @@ def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
         place=place,
         input_mappings=sources,
         output_mappings=mapping.get("output_mappings"),
+        soft=mapping.get("soft"),
         batch=Batch(**batch) if "over" in batch else None,
         **members,
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LOADED = ("pflow.nodes.", "pflow_node_")
 """Prefixes of modules that are named after their node."""
 
-_MAPPINGS = ("input_mappings", "output_mappings")
+_MAPPINGS = ("input_mappings", "output_mappings", "soft")
 _WORK = (
     *("prep", "post", "prep_async", "post_async", "get_next_node"),
     *("run", "_run", "_orch", "run_async", "_run_async", "_orch_async"),

@@ -102,6 +102,7 @@ def _written(step: Step) -> Facts:
     facts = {
         "input_mappings": step.input_mappings,
         "output_mappings": step.output_mappings,
+        "soft": step.soft,
         "params": step.params,
         "batch": {name: batch[name] for name in ("over", "as", "on_error") if batch},
     }

@@ -203,7 +203,8 @@ def uses(flow: WiredFlow) -> Iterator[tuple[Path, str, str, list[Write]]]:
             for place in reference.places:
                 yield place, reference.step, reference.key, writes_behind(flow, reference)
     for step in flow.steps.values():
-        for key in step.interface.reads.keys() - step.step.inputs.keys() - step.step.input_mappings.keys():
+        mapped = step.step.input_mappings.keys() - {*(step.step.soft or ())}
+        for key in step.interface.reads.keys() - step.step.inputs.keys() - mapped:
             for place, write in writes_by_name(flow, step, key):
                 yield place, step.id, key, [write]
 

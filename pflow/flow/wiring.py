@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow.binding.sources import AlternativeSource, Constant, NameSource, PathSource, Source, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, PathSource, Source, TemplateSource
 from pflow.catalog.kinds import Catalog
 from pflow.errors import PflowError
 from pflow.flow.flags import name_flags
@@ -73,8 +73,13 @@ class _Wiring:
             elif part.role == INPUT or part.key not in wired.step.inputs:  # its own inputs win
                 wired.sources[part.key] = source
         for key, item in wired.interface.reads.items():
+            mapped = wired.sources.pop(key, None) if key in (wired.step.soft or ()) else None
             if key not in wired.sources:
-                self._set_by_name(wired, key, item)
+                self._set_by_name(wired, key, item, is_required=item.required and mapped is None)
+            if mapped is not None:
+                first = [wired.sources[key]] if key in wired.sources else []
+                wired.sources[key] = Fallback(*first, PathSource((key,)), mapped)
+                wired.soft.add(key)
         if wired.step.batch is not None and wired.over is not None and wired.has_secret_items(wired.step.batch.item):
             for path in wired.over.paths:
                 if (needed := self.inputs.get(str(path[0]))) is not None:
@@ -144,7 +149,7 @@ class _Wiring:
                 needed.type = item.type
         return needed
 
-    def _set_by_name(self, wired: WiredStep, key: str, item: Item) -> None:
+    def _set_by_name(self, wired: WiredStep, key: str, item: Item, *, is_required: bool) -> None:
         """Take a read from the store by its name: from where its latest write went, else from an input."""
         if wired.step.batch is not None and key == wired.step.batch.item:
             wired.sources[key] = PathSource((key,))
@@ -160,7 +165,7 @@ class _Wiring:
         is_there = found and are_there_first(self.wired, wired.id, [write for _, write in found])
         if is_there or (self.flow.inputs and key not in self.flow.inputs):
             return
-        is_required = item.required and key not in wired.step.params
+        is_required = is_required and key not in wired.step.params
         self._add_reader(self._input(key, item), wired, key, item.flags, is_required=is_required)
 
     def _add_input_of_step(self, wired: WiredStep, key: str, item: Item) -> None:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, exit_code, reason_of
 from pflow.files.beneath import is_confined, open_file
+from pflow.files.reading import read_to_end
 from pflow.models import log
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, watch
@@ -240,13 +241,14 @@ def _at(place: str, model: Model) -> Attachment:
     """Attach a path or an address. llm's log keeps the path of a regular file, and the content of anything else."""
     if place.lower().startswith(("http://", "https://")):
         return Attachment(url=place, type=_type_at(place, model))
+    act = f"cannot attach '{place}'"
     try:
-        with open(open_file(place), "rb") as file:
-            data = file.read()
+        with open(open_file(place), "rb", buffering=0) as file:
+            data = read_to_end(file.fileno(), act)
     except OSError as error:
-        raise PflowError(f"cannot attach '{place}': {reason_of(error)}", exit=exit_code(error)) from error
+        raise PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error)) from error
     if not data:
-        raise PflowError(f"cannot attach '{place}': it is empty", exit=MISSING)
+        raise PflowError(f"{act}: it is empty", exit=MISSING)
     kind = _type_of(data, place)
     if is_confined() or not os.path.isfile(place):  # llm would open the path once more
         return Attachment(kind, content=data)

@@ -39,6 +39,9 @@ def open_conversation(model: str | None, *, goes_on: bool = False, id: str | Non
     65 if the log cannot be used.
     """
     conversation = _resume(id, model) if goes_on or id is not None else None
+    if goes_on and conversation is None:
+        how = "--log or PFLOW_LLM_LOG=1 would have kept an earlier question there"
+        say("pflow", f"warning: a new conversation begins: llm's log is empty; {how}")
     return conversation or choose(model).conversation()
 
 

@@ -19,6 +19,7 @@ from referencing.jsonschema import EMPTY_REGISTRY
 
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.files.beneath import open_file
+from pflow.files.reading import read_to_end
 from pflow.values.jsontext import WHITESPACE, encode, plain_words, scan
 from pflow.values.types import names_schema_file
 from pflow.words.printable import one_line
@@ -40,8 +41,8 @@ def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
 def _read(given: str, name: str) -> Any:
     try:
         if names_schema_file(given):
-            with open(open_file(given), encoding="utf-8-sig") as file:
-                return json.load(file)
+            with open(open_file(given), "rb", buffering=0) as file:
+                return json.loads(read_to_end(file.fileno(), f"cannot read {name}").decode("utf-8-sig"))
         if given.lstrip().startswith("{"):
             return json.loads(given)
         schema = schema_dsl(given)  # llm's short form, `name, amount int: in euros`

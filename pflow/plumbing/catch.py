@@ -28,7 +28,7 @@ def work(words: list[str], tool: Tool) -> int:
     flags, others = split_flags(words, USAGE.flags)
     if others:
         raise PflowError(f"cannot take '{others[0]}'", hint=f"--set {others[0]}", exit=errors.USAGE)
-    intake = take_store()
+    intake = take_store(flags)
     if intake.ended_with == 0:
         write_pieces(1, [intake.data])
         return 0

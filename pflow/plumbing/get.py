@@ -17,7 +17,7 @@ from pflow import Any, Collection
 from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Flag, argument, split_flags, usage_of_command
-from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, source_in, take_store
+from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, take_store
 from pflow.process.streams import raw_form, write_pieces
 from pflow.stage.document import Document
 from pflow.terminal.messages import write_stderr
@@ -41,7 +41,7 @@ USAGE.arguments = [argument("PATH", repeats=True)]
 def work(words: list[str], tool: Tool) -> int:
     flags, names = split_flags(words, USAGE.flags)
     paths = [place(name) for name in names]
-    intake = take_store(source=source_in(flags))
+    intake = take_store(flags)
     document = intake.document
     if intake.kind == "raw":
         raise PflowError("cannot read a store: stdin is raw", hint="--from=json takes a JSON value", exit=BAD_DATA)

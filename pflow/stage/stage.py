@@ -33,7 +33,7 @@ class Stage(Visitor):
     """A node with its flags, its input and its output."""
 
     def __init__(self, name: str, *, file: str | None = None) -> None:
-        self.name = name
+        self.name = self.id = name
         self.file = file
         self.program = "pflow-" + name
         self.document: Document | None = None
@@ -103,6 +103,8 @@ class Stage(Visitor):
         keys = [*document, *(str(path[0]) for path in binding.pretended)]
         origins = binding.origins_in_words(keys)
         self.entry["reads"] = {name: (origin,) for name, origin in origins.items()}
+        if over := document.passed_over(flags.interface, binding.sources, binding.places()):
+            self.warn(over)
         if flags.verbose:
             for name, origin in origins.items():
                 say(self.program, f"reads {name} from {origin}")

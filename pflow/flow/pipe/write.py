@@ -107,6 +107,7 @@ def _facts(flow: WiredFlow) -> Facts:
             else:
                 paths = source if isinstance(source, list) else [source]
                 fact = {end for path in paths for end in there[parse_path(path)]}
+                fact = (fact, _by_name(flow, id, key, item)) if key in (step.soft or ()) else fact
             facts[id, "read", key] = fact
     return facts
 
@@ -203,7 +204,7 @@ def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -
 def _without_mappings(step: Step) -> Step:
     """Return the step with templates as flags, without its other mappings and without the places of moved keys."""
     bare = copy(step)
-    bare.inputs, bare.input_mappings = dict(step.inputs), {}
+    bare.inputs, bare.input_mappings, bare.soft = dict(step.inputs), {}, None
     for key, source in step.input_mappings.items():
         if str(source).startswith(TEMPLATE):
             bare.inputs[key] = str(source).removeprefix(TEMPLATE)

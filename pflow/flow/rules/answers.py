@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pflow import Iterator
+from pflow import Collection, Iterator
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR, Graph
 from pflow.flow.pipe.carry import are_parallel, is_certain
-from pflow.flow.reaching import find_writes, uses
+from pflow.flow.reaching import find_writes, uses, writes_by_name
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.written import fits, path_text
 from pflow.interface.interface import Item
@@ -126,8 +126,33 @@ def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) ->
     return Finding("PF18", flow.steps[dropped.writers[-1]].step.place, message, remedy, is_warning=is_warning)
 
 
+def passed_over(flow: WiredFlow, given: Collection[str] = ()) -> Iterator[Finding]:
+    """Yield a finding for each soft mapping that gives way to the store's own key, if nothing else uses its answer.
+
+    The store has that key from an earlier step, or as an input that is `given`.
+    """
+    soft = [(wired, key) for wired in flow.steps.values() for key in wired.step.soft or ()]
+    if not soft or flow.is_uncertain:
+        return
+    own = [{write.step for _, write in writes_by_name(flow, wired, key)} for wired, key in soft]
+    places = [("mappings", wired.id, "input_mappings", key) for wired, key in soft]
+    others = (writes for _, id, key, writes in uses(flow) if (flow.steps.get(id), key) not in soft)
+    used = {write.step for writes in others for write in writes}.union(*own)
+    used |= {id for id in flow.order if _chooses(flow, id)}
+    needed = {name for name, each in flow.inputs.items() if each.declared and (each.required or each.has_default)}
+    for (wired, key), writers, place in zip(soft, own, places, strict=True):
+        answers = {write.step for each in flow.references if each.place == place for write in each.writes}
+        is_there = key in given or key in needed or is_certain(flow, writers, wired.id)
+        if is_there and answers and not answers & used:
+            source = wired.step.input_mappings[key]
+            flags = " ".join(f"--map-in {key}={path}" for path in (source if isinstance(source, list) else [source]))
+            message, remedy = f"'{wired.id}' takes '{key}' from the store", f"{flags} takes what is carried"
+            yield Finding("PF18", wired.step.place, message, remedy, is_warning=True)
+
+
 def check_answers(flow: WiredFlow) -> Iterator[Finding]:
-    return (finding_of(flow, dropped) for dropped in dropped_answers(flow))
+    yield from (finding_of(flow, dropped) for dropped in dropped_answers(flow))
+    yield from passed_over(flow)
 
 
 RULES = (Rule("PF18", "no answer is dropped for an older one, or for nothing", check_answers, otherwise="warning"),)

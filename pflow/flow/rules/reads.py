@@ -41,7 +41,7 @@ def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
     for wired in [flow.steps[id] for id in flow.order if id not in mismapped]:
         misspelt = slips(wired) if wired.is_known else set()
         for key, item in wired.interface.reads.items() if wired.is_known else ():
-            is_wired = wired.is_wired(key) or key in wired.step.params
+            is_wired = wired.is_wired(key) or wired.step.fills(key)
             is_input = (key in flow.flow.inputs and "explicit" not in item.marks) or flow.first_read == (wired.id, key)
             if item.required and key not in misspelt and not is_wired and not is_input:
                 yield wired, item

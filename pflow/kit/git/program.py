@@ -168,6 +168,7 @@ _FAULTS = (
     ("is outside repository at '", BAD_DATA, "--repo names a directory in another one"),
     ("did not match any file", MISSING, "paths are literal, and relative to --repo"),
     ("invalid reference: ", MISSING, "--create makes the branch"),
+    ("a branch named '", CANNOT_WRITE, "without --create it goes to that branch"),
     ("would be overwritten by checkout", FAILED, "commit or stash them first"),
     ("is not a valid ", BAD_DATA, "git check-ref-format(1) has the rules for names"),
     ("terminal prompts disabled", DENIED, _LOGIN),
