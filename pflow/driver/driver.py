@@ -37,6 +37,8 @@ class Driver:
         self.document: Document | None = None
         self.debug = False
         self.secrets = Secrets()
+        self.confined = ""
+        """The bounds of its run, empty for none (RunInputs.confined)."""
         self.name = "flow"
         self.entry: dict[str, Any] = {"node": "flow:flow"}
 
@@ -98,7 +100,9 @@ class Driver:
         self.name = flow.name or "flow"
         wired = checked(flow)
         self._note(wired)
-        return self._execute(*parse(wired, words, pinned), intake)
+        flags, inputs = parse(wired, words, pinned)
+        inputs.confined = self.confined
+        return self._execute(flags, inputs, intake)
 
     def _note(self, wired: WiredFlow) -> None:
         """Note the entry of the flow in the document, for a failure too."""

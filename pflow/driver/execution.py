@@ -46,6 +46,10 @@ def execute(
     for doubt in inputs.doubts(document):
         say(PROGRAM, doubt)
     if not is_dry:
+        if inputs.confined:
+            from pflow.process.confine import confine
+
+            confine(inputs.confined)
         Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
         return
     left = pretend(inputs, document)
