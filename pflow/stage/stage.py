@@ -33,7 +33,7 @@ class Stage(Visitor):
     """A node with its flags, its input and its output."""
 
     def __init__(self, name: str, *, file: str | None = None) -> None:
-        self.name = name
+        self.name = self.id = name
         self.file = file
         self.program = "pflow-" + name
         self.document: Document | None = None
