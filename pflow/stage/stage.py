@@ -145,7 +145,7 @@ class Stage(Visitor):
         return 0
 
     def _cached(self, node_class: Any, flags: Flags) -> CachedNode | None:
-        """Return the node as the cache knows it; None if that is off. Raises PflowError (78) if it is off and required."""
+        """Return the node as the cache knows it; None if the cache is off. Raises PflowError (78) if it is required."""
         from pflow.cache.wishes import REQUIRE, is_off, no_kept_answer
 
         if is_off():
