@@ -7,7 +7,8 @@ from pflow.binding import resolve
 from pflow.binding.sources import Constant, Source, TemplateSource
 from pflow.flow.flow import FlowInput
 from pflow.flow.reaching import uses, writes_behind, writes_by_name
-from pflow.flow.wired import END, Reference, WiredFlow, WiredStep, Write
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
+from pflow.flow.writes import END, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.interface.interface import Item
 from pflow.values.paths import Path, meet, write_path

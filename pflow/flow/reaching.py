@@ -1,100 +1,17 @@
-"""The writes that may be in the store when a step begins, what each path therefore means, and who uses each write."""
+"""The writes that each step makes, what each path means at a step, and who uses each write."""
 
 from __future__ import annotations
-
-from bisect import bisect_left
 
 from pflow import TYPE_CHECKING, Iterable, Iterator
 from pflow.binding.resolve import is_stored as is_flag_stored
 from pflow.flow.flow import REST, Step
-from pflow.flow.wired import END, Write
+from pflow.flow.writes import END, Write
 from pflow.values.paths import Path, meet, missing, write_path
 from pflow.values.templates import references
 from pflow.words.naming import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from pflow.flow.wired import Reference, WiredFlow, WiredStep
-
-    Writes = dict[tuple[str, str], Write]
-    Made = tuple[int, Write]
-
-
-class ReachingWrites:
-    """The writes that reach each step of a flow, and its end (END), under each name by which they are found.
-
-    They change only where a step writes the name, and where chains of steps meet; so each name is followed by itself,
-    when it is first asked for.
-    """
-
-    def __init__(self, flow: WiredFlow) -> None:
-        self._graph = flow.graph
-        self._places = {id: place for place, id in enumerate(flow.order)}
-        self._chains = [id for id in flow.order if flow.graph.heads[id] == id]
-        self._has_loops = bool(flow.graph.loops())
-        self._made: dict[Path, dict[str, list[Made]]] = {}
-        """For each name, the writes of each chain (by its head), with their steps' places in the order of the flow."""
-        self._entering: dict[Path, dict[str, Writes]] = {}
-        """For each name that several chains write, the writes that reach each chain."""
-        self.names: dict[str | int, dict[Path, None]] = {}
-        """All names, by their roots."""
-        for place, id in enumerate(flow.order):
-            for name, write in _writes_by_name(flow, id):
-                self.names.setdefault(name[0], {})[name] = None
-                made = self._made.setdefault(name, {}).setdefault(flow.graph.heads[id], [])
-                if not (write.is_data and made):  # a data flag is stored only if nothing is there
-                    made.append((place, write))
-
-    def at(self, id: str, name: Path) -> Writes:
-        """Return the writes that may be found by exactly this name when a step begins."""
-        made = self._made.get(name)
-        if made is None or (id != END and id not in self._places):
-            return {}
-        if id == END:
-            return self._at_end(name)
-        head = self._graph.heads[id]
-        return self._past(name, head, bisect_left(made.get(head, []), (self._places[id],)))
-
-    def _at_end(self, name: Path) -> Writes:
-        """Return the writes after every last step; after every step of a flow with loops, which may end anywhere."""
-        if self._has_loops:
-            counts = [(head, count) for head in self._chains for count in range(self._count(name, head) + 1)]
-        else:
-            tails = [id for id in self._places if not self._graph.after(id)]
-            counts = [(head, self._count(name, head)) for head in map(self._graph.heads.__getitem__, tails)]
-        return _merged(self._past(name, *each) for each in counts)
-
-    def _count(self, name: Path, head: str) -> int:
-        return len(self._made[name].get(head, ()))
-
-    def _past(self, name: Path, head: str, count: int) -> Writes:
-        """Return the writes after so many of a chain's own: the last replaces those before it, if it is no data."""
-        if not count:
-            return self._into(name, head)
-        write = self._made[name][head][count - 1][1]
-        own = {(write.step, write.key): write}
-        return {**self._into(name, head), **own} if write.is_data else own
-
-    def _into(self, name: Path, head: str) -> Writes:
-        """Return the writes that reach a chain, following them through the graph until nothing more arrives."""
-        if name in self._entering:
-            return self._entering[name][head]
-        into = self._entering[name] = {each: {} for each in self._chains}
-        heads, is_new = self._graph.heads, True
-        while is_new:
-            is_new = False
-            for each in self._chains:
-                before = [heads[id] for id in self._graph.before[each] if id in self._places]
-                found = _merged(self._past(name, other, self._count(name, other)) for other in before)
-                is_new = is_new or (self._has_loops and len(found) > len(into[each]))
-                into[each] = found
-        return into[head]
-
-
-def _merged(several: Iterable[Writes]) -> Writes:
-    merged: Writes = {}
-    for writes in several:
-        merged |= writes
-    return merged
 
 
 def is_stored(wired: WiredStep, key: str) -> bool:
@@ -129,14 +46,13 @@ def writes_of(wired: WiredStep) -> list[Write]:
     return [Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key)) for key in keys]
 
 
-def _writes_by_name(flow: WiredFlow, id: str) -> list[tuple[Path, Write]]:
-    """Return what a step stores, under every name by which it is found."""
-    made = [(write.target, write) for write in data_of(flow.steps[id])]
-    for write in flow.writes[id]:
-        made.append((write.target, write))
-        if write.key in flow.steps[id].moved and write.target != (write.key,):
-            made.append(((write.key,), write))
-    return made
+def stored_writes(flow: WiredFlow) -> Iterator[tuple[str, Path, Write]]:
+    """Yield what each step stores, with its id, under every name by which it is found, in the order of the flow."""
+    for id in flow.order:
+        for write in [*data_of(flow.steps[id]), *flow.writes[id]]:
+            yield id, write.target, write
+            if write.key in flow.steps[id].moved and write.target != (write.key,) and not write.is_data:
+                yield id, (write.key,), write
 
 
 _OF_A_STEP = ("error", "errors")

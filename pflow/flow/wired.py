@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
+from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.sources import PathSource
 from pflow.flow.flow import REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
-from pflow.interface.interface import Interface, Item
+from pflow.flow.writes import END, ReachingWrites, Write
+from pflow.interface.interface import Interface
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, leading_references
 from pflow.values.types import Type, type_below
@@ -14,31 +15,7 @@ from pflow.values.types import Type, type_below
 if TYPE_CHECKING:
     from pflow.binding.sources import Source
     from pflow.catalog.kinds import Kind
-    from pflow.flow.reaching import ReachingWrites
     from pflow.flow.written import Part
-
-END = ""
-"""The id that means the end of the flow, among those of steps."""
-
-
-class Write:
-    """A write of a step to the store: its key, the place it goes to, its declaration if there is one.
-
-    `is_data` for a data flag (`inputs`), which is stored only if nothing is there yet.
-    """
-
-    def __init__(self, step: str, key: str, target: Path, item: Item | None, *, is_data: bool = False) -> None:
-        self.step = step
-        self.key = key
-        self.target = target
-        self.item = item
-        self.is_data = is_data
-
-
-def latest(writes: Iterable[Write]) -> list[Write]:
-    """Return the writes that a name means: a data flag counts only if there is no other write."""
-    every = list(writes)
-    return [write for write in every if not write.is_data] or every
 
 
 class Reference:

@@ -12,8 +12,9 @@ from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import step_words
-from pflow.flow.wired import Reference, WiredFlow, latest
+from pflow.flow.wired import Reference, WiredFlow
 from pflow.flow.wiring import wire
+from pflow.flow.writes import latest
 from pflow.flow.written import OVER, path_text, reference
 from pflow.interface.interface import Item
 from pflow.values.paths import Path, is_step_name, meet, parse_path

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Callable, Iterable, Iterator
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import Fork
-from pflow.flow.wired import WiredFlow, WiredStep, Write
+from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.writes import Write
 from pflow.flow.written import path_text
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path, meet, write_path
