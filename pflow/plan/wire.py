@@ -9,8 +9,9 @@ from pflow.flow.findings import Finding
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.rules.answers import dropped_answers, source_of
 from pflow.flow.unload import canonical_json
-from pflow.flow.wired import WiredFlow, WiredStep, Write
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
+from pflow.flow.writes import Write
 from pflow.flow.written import NO, YES, fits
 from pflow.interface.interface import Item
 from pflow.models.choose import NoCapableModel, choose_capable
