@@ -15,6 +15,7 @@ from pflow.engine.file_watch import FileWatch, StepFiles
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.wired import WiredStep
+from pflow.interface.interface import fresh
 from pflow.node import STEP_KEY, pocketflow, version_of
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.visit import Visit, Visitor
@@ -145,7 +146,7 @@ class StepNode(PlainStep, Visitor):
         """Find the values in a store and run the node on them; return its changes, checked, and the values."""
         binding, node = self.binding, copied(self.node)
         view = self.open(store)
-        if binding.param_finders or binding.has_containers:
+        if binding.param_finders:
             node.set_params(binding.find_params(store))
         if self.files is None:
             changes, lookup = self.visit(node, view, store, visit)
@@ -251,9 +252,9 @@ def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
 
 
 def copied(node: Any) -> Any:
-    """Copy a node shallowly, as pocketflow does for each visit: what it sets on itself does not last."""
+    """Copy a node shallowly, as pocketflow does for each visit, and its params: what it sets there does not last."""
     new = object.__new__(node.__class__)
-    new.__dict__ = node.__dict__.copy()
+    new.__dict__ = {**node.__dict__, "params": fresh(node.params)}
     return new
 
 
