@@ -131,8 +131,7 @@ class Driver:
             return end_early(self.output, intake, flags, self.name)
         self.document.start()
         if flags.if_running is None or flags.dry_run or "dry" in intake.document.header:
-            execute(inputs, intake, flags, self.output, self.secrets)
-            return 0
+            return execute(inputs, intake, flags, self.output, self.secrets)
         return self._run_in_turn(inputs, flags, intake)
 
     def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
@@ -153,8 +152,7 @@ class Driver:
             elif other:
                 hint = f"--if-running={WAIT} waits for its end"
                 raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
-            execute(inputs, intake, flags, self.output, self.secrets, turn.note)
-            return 0
+            return execute(inputs, intake, flags, self.output, self.secrets, turn.note)
         finally:
             turn.release()
 

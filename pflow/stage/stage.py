@@ -81,7 +81,7 @@ class Stage(Visitor):
             return self._skip(document, flags)
         self.untaken = check_stdin(interface, flags, intake)
         self._bind(node_class, flags, document)
-        return 0
+        return document.exit
 
     def _skip(self, document: Document, flags: Flags) -> int:
         self.entry.pop("carries", None)
