@@ -99,6 +99,13 @@ E
     expect 0 $'66\n2' 'there are no runs yet'
 }
 
+@test "a run that was killed before its first step is begun anew, and nobody is told to resume it" {
+    in_shells "$here"'for point in flow.pflow.json snapshot.json snapshot.json.written journal.begin; do
+            PFLOW_TESTING=1 PFLOW_FAILPOINT=$point '"$three"' -q; pflow resume last -q; echo $?; pflow runs -n 1 | grep -c resume; done'
+    expect 1 - 'it was ended before anything ran; pflow run begins it anew'
+    [ "$output" = $'1\n0\n1\n0\n1\n0\n1\n0' ] && [[ $stderr != *journal* ]]
+}
+
 @test "what comes through the pipe, an input, a variable and the directory are those that the run began with" {
     cat >env.pflow.json <<'E'
 {"nodes": [{"id": "a", "type": "knows"}, {"id": "b", "type": "shell", "inputs": {"command": "test -e ok && cat", "input": "$stdin $known"}}]}

@@ -202,6 +202,8 @@ def _refuse_finished(run: Run, choices: Choices) -> None:
         why, hint = "it is finished, with failures", "--failed runs its failed items again"
     elif not is_done:
         why, hint = "it kept no journal", f"pflow replay {run.id} runs it anew"
+        if run.exit is None and not has_journal and all(event["event"] != "start" for event in run.events()[0]):
+            why, hint = "it was ended before anything ran", "pflow run begins it anew"
     elif not has_journal:
         hint = f"pflow replay {run.id} runs it anew; pflow run --keep-store keeps what --from and --only need"
     raise cannot_resume(run.id, why, hint, FAILED)
