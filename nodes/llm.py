@@ -66,6 +66,13 @@ class Llm(Node):
             raise PflowError("cannot cache an answer in a conversation: it depends on earlier ones", exit=BAD_CONFIG)
         return model_parts(params["model"], params["attachment"] or [], params["schema"])
 
+    def looks_at(self, reads: Shared) -> list[str]:
+        """Return the schema's file."""
+        from pflow.values.types import names_schema_file
+
+        schema = self.params["schema"]
+        return [schema] if isinstance(schema, str) and names_schema_file(schema) else []
+
     def prep(self, shared: Shared) -> Request:
         from pflow.models.ask import Request, parse_options
         from pflow.models.log import is_kept

@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING
 from pflow.binding.store import without_flow
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.grammar import parse_interface
-from pflow.interface.interface import Interface
+from pflow.interface.interface import Interface, fresh
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return os.environ.get(STEP_KEY, "")
 
     def set_params(self, params: Mapping[str, Any]) -> None:
-        self.params = {**declared_interface(type(self)).defaults(), **params}
+        self.params = {**declared_interface(type(self)).defaults(), **fresh(dict(params))}
 
     def _run(self, shared: Any) -> Any:
         return super()._run(without_flow(shared, declared_interface(type(self)), self.params))

@@ -98,7 +98,6 @@ class Binding:
             self._set_stand_in(item, params.get(item.name))
         self.finder_of = {finder.key: finder for finder in [*self.by_name, *self.late_stand_ins, *self.finders]}
         self._hold_paths(interface.params, self.params)
-        self.has_containers = any(isinstance(value, list | dict) for value in self.params.values())
 
     def _refuse_templates(self) -> None:
         """Raise PflowError (65) for a template in a `[verbatim]` read, such as a command."""

@@ -37,6 +37,8 @@ class Driver:
         self.document: Document | None = None
         self.debug = False
         self.secrets = Secrets()
+        self.confined = ""
+        """The bounds of its run, empty for none (RunInputs.confined)."""
         self.name = "flow"
         self.entry: dict[str, Any] = {"node": "flow:flow"}
 
@@ -98,7 +100,9 @@ class Driver:
         self.name = flow.name or "flow"
         wired = checked(flow)
         self._note(wired)
-        return self._execute(*parse(wired, words, pinned), intake)
+        flags, inputs = parse(wired, words, pinned)
+        inputs.confined = self.confined
+        return self._execute(flags, inputs, intake)
 
     def _note(self, wired: WiredFlow) -> None:
         """Note the entry of the flow in the document, for a failure too."""
@@ -127,8 +131,7 @@ class Driver:
             return end_early(self.output, intake, flags, self.name)
         self.document.start()
         if flags.if_running is None or flags.dry_run or "dry" in intake.document.header:
-            execute(inputs, intake, flags, self.output, self.secrets)
-            return 0
+            return execute(inputs, intake, flags, self.output, self.secrets)
         return self._run_in_turn(inputs, flags, intake)
 
     def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
@@ -149,8 +152,7 @@ class Driver:
             elif other:
                 hint = f"--if-running={WAIT} waits for its end"
                 raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
-            execute(inputs, intake, flags, self.output, self.secrets, turn.note)
-            return 0
+            return execute(inputs, intake, flags, self.output, self.secrets, turn.note)
         finally:
             turn.release()
 

@@ -20,6 +20,7 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import interface_of_flow
+from pflow.interface.interface import fresh
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
 from pflow.stage.main import leave
 from pflow.terminal.messages import say
@@ -113,15 +114,9 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         given = params or self.params
         node = last = self.start_node
         action = None
-        params_of: dict[int, Any] = {}
-        """The params of each node that was reached, for all its visits."""
         while node is not None:
             last = copied(node)
-            if id(node) in params_of:
-                last.params = params_of[id(node)]
-            else:
-                last.set_params({**node.params, **given})
-                params_of[id(node)] = last.params
+            last.set_params({**last.params, **fresh(given)})
             action = last._run(_seen(last, shared))
             node = self.get_next_node(last, action)
         self.declares_error = last is not None and _declares_error(last)

@@ -52,6 +52,8 @@ class RunInputs:
         self.origins: dict[str, str] = {}
         self.piped_path: Path | None = None
         """The path of the input that takes what the pipe carries."""
+        self.confined = ""
+        """The bounds of the run (pflow.files.beneath), those of a plan under --yes; empty for none."""
         self.passed_over = ""
         """What the first step says if it leaves what the pipe carries."""
         self.replayed: Snapshot | None = None

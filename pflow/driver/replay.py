@@ -61,7 +61,7 @@ class Replay:
         if flow_hash(wired) != self.kept.flow_hash:
             say("pflow replay", "warning: the version of a node, or a subflow, has changed since the run")
         inputs = RunInputs(wired)
-        inputs.replayed = self.kept
+        inputs.replayed, inputs.confined = self.kept, self.kept.place["confined"]
         for id, params in self.kept.config_overrides.items():
             for name, value in params.items() if id in wired.steps else ():
                 self._set_param(inputs, wired.steps[id], name, value)

@@ -8,8 +8,9 @@ from collections import ChainMap
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.binding.store import REMOVED
 from pflow.engine.context import Context, StepFailed, drop, in_words, name_items, storable
+from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, PflowError
 from pflow.files import file_paths
 from pflow.flow.wired import WiredStep
 from pflow.process.signals import ClosedPipe, Interrupted
@@ -61,7 +62,11 @@ class BatchStep(StepNode):
         self.names = name_items(item for _, item in items) if is_run else [str(n) for n in range(len(items))]
         self._keep_data(shared)
         try:
-            done = self._noted_items(shared, items, visit)
+            if self.files is None:
+                done = self._noted_items(shared, items, visit)
+            else:
+                with FileWatch(self.files, self.context, self.visit_path(), []):
+                    done = self._noted_items(shared, items, visit)
         finally:
             self.context.services.release(self.visit_path())
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
@@ -74,6 +79,7 @@ class BatchStep(StepNode):
             self.context.assign(shared, (self.id, "errors"), errors)
         if errors:
             self._tell_failures(visit, errors, len(done))
+            visit.more["items"] |= {} if self.wired.uses_errors else {"untaken": len(errors)}
         visit.reads = self._all_reads(shared, done)
         visit.writes = self.places_of(keys)
         self.carry(visit.writes)
@@ -84,10 +90,19 @@ class BatchStep(StepNode):
         return {"item": item, key: changes.get(key)} if self.batch.keep_item and not why else changes.get(key)
 
     def _tell_failures(self, visit: Visit, errors: list[dict[str, Any]], count: int) -> None:
-        """Report on stderr and in the trace how many items failed, and the first of them."""
+        """Report on stderr and in the trace how many items failed, and the first of them.
+
+        Raises PflowError if all did.
+        """
         first = errors[0]
         what = self._named(first["index"], first["item"])
-        text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"
+        number = f"{len(errors)} of {count}" if len(errors) < count else f"all {count}"
+        text = f"{number} items failed; the first, {what}: {first['message']}"
+        if len(errors) == count:
+            if self.context.commits is not None:  # they run again when it does
+                self.context.commits.write({"again": self.visit_path()})
+            is_one = len({error["exit"] for error in errors}) == 1
+            raise PflowError(text, exit=first["exit"] if is_one else FAILED, is_permanent=True)
         visit.more["message"] = encodable(text)
         self.context.warn(f"'{self.id}': {text}")
 
@@ -105,7 +120,9 @@ class BatchStep(StepNode):
         """Run the items, record an event at the end of each, and add up their usage."""
         before = self._done_before()
         failed = sum(bool(done[2]) for done in before.values())
-        counts = visit.more["items"] = {"done": len(before) - failed, "failed": failed}
+        counts: dict[str, Any] = {"done": len(before) - failed, "failed": failed}
+        counts |= {"at": self.visit_path()} if self.context.prefix else {}  # the visit alone may occur again
+        visit.more["items"] = counts
         recorder, which = self.context.recorder, {"visit": self.context.visits.get(self.id, 1)}
 
         def note(number: int | None, exit: int | None, used: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import TIMED_OUT, PflowError
+from pflow.record.file_states import FileStates
 from pflow.record.journal import Journal
 from pflow.record.records import is_within
 from pflow.values.masks import Secrets
@@ -22,6 +23,7 @@ class Services:
         self.secrets = secrets
         self.account = account
         self.parent: Ask | None = None
+        self.files = journal.records.files if journal and journal.records else FileStates()
         self._writers: dict[str, dict[str, str]] = {}
         """For each batch, by its path, the item that wrote each file."""
         self._wrote: dict[str, list[str]] = {}
@@ -31,6 +33,7 @@ class Services:
 
     def keep(self, record: Record) -> None:
         """Write a record to the journal. Raises PflowError (73)."""
+        self.files.add(record)
         if self.parent is not None:
             self.parent("keep", record)
         elif self.journal is not None:

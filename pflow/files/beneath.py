@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 
-from pflow import Any
+from pflow import Any, Sequence
 from pflow.errors import DENIED, PflowError, shorten
 
 ROOT = "PFLOW_ROOT"
@@ -24,13 +24,16 @@ _MOST_LINKS = 40
 
 
 class Bounds:
-    """The directories that a run's files are in: `here`, without hidden names (None: nowhere), and all of `folders`.
+    """The directories that a run's files must be in: `here`, without hidden names (None: nowhere), and all `folders`.
 
-    `programs` are files that the run's steps start, which it must not write. All are real paths.
+    `programs` are files that the run's steps start, which it must not write. What pflow does not open itself may write
+    in its `own` directories too. All are real paths.
     """
 
-    def __init__(self, here: str | None, folders: list[str], programs: list[str]) -> None:
-        self.here, self.folders, self.programs = here, folders, programs
+    def __init__(
+        self, here: str | None, folders: Sequence[str], programs: Sequence[str] = (), own: Sequence[str] = ()
+    ) -> None:
+        self.here, self.folders, self.programs, self.own = here, folders, programs, own
 
     def fault_of(self, real: str, *, writes: bool = False) -> str:
         """Say why a real path is out of bounds; empty if it is allowed."""
@@ -39,7 +42,7 @@ class Bounds:
         if any(is_below(real, folder) for folder in self.folders):
             return ""
         if self.here is None or not is_below(real, self.here):
-            return "it is not below a directory that --yes or --allow allows"
+            return "it is not below a directory that is allowed"
         return "it is hidden" if "/." in real[len(self.here) :] else ""
 
 
@@ -187,7 +190,8 @@ def _joined(names: list[str], more: list[str]) -> str:
 
 def _refuse(path: str, fault: str) -> None:
     if fault:
-        raise PflowError(f"cannot use '{shorten(path)}': {fault}", exit=DENIED)
+        hint = "--allow=DIR or --allow=paths allows it" if os.environ.get(CONFINED) else ""
+        raise PflowError(f"cannot use '{shorten(path)}': {fault}", hint=hint, exit=DENIED)
 
 
 def is_below(real: str, folder: str) -> bool:
@@ -208,14 +212,15 @@ def fault_of(path: str) -> str:
 def _fault_of_real(real: str, *, writes: bool = False) -> str:
     root, confined = os.environ.get(ROOT), os.environ.get(CONFINED)
     return (_fault_below_root(real, root) if root else "") or (
-        _bounds_of(confined).fault_of(real, writes=writes) if confined else ""
+        bounds_of(confined).fault_of(real, writes=writes) if confined else ""
     )
 
 
 _known: dict[str, Bounds] = {}
 
 
-def _bounds_of(text: str) -> Bounds:
+def bounds_of(text: str) -> Bounds:
+    """Return the bounds in the text of CONFINED."""
     if text not in _known:
         import json
 

@@ -95,6 +95,8 @@ class WiredStep:
         """Why the interface of its kind could not be read."""
         self.over: Source | None = None
         """The source that its batch runs over."""
+        self.uses_errors = False
+        """True if something in the flow takes the failures of its batch's items."""
         self.over_type = Type("any")
         self.item_type = Type("any")
 

@@ -105,6 +105,8 @@ class _Wiring:
             if not part.fault:
                 resolve(self.wired, reference, wired)
             self.wired.references.append(reference)
+            if path[1:2] == ("errors",) and path[0] in self.steps:
+                self.steps[str(path[0])].uses_errors = True
             self._note_reader(reference, wired, part)
             places[path] = _source_of(reference)
             if self._is_written(reference, wired):

@@ -21,7 +21,7 @@ from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError, exit_code, reason_of
 from pflow.files import atomic
 from pflow.files.beneath import hold_in_bounds
-from pflow.help.installation import read_installation
+from pflow.files.installation import read_installation
 from pflow.values.digest import bytes_digest
 
 SUFFIX = ".gguf"

@@ -46,7 +46,7 @@ def work(words: list[str], tool: Tool) -> int:
     if intake.kind == "raw":
         raise PflowError("cannot read a store: stdin is raw", hint="--from=json takes a JSON value", exit=BAD_DATA)
     if intake.ended_with is not None:
-        return intake.ended_with
+        return intake.ended_with or document.exit
     paths = paths or [_carried(document)]
     if any(meet(path, parse_path(dry)) for path in paths for dry in document.header.get("dry", [])):
         write_stderr(f"get (dry run)\n    would print: {', '.join(map(write_path, paths))}\n")
@@ -57,7 +57,7 @@ def work(words: list[str], tool: Tool) -> int:
     if "--each" in flags:
         values = [item for path, value in zip(paths, values, strict=True) for item in _items(path, value)]
     write_pieces(1, [_form(value, flags) for value in values])
-    return 0
+    return document.exit
 
 
 def _items(path: Path, value: Any) -> list[Any]:

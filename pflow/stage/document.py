@@ -7,7 +7,7 @@ import time
 
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator
 from pflow.binding.sources import assign, check_place, find, has, is_whole_object, remove
-from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError, no_memory
+from pflow.errors import BAD_DATA, BAD_STDIN, FAILED, MISSING, OK, PflowError, no_memory
 from pflow.files.reading import limit_input
 from pflow.interface.interface import Interface, fresh
 from pflow.process.signals import Deadline
@@ -85,6 +85,11 @@ class Document:
         if any([write_path(path)] in beside for path in used):
             return ""
         return f"takes '{read.name}' from the store; --map-in {read.name}={last} takes what is carried"
+
+    @property
+    def exit(self) -> int:
+        """The exit code of a stage that has done its work: 1 behind a batch some of whose items failed."""
+        return FAILED if self.header.get("failed") else OK
 
     @property
     def pretended(self) -> list[Path]:

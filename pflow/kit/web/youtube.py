@@ -18,11 +18,11 @@ from pflow.errors import (
     UNAVAILABLE,
     PflowError,
     filled,
-    no_extra,
     shorten,
 )
 from pflow.files import atomic
 from pflow.files.directories import cache_directory, make_private
+from pflow.files.installation import no_extra
 
 MAX_SILENCE = 30.0
 """The most seconds without any data."""
@@ -34,7 +34,7 @@ _FOLDERS = ("shorts", "embed", "live", "v", "e")
 _FORMS = "https://www.youtube.com/watch?v=ID, https://youtu.be/ID or ID"
 
 _BLOCKED = "wait some hours, slow down with --delay=SECONDS, or use another address with --proxy=URL"
-_NEWER = "a newer version may support it: pip install -U youtube-transcript-api"
+_NEWER = "a newer version of the library youtube-transcript-api may support it"
 _OTHER_FORM = (UNAVAILABLE, "YouTube's answer has another form", _NEWER)
 _FAILURES: dict[str, tuple[int, str, str]] = {
     "TranscriptsDisabled": (MISSING, "the video has no transcript", ""),
