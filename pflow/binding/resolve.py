@@ -54,6 +54,12 @@ def from_environment(item: Item) -> Any:
         raise fault from None
 
 
+def environment(interface: Interface, given: Collection[str]) -> dict[str, Any]:
+    """Return the values that variables give to params that are not `given`. Raises PflowError (78)."""
+    items = (item for key, item in interface.params.items() if item.env and key not in given)
+    return {item.name: from_environment(item) for item in items if os.environ.get(item.env)}
+
+
 class Binding:
     """Finds the values of one node's reads and params.
 
@@ -128,14 +134,9 @@ class Binding:
 
     def _find_constant_params(self, params: Mapping[str, Source], overrides: Mapping[str, Any]) -> None:
         """Find the params that are known now; those with a template are found when the node runs."""
-        known, defaults = self.interface.params, self.interface.defaults()
-        for key, item in known.items():
-            if key in params:
-                continue
-            if item.env and os.environ.get(item.env):
-                self.params[key] = from_environment(item)
-            elif key in defaults:
-                self.params[key] = defaults[key]
+        known = self.interface.params
+        found = {**self.interface.defaults(), **environment(self.interface, params)}
+        self.params = {key: found[key] for key in known if key in found and key not in params}
         for key, source in params.items():
             stands_in = key in self.interface.reads and key not in known
             if key in overrides or stands_in or self.is_pretended(source.paths):

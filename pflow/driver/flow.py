@@ -101,11 +101,11 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     def nodes(self) -> list[Any]:
         """The nodes, in the order in which they are reached. Those without a name get an `id`."""
         found = nodes_from(self.start_node)
-        taken = {str(node.id) for node in found if "id" in vars(node)}
+        taken = {str(node.id): 2 for node in found if "id" in vars(node)}
         for node in found:
             if "id" not in vars(node):
                 node.id = numbered(getattr(node, "id", None) or id_of(type(node)), taken)
-                taken.add(node.id)
+                taken.setdefault(node.id, 2)
         return found
 
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
@@ -116,7 +116,9 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         action = None
         while node is not None:
             last = copied(node)
-            last.set_params({**last.params, **fresh(given)})
+            if given:
+                last.set_params({**last.params, **fresh(given)})
+                last._given = {*getattr(node, "_given", ()), *given}
             action = last._run(_seen(last, shared))
             node = self.get_next_node(last, action)
         self.declares_error = last is not None and _declares_error(last)

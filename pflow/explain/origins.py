@@ -8,7 +8,8 @@ from pflow.binding.sources import HOST, Constant, Source, TemplateSource, chosen
 from pflow.flow.flow import FlowInput
 from pflow.flow.leads import is_led_by_data
 from pflow.flow.reaching import uses, writes_behind, writes_by_name
-from pflow.flow.wired import END, Reference, WiredFlow, WiredStep, Write
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
+from pflow.flow.writes import END, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.interface.interface import Item
 from pflow.values.paths import Path, meet, write_path
@@ -18,8 +19,8 @@ from pflow.values.types import Type
 Origin = dict[str, Any]
 """The origin of a value: `from` names its kind, the other members depend on that."""
 
-Use = tuple[Path, str, set[str]]
-"""A place of the store, its reader (a step, or an output), and the steps that may have written it."""
+Use = tuple[int, Path, str]
+"""A use of the store by its number: the place, and its reader (a step, or an output)."""
 
 
 class Origins:
@@ -31,13 +32,13 @@ class Origins:
         for reference in flow.references:
             self.references.setdefault((reference.step, reference.role, reference.key), []).append(reference)
         self.inputs = {reader: input for input in flow.inputs.values() for reader in input.readers}
-        self._uses: dict[object, list[Use]] = {}
-        for place, id, key, writes in uses(flow):
-            reader = id or f"output {key}"
-            self._uses.setdefault(place[0], []).append((place, reader, {write.step for write in writes}))
-        for input in flow.inputs.values():
-            for reader, _ in input.readers:
-                self._uses.setdefault(input.path[0], []).append((input.path, reader, set()))
+        self._uses: dict[tuple[object, str], list[Use]] = {}
+        """The uses of each key of the store as written by each step; those of inputs, or of no write, under ""."""
+        found = [(place, id or f"output {key}", [write.step for write in by]) for place, id, key, by in uses(flow)]
+        found += [(each.path, reader, []) for each in flow.inputs.values() for reader, _ in each.readers]
+        for number, (place, reader, by) in enumerate(found):
+            for writer in by or [""]:
+                self._uses.setdefault((place[0], writer), []).append((number, place, reader))
 
     def of_read(self, step: WiredStep, key: str) -> list[Origin]:
         """Return the origins of a read: the first that has a value gives it."""
@@ -145,8 +146,8 @@ class Origins:
 
     def readers_of(self, place: Path, writers: set[str]) -> list[str]:
         """Return the steps and outputs that read the place, a part of it or its parent, as written by these steps."""
-        uses = [use for use in self._uses.get(place[0], []) if meet(use[0], place)]
-        return list(dict.fromkeys(reader for _, reader, by in uses if not by or by & writers))
+        there = [use for writer in ("", *writers) for use in self._uses.get((place[0], writer), [])]
+        return list(dict.fromkeys(reader for _, used, reader in sorted(there) if meet(used, place)))
 
 
 def _of_store(places: Sequence[Path], writes: Sequence[Write]) -> Origin:

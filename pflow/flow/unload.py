@@ -7,7 +7,8 @@ from pflow.errors import PflowError
 from pflow.flow.build import STEP_MEMBERS, chain
 from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
 from pflow.flow.load import write_json
-from pflow.flow.wired import END, WiredFlow, WiredStep
+from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.writes import END
 from pflow.flow.written import MAPPING, OUTPUT, OVER, Part
 from pflow.values.digest import sha256
 from pflow.values.jsontext import encode

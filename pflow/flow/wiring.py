@@ -9,8 +9,9 @@ from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.flow.leads import begins_url
-from pflow.flow.reaching import are_there_first, find_writes, reaching_writes, resolve, writes_of
-from pflow.flow.wired import END, Reference, WiredFlow, WiredStep
+from pflow.flow.reaching import are_there_first, find_writes, resolve, stored_writes, writes_of
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
+from pflow.flow.writes import END, ReachingWrites
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, Part, parts_of_outputs, parts_of_step
 from pflow.interface.interface import Interface, Item, with_keys
 from pflow.values.paths import Path, write_path
@@ -37,7 +38,7 @@ class _Wiring:
         self.wired.parts[END] = list(parts_of_outputs(flow))
         self._set_targets()
         self.wired.writes = {id: writes_of(self.steps[id]) for id in dict.fromkeys([*self.wired.order, *self.steps])}
-        self.wired.names = reaching_writes(self.wired)
+        self.wired.reaching = ReachingWrites(self.wired.graph, stored_writes(self.wired))
         self.open_steps = [id for id, each in self.steps.items() if each.interface.open and not each.targets]
         for name in flow.inputs:
             self.inputs[name] = _declared(flow, name)
@@ -240,13 +241,13 @@ def _declared(flow: FlowSpec, name: str) -> FlowInput:
 def _ids(steps: list[Step]) -> list[str]:
     """Return the ids of the steps; a later one of the same id gets a number, so that the rules see each step."""
     ids = [step.id for step in steps]
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     if len(set(ids)) < len(ids):
         from pflow.flow.build import numbered
 
         for at, id in enumerate(ids):
             ids[at] = numbered(id, taken)
-            taken.add(ids[at])
+            taken.setdefault(ids[at], 2)
     return ids
 
 

@@ -9,8 +9,9 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import REST, FlowSpec, Step
 from pflow.flow.pipe.batches import with_items
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, find_moved, is_certain, is_whole
-from pflow.flow.wired import Reference, WiredFlow, WiredStep, Write, latest
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.wiring import wire
+from pflow.flow.writes import Write, latest
 from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
 from pflow.interface.interface import Item, spell_flag
 from pflow.values.paths import Path, parse_path

@@ -6,7 +6,8 @@ from pflow import Iterator
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.reaching import are_there_first
 from pflow.flow.rules.params import slips
-from pflow.flow.wired import END, Reference, WiredFlow, WiredStep
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
+from pflow.flow.writes import END
 from pflow.flow.written import MAPPING, MAYBE, NO, OVER, YES, fits, named, template_fits
 from pflow.interface.interface import Item
 from pflow.values.paths import write_path
