@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pflow import TYPE_CHECKING, Any
+from pflow import TYPE_CHECKING, Any, Collection
 from pflow.binding.store import key_mappings
 from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
 from pflow.values.paths import Path
@@ -55,7 +55,7 @@ def id_after(type: str, taken: set[str]) -> str:
     return numbered(base, taken)
 
 
-def numbered(name: str, taken: set[str]) -> str:
+def numbered(name: str, taken: Collection[str]) -> str:
     """Return the name if it is free, else the first free one of `NAME-2`, `NAME-3`…"""
     if name not in taken:
         return name
@@ -120,6 +120,7 @@ def convert(node: Document, mapping: Document) -> tuple[Document, Document, str]
     """
     dialect = PFLOW
     if keys := key_mappings(node.get("params", {})):
+        keys = {goal: made for goal, made in keys.items() if "$" not in "".join(made)}  # a visit follows a template
         mapping = {**mapping, **{goal: {**made, **mapping.get(goal, {})} for goal, made in keys.items()}}
         dialect = KEYS
     if any(member in node for member in OF_BINDINGS):
