@@ -8,28 +8,30 @@ from pflow.node import Any, Node, Shared
 
 
 class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer than cleaning them
-    """Clean rows: strip white space, convert types, drop empty rows and duplicates.
+    """Clean rows: strip white space, convert types, drop empty rows, and duplicates if asked to.
 
-    Columns are renamed first, then stripped, then converted; then rows are dropped. A value that does not fit its
-    column's type becomes null. Dropped rows and values are counted on stderr and in `dropped`. With --strict the
-    first one is an error (65) instead, which names its row and column.
+    Columns are renamed first, then stripped; empty rows are dropped; then columns are converted, and duplicates
+    dropped. A value that does not fit its column's type is an error (65), which names its row and column;
+    --misfits=null makes it null, --misfits=drop drops its row. Dropped rows and misfits are counted on stderr and in
+    `dropped`. With --strict the first one is an error.
 
     Interface:
     - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
     - Writes: shared["rows"]: list[dict] [pipe]  # the rows that are left
-    - Writes: shared["dropped"]: dict{empty: int, duplicates: int, values: int}  # counts of dropped rows and values
+    - Writes: shared["dropped"]: dict{empty: int, duplicates: int, values: int}  # dropped rows and misfits
     - Params: strict: bool = false  # fail instead of dropping anything
     - Params: strip: bool = true  # strip white space around names and texts; --no-strip: keep it
     - Params: drop_empty: bool = true  # drop rows without a value; --no-drop-empty: keep them
-    - Params: dedupe: bool = true  # drop duplicate rows; --no-dedupe: keep them
-    - Params: unique: list[str] = []  # a column to compare for duplicates; without it, all columns
+    - Params: unique: bool = false  # drop rows that equal an earlier one
+    - Params: unique_by: list[str] = []  # drop rows that equal an earlier one in this column
     - Params: rename: list[str] = []  # OLD=NEW: rename a column
     - Params: types: list[str] = []  # NAME=int, float, bool or str: convert a column; empty becomes null
+    - Params: misfits: error|null|drop = "error"  # what becomes of a value that does not fit its column's type
     - Effects: none
 
     Examples:
         pflow-load-csv examples/sales.csv | pflow-clean-data --types=quantity=int --rename=city=town -r
-        printf 'a,b\\n1,2\\n1,2\\n' | pflow-load-csv | pflow-clean-data | pflow-get dropped
+        printf 'a,b\\n1,2\\n1,2\\n' | pflow-load-csv | pflow-clean-data --unique | pflow-get dropped
     """
 
     def prep(self, shared: Shared) -> Any:
@@ -46,11 +48,11 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
         cleaner.rename(rename)
         if params["strip"]:
             cleaner.strip()
-        cleaner.convert(types)
         if params["drop_empty"]:
             cleaner.drop_empty()
-        if params["dedupe"] or params["unique"]:
-            cleaner.drop_duplicates(params["unique"])
+        cleaner.convert(types, params["misfits"])
+        if params["unique"] or params["unique_by"]:
+            cleaner.drop_duplicates(params["unique_by"])
         return cleaner.rows, cleaner.dropped
 
     def post(self, shared: Shared, rows: Any, cleaned: tuple[list[dict[str, Any]], Any]) -> None:

@@ -7,7 +7,8 @@ import stat
 
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.files.atomic import copy
-from pflow.files.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
+from pflow.files.beneath import mode_of, open_file, status
+from pflow.files.file_paths import check_kind, checked_path, claim_file, place_in, read_failure, write_failure
 from pflow.node import Node, Shared
 
 
@@ -39,15 +40,17 @@ class CopyFile(Node):
         act = f"cannot copy '{path}'"
         try:
             check_kind(path, "copy", follow=True)
-            source = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            source = open_file(path, os.O_RDONLY | os.O_NONBLOCK)
         except OSError as error:
             raise read_failure(act, error) from error
         try:
             place = place_in(destination, path, "write")
             act = f"{act} to '{place}'"
             _check(os.fstat(source), place, act)
-            if place != destination and os.path.islink(place):  # a link that was not named may lead anywhere
+            is_link = stat.S_ISLNK(mode_of(place, follow=False))
+            if is_link and place != destination:  # a link that was not named may lead anywhere
                 raise PflowError(f"{act}: it is a link", hint="give its name as the destination", exit=CANNOT_WRITE)
+            claim_file(place)
             copy(source, place, overwrite=self.params["overwrite"])
         except OSError as error:
             raise write_failure(act, error) from error
@@ -59,5 +62,5 @@ def _check(source: os.stat_result, place: str, act: str) -> None:
     """Refuse a source that is not a regular file, or that is the target itself. Raises PflowError."""
     if not stat.S_ISREG(source.st_mode):
         raise PflowError(f"{act}: it is not a regular file", exit=CANNOT_WRITE)
-    if os.path.exists(place) and os.path.samestat(source, os.stat(place)):
+    if mode_of(place) and os.path.samestat(source, status(place)):
         raise PflowError(f"{act}: they are the same file", exit=CANNOT_WRITE)

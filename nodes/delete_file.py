@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pflow.files.beneath import locate
 from pflow.files.file_paths import check_kind, checked_path, read_failure
 from pflow.node import Node, Shared
 
@@ -31,7 +32,8 @@ class DeleteFile(Node):
     def exec(self, path: str) -> None:
         try:
             check_kind(path, "delete", follow=False)
-            os.unlink(path)
+            with locate(path, follow=False) as place:
+                os.unlink(place.name, dir_fd=place.folder)
         except OSError as error:
             if isinstance(error, FileNotFoundError) and self.params["missing_ok"]:
                 return

@@ -16,9 +16,9 @@ class GitCheckout(Node):
     Interface:
     - Reads: shared["branch"]: str [explicit] [word]  # the branch, tag or commit
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository
-    - Params: create: bool = false [short b]  # make the branch if it does not exist
+    - Params: create: bool = false [short b]  # make the branch; it must not exist (73)
     - Effects: writes files, runs commands
-    - Repeats: yes
+    - Repeats: unless create
 
     Examples:
         pflow-git-checkout topic --create
@@ -36,5 +36,4 @@ class GitCheckout(Node):
 
     def exec(self, prepared: tuple[Git, str]) -> None:
         git, branch = prepared
-        is_new = self.params["create"] and git.ask("show-ref", "--verify", "--quiet", f"refs/heads/{branch}") is None
-        git.run("checkout", "--quiet", *(["-b", branch] if is_new else [branch, "--"]))
+        git.run("checkout", "--quiet", *(["-b", branch] if self.params["create"] else [branch, "--"]))

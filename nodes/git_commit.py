@@ -10,8 +10,9 @@ Prepared = tuple[Git, bytes, list[Word] | None]
 
 
 class GitCommit(Node):
-    """Commit the staged changes; if nothing is staged, every change, new files too.
+    """Commit the staged changes; if nothing is staged, those of tracked files, as git commit -a does.
 
+    Untracked files stay, and are named on stderr; --all and --paths commit them.
     Hooks run as usual, and their output is shown. A run that is killed and resumed commits once: it finds its commit in
     the reflog. If the commit fails, the files that it staged are unstaged again.
 
@@ -21,7 +22,7 @@ class GitCommit(Node):
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths are relative to it
     - Writes: shared["commit"]: str [pipe]  # its hash; without changes, the hash of the last commit
     - Writes: shared["commit_data"]: dict{hash: str, author: str, date: str, subject: str, body: str}  # the commit
-    - Params: all: bool = false [short a]  # commit every change, new files too, even if some are staged
+    - Params: all: bool = false [short a]  # commit every change, untracked files too, even if some are staged
     - Actions: default, unchanged  # unchanged if there is nothing to commit
     - Effects: writes files, runs commands
     - Repeats: yes

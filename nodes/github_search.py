@@ -54,13 +54,13 @@ class GithubSearch(Node):
         github = Client(f"cannot search GitHub for '{query}'")
         found: list[dict[str, Any]] = []
         for page in github.pages(path, {"q": query}, most=limit):
-            found += reduced(page["items"])
-            self.not_kept = self.not_kept or (_CUT if page["incomplete_results"] else "")
+            found += reduced(github.listed(page, "items"))
+            self.not_kept = self.not_kept or (_CUT if page.get("incomplete_results") else "")
             if len(found) >= limit:
                 break
         if self.not_kept:
             print(f"warning: {self.not_kept}", file=sys.stderr)
-        return found[:limit], page["total_count"]
+        return found[:limit], page.get("total_count", len(found))
 
     def post(self, shared: Shared, prepared: object, found: Found) -> None:
         shared["results"], shared["total"] = found

@@ -61,7 +61,7 @@ class Http(Node):
 
     def cache_parts(self, reads: Shared) -> dict[str, Any]:
         """Return the keys in the headers, so that each key has its own cached answers."""
-        from pflow.files.directories import state_key
+        from pflow.files.state_key import state_key
         from pflow.kit.web.headers import read_headers
 
         if self.params["method"] != "GET":

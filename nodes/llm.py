@@ -18,9 +18,10 @@ class Llm(Node):
     `pflow models get smollm2`. A GGUF file is a model too: --model=./FILE.gguf. An answer that reached its token limit
     still counts, with a warning on stderr.
 
-    --continue and --conversation continue a conversation of `llm`, `llm chat` or pflow-llm in llm's log, with its model
-    unless --model or PFLOW_MODEL names another; in an empty log --continue begins one. Their answers are logged too,
-    unless --no-log or `llm logs off` says otherwise. An answer that cannot be logged is kept, with a warning.
+    --continue and --conversation continue a conversation of `llm`, `llm chat` or pflow-llm in llm's log, with its
+    model unless --model or PFLOW_MODEL names another; in an empty log --continue begins one, with a warning. Their
+    answers are logged too, unless --no-log or `llm logs off` says otherwise. An answer that cannot be logged is
+    kept, with a warning.
 
     Interface:
     - Reads: shared["prompt"]: str = null [own] [word]  # the prompt
@@ -64,6 +65,13 @@ class Llm(Node):
         if params["continue"] or params["conversation"]:
             raise PflowError("cannot cache an answer in a conversation: it depends on earlier ones", exit=BAD_CONFIG)
         return model_parts(params["model"], params["attachment"] or [], params["schema"])
+
+    def looks_at(self, reads: Shared) -> list[str]:
+        """Return the schema's file."""
+        from pflow.values.types import names_schema_file
+
+        schema = self.params["schema"]
+        return [schema] if isinstance(schema, str) and names_schema_file(schema) else []
 
     def prep(self, shared: Shared) -> Request:
         from pflow.models.ask import Request, parse_options

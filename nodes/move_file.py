@@ -6,7 +6,8 @@ import os
 
 from pflow.errors import CANNOT_WRITE, PflowError
 from pflow.files.atomic import move
-from pflow.files.file_paths import check_kind, checked_path, place_in, read_failure, write_failure
+from pflow.files.beneath import mode_of, status
+from pflow.files.file_paths import check_kind, checked_path, claim_file, place_in, read_failure, write_failure
 from pflow.node import Node, Shared
 
 
@@ -48,6 +49,7 @@ class MoveFile(Node):
             act = f"{act} to '{place}'"
             if _is_same(path, place):
                 raise PflowError(f"{act}: they are the same file", exit=CANNOT_WRITE)
+            claim_file(place, follow=False)
             move(path, place, overwrite=self.params["overwrite"])
         except OSError as error:
             raise write_failure(act, error) from error
@@ -55,8 +57,8 @@ class MoveFile(Node):
 
 def _is_same(path: str, place: str) -> bool:
     """Return True if both names lead to one file, which would be lost."""
-    if not os.path.lexists(place):
+    if not mode_of(place, follow=False):
         return False
-    there = os.lstat(place)
-    is_link_to_it = os.path.exists(path) and os.path.samestat(there, os.stat(path))
-    return is_link_to_it or os.path.samestat(there, os.lstat(path))
+    there = status(place, follow=False)
+    is_link_to_it = mode_of(path) and os.path.samestat(there, status(path))
+    return bool(is_link_to_it) or os.path.samestat(there, status(path, follow=False))

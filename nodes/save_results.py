@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pflow.files.directories import hold_below_root
 from pflow.files.file_paths import checked_target, write_whole
 from pflow.node import Any, Node, Shared
 
@@ -40,5 +39,4 @@ class SaveResults(Node):
 
         path, results, result, stats = prepared
         form, path = format_of(path, self.params["format"])
-        hold_below_root(path)  # its suffix is known only now
         write_whole(path, file_text(form, results, result, stats))

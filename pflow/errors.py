@@ -144,12 +144,6 @@ def reason_of(error: BaseException) -> str:
     return str(getattr(error, "strerror", "") or error).lower()
 
 
-def no_extra(act: str, library: str, extra: str) -> PflowError:
-    """Return the failure of an act that needs a library from an extra of pflow-shell."""
-    hint = f"pip install 'pflow-shell[{extra}]'"
-    return PflowError(f"{act}: {library} is not installed", hint=hint, exit=BAD_CONFIG)
-
-
 def no_memory(act: str, error: BaseException, size: int = 0) -> PflowError:
     """Return the failure of an act that ran out of memory; `size` is how many bytes it needed, if known."""
     wanted = f" for {size:,} bytes" if size else f": {error}" if isinstance(error, MemoryError) and str(error) else ""

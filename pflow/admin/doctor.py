@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shlex
 import shutil
 import sys
@@ -20,7 +19,7 @@ from typing import NamedTuple
 from pflow import __version__
 from pflow.errors import PflowError
 from pflow.files.directories import pflow_directory
-from pflow.help.installation import NAME, Installation, read_installation
+from pflow.files.installation import NAME, UVX, Installation, read_installation, requirement_name
 from pflow.interface.source import in_words
 
 WELL, ADVICE, BROKEN = "ok", "advice", "broken"
@@ -54,8 +53,10 @@ def _python(installation: Installation) -> Iterator[Line]:
 
 def _pflow(installation: Installation) -> Iterator[Line]:
     yield Line("pflow", WELL, f"{__version__}, installed with {installation.tool}")
-    own, found = os.path.join(sys.prefix, "bin", "pflow-llm"), shutil.which("pflow-llm")
-    if found is None:
+    own, found = os.path.join(installation.place, "bin", "pflow-llm"), shutil.which("pflow-llm")
+    if installation.tool == UVX:
+        yield Line("pflow", ADVICE, "its programs are on PATH only below uvx", installation.to_path())
+    elif found is None:
         yield Line("pflow", ADVICE, "pflow-llm is not on PATH", installation.to_path())
     elif os.path.isfile(own) and not os.path.samefile(found, own):
         text = f"'{found}' of another installation comes before this one on PATH"
@@ -65,7 +66,7 @@ def _pflow(installation: Installation) -> Iterator[Line]:
 def _packages(installation: Installation) -> Iterator[Line]:
     for requirement in [each for each in requires(NAME) or () if ";" not in each]:
         try:
-            version(re.split(r"[^\w.-]", requirement)[0])
+            version(requirement_name(requirement))
         except ModuleNotFoundError:
             yield Line("pflow", BROKEN, f"it needs {requirement}, which is not installed", installation.mend())
 
@@ -82,7 +83,7 @@ def _llm(installation: Installation) -> Iterator[Line]:
         distribution = name.partition(" ")[0]
         yield Line("llm", BROKEN, f"the plugin '{distribution}' fails: {fault}", installation.remove(distribution))
     if not shutil.which("llm"):
-        todo = f"alias llm={shlex.quote(os.path.join(sys.prefix, 'bin', 'llm'))} in your profile"
+        todo = f"alias llm={shlex.quote(os.path.join(installation.place, 'bin', 'llm'))} in your profile"
         yield Line("llm", ADVICE, "the command llm, which sets keys, is not on PATH", todo)
     keys = settings.directory() / "keys.json"
     if keys.is_file() and keys.stat().st_mode & 0o077:
@@ -133,7 +134,7 @@ def _model(installation: Installation) -> Iterator[Line]:
 def _shells(installation: Installation) -> Iterator[Line]:
     from pflow.admin.setup import FOLDERS, advise, find_share
 
-    places = [Path(sys.prefix, "share")]
+    places = [Path(installation.place, "share")]
     with suppress(PflowError):  # there is no home
         places.append(find_share(None))
     for program, (file, lines) in advise(places[-1]).items():

@@ -32,10 +32,10 @@ _MOST = 100_000_000
 def read_text(flag: str, file: str) -> Word:
     """Read the file that a flag names, without the newlines at its end, like `$(cat FILE)`.
 
-    Raises PflowError: 2 if the word names no file, 65 if the file is not text, 77 outside the root, else the exit code
+    Raises PflowError: 2 if the word names no file, 65 if the file is not text, 77 out of bounds, else the exit code
     of the system's error.
     """
-    from pflow.files.directories import hold_below_root
+    from pflow.files.beneath import open_file
 
     if file in ("", "-", "/dev/stdin"):
         why = "stdin is not a file" if file else "no file is named"
@@ -44,9 +44,8 @@ def read_text(flag: str, file: str) -> Word:
     act, hint = f"cannot read '{shorten(file)}' for {flag}", f"{flag}=… is the text itself"
     if "\0" in file:
         raise PflowError(f"{act}: a path cannot contain NUL", exit=BAD_DATA)
-    hold_below_root(file)
     try:
-        with open(file, "rb") as opened:
+        with open(open_file(file), "rb") as opened:
             data = opened.read(_MOST + 1)
         text = str(data, "utf-8") if len(data) <= _MOST else ""
     except OSError as error:

@@ -9,7 +9,7 @@ from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, PathSource, Source, TemplateSource
 from pflow.binding.store import FOUND, INPUT_KEY, OWN, NodeStore, named_place
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
-from pflow.files.directories import ROOT, hold_below_root
+from pflow.files.beneath import hold_in_bounds, is_confined
 from pflow.interface.interface import Interface, Item, fresh
 from pflow.values.jsontext import path_value
 from pflow.values.paths import Path, meet, write_path
@@ -52,6 +52,12 @@ def from_environment(item: Item) -> Any:
 
             masked(fault, text)
         raise fault from None
+
+
+def environment(interface: Interface, given: Collection[str]) -> dict[str, Any]:
+    """Return the values that variables give to params that are not `given`. Raises PflowError (78)."""
+    items = (item for key, item in interface.params.items() if item.env and key not in given)
+    return {item.name: from_environment(item) for item in items if os.environ.get(item.env)}
 
 
 class Binding:
@@ -98,7 +104,6 @@ class Binding:
             self._set_stand_in(item, params.get(item.name))
         self.finder_of = {finder.key: finder for finder in [*self.by_name, *self.late_stand_ins, *self.finders]}
         self._hold_paths(interface.params, self.params)
-        self.has_containers = any(isinstance(value, list | dict) for value in self.params.values())
 
     def _refuse_templates(self) -> None:
         """Raise PflowError (65) for a template in a `[verbatim]` read, such as a command."""
@@ -129,14 +134,9 @@ class Binding:
 
     def _find_constant_params(self, params: Mapping[str, Source], overrides: Mapping[str, Any]) -> None:
         """Find the params that are known now; those with a template are found when the node runs."""
-        known, defaults = self.interface.params, self.interface.defaults()
-        for key, item in known.items():
-            if key in params:
-                continue
-            if item.env and os.environ.get(item.env):
-                self.params[key] = from_environment(item)
-            elif key in defaults:
-                self.params[key] = defaults[key]
+        known = self.interface.params
+        found = {**self.interface.defaults(), **environment(self.interface, params)}
+        self.params = {key: found[key] for key in known if key in found and key not in params}
         for key, source in params.items():
             stands_in = key in self.interface.reads and key not in known
             if key in overrides or stands_in or self.is_pretended(source.paths):
@@ -197,12 +197,12 @@ class Binding:
         return view
 
     def _hold_paths(self, items: Mapping[str, Item], values: Mapping[str, Any]) -> None:
-        """Refuse a path that leads out of the root, if one is set. Raises PflowError (77)."""
-        if ROOT not in os.environ:
+        """Refuse a path that is out of bounds, if there are any. Raises PflowError (77)."""
+        if not is_confined():
             return
         for key, item in items.items():
             if item.type.is_path and key in values:
-                hold_below_root(values[key])
+                hold_in_bounds(values[key])
 
     def data(self, found: dict[str, Any]) -> dict[str, Any]:
         """Return the values of data flags that go into the store; a null that leaves a read unset does not."""
@@ -235,6 +235,11 @@ class Binding:
             elif rule == STORE:
                 found[name] = name
         return {**found, **{name: source.origin for name, source in self.sources.items() if name not in found}}
+
+    def places(self) -> list[Path]:
+        """Return every place that its values may come from."""
+        sources = [*self.sources.values(), *self.param_sources.values()]
+        return [*(path for source in sources for path in source.paths), *((key,) for key in self.interface.reads)]
 
     def source_of(self, key: str) -> Source | None:
         """Return the source that the flow, or a flag, gives for a read or a param."""

@@ -143,6 +143,30 @@ class AlternativeSource(Source):
         return max(there, key=self.written_at) if there else self.paths[0]
 
 
+class Fallback(Source):
+    """Several sources, of which the first that is there counts: the store's own key, then what a pipe carries."""
+
+    def __init__(self, *sources: Source) -> None:
+        self.sources = {source.paths: source for source in sources}
+        self.paths = tuple(dict.fromkeys(path for paths in self.sources for path in paths))
+        self.origin = ", else ".join(source.origin for source in sources)
+
+    def find(self, shared: Mapping[str, Any]) -> Any:
+        return find(shared, self.places(shared)[0])
+
+    def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
+        for source in self.sources.values():
+            place = source.places(shared)[0]
+            if has(shared, place) and not is_whole_object(shared, place):
+                return (place,)
+        return self.paths[:1]
+
+
+def is_whole_object(shared: Any, place: Path) -> bool:
+    """Return True for the object that `--from=json` read: its members are keys of the store, so nobody guesses it."""
+    return place == ("stdin",) and isinstance(shared["stdin"], dict)
+
+
 class TemplateSource(Source):
     """A text, or a list or object of texts, whose references are replaced."""
 

@@ -37,7 +37,7 @@ class NodeStore(_MutableDict):
     before the node has ended. `reads` notes where each value that the node read came from.
     """
 
-    __slots__ = ("_changed", "_copies", "_hidden", "_stand_ins", "_store", "asked", "found", "reads")
+    __slots__ = ("_changed", "_copies", "_hidden", "_stand_ins", "_store", "asked", "dropped", "found", "reads")
 
     def __init__(
         self, store: Any, found: dict[str, Any] | None = None, stand_ins: Mapping[str, Any] | None = None,
@@ -51,6 +51,8 @@ class NodeStore(_MutableDict):
         self._changed: dict[str, None] = {}
         self.found = found if found is not None else {}
         self.reads: dict[str, int] = {}
+        self.dropped: list[str] = []
+        """Keys whose value the node changed in place, but that `changes` did not count as changed."""
         self.asked: set[str] = set()
         """Keys that the node looked for without reading a value; `*` if it listed all keys."""
         keys = dict.fromkeys(store, _PENDING)
@@ -145,9 +147,20 @@ class NodeStore(_MutableDict):
     def changes(self, is_watched: Callable[[str], bool]) -> dict[str, Any]:
         """Return what the node set, deleted (REMOVED) or, where `is_watched`, changed in place, in order."""
         for key, (value, before) in (self._copies or {}).items():
-            if key not in self._changed and is_watched(key) and not is_same(value, before):
+            if key in self._changed:
+                continue
+            if not is_watched(key):
+                self.dropped += [key] if _differ(value, before) else ()
+            elif not is_same(value, before):
                 self._changed[key] = None
         return {key: dict.get(self, key, REMOVED) for key in self._changed}
+
+
+def _differ(value: Any, before: Any) -> bool:
+    try:
+        return bool(value != before)
+    except Exception:  # such as an array, which has no one truth
+        return True
 
 
 def is_same(one: Any, other: Any, *, is_rounded: bool = False) -> bool:

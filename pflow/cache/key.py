@@ -162,7 +162,7 @@ def _ask(name: str, node: Any, reads: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_secret(value: Any) -> str:
-    from pflow.files.directories import state_key
+    from pflow.files.state_key import state_key
 
     return keyed_digest(state_key(), value)
 

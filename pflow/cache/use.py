@@ -43,6 +43,14 @@ class CachedNode:
         self.is_asked = True
         check(self.name, self.interface, self.code, node)
 
+    def can_be_kept(self, node: Any) -> bool:
+        """Return True if the answers of this node can be kept, for some values at least."""
+        try:
+            check(self.name, self.interface, self.code, node)
+        except PflowError:
+            return False
+        return True
+
     def look_up(self, node: Any, view: NodeStore, warn: Callable[[str], None]) -> Lookup:
         """Look for the answer to these values; `warn` is told of damaged entries, and of answers that are not kept.
 
@@ -58,7 +66,7 @@ class CachedNode:
                 lookup.found, lookup.run = found[0], found[1].run
         except (PflowError, OSError) as error:
             fault = error if isinstance(error, PflowError) else cannot_cache(self.name, str(error))
-            if self.is_asked:
+            if self.is_asked or (self.is_required and self._asks_others(node)):
                 raise fault from None
             lookup.verdict, lookup.why = OFF, fault.message.removeprefix(cannot_cache(self.name, "").message)
         if lookup.found is not None:
@@ -66,6 +74,10 @@ class CachedNode:
         elif lookup.key is not None and self.is_required:
             raise self._nothing_kept(lookup.key)
         return lookup
+
+    def _asks_others(self, node: Any) -> bool:
+        """Return True if to run it is what REQUIRE forbids: it can be cached, and does more than read and compute."""
+        return self.can_be_kept(node) and not {"network", "runs commands"}.isdisjoint(self.interface.effects)
 
     def _nothing_kept(self, key: Key) -> PflowError:
         from pflow.cache.differences import differences, facts_of, facts_of_entry

@@ -6,6 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING, Any
 from pflow.catalog.interfaces import Kind
+from pflow.errors import BAD_CONFIG, PflowError
 from pflow.interface.interface import Interface
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ REQUIRE = "require"
 def is_off() -> bool:
     """Return True if PFLOW_CACHE turns the cache off, which nothing overrides."""
     return os.environ.get("PFLOW_CACHE", "").lower() in ("off", "0", "no", "false")
+
+
+def no_kept_answer(name: str) -> PflowError:
+    """Return the failure of a node whose kept answer is required while the cache is off."""
+    what = f"cannot take a kept answer of '{name}': PFLOW_CACHE turns the cache off"
+    return PflowError(what, hint="unset it, or omit --cache=require", exit=BAD_CONFIG)
 
 
 class Wishes:
@@ -36,14 +43,16 @@ class Wishes:
     ) -> CachedNode | None:
         """Return how a step uses the cache; None if it does not. `said` is the flow's own setting for the step.
 
-        Raises PflowError (78) if the flow asks for caching that is not possible.
+        Raises PflowError (78) if the flow asks for caching that is not possible, or the cache is off and required.
         """
         mode = self.mode if said is None else said
-        if mode is False or (mode is None and not getattr(node, "flow_safe", False)) or is_off():
+        if mode is False or (mode is None and not getattr(node, "flow_safe", False)):
+            return None
+        is_required = REQUIRE in (self.mode, mode)
+        if is_off() and not is_required:
             return None
         from pflow.cache.use import CachedNode
 
-        is_required = REQUIRE in (self.mode, mode)
         found = CachedNode(
             kind,
             kind.version,
@@ -55,7 +64,9 @@ class Wishes:
         )
         if said:
             found.insist(node)
-        return found
+        if is_off() and (said or found.can_be_kept(node)):
+            raise no_kept_answer(kind.name)
+        return None if is_off() else found
 
     def _refreshes(self, name: str) -> bool:
         wanted = self.refresh

@@ -45,7 +45,9 @@ def load_module(file: str, name: str, act: str) -> Any:
     try:
         spec.loader.exec_module(module)
     except ModuleNotFoundError as error:
-        hint = f"pip install {error.name}" if error.name else ""
+        from pflow.files.installation import read_installation
+
+        hint = read_installation().add(error.name) if error.name else ""
         raise PflowError(f"cannot {act} '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
     except (Exception, SystemExit) as error:
         raise PflowError(f"cannot {act} '{file}': {in_words(error)}", exit=BAD_DATA) from error

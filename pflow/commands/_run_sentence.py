@@ -6,8 +6,10 @@ first, and becomes an input of the flow. The model is told its size, or the keys
 value. -n leaves stdin alone.
 
 Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not hidden.
-Commands, and files that are elsewhere, hidden or not known yet, need --allow. pflow plan prints the flow without
-running it.
+Commands, and files that are elsewhere, hidden or not known yet, need --allow. While it runs, no link leads to other
+files (77). If the kernel has Landlock (Linux 6.2), commands write only there too, and in pflow's and llm's own
+directories; else a node of yours that opens files needs --allow=paths, which ends both. pflow plan prints the flow
+without running it.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.pipe.steps import part_flags
 from pflow.interface.common import RUN_FLAGS
 from pflow.plan.approval.dialogue import Dialogue
-from pflow.plan.approval.gate import Allowed, Gate, Refusal
+from pflow.plan.approval.gate import Allowed, Gate, Refusal, bounds_text
 from pflow.plan.approval.proposal import Proposal, draft_text, proposal_text, show
 from pflow.plan.piped import Piped, piped_in
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
@@ -105,8 +107,10 @@ def command(
             return OK
         for fd in closed:
             os.close(fd)
+        driver = Driver()
+        driver.confined = bounds_text(decided.wired, allowed) if yes else ""
         # With the inputs that were shown: the incoming store might have others.
-        return Driver().run_flow(lambda: decided.flow, decided.words, decided.values, intake)
+        return driver.run_flow(lambda: decided.flow, decided.words, decided.values, intake)
 
     try:
         return with_signals(work)

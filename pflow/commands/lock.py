@@ -1,11 +1,11 @@
 """pflow lock: Record the versions and code of a flow's steps.
 
 FLOW is a file or a saved flow. FLOW.lock.json is written beside it, and its path is printed. It has the versions, code
-and interfaces of the nodes, the mappings, the flow's params, and the flow hash, for the flows inside it too, one fact a
-line.
+and interfaces of the nodes, the mappings, the flow's params, digests of the steps' inputs, and the flow hash, for the
+flows inside it too, one fact a line.
 
 pflow run --locked and pflow check --locked refuse a flow that differs from its lock file, and name each difference
-(PF17). Comments in a node's code and the layout of JSON do not count.
+(PF17). Comments in a node's code and the layout of JSON do not count, nor do flags for the run.
 
 \b
 cp examples/words.pflow.json .

@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import click
 
-from pflow.errors import BAD_CONFIG, PflowError
+from pflow.files.installation import no_extra
 
 
 @click.command(help=__doc__)
@@ -53,6 +53,5 @@ def command(read_only: bool, root: str | None, act: str, node: tuple[str, ...]) 
     except ImportError as error:
         if not (error.name or "").startswith(("mcp", "anyio", "jsonschema")):
             raise
-        what = "cannot serve: the official MCP SDK is not installed, or too old"
-        raise PflowError(what, hint="pip install 'pflow-shell[mcp]'", exit=BAD_CONFIG) from None
+        raise no_extra("cannot serve", "the official MCP SDK in its present form", "mcp") from None
     serve(list(node), root, read_only=read_only)

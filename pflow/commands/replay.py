@@ -29,6 +29,7 @@ from pflow.driver.help import flags_of_runs
 from pflow.driver.inputs import RunInputs
 from pflow.driver.replay import Replay
 from pflow.errors import PflowError
+from pflow.files.reading import limit_input
 from pflow.help import usage as kinds
 from pflow.help.usage import argument, usage_of_command
 from pflow.interface.common import COMMON, RUN_FLAGS
@@ -63,7 +64,8 @@ def _prepare(words: list[str]) -> tuple[RunFlags, RunInputs, Intake]:
     inputs = replay.inputs(wired)
     if os.isatty(2) and not flags.quiet:
         show(touched_text(wired, inputs))
-    return flags, inputs, replay.intake()
+    limit_input(flags.max_input)
+    return flags, inputs, replay.intake(flags.timeout)
 
 
 def _parse(words: list[str]) -> tuple[RunFlags, str]:

@@ -9,13 +9,15 @@ would have written.
 
 The run goes on in its directory, with its inputs and variables, and does not read stdin. Its result is printed as the
 run would have printed it, or as your -r, -j or -q say. Secrets are not kept: they come from the environment again, from
-a person, or from the file of --KEY@FILE. If the code or the version of a node has changed, it is named, and the exit
-code is 78; --accept-changes goes on.
+a person, or from the file of --KEY@FILE. If the code or the version of a node has changed, or a file that a finished
+step read, it is named, and the exit code is 78; --accept-changes goes on. A file that the run itself has changed counts
+as the run left it. Files are those that a step's paths name, and those that list-files finds.
 
 A run that is still going on, or has left a process running, is not touched (75). A run that is done has nothing to
 resume (1), but with --keep-store it takes --from and --only. A run of a Python script is resumed by `python SCRIPT
 --resume`; the decisions of your flags are noted for it. pflow run --resume FLOW resumes the newest run of a flow, or
-begins one. Finished steps survive kill -9, but not a power cut.
+begins one, also if a file has changed; but it exits with 78 if a step has begun that may not repeat. Finished steps
+survive kill -9, but not a power cut.
 
 \b
 pflow run 'list-files "examples/*.txt" => shell "test -e ready"' -n -q --keep-store || touch ready
@@ -52,7 +54,7 @@ from pflow.values.masks import Secrets
 @click.option("--skip", multiple=True, metavar="STEP", help="Treat this interrupted step as done, without writes.")
 @click.option("--from", "start", metavar="STEP", help="Run this step and all later ones again.")
 @click.option("--only", metavar="STEP", help="Run this step again, and keep the results of later ones.")
-@click.option("--accept-changes", is_flag=True, help="Go on even if code, versions or secrets have changed.")
+@click.option("--accept-changes", is_flag=True, help="Go on even if code, versions, secrets or files have changed.")
 @click.option(
     "--max-cost", metavar="USD", help="Set a new limit for the cost of the whole run, earlier parts included."
 )

@@ -29,7 +29,7 @@ from pflow.commands._click import color_option
 from pflow.commands._output import print_json
 from pflow.errors import USAGE, PflowError
 from pflow.process.streams import write_pieces
-from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Run, list_runs
+from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Run, list_runs
 from pflow.terminal.columns import Colour, colour_of, duration
 from pflow.terminal.messages import say
 from pflow.words.printable import clean
@@ -54,7 +54,7 @@ def moment(text: str) -> float:
 
 @click.command(help=__doc__)
 @click.option("-n", "limit", type=click.IntRange(min=0), metavar="N", help="List only the newest N runs.")
-@click.option("--failed", is_flag=True, help="List only runs that failed or were killed.")
+@click.option("--failed", is_flag=True, help="List only runs that failed, also in some items, or were killed.")
 @click.option("--flow", "name", metavar="FLOW", help="List only runs of this flow.")
 @click.option("--since", type=moment, metavar="WHEN", help="List only runs that began since a date or an age (2d, 3h).")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
@@ -64,7 +64,7 @@ def command(
 ) -> int:  # fmt: skip
 
     def is_wanted(run: Run) -> bool:
-        return (name is None or run.name == name) and (not failed or run.status in (FAILED, KILLED))
+        return (name is None or run.name == name) and (not failed or run.status in (FAILED, FINISHED, KILLED))
 
     runs = list_runs(limit, since=since or 0.0, is_wanted=is_wanted)
     if as_json:
@@ -81,7 +81,8 @@ def command(
 def _next(run: Run) -> list[str]:
     """Return the commands to type next: one that resumes the run, and one that explains a missed step."""
     why = [f"pflow why {run.id} {shlex.quote(run.missed)}"] if run.missed else []
-    return [f"pflow resume {run.id}", *why] if run.is_resumable else why
+    resume = [f"pflow resume {run.id}"] if run.is_resumable else []
+    return [*([f"pflow resume {run.id} --failed"] if run.status == FINISHED else resume), *why]
 
 
 def _members(run: Run) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def _members(run: Run) -> dict[str, Any]:
 def _line(run: Run, colour: Colour) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.begun))
     took = (">" * (run.status == KILLED)) + duration((time.time() - run.begun) * 1000 if run.ms is None else run.ms)
-    status = f"{run.status} {run.exit}" if run.exit else run.status
+    status = f"{run.status.partition(' ')[0]} {run.exit}" if run.exit else run.status
     paint = {DONE: colour.good, RUNNING: colour.warning}.get(run.status, colour.fault)
     gap = " " * (10 - len(status))
     usage = Usage()
@@ -102,6 +103,7 @@ def _line(run: Run, colour: Colour) -> str:
         f"{colour.name(run.id)}  {when}  {took:>9}  {paint(status)}{gap}  {f'{run.steps_done}/{run.steps}':>5}",
         clean(run.name),
         usage.price() if usage.calls else "",
+        colour.warning(run.status) if run.status == FINISHED else "",
         colour.warning(f"failed items: {run.failed_items}") if run.failed_items else "",
         *map(clean, _next(run)[:1]),
     ]

@@ -53,7 +53,7 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
 
 
 def _from_stdin(store: bool) -> tuple[Trace, int]:
-    intake = take_store()
+    intake = take_store({})
     if intake.kind == "raw":
         raise PflowError(
             "cannot trace stdin: it is not a store", hint="-j makes the last stage print one", exit=BAD_DATA

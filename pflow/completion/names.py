@@ -193,10 +193,10 @@ def _with_places(usage: CommandUsage, interface: Interface, before: list[str]) -
     from pflow.flow.subflow import FlowCatalog
 
     places: dict[str, None] = {}
-    ids: set[str] = set()
+    ids: dict[str, int] = {}
     for type, id in steps_in(before):
         id = id or free_id(type, ids)
-        ids.add(id)
+        ids.setdefault(id, 2)
         places.update(dict.fromkeys(f"{id}.{key}" for key in _interface_of(FlowCatalog().find(type)).writes))
     choices = {
         "--each": [*places],

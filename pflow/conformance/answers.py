@@ -172,6 +172,10 @@ def it_writes_what_it_declares(trial: Trial) -> None:
     if others:
         change = f'declare it: - Writes: shared["{others[0]}"]: TYPE'
         trial.good.fail(f"it wrote {', '.join(map(repr, others))}", "only what its interface declares", change)
+    dropped = [key for step in answer.header.get("steps", ())[-1:] for key in step.get("dropped", ())]
+    if dropped:
+        change = f'copy it, or declare it: - Writes: shared["{dropped[0]}"]: TYPE'
+        trial.good.fail(f"it changed {', '.join(map(repr, dropped))} in place", "reads stay as they came", change)
     left = [key for key in interface.writes if key not in answer.members]
     if left and answer.action == "default":
         trial.good.fail(f"no {', '.join(map(repr, left))} in its answer", "every key that it declares as a write")

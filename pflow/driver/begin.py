@@ -184,6 +184,7 @@ def restore_inputs(record: Record, wired: WiredFlow, intake: Intake) -> RunInput
     for name, value in RunInputs(wired).with_pipe(intake, allow_empty=True).values.items():
         if inputs.values.get(name) == value:
             del inputs.values[name]
+    inputs.confined = record["place"].get("confined", "")
     inputs.origins = {name: wired.inputs[name].flag for name in inputs.values if name in wired.inputs}
     return inputs
 

@@ -18,6 +18,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.interface.common import RUN_FLAGS
 from pflow.process.signals import end_in_order
 from pflow.stage.document import NOTHING, Document, Intake, take_in_for
+from pflow.stage.flags import parsing_limit
 from pflow.stage.output import Output
 from pflow.stage.words import take_words
 from pflow.terminal.messages import say, say_error
@@ -36,6 +37,8 @@ class Driver:
         self.document: Document | None = None
         self.debug = False
         self.secrets = Secrets()
+        self.confined = ""
+        """The bounds of its run, empty for none (RunInputs.confined)."""
         self.name = "flow"
         self.entry: dict[str, Any] = {"node": "flow:flow"}
 
@@ -81,7 +84,9 @@ class Driver:
             flow = load(flow_words[:1]) if flow_words else None
             return self._say(help_of(flow, flow_words[:1], is_whole=is_verbose(flag_words)))
         intake = Intake(Document(), NOTHING) if is_stdin(flow_words) else None
-        return self._run(load(flow_words), flag_words, intake=intake)
+        with parsing_limit(flag_words):
+            flow = load(flow_words)
+        return self._run(flow, flag_words, intake=intake)
 
     def _say(self, text: str) -> int:
         if self.output.is_closed:
@@ -95,7 +100,9 @@ class Driver:
         self.name = flow.name or "flow"
         wired = checked(flow)
         self._note(wired)
-        return self._execute(*parse(wired, words, pinned), intake)
+        flags, inputs = parse(wired, words, pinned)
+        inputs.confined = self.confined
+        return self._execute(flags, inputs, intake)
 
     def _note(self, wired: WiredFlow) -> None:
         """Note the entry of the flow in the document, for a failure too."""
@@ -124,8 +131,7 @@ class Driver:
             return end_early(self.output, intake, flags, self.name)
         self.document.start()
         if flags.if_running is None or flags.dry_run or "dry" in intake.document.header:
-            execute(inputs, intake, flags, self.output, self.secrets)
-            return 0
+            return execute(inputs, intake, flags, self.output, self.secrets)
         return self._run_in_turn(inputs, flags, intake)
 
     def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
@@ -146,8 +152,7 @@ class Driver:
             elif other:
                 hint = f"--if-running={WAIT} waits for its end"
                 raise PflowError(f"cannot run '{self.name}': {other}", hint=hint, exit=TRY_AGAIN)
-            execute(inputs, intake, flags, self.output, self.secrets, turn.note)
-            return 0
+            return execute(inputs, intake, flags, self.output, self.secrets, turn.note)
         finally:
             turn.release()
 
@@ -237,7 +242,8 @@ def parse(
     items = flow_flags.items()
     try:
         hint = f"flags: {flow_flags.listed}"
-        texts = take_words(words, {**items, **RUN_FLAGS}, is_open=flow_flags.is_open, hint=hint)
+        with parsing_limit(words):
+            texts = take_words(words, {**items, **RUN_FLAGS}, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
         raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)

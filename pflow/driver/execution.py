@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 def execute(
     inputs: RunInputs, intake: Intake, flags: RunFlags, output: Output, secrets: Secrets,
     note: Callable[[str], None] = drop,
-) -> None:  # fmt: skip
-    """Run a flow on the store that came in and write the store that it leaves. Raises PflowError, StepFailed.
+) -> int:  # fmt: skip
+    """Run a flow on the store that came in, and write the store that it leaves; return the exit code.
+
+    Raises PflowError, StepFailed.
 
     Missing inputs are asked for on a terminal. `note` gets the id of the run.
     """
@@ -43,12 +45,18 @@ def execute(
     inputs = inputs.with_pipe(intake, allow_empty=flags.allow_empty)
     for name, value in ask_for(inputs.wired, inputs.missing(document), is_dry=is_dry).items():
         inputs.set_input(name, value)
+    for doubt in inputs.doubts(document):
+        say(PROGRAM, doubt)
     if not is_dry:
-        Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
-        return
+        if inputs.confined:
+            from pflow.process.confine import confine
+
+            confine(inputs.confined)
+        return Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
     left = pretend(inputs, document)
     add_flow(left, inputs.wired, {"dry": True})
     output.write_document(left)
+    return left.exit
 
 
 class Execution:
@@ -64,8 +72,8 @@ class Execution:
         self.output = output
         self.note = note
 
-    def run(self) -> None:
-        """Run the steps and show what they leave. A run whose output was lost is not done."""
+    def run(self) -> int:
+        """Run the steps and show what they leave; return the exit code. A run whose output was lost is not done."""
         document, shared = self.beginning.intake.document, self.beginning.store
         listeners = self._listen()
         failed: BaseException | None = None
@@ -79,9 +87,13 @@ class Execution:
             visit.reads = {key: (origin,) for key, origin in self.inputs.origins.items()}
             visit.writes = {key: (key,) for key in found}
             add_flow(left, self.wired, {"run": listeners.run_id, **visit.entry(), **listeners.usage.members()})
+            if failures := listeners.failures:
+                left.header["failed"] = left.header.get("failed", 0) + failures
             is_whole = True
             listeners.clear()
             self._show(shared, left)
+            listeners.say_failures()
+            return left.exit
         except BaseException as error:
             if not is_whole or not isinstance(error, ClosedPipe):  # else its reader had enough
                 failed = self.secrets.hide(error) if isinstance(error, PflowError) else error
@@ -103,6 +115,8 @@ class Execution:
         if self.reopened is None:
             return self._begin(new_run_id())
         self.reopened.settle(self.beginning)
+        if not self.flags.quiet:
+            say(f"pflow {'run' if self.flags.resume else 'resume'}", self.reopened.told())
         return self._begin(self.reopened.run.id)
 
     def _begin(self, run_id: str) -> Listeners:

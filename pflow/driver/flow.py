@@ -20,6 +20,7 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import interface_of_flow
+from pflow.interface.interface import fresh
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
 from pflow.stage.main import leave
 from pflow.terminal.messages import say
@@ -35,7 +36,7 @@ def step(
     output_mappings: Mapping[str, str] | None = None, retries: int | None = None, wait: float | None = None,
     timeout: float | None = None, batch: Mapping[str, Any] | None = None, max_visits: int | None = None,
     repeats: bool | None = None, version: str | None = None, description: str | None = None,
-    cache: bool | str | None = None,
+    cache: bool | str | None = None, soft: Sequence[str] | None = None,
 ) -> FlowStep:  # fmt: skip
     """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
     program, or a flow as `flow:NAME` or the path of its file.
@@ -100,11 +101,11 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     def nodes(self) -> list[Any]:
         """The nodes, in the order in which they are reached. Those without a name get an `id`."""
         found = nodes_from(self.start_node)
-        taken = {str(node.id) for node in found if "id" in vars(node)}
+        taken = {str(node.id): 2 for node in found if "id" in vars(node)}
         for node in found:
             if "id" not in vars(node):
                 node.id = numbered(getattr(node, "id", None) or id_of(type(node)), taken)
-                taken.add(node.id)
+                taken.setdefault(node.id, 2)
         return found
 
     def _orch(self, shared: Any, params: dict[str, Any] | None = None) -> Any:
@@ -113,15 +114,11 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         given = params or self.params
         node = last = self.start_node
         action = None
-        params_of: dict[int, Any] = {}
-        """The params of each node that was reached, for all its visits."""
         while node is not None:
             last = copied(node)
-            if id(node) in params_of:
-                last.params = params_of[id(node)]
-            else:
-                last.set_params({**node.params, **given})
-                params_of[id(node)] = last.params
+            if given:
+                last.set_params({**last.params, **fresh(given)})
+                last._given = {*getattr(node, "_given", ()), *given}
             action = last._run(_seen(last, shared))
             node = self.get_next_node(last, action)
         self.declares_error = last is not None and _declares_error(last)

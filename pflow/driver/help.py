@@ -42,7 +42,8 @@ Pure steps (@flow_safe) are cached: for the same values and the same code, the e
 every other step that can be, --no-cache none; a flow can set it for each step. A step is not cached if it reads what it
 cannot name, or writes files: list-files, a conversation. A file counts by its content, a model by its name. Failures
 and answers that were cut off are never cached. --refresh runs the steps and replaces what is cached, --cache=require
-fails with 66 instead of running, and PFLOW_CACHE=off overrides them all. pflow why says what changed.
+fails with 66 instead of running, and PFLOW_CACHE=off overrides them all; --cache=require then fails with 78. pflow why
+says what changed.
 
 For --if-running, a flow is its file or script, whatever its flags; without a file it is its text in this directory. The
 programs of a killed run count as that run while they run. With wait, --timeout limits the waiting, then the run."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from copy import copy
 
-from pflow import TYPE_CHECKING, Any, Mapping
+from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.flag_value import FlagValue
 from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has
 from pflow.errors import BAD_STDIN, MISSING, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
 from pflow.flow.flow import FlowInput
+from pflow.flow.reaching import uses
+from pflow.flow.rules.answers import passed_over
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import fresh
@@ -48,6 +50,10 @@ class RunInputs:
         self.origins: dict[str, str] = {}
         self.piped_path: Path | None = None
         """The path of the input that takes what the pipe carries."""
+        self.confined = ""
+        """The bounds of the run (pflow.files.beneath), those of a plan under --yes; empty for none."""
+        self.passed_over = ""
+        """What the first step says if it leaves what the pipe carries."""
         self.replayed: Snapshot | None = None
         """The snapshot of the run that this one replays."""
         self.reopened: Any = None
@@ -136,6 +142,13 @@ class RunInputs:
         taken.origins = {**{each.name: write_path(each.path) for each in there}, **carried, **self.origins}
         return taken
 
+    def doubts(self, document: Document) -> Iterator[str]:
+        """Yield a warning for each step that takes a value of these inputs, or of the store, instead of an answer."""
+        if self.passed_over:
+            yield f"warning: '{self.wired.graph.first}' {self.passed_over}"
+        known = {*map(str, passed_over(self.wired))}
+        yield from (text for text in map(str, passed_over(self.wired, {*self.values, *document})) if text not in known)
+
     def _pipe_input(self) -> str | None:
         """Return the input that is marked for the pipe, unless a flag gives it."""
         marked = (each.name for each in self.wired.inputs.values() if each.pipe and each.declared)
@@ -166,6 +179,9 @@ class RunInputs:
         assert self.wired.first_read is not None
         id, key = self.wired.first_read
         step, last = self.wired.steps[id], document.last_for(self.wired.steps[id].interface)
+        if last is None:
+            self.passed_over = document.passed_over(step.interface, (), [use[0] for use in uses(self.wired)])
+            return {}
         place = parse_path(last)
         item = step.interface.read_fed(place[-1]) or step.interface.reads[key]
         if item.name != key and (item.name in self.values or item.name in step.sources):
@@ -178,7 +194,7 @@ class RunInputs:
             return {}
         source = PathSource(place) if is_taken else Constant(fresh(item.default), key)
         self.wired = _rewired(self.wired, id, sources={**step.sources, key: source}, soft=step.soft - {key})
-        self.wired.inputs = _without_reader(self.wired.inputs, id, key)
+        self.wired.inputs = _without_reader(self.wired, id, key)
         return {key: last} if is_taken else {}
 
 
@@ -190,12 +206,14 @@ def _rewired(flow: WiredFlow, id: str, **members: Any) -> WiredFlow:
     return flow
 
 
-def _without_reader(inputs: dict[str, FlowInput], id: str, key: str) -> dict[str, FlowInput]:
-    """Return the inputs without a read that the pipe fills."""
+def _without_reader(flow: WiredFlow, id: str, key: str) -> dict[str, FlowInput]:
+    """Return the inputs without a read that the pipe fills; other reads may have another source too."""
+    inputs = flow.inputs
     if key not in inputs:
         return inputs
     given = copy(inputs[key])
     given.readers = [each for each in given.readers if each != (id, key)]
+    given.required = given.required and any(read not in flow.steps[reader].soft for reader, read in given.readers)
     return {name: given if name == key else each for name, each in inputs.items() if name != key or given.readers}
 
 

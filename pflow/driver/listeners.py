@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, Any, Callable
 from pflow.driver.arguments import PROGRAM, RunFlags
 from pflow.driver.begin import Beginning
 from pflow.engine.context import StepFailed
-from pflow.errors import BUG, CLOSED_PIPE, OK, PflowError
+from pflow.errors import BUG, CLOSED_PIPE, FAILED, OK, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.record.log import KEYS, TRACE, RunLog
 from pflow.record.snapshot import own_params
@@ -42,8 +42,10 @@ class Listeners:
         self.flags = flags
         self.wired = beginning.wired
         self.snapshot = beginning.snapshot
-        self.failed_items: dict[tuple[str, int], int] = {}
-        """How many items each visit of a batch left out, in its last try; of a batch in a subflow, in all."""
+        self.failed_items: dict[tuple[str, Any], int] = {}
+        """How many items each visit of a batch left out, in its last try."""
+        self.untaken: dict[tuple[str, Any], int] = {}
+        """How many of them nothing in the flow takes."""
         self.usage = Usage()
         self.end_line = end_line
         document = beginning.intake.document
@@ -98,9 +100,13 @@ class Listeners:
     def _count(self, event: dict[str, Any]) -> None:
         self.usage.add_event(event)
         if "exit" not in event and "items" in event:
-            visit = event["step"], event.get("visit", 1)
-            before = self.failed_items.get(visit, 0) if "/" in event["step"] else 0
-            self.failed_items[visit] = before + event["items"]["failed"]
+            items = event["items"]
+            visit = event["step"], items.get("at") or event.get("visit", 1)
+            self.failed_items[visit], self.untaken[visit] = items["failed"], items.get("untaken", 0)
+
+    @property
+    def failures(self) -> int:
+        return sum(self.untaken.values())
 
     def _show(self, event: dict[str, Any]) -> None:
         if self.progress is None and (self.is_drawn or event["event"] == "batch"):
@@ -129,6 +135,14 @@ class Listeners:
         if self.progress is not None:
             self.progress.clear()
 
+    def say_failures(self) -> None:
+        """Report the failed items that nothing takes."""
+        if self.failures:
+            again = self.log is not None and self.log.journal is not None
+            hint = f"; pflow resume {self.run_id} --failed runs what failed" if again else ""
+            count = f"{self.failures} items" if self.failures > 1 else "an item"
+            say(PROGRAM, f"finished with failures: {count} failed{hint}")
+
     def finish(self, error: BaseException | None, store: dict[str, Any]) -> None:
         """End the run: `store` is its final one, `error` ended it early."""
         self.clear()
@@ -139,7 +153,9 @@ class Listeners:
             return
         if isinstance(error, Interrupted):
             error = error.as_error()
-        code = OK if error is None else CLOSED_PIPE if isinstance(error, ClosedPipe) else BUG
+        code = FAILED if self.failures else OK
+        if error is not None:
+            code = CLOSED_PIPE if isinstance(error, ClosedPipe) else BUG
         about = None
         if isinstance(error, PflowError):
             name, code = self.wired.flow.name or "flow", error.exit

@@ -61,7 +61,7 @@ class Replay:
         if flow_hash(wired) != self.kept.flow_hash:
             say("pflow replay", "warning: the version of a node, or a subflow, has changed since the run")
         inputs = RunInputs(wired)
-        inputs.replayed = self.kept
+        inputs.replayed, inputs.confined = self.kept, self.kept.place["confined"]
         for id, params in self.kept.config_overrides.items():
             for name, value in params.items() if id in wired.steps else ():
                 self._set_param(inputs, wired.steps[id], name, value)
@@ -82,14 +82,14 @@ class Replay:
             what = f"cannot replay the run '{self.run.id}': the secret '{name}' of '{step.id}' is missing"
             raise PflowError(what, hint=f"{item.env} in the environment gives it", exit=BAD_CONFIG)
 
-    def intake(self) -> Intake:
+    def intake(self, timeout: float | None = None) -> Intake:
         """Return what came through the pipe; if that was not kept, what comes now (Snapshot.follow compares them).
 
         Raises PflowError if nothing comes: 78 for a secret, else 66.
         """
         piped = self.kept.piped
         if piped["again"]:
-            taken = take_in(source="text" if piped["as"] == RAW else piped["as"])
+            taken = take_in(source="text" if piped["as"] == RAW else piped["as"], timeout=timeout)
             if taken.kind in (EMPTY, NOTHING):
                 is_secret = not all("$digest" in self.kept.cli_injections[path] for path in piped["again"])
                 why = "it is a secret" if is_secret else "it is larger than 10 MB"

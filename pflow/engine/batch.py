@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections import ChainMap
 
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.binding.store import OUTPUT_KEY, REMOVED
 from pflow.engine.context import Context, StepFailed, drop, in_words, name_items, storable
+from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
-from pflow.engine.workers import Died, Parent, run_all
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, PflowError
+from pflow.files import file_paths
 from pflow.flow.wired import WiredStep
 from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.process.workers import Died, Parent, run_all
 from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
+from pflow.values.digest import digest_of
 from pflow.values.paths import kind_of, parse_path, write_path
 from pflow.values.types import items_in
 from pflow.words.printable import encodable
@@ -41,6 +45,7 @@ class BatchStep(StepNode):
         assert wired.over is not None
         self.batch = wired.step.batch
         self.over = wired.over
+        self.items: list[tuple[Any, Any]] = []
         self.names: list[str] = []
         named = wired.params.get(OUTPUT_KEY)
         self.names_keys = named is not None and any(path[0] == self.batch.item for path in named.paths)
@@ -55,10 +60,18 @@ class BatchStep(StepNode):
                 fault = "begins as JSON and is not a list"
                 hint = "jq -c writes JSON as lines; --from=json takes an object"
             raise PflowError(f"cannot run over '{self.batch.over}': it {fault}", hint=hint, exit=BAD_DATA)
-        items = list(over.items() if isinstance(over, dict) else enumerate(over))
-        self.names = name_items(item for _, item in items) if self.context.run_id else [""] * len(items)
+        self.items = items = list(over.items() if isinstance(over, dict) else enumerate(over))
+        is_run = bool(self.context.run_id)
+        self.names = name_items(item for _, item in items) if is_run else [str(n) for n in range(len(items))]
         self._keep_data(shared)
-        done = self._noted_items(shared, items, visit)
+        try:
+            if self.files is None:
+                done = self._noted_items(shared, items, visit)
+            else:
+                with FileWatch(self.files, self.context, self.visit_path(), []):
+                    done = self._noted_items(shared, items, visit)
+        finally:
+            self.context.services.release(self.visit_path())
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
         for key in keys:
             values = [self._result(key, item, each) for (_, item), each in zip(items, done, strict=True)]
@@ -72,6 +85,7 @@ class BatchStep(StepNode):
             self.context.assign(shared, (self.id, "errors"), errors)
         if errors:
             self._tell_failures(visit, errors, len(done))
+            visit.more["items"] |= {} if self.wired.uses_errors else {"untaken": len(errors)}
         visit.reads = self._all_reads(shared, done)
         visit.writes = self.places_of(keys)
         self.carry(key for key in keys if key in self.places or not self.names_keys)
@@ -90,10 +104,19 @@ class BatchStep(StepNode):
         return {"item": item, key: changes.get(key)} if self.batch.keep_item and not why else changes.get(key)
 
     def _tell_failures(self, visit: Visit, errors: list[dict[str, Any]], count: int) -> None:
-        """Report on stderr and in the trace how many items failed, and the first of them."""
+        """Report on stderr and in the trace how many items failed, and the first of them.
+
+        Raises PflowError if all did.
+        """
         first = errors[0]
         what = self._named(first["index"], first["item"])
-        text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"
+        number = f"{len(errors)} of {count}" if len(errors) < count else f"all {count}"
+        text = f"{number} items failed; the first, {what}: {first['message']}"
+        if len(errors) == count:
+            if self.context.commits is not None:  # they run again when it does
+                self.context.commits.write({"again": self.visit_path()})
+            is_one = len({error["exit"] for error in errors}) == 1
+            raise PflowError(text, exit=first["exit"] if is_one else FAILED, is_permanent=True)
         visit.more["message"] = encodable(text)
         self.context.warn(f"'{self.id}': {text}")
 
@@ -111,7 +134,9 @@ class BatchStep(StepNode):
         """Run the items, record an event at the end of each, and add up their usage."""
         before = self._done_before()
         failed = sum(bool(done[2]) for done in before.values())
-        counts = visit.more["items"] = {"done": len(before) - failed, "failed": failed}
+        counts: dict[str, Any] = {"done": len(before) - failed, "failed": failed}
+        counts |= {"at": self.visit_path()} if self.context.prefix else {}  # the visit alone may occur again
+        visit.more["items"] = counts
         recorder, which = self.context.recorder, {"visit": self.context.visits.get(self.id, 1)}
 
         def note(number: int | None, exit: int | None, used: dict[str, Any]) -> None:
@@ -204,6 +229,8 @@ class BatchStep(StepNode):
         """Run the node on a store in which the item stands under its name."""
         visit = Visit()
         self.context.item = f"[{name}]"
+        before = file_paths.claim
+        file_paths.claim = self._claimer(self.visit_path(), before)
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), visit)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
@@ -226,6 +253,22 @@ class BatchStep(StepNode):
             raise failure from (None if failure is error else error)
         finally:
             self.context.item = ""
+            file_paths.claim = before
+
+    def _claimer(self, own: str, outer: Callable[[str], None] | None) -> Callable[[str], None]:
+        """Return a function that refuses a file if another item of this batch, or of one around it, has written it."""
+
+        def claim(file: str) -> None:
+            if outer is not None:
+                outer(file)
+            writer = self.context.services.claim((own, digest_of(os.fsencode(file))))
+            if writer != own:
+                other = self._named(*self.items[self.names.index(writer[writer.rindex("[") + 1 : -1])])
+                hint = f"give each item a path of its own, as with '${self.batch.item}' in it"
+                what = f"cannot write '{file}': {other} of this batch writes it too"
+                raise PflowError(what, hint=hint, exit=CANNOT_WRITE, is_permanent=True)
+
+        return claim
 
     def _keep_data(self, shared: Any) -> None:
         """Put the data flags into the store, except those made from the item."""

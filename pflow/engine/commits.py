@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import TIMED_OUT, PflowError
+from pflow.record.file_states import FileStates
 from pflow.record.journal import Journal
 from pflow.record.records import is_within
 from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
-    from pflow.engine.workers import Ask
+    from pflow.process.workers import Ask
     from pflow.record.records import Record
     from pflow.words.budget import Account, Amounts, Question
 
@@ -22,13 +23,39 @@ class Services:
         self.secrets = secrets
         self.account = account
         self.parent: Ask | None = None
+        self.files = journal.records.files if journal and journal.records else FileStates()
+        self._writers: dict[str, dict[str, str]] = {}
+        """For each batch, by its path, the item that wrote each file."""
+        self._wrote: dict[str, list[str]] = {}
+        """The files of each item that is not committed yet."""
+        for path, record in (journal.records.done if journal and journal.records else {}).items():
+            self._writers.setdefault(batch_of(path), {}).update(dict.fromkeys(record.get("wrote", ()), path))
 
     def keep(self, record: Record) -> None:
         """Write a record to the journal. Raises PflowError (73)."""
+        self.files.add(record)
         if self.parent is not None:
             self.parent("keep", record)
         elif self.journal is not None:
-            self.journal.write(record)
+            wrote = self._wrote.pop(str(record.get("end")), None)
+            self.journal.write({**record, "wrote": wrote} if wrote else record)
+
+    def claim(self, request: tuple[str, str]) -> str:
+        """Note that an item writes a file; return the path of the item of its batch that wrote the file first."""
+        if self.parent is not None:
+            return str(self.parent("claim", request))
+        item, file = request
+        writer = self._writers.setdefault(batch_of(item), {}).setdefault(file, item)
+        if writer == item and self.journal is not None:
+            self._wrote.setdefault(item, []).append(file)
+        return writer
+
+    def release(self, batch: str) -> None:
+        """Forget the files of a batch that has ended."""
+        if self.parent is not None:
+            self.parent("release", batch)
+        else:
+            self._writers.pop(batch, None)
 
     def learn(self, secrets: list[Any]) -> None:
         """Keep these values out of the journal."""
@@ -85,3 +112,8 @@ class Commits:
             self.done = {each: record for each, record in self.done.items() if not is_within(each, path)}
             self.write({"again": path})
         self._entered.add(path)
+
+
+def batch_of(item: str) -> str:
+    """Return the path of the batch that an item, by its own path, belongs to."""
+    return item.rpartition("[")[0]

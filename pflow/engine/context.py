@@ -11,7 +11,7 @@ from pflow.binding.store import REMOVED
 from pflow.cache.wishes import Wishes
 from pflow.engine.commits import Commits, Services
 from pflow.errors import PflowError, node_error
-from pflow.files.directories import state_key
+from pflow.files.state_key import state_key
 from pflow.flow.wired import WiredStep
 from pflow.record.journal import Journal
 from pflow.stage.trace import event_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Container, Iterator, Mapping
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
-from pflow.binding.sources import AlternativeSource, TemplateSource, assign
+from pflow.binding.sources import AlternativeSource, Fallback, TemplateSource, assign
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.engine.context import Commit, Context, StepFailed, failure_of
 from pflow.engine.results import handed_on, places_behind, results_of, set_defaults
@@ -260,7 +260,8 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 
 def _alternatives(flow: WiredFlow) -> list[AlternativeSource]:
-    """Return every source of several places in a flow, also inside templates."""
+    """Return every source of several places in a flow, also inside others."""
     found = list(flow.sources())
-    found += [inner for each in found if isinstance(each, TemplateSource) for inner in each.sources.values()]
+    many = [each for each in found if isinstance(each, TemplateSource | Fallback)]
+    found += [inner for each in many for inner in each.sources.values()]
     return [each for each in found if isinstance(each, AlternativeSource)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pflow import Any
 from pflow.engine.context import StepFailed, drop, in_words, storable
 from pflow.engine.step import StepNode
-from pflow.engine.workers import Died, Parent, run_all
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.graph import Fork
 from pflow.node import pocketflow
 from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.process.workers import Died, Parent, run_all
 from pflow.stage.visit import Visit
 from pflow.values.paths import Path, meet, write_path
 

@@ -11,9 +11,11 @@ from pflow.binding.sources import Constant, check_place, has
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.engine.context import Context, StepFailed, failure_of, storable
+from pflow.engine.file_watch import FileWatch, StepFiles
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
 from pflow.flow.wired import WiredStep
+from pflow.interface.interface import fresh
 from pflow.node import STEP_KEY, pocketflow, version_of
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.visit import Visit, Visitor
@@ -87,6 +89,7 @@ class StepNode(PlainStep, Visitor):
         acts = bool(wired.interface.effects) or wired.interface.open or origin == PROGRAM
         self.may_start = acts and not self.is_flow  # else no variable is set: the C library never frees an old value
         self.cached = None if self.is_flow else self._cached()
+        self.files = StepFiles(wired, node) if context.commits is not None else None
 
     def _cached(self) -> CachedNode | None:
         """Return the node as the cache knows it, if it is used. Raises StepFailed if it is required and impossible."""
@@ -143,9 +146,13 @@ class StepNode(PlainStep, Visitor):
         """Find the values in a store and run the node on them; return its changes, checked, and the values."""
         binding, node = self.binding, copied(self.node)
         view = self.open(store)
-        if binding.param_finders or binding.has_containers:
+        if binding.param_finders:
             node.set_params(binding.find_params(store))
-        changes, lookup = self.visit(node, view, store, visit)
+        if self.files is None:
+            changes, lookup = self.visit(node, view, store, visit)
+        else:
+            with FileWatch(self.files, self.context, self.visit_path(), self.files.named(node, view)):
+                changes, lookup = self.visit(node, view, store, visit)
         if self.context.secret_paths:
             self.learn([*self._secrets_in(changes)])
         if lookup is not None:
@@ -245,9 +252,9 @@ def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
 
 
 def copied(node: Any) -> Any:
-    """Copy a node shallowly, as pocketflow does for each visit: what it sets on itself does not last."""
+    """Copy a node shallowly, as pocketflow does for each visit, and its params: what it sets there does not last."""
     new = object.__new__(node.__class__)
-    new.__dict__ = node.__dict__.copy()
+    new.__dict__ = {**node.__dict__, "params": fresh(node.params)}
     return new
 
 

@@ -7,7 +7,8 @@ from pflow.binding import resolve
 from pflow.binding.sources import Constant, Source, TemplateSource
 from pflow.flow.flow import FlowInput
 from pflow.flow.reaching import uses, writes_behind, writes_by_name
-from pflow.flow.wired import END, Reference, WiredFlow, WiredStep, Write
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
+from pflow.flow.writes import END, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.interface.interface import Item
 from pflow.values.paths import Path, meet, write_path
@@ -16,8 +17,8 @@ from pflow.values.types import Type
 Origin = dict[str, Any]
 """The origin of a value: `from` names its kind, the other members depend on that."""
 
-Use = tuple[Path, str, set[str]]
-"""A place of the store, its reader (a step, or an output), and the steps that may have written it."""
+Use = tuple[int, Path, str]
+"""A use of the store by its number: the place, and its reader (a step, or an output)."""
 
 
 class Origins:
@@ -29,13 +30,13 @@ class Origins:
         for reference in flow.references:
             self.references.setdefault((reference.step, reference.role, reference.key), []).append(reference)
         self.inputs = {reader: input for input in flow.inputs.values() for reader in input.readers}
-        self._uses: dict[object, list[Use]] = {}
-        for place, id, key, writes in uses(flow):
-            reader = id or f"output {key}"
-            self._uses.setdefault(place[0], []).append((place, reader, {write.step for write in writes}))
-        for input in flow.inputs.values():
-            for reader, _ in input.readers:
-                self._uses.setdefault(input.path[0], []).append((input.path, reader, set()))
+        self._uses: dict[tuple[object, str], list[Use]] = {}
+        """The uses of each key of the store as written by each step; those of inputs, or of no write, under ""."""
+        found = [(place, id or f"output {key}", [write.step for write in by]) for place, id, key, by in uses(flow)]
+        found += [(each.path, reader, []) for each in flow.inputs.values() for reader, _ in each.readers]
+        for number, (place, reader, by) in enumerate(found):
+            for writer in by or [""]:
+                self._uses.setdefault((place[0], writer), []).append((number, place, reader))
 
     def of_read(self, step: WiredStep, key: str) -> list[Origin]:
         """Return the origins of a read: the first that has a value gives it."""
@@ -43,12 +44,15 @@ class Origins:
         item = step.interface.reads.get(key)
         has = {resolve.FLAG: written.inputs, resolve.MAPPING: written.input_mappings, resolve.PARAM: written.params}
         rule = resolve.rule_of(item or Item("read", key, Type("any")), has)
+        mapped = []
         if rule in (resolve.FLAG, resolve.MAPPING):
             role = INPUT if rule == resolve.FLAG else MAPPING
-            return [self._of_source(step.sources.get(key), step.id, role, key, item)]
+            mapped = [self._of_source(step.sources.get(key), step.id, role, key, item)]
+            if role == INPUT or key not in (written.soft or ()):
+                return mapped
         if written.batch is not None and key == written.batch.item:
             return [{"from": "item", "path": key, "over": written.batch.over}]
-        found = list(self._by_name(step, key))
+        found = [*self._by_name(step, key), *mapped]
         if rule == resolve.PARAM:
             found.append(self._of_stand_in(step, key))
         elif item is not None and rule == resolve.DEFAULT:
@@ -136,8 +140,8 @@ class Origins:
 
     def readers_of(self, place: Path, writers: set[str]) -> list[str]:
         """Return the steps and outputs that read the place, a part of it or its parent, as written by these steps."""
-        uses = [use for use in self._uses.get(place[0], []) if meet(use[0], place)]
-        return list(dict.fromkeys(reader for _, reader, by in uses if not by or by & writers))
+        there = [use for writer in ("", *writers) for use in self._uses.get((place[0], writer), [])]
+        return list(dict.fromkeys(reader for _, used, reader in sorted(there) if meet(used, place)))
 
 
 def _of_store(places: Sequence[Path], writes: Sequence[Write]) -> Origin:

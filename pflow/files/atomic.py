@@ -7,63 +7,70 @@ import os
 import stat
 
 from pflow import Callable
+from pflow.files.beneath import Place, hold_link, locate, mode_of, open_file
 
 _PART = 1 << 20
 """Bytes that are copied at a time."""
 
 
-def replace(path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool = True, lasts: bool = True) -> None:
+def replace(
+    path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool = True, lasts: bool = True, is_own: bool = True
+) -> None:  # fmt: skip
     """Replace the content of a file, or of the file that `path` links to; make missing parents.
 
     An existing file keeps its mode and, if allowed, its owner; a new one gets `mode` minus the umask. Without `lasts`
-    it does not wait for the disk, so a power cut may lose the file.
-    Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate.
+    it does not wait for the disk, so a power cut may lose the file. One that is not pflow's own is held within bounds.
+    Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate; PflowError (77) for a
+    path out of bounds.
     """
-    _fill(path, lambda fd: _write_data(fd, data), mode, overwrite=overwrite, lasts=lasts)
+    with locate(path, make=True, is_own=is_own) as target:
+        _fill(target, lambda fd: _write_data(fd, data), mode, overwrite=overwrite, lasts=lasts)
 
 
 def copy(source: int, path: str, *, overwrite: bool = True) -> None:
-    """Replace the content of `path` by that of an open file, as `replace` does, in little memory.
+    """Replace the content of `path` by that of an open file, as `replace` does, in little memory and within bounds.
 
     A new file gets the source's mode minus the umask, without set-id bits.
     """
-    _fill(path, lambda fd: _copy_all(source, fd), os.fstat(source).st_mode & 0o777, overwrite=overwrite)
+    with locate(path, make=True) as target:
+        _fill(target, lambda fd: _copy_all(source, fd), os.fstat(source).st_mode & 0o777, overwrite=overwrite)
 
 
 def move(path: str, target: str, *, overwrite: bool = True) -> None:
     """Rename a file, or a link itself, over the target if need be; across file systems too.
 
-    At each moment one of the two is there and whole. Raises OSError, FileExistsError without `overwrite`.
+    At each moment one of the two is there and whole. Raises OSError, FileExistsError without `overwrite`; PflowError
+    (77) for a path out of bounds, and for a link that would lead there.
     """
-    folder = os.path.dirname(target) or "."
-    os.makedirs(folder, exist_ok=True)
-    if not os.path.islink(target) or not overwrite:
-        _existing(target, overwrite)
-    try:
-        if overwrite:
-            os.rename(path, target)
-        elif _take_name(path, target):
-            os.unlink(path)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        _put(target, lambda draft: _duplicate(path, draft), overwrite=overwrite)
-        os.unlink(path)
-    _sync_folder(folder)
+    with locate(path, follow=False) as old, locate(target, follow=False, make=True) as new:
+        hold_link(old, new, path)
+        if not overwrite or new.link() is None:
+            _existing(new, overwrite)
+        try:
+            if overwrite:
+                os.rename(old.name, new.name, src_dir_fd=old.folder, dst_dir_fd=new.folder)
+            elif _take_name(old, new):
+                os.unlink(old.name, dir_fd=old.folder)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            _put(new, lambda draft: _duplicate(old, draft), overwrite=overwrite)
+            os.unlink(old.name, dir_fd=old.folder)
+        _sync_folder(new.folder)
 
 
 def append(path: str, data: bytes) -> None:
-    """Append `data` to a file, or make the file; undo a write that fails.
+    """Append `data` to a file, or make the file; undo a write that fails. It is held within bounds.
 
     After kill -9 or a power cut a part may stay: no way of appending is atomic. Processes that append through here take
-    turns, so that none undoes another's write. Raises OSError.
+    turns, so that none undoes another's write. Raises OSError, and PflowError (77).
     """
-    if not os.path.exists(path):
+    if not mode_of(path):
         try:
-            return replace(path, data, overwrite=False)
+            return replace(path, data, overwrite=False, is_own=False)
         except FileExistsError:
             pass
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+    fd = open_file(path, os.O_WRONLY | os.O_APPEND)
     try:
         take_turn(fd)
         _append_or_restore(fd, data)
@@ -95,52 +102,53 @@ def write_all(fd: int, data: bytes) -> None:
         rest = rest[os.write(fd, rest) :]
 
 
-def _existing(target: str, overwrite: bool) -> os.stat_result | None:
+def _existing(target: Place, overwrite: bool) -> os.stat_result | None:
     """Return the target's status. Raises OSError if it may not be overwritten, which a rename would not check."""
-    if not overwrite and os.path.lexists(target):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
     try:
-        fd = os.open(target, os.O_WRONLY | os.O_NONBLOCK)
+        if not overwrite:
+            target.status()
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target.real)
+        fd = os.open(target.name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=target.folder)
     except FileNotFoundError:
         return None
     status = os.fstat(fd)
     os.close(fd)
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "not a regular file", target)
+        raise OSError(errno.EINVAL, "not a regular file", target.real)
     return status
 
 
 def _fill(
-    path: str, fill: Callable[[int], None], mode: int, *, overwrite: bool = True, lasts: bool = True
+    target: Place, fill: Callable[[int], None], mode: int, *, overwrite: bool = True, lasts: bool = True
 ) -> None:  # fmt: skip
-    """Replace the content of `path`, or of what it links to, by what `fill` writes to its descriptor."""
-    target = os.path.realpath(path)
-    os.makedirs(os.path.dirname(target), exist_ok=True)
+    """Replace the content of a file by what `fill` writes to its descriptor."""
     old = _existing(target, overwrite)
     _put(target, lambda draft: _write(draft, fill, mode, old, lasts=lasts), overwrite=overwrite, lasts=lasts)
 
 
-def _put(target: str, make: Callable[[str], None], *, overwrite: bool, lasts: bool = True) -> None:
+def _put(target: Place, make: Callable[[Place], None], *, overwrite: bool, lasts: bool = True) -> None:
     """Make a draft beside the target, then rename it."""
-    folder = os.path.dirname(target) or "."
-    draft = os.path.join(folder, f".pflow-{os.urandom(8).hex()}.tmp")
+    folder, name = target.folder, f".pflow-{os.urandom(8).hex()}.tmp"
+    draft = Place(folder, name, os.path.join(os.path.dirname(target.real), name))
     try:
         make(draft)
         if overwrite:
-            os.rename(draft, target)
+            os.rename(draft.name, target.name, src_dir_fd=folder, dst_dir_fd=folder)
         else:
             _take_name(draft, target)
     finally:
-        if os.path.lexists(draft):
-            os.unlink(draft)
+        try:
+            os.unlink(draft.name, dir_fd=folder)
+        except FileNotFoundError:
+            pass  # it has its name
     if lasts:
         _sync_folder(folder)
 
 
 def _write(
-    draft: str, fill: Callable[[int], None], mode: int, old: os.stat_result | None, *, lasts: bool
+    draft: Place, fill: Callable[[int], None], mode: int, old: os.stat_result | None, *, lasts: bool
 ) -> None:  # fmt: skip
-    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else mode)
+    fd = os.open(draft.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else mode, dir_fd=draft.folder)
     try:
         fill(fd)
         if old:
@@ -151,22 +159,22 @@ def _write(
         os.close(fd)
 
 
-def _duplicate(path: str, draft: str) -> None:
+def _duplicate(old: Place, draft: Place) -> None:
     """Copy a file or link with its times, mode and, if allowed, owner."""
     import shutil
 
-    if os.path.islink(path):
-        os.symlink(os.readlink(path), draft)
+    if (link := old.link()) is not None:
+        os.symlink(link, draft.name, dir_fd=draft.folder)
         return
-    source = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    source = os.open(old.name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=old.folder)
     try:
         status = os.fstat(source)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", path)
+            raise OSError(errno.EINVAL, "not a regular file", old.real)
 
         def fill(fd: int) -> None:
             _copy_all(source, fd)
-            shutil.copystat(path, draft)
+            shutil.copystat(source, fd)  # type: ignore[arg-type]  # it takes descriptors too
 
         _write(draft, fill, 0o600, status, lasts=True)
     finally:
@@ -194,28 +202,29 @@ def _keep_owner_and_mode(fd: int, old: os.stat_result) -> None:
     os.fchmod(fd, mode)
 
 
-def _take_name(draft: str, target: str) -> bool:
+def _take_name(draft: Place, target: Place) -> bool:
     """Give a file a name that is free; return True if the file still has its old name too."""
+    folders = {"src_dir_fd": draft.folder, "dst_dir_fd": target.folder}
     try:
-        os.link(draft, target, follow_symlinks=False)
+        os.link(draft.name, target.name, follow_symlinks=False, **folders)
         return True
     except OSError as error:
         if error.errno in (errno.EEXIST, errno.EXDEV):
             raise
         # A file system without hard links: claim the name first.
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        os.close(os.open(target.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, dir_fd=target.folder))
         try:
-            os.rename(draft, target)
+            os.rename(draft.name, target.name, **folders)
         except OSError:
-            os.unlink(target)
+            os.unlink(target.name, dir_fd=target.folder)
             raise
         return False
 
 
-def _sync_folder(folder: str) -> None:
+def _sync_folder(folder: int) -> None:
     """Make a rename in a folder survive a power cut, if the folder is readable and its file system can do that."""
     try:
-        fd = os.open(folder, os.O_RDONLY)
+        fd = os.open(".", os.O_RDONLY, dir_fd=folder)
     except PermissionError:
         return
     try:

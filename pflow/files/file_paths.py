@@ -20,7 +20,11 @@ from pflow.errors import (
     reason_of,
 )
 from pflow.files.atomic import append, replace, write_all
-from pflow.files.directories import hold_below_root
+from pflow.files.beneath import is_confined, mode_of, open_file, status
+from pflow.files.reading import read_to_end
+
+claim: Callable[[str], None] | None = None
+"""Takes the real path of a file before it is written, in an item of a batch; raises PflowError if that may not be."""
 
 _DESCRIPTORS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -51,22 +55,27 @@ def checked_target(value: str | bytes, act: str) -> str:
 def place_in(destination: str, path: str, act: str) -> str:
     """Return the path that a file gets: its destination, or its own name in a directory or after a final slash.
 
-    Raises PflowError, also if that leads out of the root.
+    Raises PflowError.
     """
-    if destination.endswith("/") or os.path.isdir(destination):
+    if destination.endswith("/") or stat.S_ISDIR(mode_of(destination)):
         destination = os.path.join(destination, os.path.basename(path))
-    place = checked_target(destination, act)
-    hold_below_root(place)
-    return place
+    return checked_target(destination, act)
+
+
+def claim_file(path: str, *, follow: bool = True) -> None:
+    """Make sure that no other item of a batch has written this file, or with `follow` the one that it links to."""
+    if claim is not None:
+        folder, name = os.path.split(path)
+        claim(os.path.realpath(path) if follow else os.path.join(os.path.realpath(folder), name))
 
 
 def check_kind(path: str, act: str, *, follow: bool) -> None:
     """Refuse a directory or a device or, with `follow`, a link to one. Raises PflowError and OSError."""
-    status = os.stat(path, follow_symlinks=follow)
-    if stat.S_ISDIR(status.st_mode):
+    mode = status(path, follow=follow).st_mode
+    if stat.S_ISDIR(mode):
         hint = "pflow-list-files --hidden 'DIRECTORY/**' names the files in it"
         raise PflowError(f"cannot {act} '{path}': it is a directory", hint=hint, exit=MISSING)
-    if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         raise PflowError(f"cannot {act} '{path}': it is a device", exit=DENIED)
 
 
@@ -74,8 +83,8 @@ def read_whole(path: str, decode: Callable[[bytes], Any]) -> Any:
     """Read a whole file and decode it. Raises PflowError."""
     act = f"cannot read '{path}'"
     try:
-        with open(path, "rb", buffering=0) as file:
-            return decode(file.read() or b"")
+        with open(open_file(path), "rb", buffering=0) as file:
+            return decode(read_to_end(file.fileno(), act))
     except OSError as error:
         raise read_failure(act, error) from error
     except MemoryError as error:
@@ -105,7 +114,8 @@ def write_whole(
         elif adds:
             append(path, _encoded(data))
         else:
-            replace(path, data, overwrite=overwrite)
+            claim_file(path)
+            replace(path, data, overwrite=overwrite, is_own=False)
     except UnicodeEncodeError:
         raise lone_surrogate(act) from None
     except OSError as error:
@@ -135,17 +145,19 @@ def write_failure(act: str, error: OSError, *, instead: str = "--overwrite repla
 
 
 def is_stream(path: str) -> bool:
-    """Return True for a pipe, a device or an open file, which cannot be replaced."""
+    """Return True for a pipe, a device or an open file, which cannot be replaced. Raises PflowError (77), OSError."""
     if _descriptor(path) is not None:
         return True
     try:
-        return not stat.S_ISREG(os.stat(path).st_mode)
+        return not stat.S_ISREG(status(path).st_mode)
     except FileNotFoundError:
         return False
 
 
 def _descriptor(path: str) -> int | None:
     folder, _, number = path.rpartition("/")
+    if is_confined():
+        return None
     if folder in ("/dev/fd", "/proc/self/fd") and number.isdecimal() and len(number) < 10:  # as the system counts
         return int(number)
     return _DESCRIPTORS.get(path)
@@ -155,6 +167,6 @@ def write_stream(path: str, data: bytes) -> None:
     """Write to a pipe, a device or an open file. Raises OSError."""
     descriptor = _descriptor(path)
     # Opened again, `>> log` would lose its place, and a socket would fail.
-    fd = os.dup(descriptor) if descriptor is not None else os.open(path, os.O_WRONLY | os.O_NOCTTY)
+    fd = os.dup(descriptor) if descriptor is not None else open_file(path, os.O_WRONLY | os.O_NOCTTY)
     with open(fd, "wb", buffering=0):
         write_all(fd, data)

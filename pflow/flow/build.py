@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pflow import TYPE_CHECKING, Any, Collection
+from pflow import TYPE_CHECKING, Any
 from pflow.binding.store import key_mappings
 from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
 from pflow.values.paths import Path
@@ -39,30 +39,32 @@ def build_flow(document: Document) -> FlowSpec:
 
 def _ids(nodes: list[Document]) -> list[str]:
     """Return the id of each node, by default after its name or type; "" if it has none of these."""
-    taken = {node["id"] for node in nodes if "id" in node}
+    taken = {node["id"]: 2 for node in nodes if "id" in node}
     ids = []
     for node in nodes:
         own = node.get("name") or node.get("type", "")
         id = node.get("id") or (id_after(own, taken) if own else "")
-        taken.add(id)
+        taken.setdefault(id, 2)
         ids.append(id)
     return ids
 
 
-def id_after(type: str, taken: set[str]) -> str:
+def id_after(type: str, taken: dict[str, int]) -> str:
     """Make the id of a step that has none: `llm`, then `llm-2`; `fix` for `flow:fix` and `flows/fix.pflow.json`."""
     base = type.removeprefix("flow:").rpartition("/")[2].removesuffix(".json").removesuffix(".pflow") or type
     return numbered(base, taken)
 
 
-def numbered(name: str, taken: Collection[str]) -> str:
-    """Return the name if it is free, else the first free one of `NAME-2`, `NAME-3`…"""
+def numbered(name: str, taken: dict[str, int]) -> str:
+    """Return the name if it is free, else the first free one of `NAME-2`, `NAME-3`…
+
+    `taken` has for each name the number to begin with, at first 2; it is moved on, as names are never given back.
+    """
     if name not in taken:
         return name
-    number = 2
-    while f"{name}-{number}" in taken:
-        number += 1
-    return f"{name}-{number}"
+    while f"{name}-{taken[name]}" in taken:
+        taken[name] += 1
+    return f"{name}-{taken[name]}"
 
 
 STEP_MEMBERS = (
@@ -81,6 +83,7 @@ def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
         place=place,
         input_mappings=sources,
         output_mappings=mapping.get("output_mappings"),
+        soft=mapping.get("soft"),
         batch=Batch(**batch) if "over" in batch else None,
         **members,
     )

@@ -106,6 +106,7 @@ class Step:
         output_mappings: dict[str, str] | None = None, retries: int | None = None, wait: float | None = None,
         timeout: float | None = None, max_visits: int | None = None, repeats: bool | None = None,
         batch: Batch | None = None, description: str = "", cache: bool | str | None = None,
+        soft: list[str] | None = None,
     ) -> None:  # fmt: skip
         self.id = id
         self.type = type
@@ -116,6 +117,8 @@ class Step:
         self.inputs = inputs if inputs is not None else {}
         self.input_mappings = input_mappings if input_mappings is not None else {}
         self.output_mappings = output_mappings if output_mappings is not None else {}
+        self.soft = soft
+        """The reads whose mapping counts only if the store has no key of their name."""
         self.retries = retries
         self.wait = wait
         self.timeout = timeout

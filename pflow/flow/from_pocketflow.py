@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LOADED = ("pflow.nodes.", "pflow_node_")
 """Prefixes of modules that are named after their node."""
 
-_MAPPINGS = ("input_mappings", "output_mappings")
+_MAPPINGS = ("input_mappings", "output_mappings", "soft")
 _WORK = (
     *("prep", "post", "prep_async", "post_async", "get_next_node"),
     *("run", "_run", "_orch", "run_async", "_run_async", "_orch_async"),
@@ -52,7 +52,7 @@ class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
 
     @Default
     def id(self) -> str:
-        own = id_after(self.node, set()) if isinstance(self.node, str) else id_of(class_of(self.node))
+        own = id_after(self.node, {}) if isinstance(self.node, str) else id_of(class_of(self.node))
         return str(self.ir.get("id") or own)
 
     def next(self, node: Any, action: str = "default") -> Any:
@@ -129,7 +129,7 @@ class _Walk:
         self.names = {id(value): name for name, value in variables.items() if isinstance(value, pocketflow.BaseNode)}
         self.is_run_here = is_run_here
         self.ids: dict[tuple[int, ...], str] = {}
-        self.taken: set[str] = set()
+        self.taken: dict[str, int] = {}
         self.todo: list[tuple[Any, _Around]] = []
         self.steps: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
         self.edges: dict[tuple[str, str, str], None] = {}
@@ -172,7 +172,7 @@ class _Walk:
         own_id = vars(inner).get("id") if isinstance(inner, Node) else None
         name = ir.pop("id", None) or own_id or self.names.get(id(node))
         id_ = numbered(name, self.taken) if name else id_after(type_, self.taken)
-        self.taken.add(id_)
+        self.taken.setdefault(id_, 2)
         own = {} if inner is kind else self._own(inner, id_, type_)
         over = {**({} if inner is node else node.params), **around.params}
         params = {**_plain(id_, kind, _set_on(inner)), **ir.pop("params", {}), **_plain(id_, kind, over)}
@@ -211,7 +211,7 @@ class _Walk:
             name = found.name
         if self.is_run_here:
             while self.classes.setdefault(name, node) is not node:
-                name = numbered(name, set(self.classes))
+                name = numbered(name, dict.fromkeys(self.classes, 2))
             if not module.startswith("pflow.nodes."):
                 add_class(name, node)
         elif found is None:

@@ -53,9 +53,26 @@ class Graph:
                 if edge.target not in targets:
                     targets.append(edge.target)
                     self.before[edge.target].append(edge.source)
-        self._bits = {id: 1 << n for n, id in enumerate(dict.fromkeys([*self.order(), *ids]))}
+        self._order = self._find_order()
+        self._places = {id: n for n, id in enumerate(dict.fromkeys([*self._order, *ids]))}
+        self.heads = self._find_heads()
+        """For each step, the one that begins its chain: a run of steps, each with one way to the next and no other in.
+
+        All that is asked about ways is answered for chains, of which most flows have few.
+        """
+        self._bits = {id: 1 << n for n, id in enumerate(dict.fromkeys(self.heads.values()))}
         self._leading: dict[bool, dict[str, int]] = {}
         self._before_first: dict[str, set[str]] = {}
+        self._forks: list[Fork] | None = None
+
+    def _find_heads(self) -> dict[str, str]:
+        heads: dict[str, str] = {}
+        before = None
+        for id in self._places:
+            follows = before is not None and self.before[id] == [before] and self.after(before) == [id]
+            heads[id] = heads[before] if before is not None and follows else id
+            before = id
+        return heads
 
     def after(self, id: str, *, past_errors: bool = True) -> list[str]:
         """Return every step that an edge leads to from this one."""
@@ -75,30 +92,39 @@ class Graph:
         """Return True if one step may run before the other; without `past_loops`, on a way that does not go back."""
         if past_loops not in self._leading:
             self._leading[past_loops] = self._find_leading(past_loops=past_loops)
-        return bool(self._leading[past_loops][other] & self._bits[one])
+        head, goal = self.heads[one], self.heads[other]
+        is_before = head == goal and self._places[one] < self._places[other]
+        return is_before or bool(self._leading[past_loops][goal] & self._bits[head])
 
     def may_precede_first(self, one: str, other: str) -> bool:
         """Return True if one step may run before the other runs for the first time; in a loop it may only follow it."""
         if not self.may_precede(one, other) or not self.may_precede(other, other):
             return self.may_precede(one, other)
-        if other not in self._before_first:
-            self._before_first[other] = set(self.reach(self.first, other)) - {other}
-        return one in self._before_first[other]
+        head = self.heads[other]
+        if self.heads[one] == head:
+            return self._places[one] < self._places[other]
+        if head not in self._before_first:
+            self._before_first[head] = set(self.reach(self.first, head))
+        return one in self._before_first[head]
 
     def _find_leading(self, *, past_loops: bool) -> dict[str, int]:
-        """Find the steps that lead to each step, as bits."""
-        found, bits = dict.fromkeys(self._bits, 0), self._bits
+        """Find the chains that lead to each chain, as bits, by their heads."""
+        places, heads, bits = self._places, self.heads, self._bits
+        found = dict.fromkeys(bits, 0)
         while True:
             known = dict(found)
             for id in found:
                 for each in self.before[id]:
-                    if past_loops or bits[each] < bits[id]:
-                        found[id] |= found[each] | bits[each]
+                    if past_loops or places[each] < places[id]:
+                        found[id] |= found[heads[each]] | bits[heads[each]]
             if found == known or not past_loops:
                 return found
 
     def order(self) -> list[str]:
         """Return the reachable steps, each after those that lead to it, as far as loops allow."""
+        return list(self._order)
+
+    def _find_order(self) -> list[str]:
         seen = {self.first}
         done: list[str] = []
         stack = [] if self.first is None else [(self.first, iter(self.after(self.first)[::-1]))]
@@ -115,18 +141,18 @@ class Graph:
 
     def loops(self) -> list[list[str]]:
         """Return the steps of each loop: those that lead to one another."""
-        order, seen, loops = self.order(), set[str](), []
-        for id in order:
-            if id not in seen and self.may_precede(id, id):
-                loop = [each for each in order if self.may_precede(each, id) and self.may_precede(id, each)]
-                loops.append(loop)
-                seen.update(loop)
-        return loops
+        loops: dict[int, list[str]] = {}
+        for id in self._order:
+            if self.may_precede(id, id):
+                loops.setdefault(self._leading[True][self.heads[id]], []).append(id)
+        return list(loops.values())
 
     def forks(self) -> list[Fork]:
         """Return every fork, in the order of the steps, nested ones included."""
-        actions = ((id, action, targets) for id in self.ids for action, targets in self.next[id].items())
-        return [self._fork(id, action, targets) for id, action, targets in actions if len(targets) > 1]
+        if self._forks is None:
+            actions = ((id, action, targets) for id in self.ids for action, targets in self.next[id].items())
+            self._forks = [self._fork(id, action, targets) for id, action, targets in actions if len(targets) > 1]
+        return self._forks
 
     def _fork(self, source: str, action: str, starts: list[str]) -> Fork:
         """Make a fork.

@@ -14,6 +14,7 @@ from pflow.flow.load import parse_json, read_text, write_json
 from pflow.flow.unload import flow_hash
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
+from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
 from pflow.values.paths import Path
 
@@ -97,13 +98,15 @@ def _facts_of_step(wired: WiredStep) -> Facts:
 
 
 def _written(step: Step) -> Facts:
-    """Return what the flow itself says of a step, without data."""
+    """Return what the flow itself says of a step; of its inputs, which may be long, digests."""
     batch = step.batch.members if step.batch is not None else {}
     facts = {
         "input_mappings": step.input_mappings,
         "output_mappings": step.output_mappings,
+        "soft": step.soft,
         "params": step.params,
-        "batch": {name: batch[name] for name in ("over", "as", "on_error") if batch},
+        "inputs": {name: digest_of(value) for name, value in step.inputs.items()},
+        "batch": {name: batch[name] for name in ("over", "as", "on_error", "keep_item") if batch},
     }
     return {name: each for name, each in facts.items() if each}
 

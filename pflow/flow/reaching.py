@@ -1,62 +1,17 @@
-"""The writes that may be in the store when a step begins, what each path therefore means, and who uses each write."""
+"""The writes that each step makes, what each path means at a step, and who uses each write."""
 
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Iterable, Iterator
 from pflow.binding.resolve import is_stored as is_flag_stored
 from pflow.flow.flow import REST, Step
-from pflow.flow.wired import END, Write
+from pflow.flow.writes import END, Write
 from pflow.values.paths import Path, meet, missing, write_path
 from pflow.values.templates import references
 from pflow.words.naming import did_you_mean, nearest
 
 if TYPE_CHECKING:
-    from pflow.flow.wired import Names, Reference, WiredFlow, WiredStep
-
-
-def reaching_writes(flow: WiredFlow) -> dict[str, Names]:
-    """Find the writes that reach each step of a flow, and its end.
-
-    The graph is walked until nothing more arrives anywhere: once if it has no loop.
-    """
-    graph, order = flow.graph, flow.order
-    made = {id: _writes_by_name(flow, id) for id in order}
-    has_loops = bool(graph.loops())
-    names: dict[str, Names] = {id: {} for id in [*flow.steps, END]}
-    after: dict[str, Names] = {}
-    known = -1
-    while True:
-        for id in order:
-            names[id] = _merged([after[each] for each in graph.before[id] if each in after])
-            after[id] = _past(names[id], made[id])
-        count = sum(len(writes) for each in after.values() for there in each.values() for writes in there.values())
-        if not has_loops or count == known:
-            break
-        known = count
-    names[END] = _merged([after[id] for id in order if has_loops or not graph.after(id)])
-    return names
-
-
-def _past(before: Names, made: list[tuple[Path, Write]]) -> Names:
-    """Return the writes after a step: its own replace older ones of the same name."""
-    names = dict(before)
-    for name, write in made:
-        there = names[name[0]] = dict(names.get(name[0], {}))
-        own = {(write.step, write.key): write}
-        there[name] = {**there.get(name, {}), **own} if write.is_data else own
-    return names
-
-
-def _merged(several: list[Names]) -> Names:
-    if len(several) == 1:
-        return several[0]
-    merged: Names = {}
-    for names in several:
-        for root, there in names.items():
-            if merged.setdefault(root, there) is not there:
-                known = merged[root]
-                merged[root] = {name: {**known.get(name, {}), **there.get(name, {})} for name in {**known, **there}}
-    return merged
+    from pflow.flow.wired import Reference, WiredFlow, WiredStep
 
 
 def is_stored(wired: WiredStep, key: str) -> bool:
@@ -91,14 +46,13 @@ def writes_of(wired: WiredStep) -> list[Write]:
     return [Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key)) for key in keys]
 
 
-def _writes_by_name(flow: WiredFlow, id: str) -> list[tuple[Path, Write]]:
-    """Return what a step stores, under every name by which it is found."""
-    made = [(write.target, write) for write in data_of(flow.steps[id])]
-    for write in flow.writes[id]:
-        made.append((write.target, write))
-        if write.key in flow.steps[id].moved and write.target != (write.key,):
-            made.append(((write.key,), write))
-    return made
+def stored_writes(flow: WiredFlow) -> Iterator[tuple[str, Path, Write]]:
+    """Yield what each step stores, with its id, under every name by which it is found, in the order of the flow."""
+    for id in flow.order:
+        for write in [*data_of(flow.steps[id]), *flow.writes[id]]:
+            yield id, write.target, write
+            if write.key in flow.steps[id].moved and write.target != (write.key,) and not write.is_data:
+                yield id, (write.key,), write
 
 
 _OF_A_STEP = ("error", "errors")
@@ -140,7 +94,7 @@ def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]
 
 def are_there_first(flow: WiredFlow, id: str, writes: Iterable[Write]) -> bool:
     """Return True if one of the writes may be there when a step first runs, not only after a turn of a loop."""
-    is_late = id != END and id in flow.order and not flow.is_uncertain
+    is_late = id != END and id in flow.reached and not flow.is_uncertain
     return not is_late or any(flow.graph.may_precede_first(write.step, id) for write in writes)
 
 
@@ -179,7 +133,7 @@ def _is_data(writer: WiredStep, key: str) -> bool:
 def _resolve_unknown(flow: WiredFlow, reference: Reference, names: Iterable[str]) -> None:
     """Make a path that nothing writes an input of the flow, unless it looks like a slip (of `names` too)."""
     root, id = str(reference.path[0]), reference.step
-    there = dict.fromkeys([*flow.steps, *map(str, flow.names[id]), *flow.flow.inputs, *names])
+    there = dict.fromkeys([*flow.steps, *flow.roots_at(id), *flow.flow.inputs, *names])
     others = (write for writer, writes in flow.writes.items() if writer != id for write in writes)
     later = next((write.step for write in others if write.target[0] == root), "")
     reference.trouble = f"nothing writes '{write_path(reference.path)}'"
@@ -203,7 +157,8 @@ def uses(flow: WiredFlow) -> Iterator[tuple[Path, str, str, list[Write]]]:
             for place in reference.places:
                 yield place, reference.step, reference.key, writes_behind(flow, reference)
     for step in flow.steps.values():
-        for key in step.interface.reads.keys() - step.step.inputs.keys() - step.step.input_mappings.keys():
+        mapped = step.step.input_mappings.keys() - {*(step.step.soft or ())}
+        for key in step.interface.reads.keys() - step.step.inputs.keys() - mapped:
             for place, write in writes_by_name(flow, step, key):
                 yield place, step.id, key, [write]
 

@@ -114,6 +114,11 @@ _MAPPING = _object(
         "output_mappings": _map(
             "For each write: the path that it goes to; for *: the path under which all others go.", _TEXT, default={}
         ),
+        "soft": {
+            "type": "array",
+            "items": _TEXT,
+            "description": "The reads whose mapping counts only if the store has no key of their name.",
+        },
     },
 )
 

@@ -7,7 +7,8 @@ from pflow.errors import PflowError
 from pflow.flow.build import STEP_MEMBERS, chain
 from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
 from pflow.flow.load import write_json
-from pflow.flow.wired import END, WiredFlow, WiredStep
+from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.writes import END
 from pflow.flow.written import MAPPING, OUTPUT, OVER, Part
 from pflow.values.digest import sha256
 from pflow.values.jsontext import encode
@@ -21,7 +22,7 @@ def flow_to_ir(flow: FlowSpec) -> IR:
     """Return the IR of a flow, without defaults. Loading it gives an equal flow, whatever dialect this one was in."""
     edges = [_edge(edge) for edge in flow.edges]
     is_chain = edges == [_edge(edge) for edge in chain([step.id for step in flow.steps])]
-    mappings = {step.id: _said(step, "input_mappings", "output_mappings") for step in flow.steps}
+    mappings = {step.id: _said(step, "input_mappings", "output_mappings", "soft") for step in flow.steps}
     mappings = {id: mapping for id, mapping in mappings.items() if mapping} | flow.stray_mappings
     return {
         **({"$schema": flow.schema} if flow.schema else {}),
@@ -99,7 +100,7 @@ def _mapped(wired: WiredStep, parts: list[Part]) -> dict[str, Any]:
     reads = sorted(_places(parts))
     writes = sorted([key, _path(target)] for key, target in wired.step.output_mappings.items())
     item = wired.step.batch.item if wired.step.batch else None
-    facts = {"item": item, "reads": reads, "writes": writes}
+    facts = {"item": item, "reads": reads, "soft": wired.step.soft, "writes": writes}
     return {name: fact for name, fact in facts.items() if fact}
 
 

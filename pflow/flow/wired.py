@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
+from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.sources import PathSource
 from pflow.binding.store import OUTPUT_KEY, named_place
 from pflow.flow.flow import REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
-from pflow.interface.interface import Interface, Item
+from pflow.flow.writes import END, ReachingWrites, Write
+from pflow.interface.interface import Interface
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, leading_references
 from pflow.values.types import Type, type_below
@@ -16,33 +17,6 @@ if TYPE_CHECKING:
     from pflow.binding.sources import Source
     from pflow.catalog.kinds import Kind
     from pflow.flow.written import Part
-
-    Writes = dict[tuple[str, str], "Write"]
-    Names = dict[str | int, dict[Path, Writes]]
-    """For each root, the paths that a place is found by; for each path, the writes that may be there."""
-
-END = ""
-"""The id that means the end of the flow, among those of steps."""
-
-
-class Write:
-    """A write of a step to the store: its key, the place it goes to, its declaration if there is one.
-
-    `is_data` for a data flag (`inputs`), which is stored only if nothing is there yet.
-    """
-
-    def __init__(self, step: str, key: str, target: Path, item: Item | None, *, is_data: bool = False) -> None:
-        self.step = step
-        self.key = key
-        self.target = target
-        self.item = item
-        self.is_data = is_data
-
-
-def latest(writes: Iterable[Write]) -> list[Write]:
-    """Return the writes that a name means: a data flag counts only if there is no other write."""
-    every = list(writes)
-    return [write for write in every if not write.is_data] or every
 
 
 class Reference:
@@ -96,6 +70,8 @@ class WiredStep:
         """Why the interface of its kind could not be read."""
         self.over: Source | None = None
         """The source that its batch runs over."""
+        self.uses_errors = False
+        """True if something in the flow takes the failures of its batch's items."""
         self.over_type = Type("any")
         self.item_type = Type("any")
 
@@ -168,6 +144,7 @@ class WiredFlow:
         self.graph = graph
         self.order = graph.order()
         """The reachable steps, each after those that lead to it, as far as loops allow."""
+        self.reached = set(self.order)
         ids = {step.id for step in flow.steps}
         ends = {end for edge in flow.edges for end in (edge.source, edge.target)}
         self.is_uncertain = len(ids) < len(flow.steps) or not ends <= ids
@@ -177,8 +154,7 @@ class WiredFlow:
         """The values written in each step, and (END) in the outputs."""
         self.writes: dict[str, list[Write]] = {}
         """The writes of each step, wherever they go, in their order, without data flags."""
-        self.names: dict[str, Names] = {}
-        """The writes that reach each step, and the end of the flow (END)."""
+        self.reaching: ReachingWrites
         self.references: list[Reference] = []
         self.inputs: dict[str, FlowInput] = {}
         self.outputs: dict[str, Source] = {}
@@ -209,16 +185,20 @@ class WiredFlow:
 
     def writes_at(self, id: str, path: Path) -> list[tuple[Path, Write]]:
         """Return each write that a path may mean at a step, with the place in the store that the path then leads to."""
-        there = self.names[id].get(path[0], {})
         for length in range(len(path), 0, -1):
-            if writes := there.get(path[:length]):
+            if writes := self.reaching.at(id, path[:length]):
                 return [(write.target + path[length:], write) for write in writes.values()]
-        below = [writes for name, writes in there.items() if len(name) > len(path) and name[: len(path)] == path]
-        return [(path, write) for writes in below for write in writes.values()]
+        below = [name for name in self.reaching.names.get(path[0], ()) if name[: len(path)] == path]
+        return [(path, write) for name in below for write in self.reaching.at(id, name).values()]
 
     def writes_named(self, id: str, name: Path) -> list[Write]:
         """Return the writes that may be found by exactly this name when a step begins."""
-        return list(self.names[id].get(name[0], {}).get(name, {}).values())
+        return list(self.reaching.at(id, name).values())
+
+    def roots_at(self, id: str) -> list[str]:
+        """Return the keys of the store that may be there when a step begins."""
+        there = self.reaching.names.items()
+        return [str(root) for root, names in there if any(self.reaching.at(id, name) for name in names)]
 
     def write_type(self, write: Write) -> Type:
         """Return the type at a write's target: the declared one; after a batch a list (an object) of it."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pflow.binding.sources import AlternativeSource, Constant, NameSource, PathSource, Source, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, PathSource, Source, TemplateSource
 from pflow.catalog.kinds import Catalog
 from pflow.errors import PflowError
 from pflow.flow.build import numbered
 from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
-from pflow.flow.reaching import are_there_first, find_writes, reaching_writes, resolve, writes_of
-from pflow.flow.wired import END, Reference, WiredFlow, WiredStep
+from pflow.flow.reaching import are_there_first, find_writes, resolve, stored_writes, writes_of
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
+from pflow.flow.writes import END, ReachingWrites
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, Part, parts_of_outputs, parts_of_step
 from pflow.interface.interface import Interface, Item, with_keys
 from pflow.values.paths import Path, write_path
@@ -27,8 +28,11 @@ class _Wiring:
     def __init__(self, flow: FlowSpec) -> None:
         self.flow = flow
         ids: dict[str, Step] = {}
+        taken: dict[str, int] = {}
         for step in flow.steps:  # the rules look at each step, even if an earlier one has its id
-            ids[numbered(step.id, ids)] = step
+            id = numbered(step.id, taken)
+            ids[id] = step
+            taken.setdefault(id, 2)
         self.wired = WiredFlow(flow, Graph(list(ids), flow.edges))
         self.steps = self.wired.steps
         self.inputs = self.wired.inputs
@@ -39,7 +43,7 @@ class _Wiring:
         self.wired.parts[END] = list(parts_of_outputs(flow))
         self._set_targets()
         self.wired.writes = {id: writes_of(self.steps[id]) for id in dict.fromkeys([*self.wired.order, *self.steps])}
-        self.wired.names = reaching_writes(self.wired)
+        self.wired.reaching = ReachingWrites(self.wired.graph, stored_writes(self.wired))
         self.open_steps = [id for id, each in self.steps.items() if each.interface.open and not each.targets]
         for name in flow.inputs:
             self.inputs[name] = _declared(flow, name)
@@ -76,8 +80,13 @@ class _Wiring:
             elif part.role == INPUT or part.key not in wired.step.inputs:  # its own inputs win
                 wired.sources[part.key] = source
         for key, item in wired.interface.reads.items():
+            mapped = wired.sources.pop(key, None) if key in (wired.step.soft or ()) else None
             if key not in wired.sources:
-                self._set_by_name(wired, key, item)
+                self._set_by_name(wired, key, item, is_required=item.required and mapped is None)
+            if mapped is not None:
+                first = [wired.sources[key]] if key in wired.sources else []
+                wired.sources[key] = Fallback(*first, PathSource((key,)), mapped)
+                wired.soft.add(key)
         if wired.step.batch is not None and wired.over is not None and wired.has_secret_items(wired.step.batch.item):
             for path in wired.over.paths:
                 if (needed := self.inputs.get(str(path[0]))) is not None:
@@ -99,6 +108,8 @@ class _Wiring:
             if not part.fault:
                 resolve(self.wired, reference, wired)
             self.wired.references.append(reference)
+            if path[1:2] == ("errors",) and path[0] in self.steps:
+                self.steps[str(path[0])].uses_errors = True
             self._note_reader(reference, wired, part)
             places[path] = _source_of(reference)
         if part.is_template and places and not part.fault:
@@ -145,7 +156,7 @@ class _Wiring:
                 needed.type = item.type
         return needed
 
-    def _set_by_name(self, wired: WiredStep, key: str, item: Item) -> None:
+    def _set_by_name(self, wired: WiredStep, key: str, item: Item, *, is_required: bool) -> None:
         """Take a read from the store by its name: from where its latest write went, else from an input."""
         if wired.step.batch is not None and key == wired.step.batch.item:
             wired.sources[key] = PathSource((key,))
@@ -161,7 +172,7 @@ class _Wiring:
         is_there = found and are_there_first(self.wired, wired.id, [write for _, write in found])
         if is_there or (self.flow.inputs and key not in self.flow.inputs):
             return
-        is_required = item.required and key not in wired.step.params
+        is_required = is_required and key not in wired.step.params
         self._add_reader(self._input(key, item), wired, key, item.flags, is_required=is_required)
 
     def _add_input_of_step(self, wired: WiredStep, key: str, item: Item) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import Any
+from pflow.files.reading import MOST_INPUT
 from pflow.interface.interface import Item
 from pflow.values.types import Type
 
@@ -12,6 +13,7 @@ one, and the other refuses it; BOTH to either; NODE to neither, unless `pflow ru
 """
 
 SOURCES = Type("choice", choices=("auto", "store", "text", "json"))
+_MOST_INPUT = "the maximum size of stdin, and of each file that is read (65); default: 4 GB"
 _SWITCH, _PATH, _PATHS, _COUNT, _NUMBER = Type("bool"), Type("str"), Type("list"), Type("int"), Type("float")
 
 
@@ -75,6 +77,7 @@ COMMON = _by_name(
     CommonFlag("retries", "try again up to N times if the node fails", type=_COUNT, default=0, metavar="N"),
     CommonFlag("wait", "seconds between tries", type=_NUMBER, default=1.0, metavar="SECONDS"),
     CommonFlag("timeout", "end the node after this many seconds, with 124", type=_NUMBER, metavar="SECONDS", of=BOTH),
+    CommonFlag("max_input", _MOST_INPUT, type=_COUNT, default=MOST_INPUT, metavar="BYTES", of=RUN),
     CommonFlag(
         "cache",
         "reuse the result kept for the same values, else keep it; require: fail (66) without one",

@@ -241,7 +241,10 @@ def result_of(offered: Offered, code: int, stdout: bytes, said: Sequence[str]) -
     error = header.get("error", {})
     code = 128 - code if code < 0 else code or error.get("exit", 0)  # as a shell has it
     if code or not header:
-        message = str(error.get("message", f"cannot run '{offered.label}': it ended with {code} and left no store"))
+        message = f"cannot run '{offered.label}': it ended with {code} and left no store"
+        if failures := header.get("failed"):
+            message = f"'{offered.label}' finished with failures: {failures} items failed"
+        message = str(error.get("message", message))
         line = next((each for each in reversed(said) if each.startswith("pflow")), "")
         step, node = str(error.get("step", "")), str(error.get("node", ""))
         return failed(PflowError(message, exit=code or FAILED), line=line, step=step, node=node)

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from pflow import __version__
 from pflow.errors import BAD_STDIN, USAGE, PflowError, exit_code, reason_of
-from pflow.files.directories import ROOT
+from pflow.files.beneath import ROOT
 from pflow.mcp.calls import Calls
 from pflow.mcp.catalogue import Catalogue, State, state_of_files
 from pflow.mcp.own_tools import OWN_TOOLS, own_tools

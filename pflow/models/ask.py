@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from mimetypes import guess_type
-from pathlib import Path
 from typing import Any
 
 from llm import Attachment, Conversation, Model, Response
@@ -15,6 +14,8 @@ from llm.utils import mimetype_from_string
 from pydantic import ValidationError
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, exit_code, reason_of
+from pflow.files.beneath import is_confined, open_file
+from pflow.files.reading import read_to_end
 from pflow.models import log
 from pflow.models.choose import check_key
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, watch
@@ -240,14 +241,18 @@ def _at(place: str, model: Model) -> Attachment:
     """Attach a path or an address. llm's log keeps the path of a regular file, and the content of anything else."""
     if place.lower().startswith(("http://", "https://")):
         return Attachment(url=place, type=_type_at(place, model))
+    act = f"cannot attach '{place}'"
     try:
-        data = Path(place).read_bytes()
+        with open(open_file(place), "rb", buffering=0) as file:
+            data = read_to_end(file.fileno(), act)
     except OSError as error:
-        raise PflowError(f"cannot attach '{place}': {reason_of(error)}", exit=exit_code(error)) from error
+        raise PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error)) from error
     if not data:
-        raise PflowError(f"cannot attach '{place}': it is empty", exit=MISSING)
+        raise PflowError(f"{act}: it is empty", exit=MISSING)
     kind = _type_of(data, place)
-    return Attachment(kind, path=os.path.realpath(place)) if os.path.isfile(place) else Attachment(kind, content=data)
+    if is_confined() or not os.path.isfile(place):  # llm would open the path once more
+        return Attachment(kind, content=data)
+    return Attachment(kind, path=os.path.realpath(place))
 
 
 def _type_at(url: str, model: Model) -> str:

@@ -20,8 +20,8 @@ from pydantic import Field
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError, exit_code, reason_of
 from pflow.files import atomic
-from pflow.files.directories import hold_below_root
-from pflow.help.installation import read_installation
+from pflow.files.beneath import hold_in_bounds
+from pflow.files.installation import read_installation
 from pflow.values.digest import bytes_digest
 
 SUFFIX = ".gguf"
@@ -52,7 +52,7 @@ def engine_command() -> str:
 def from_file(path: str) -> LocalModel:
     """Return the model in a GGUF file. Raises PflowError: 66 for a missing file, 77 for one outside the root."""
     if path not in (os.environ.get("PFLOW_MODEL"), os.environ.get("PFLOW_PLAN_MODEL")):
-        hold_below_root(path)
+        hold_in_bounds(path)
     if not os.path.isfile(path):
         raise PflowError(f"cannot find the model '{path}'", hint="pflow models lists those with a name", exit=MISSING)
     return LocalModel(path, path)

@@ -14,7 +14,7 @@ from llm.migrations import migrate
 from sqlite_utils import Database
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError, reason_of
-from pflow.files.directories import hold_below_root
+from pflow.files.beneath import hold_in_bounds
 from pflow.models import settings
 from pflow.models.choose import choose
 from pflow.terminal.messages import say
@@ -39,6 +39,9 @@ def open_conversation(model: str | None, *, goes_on: bool = False, id: str | Non
     65 if the log cannot be used.
     """
     conversation = _resume(id, model) if goes_on or id is not None else None
+    if goes_on and conversation is None:
+        how = "--log or PFLOW_LLM_LOG=1 would have kept an earlier question there"
+        say("pflow", f"warning: a new conversation begins: llm's log is empty; {how}")
     return conversation or choose(model).conversation()
 
 
@@ -81,7 +84,7 @@ def _path() -> Path:
 def _resume(id: str | None, model: str | None) -> Conversation | None:
     """Load a conversation with llm; None if the log is empty."""
     path = _path()
-    hold_below_root(str(path))
+    hold_in_bounds(str(path))
     try:
         if path.exists():
             with _database(path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from jsonschema import (
@@ -19,7 +18,8 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import EMPTY_REGISTRY
 
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
-from pflow.files.directories import hold_below_root
+from pflow.files.beneath import open_file
+from pflow.files.reading import read_to_end
 from pflow.values.jsontext import WHITESPACE, encode, plain_words, scan
 from pflow.values.types import names_schema_file
 from pflow.words.printable import one_line
@@ -41,8 +41,8 @@ def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
 def _read(given: str, name: str) -> Any:
     try:
         if names_schema_file(given):
-            hold_below_root(given)
-            return json.loads(Path(given).read_text(encoding="utf-8-sig"))
+            with open(open_file(given), "rb", buffering=0) as file:
+                return json.loads(read_to_end(file.fileno(), f"cannot read {name}").decode("utf-8-sig"))
         if given.lstrip().startswith("{"):
             return json.loads(given)
         schema = schema_dsl(given)  # llm's short form, `name, amount int: in euros`

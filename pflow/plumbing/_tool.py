@@ -7,17 +7,20 @@ import sys
 from pflow import Callable, NoReturn, __version__
 from pflow.binding.flag_value import flag_value, read_text
 from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
+from pflow.files.reading import limit_input
 from pflow.help.usage import HELP, CommandUsage, Flag
-from pflow.interface.common import SOURCES
+from pflow.interface.common import COMMON, SOURCES
 from pflow.process.signals import end_in_order
 from pflow.process.streams import secure_standard_files, write_pieces
 from pflow.stage.document import EMPTY, NOTHING, Document, Intake, take_in
+from pflow.stage.flags import common_value
 from pflow.stage.main import leave
 from pflow.terminal.messages import say_error
 from pflow.values.paths import Path
 
 FROM = Flag(("--from",), "the form of stdin", metavar="|".join(SOURCES.choices), choices=SOURCES.choices)
-HELP_FLAGS = (HELP, Flag(("--version",), "print the version"))
+MAX_INPUT = Flag(("--max-input",), COMMON["max_input"].doc, metavar="BYTES")
+HELP_FLAGS = (MAX_INPUT, HELP, Flag(("--version",), "print the version"))
 
 
 class Tool:
@@ -67,13 +70,15 @@ def _tell(usage: CommandUsage, word: str) -> int:
 
 
 def source_in(flags: dict[str, list[str]]) -> str:
-    """Return the value of --from. Raises PflowError (2) for an unknown one."""
+    """Return the value of --from, and set the limit of --max-input. Raises PflowError (2) for a wrong one."""
+    for text in flags.get("--max-input", ()):
+        limit_input(common_value(COMMON["max_input"], text))
     return str(flag_value("--from", SOURCES, flags.get("--from", ["auto"])[-1]))
 
 
-def take_store(*, source: str = "auto") -> Intake:
+def take_store(flags: dict[str, list[str]]) -> Intake:
     """Read the store on stdin, for a tool that needs one. Raises PflowError (66) if stdin is empty or absent."""
-    intake = take_in(source=source)
+    intake = take_in(source=source_in(flags))
     if intake.kind == EMPTY:
         raise PflowError("stdin was empty: did the command before it fail?", exit=MISSING)
     if intake.kind == NOTHING:

@@ -1,7 +1,8 @@
 """pflow-catch: Turn an error document back into a store.
 
-The document becomes the store before the stage that failed. The pipe goes on, and ends with 0. A store without an error
-passes unchanged. If --set sets the key that the failed stage should have passed on, the pipe carries that key.
+The document becomes the store before the stage that failed. The pipe goes on, and ends with 0. Of a flow that finished
+with failures, the store stays as it is. A store without an error passes unchanged. If --set sets the key that the
+failed stage should have passed on, the pipe carries that key.
 
 \b
 pflow-read-file --path=/nope | pflow-catch --set content='nothing to read' | pflow-get content
@@ -27,11 +28,12 @@ def work(words: list[str], tool: Tool) -> int:
     flags, others = split_flags(words, USAGE.flags)
     if others:
         raise PflowError(f"cannot take '{others[0]}'", hint=f"--set {others[0]}", exit=errors.USAGE)
-    intake = take_store()
+    intake = take_store(flags)
     if intake.ended_with == 0:
         write_pieces(1, [intake.data])
         return 0
     document = tool.open(intake)
+    document.header.pop("failed", None)
     error = document.header.pop("error", None)
     if error is not None:
         places = set_members(document, flags.get("--set", []))

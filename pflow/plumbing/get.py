@@ -17,7 +17,7 @@ from pflow import Any, Collection
 from pflow.binding.sources import NotThere, find
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.help.usage import Flag, argument, split_flags, usage_of_command
-from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, source_in, take_store
+from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, take_store
 from pflow.process.streams import raw_form, write_pieces
 from pflow.stage.document import Document
 from pflow.terminal.messages import write_stderr
@@ -41,12 +41,12 @@ USAGE.arguments = [argument("PATH", repeats=True)]
 def work(words: list[str], tool: Tool) -> int:
     flags, names = split_flags(words, USAGE.flags)
     paths = [place(name) for name in names]
-    intake = take_store(source=source_in(flags))
+    intake = take_store(flags)
     document = intake.document
     if intake.kind == "raw":
         raise PflowError("cannot read a store: stdin is raw", hint="--from=json takes a JSON value", exit=BAD_DATA)
     if intake.ended_with is not None:
-        return intake.ended_with
+        return intake.ended_with or document.exit
     paths = paths or [_carried(document)]
     if any(meet(path, parse_path(dry)) for path in paths for dry in document.header.get("dry", [])):
         write_stderr(f"get (dry run)\n    would print: {', '.join(map(write_path, paths))}\n")
@@ -57,7 +57,7 @@ def work(words: list[str], tool: Tool) -> int:
     if "--each" in flags:
         values = [item for path, value in zip(paths, values, strict=True) for item in _items(path, value)]
     write_pieces(1, [_form(value, flags) for value in values])
-    return 0
+    return document.exit
 
 
 def _items(path: Path, value: Any) -> list[Any]:

@@ -36,7 +36,7 @@ def work(words: list[str], tool: Tool) -> int:
     document = tool.open(intake)
     if intake.ended_with is not None:
         write_pieces(1, [intake.data])
-        return intake.ended_with
+        return intake.ended_with or document.exit
     set_members(document, members)
     for path in flags.get("--carry", []):
         if path:
@@ -46,7 +46,7 @@ def work(words: list[str], tool: Tool) -> int:
             document.header.pop("last", None)
     document.start()
     write_pieces(1, document.pieces())
-    return 0
+    return document.exit
 
 
 def main() -> None:

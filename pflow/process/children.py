@@ -248,15 +248,27 @@ def signal_session(session: int, *signums: int) -> None:
 
 def holder(file: str) -> str:
     """Return the other process that opened a file first, `4711 (sleep)`; empty if the system has no /proc."""
-    about, found = os.stat(file), []
+    found = [(int(fields[19]), f"{pid} ({name.decode(errors='replace')})") for pid, name, fields, _ in _holders(file)]
+    return min(found, default=(0, ""))[1]
+
+
+def comes_from_stage(fd: int) -> bool:
+    """Return True if a program of pflow can write to this pipe; False if the system has no /proc."""
+    may_write = 0o200
+    return any(name.startswith(b"pflow") and mode & may_write for _, name, _, mode in _holders(fd))
+
+
+def _holders(file: str | int) -> Iterator[tuple[int, bytes, list[bytes], int]]:
+    """Yield each other process that opened a file, as `_processes` does, with the mode of its descriptor's link."""
+    about = os.stat(file)
     for pid, name, fields in _processes() if os.path.isdir("/proc") else ():
         try:
-            fds = [f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd") if pid != os.getpid()]
-            if any(os.path.samestat(os.stat(fd), about) for fd in fds):
-                found.append((int(fields[19]), f"{pid} ({name.decode(errors='replace')})"))
+            for fd in os.listdir(f"/proc/{pid}/fd") if pid != os.getpid() else ():
+                link = f"/proc/{pid}/fd/{fd}"
+                if os.path.samestat(os.stat(link), about):
+                    yield pid, name, fields, os.lstat(link).st_mode
         except OSError:
             pass  # it has ended, or belongs to another user
-    return min(found, default=(0, ""))[1]
 
 
 def _processes() -> Iterator[tuple[int, bytes, list[bytes]]]:

@@ -73,7 +73,7 @@ def _interrupt(signum: int, frame: object) -> None:
     stop_timer()  # or a time limit during the cleanup could replace the signal
     _caught.append(signum)
     if len(_caught) > 1:
-        _stop_catching()
+        stop_catching()
     raise Interrupted(signum, f"it was ended by {_NAMES[signum]}")
 
 
@@ -98,7 +98,8 @@ def _send(thread: int, signum: int) -> None:
     _signal.pthread_kill(thread, signum)
 
 
-def _stop_catching() -> None:
+def stop_catching() -> None:
+    """Let the signals that we catch end the process at once."""
     for signum in _NAMES:
         if _signal.getsignal(signum) is _interrupt:
             _signal.signal(signum, _signal.SIG_DFL)
@@ -121,7 +122,7 @@ def die_of(signum: int) -> NoReturn:
     """
     import atexit
 
-    _stop_catching()
+    stop_catching()
     atexit._run_exitfuncs()
     _signal.signal(signum, _signal.SIG_DFL)
     os.kill(os.getpid(), signum)
@@ -222,12 +223,17 @@ class Deadline:
         self.at = self.due = 0.0  # the moment of the limit; of the next exception
 
     def __enter__(self) -> Deadline:
+        if self.seconds is not None and _is_main_thread():
+            _open.append(self)
+        self.restart()
+        return self
+
+    def restart(self) -> None:
+        """Begin anew, with all its seconds."""
         if self.seconds is not None:
             self.at = self.due = time.monotonic() + self.seconds
-            if _is_main_thread():
-                _open.append(self)
-                _arm()
-        return self
+        if self in _open:
+            _arm()
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self in _open:

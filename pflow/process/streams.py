@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from io import FileIO
 
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory, reason_of
-from pflow.process.signals import ClosedPipe
+from pflow.files.reading import read_to_end
+from pflow.process.signals import ClosedPipe, Deadline
 from pflow.terminal.messages import write_stderr
 
 if TYPE_CHECKING:
@@ -45,23 +45,33 @@ def is_readable(source: str = "auto") -> bool:
     return True
 
 
-def read_all() -> bytes:
-    """Read stdin to its end; after ten seconds say on a terminal that the stage is waiting for it."""
-    if os.isatty(2) and not wait_for(0, seconds=_PATIENCE):
-        write_stderr("waiting for stdin (-n if this step needs no input)\n")
-    parts: list[bytes] = []
+def read_all(limit: Deadline | None = None) -> bytes:
+    """Read stdin to its end; after ten seconds say on a terminal that the stage is waiting for it.
+
+    The time limit begins anew while another stage works on what is to come, since that has a limit of its own.
+    """
+    act = "cannot read stdin"
+    _wait_for_first_byte(limit)
     try:
-        stdin: Any = FileIO(0, closefd=False)
-        while (part := stdin.readall()) != b"":
-            if part is None:  # another process made this pipe non-blocking
-                wait_for(0)
-            else:
-                parts.append(part)
+        return read_to_end(0, act)
     except OSError as error:
-        raise PflowError(f"cannot read stdin: {reason_of(error)}", exit=BAD_STDIN) from None
+        raise PflowError(f"{act}: {reason_of(error)}", exit=BAD_STDIN) from None
     except MemoryError as error:
-        raise no_memory("cannot read stdin", error, os.fstat(0).st_size) from error
-    return b"".join(parts)
+        raise no_memory(act, error, os.fstat(0).st_size) from error
+
+
+def _wait_for_first_byte(limit: Deadline | None) -> None:
+    patience = [_PATIENCE] if os.isatty(2) else []
+    pauses = [limit.seconds / 2] if limit is not None and limit.seconds else []
+    while patience + pauses and not wait_for(0, seconds=min(patience + pauses)):
+        if patience and (not pauses or patience[0] <= pauses[0]):
+            write_stderr("waiting for stdin (-n if this step needs no input)\n")
+            patience = []
+        elif limit is not None:
+            from pflow.process.children import comes_from_stage
+
+            if comes_from_stage(0):
+                limit.restart()
 
 
 _LARGE = 1 << 16

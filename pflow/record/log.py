@@ -8,7 +8,8 @@ import time
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, replace, write_all
-from pflow.files.directories import make_private, state_directory, state_key
+from pflow.files.directories import make_private, state_directory
+from pflow.files.state_key import state_key
 from pflow.stage import WRITER
 from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
@@ -170,6 +171,11 @@ class RunLog:
         failpoint("trace.finish.written")
         if self.journal is not None:
             self.journal.finish(is_kept=is_kept or exit != OK)
+        self.release()
+        return self._size > _LARGE or _last_pruning(os.path.dirname(self.directory)) < time.time() - _DAY
+
+    def release(self) -> None:
+        """Release the lock; nothing is written any more."""
         for fd in (self.lock, self._files[TRACE]):
             try:
                 self._size += os.fstat(fd).st_size
@@ -177,7 +183,6 @@ class RunLog:
             except OSError:
                 pass  # a full disk ended the log before, or a node closed what is not its own
         self._files[TRACE] = -1
-        return self._size > _LARGE or _last_pruning(os.path.dirname(self.directory)) < time.time() - _DAY
 
 
 def _no_journal(why: str, exit: int) -> PflowError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterable, Iterator
 from pflow.errors import BAD_DATA, PflowError
+from pflow.record.file_states import FileStates
 
 if TYPE_CHECKING:
     Record = dict[str, Any]
@@ -16,8 +17,9 @@ class Records:
     """The state of a run that has not finished, by the paths of its visits and items (Context.visit_path).
 
     `begin` is the first record (driver/begin.py), with the `models` that were chosen since, each with its step and
-    param. `done` has the `end` of each finished visit, `interrupted` the `start` of each that may not repeat and has no
-    known end, `failed` the failures of others.
+    param, the first visit that `started` and may not repeat, and whether the run was `superseded` by another. `done`
+    has the `end` of each finished visit, `interrupted` the `start` of each that may not repeat and has no known end,
+    `failed` the failures of others, `files` what was read of files.
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
@@ -26,6 +28,7 @@ class Records:
         self.done: dict[str, Record] = {}
         self.interrupted: dict[str, Record] = {}
         self.failed: dict[str, Record] = {}
+        self.files = FileStates()
         for record in records:
             self.add(record)
         if "begin" not in self.begin:
@@ -36,7 +39,10 @@ class Records:
             self.begin = record
         elif "model" in record:
             self.begin = {**self.begin, "models": [*self.begin.get("models", ()), record["model"]]}
+        elif "superseded" in record:
+            self.begin = {**self.begin, **record}
         elif "start" in record:
+            self.begin.setdefault("started", record["start"])
             self._forget(record["start"])
             self.interrupted[record["start"]] = record
         elif "end" in record:
@@ -49,6 +55,12 @@ class Records:
         elif "decided" in record:  # all of it or nothing
             for each in record["decided"]:
                 self.add(each)
+        else:
+            self.files.add(record)
+
+    def is_done(self, path: str) -> bool:
+        """Return True if a visit is done, or one that contains it."""
+        return path in self.done or any(outer in self.done for outer in outer_paths(path))
 
     def _end(self, path: str, record: Record) -> None:
         start = self.interrupted.get(path)
@@ -92,6 +104,7 @@ def compacted(every: list[Record]) -> Iterator[Record]:
     """Yield the records that are enough for a journal with these: those inside a finished visit are not needed."""
     known = Records(every)
     yield known.begin
+    yield from known.files.whole()
     ends = [record for path, record in known.done.items() if known.done.keys().isdisjoint(outer_paths(path))]
     is_whole = any(map(is_withheld, every))  # then a step that runs again for its secret may need any value
     yield from ends if is_whole else _without_replaced(ends)

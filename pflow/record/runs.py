@@ -19,6 +19,7 @@ from pflow.values.jsontext import decode
 from pflow.words.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
+FINISHED = "finished with failures"
 DAYS, SIZE = 30, 200 << 20
 """The greatest age of runs, and the bytes that all of them may take."""
 
@@ -34,9 +35,10 @@ _AS_BASE_32 = str.maketrans(_DIGITS, "0123456789abcdefghijklmnopqrstuv")
 class Run:
     """One run, as far as its log says.
 
-    `status` is done, failed (with `exit`), running, or killed: it has no end, and nothing of it runs any more. `steps`
-    counts those of the flow, `steps_done` those that succeeded at least once; `missed` is the first that was looked for
-    in the cache, and ran. `failed_items` counts the items that batches left out, `usage` is what models took in all.
+    `status` is done, finished with failures (of items of batches), failed (with `exit`), running, or killed: it has no
+    end, and nothing of it runs any more. `steps` counts those of the flow, `steps_done` those that succeeded at least
+    once; `missed` is the first that was looked for in the cache, and ran. `failed_items` counts the items that batches
+    left out, `usage` is what models took in all.
     `begun` is in seconds; `ms` is its duration, for a killed run until its last event, None for a running one.
     """
 
@@ -57,7 +59,8 @@ class Run:
         self.exit: int | None = end.get("exit")
         self.failed_items: int = end.get("failed_items", 0)
         self.usage: dict[str, Any] = end.get("usage", {}) if end else _usage_so_far(log)
-        self.status = (FAILED if self.exit else DONE) if end else RUNNING if is_running else KILLED
+        ended = DONE if not self.exit else FAILED if "error" in end or not self.failed_items else FINISHED
+        self.status = ended if end else RUNNING if is_running else KILLED
         self.ms: float | None = end.get("ms")
         if self.ms is None and not is_running:
             self.ms = max(0.0, (last.get("time", self.begun) - self.begun) * 1000)

@@ -8,6 +8,7 @@ from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.resolve import from_environment
 from pflow.binding.sources import Constant, find
 from pflow.errors import BAD_DATA, PflowError
+from pflow.files.beneath import CONFINED
 from pflow.flow.flow import FlowSpec
 from pflow.flow.reaching import is_stored
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -53,6 +54,7 @@ class Snapshot:
         snapshot.cli_injections = dict(members["cli_injections"])
         snapshot.piped |= members.get("piped", {})
         snapshot.place = {name: os.fsdecode(members[name]) for name in PLACE}
+        snapshot.place["confined"] = str(members.get("confined", ""))
         snapshot._check_paths()
         return snapshot
 
@@ -175,10 +177,11 @@ class Snapshot:
 
 
 def place_of(flow: FlowSpec) -> dict[str, Any]:
-    """Return where this process is, and whose flow it runs."""
+    """Return where this process is, whose flow it runs, and the bounds of a run that has any."""
     file = os.path.abspath(os.path.join(here(), flow.file)) if flow.file else ""
     place = zip(PLACE, (here(), directory_of(flow), file, flow.script), strict=True)
-    return {name: kept(path) for name, path in place}
+    confined = os.environ.get(CONFINED)
+    return {name: kept(path) for name, path in place} | ({"confined": confined} if confined else {})
 
 
 def directory_of(flow: FlowSpec) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pflow.errors import shorten
 from pflow.record.log import SNAPSHOT
-from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Event, Run, time_of
+from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Event, Run, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, duration
 from pflow.values.jsontext import encode
@@ -79,8 +79,8 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
     return {
         "run": run,
         "flow": None,
-        "status": FAILED if error else DONE,
-        "exit": error.get("exit", 0),
+        "status": FAILED if error else FINISHED if document.exit else DONE,
+        "exit": error.get("exit", document.exit),
         "began": began,
         "last": last,
         "ms": (last - began) * 1000,

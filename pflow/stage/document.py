@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 
-from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterator
-from pflow.binding.sources import assign, check_place, find, has, remove
-from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError, no_memory
+from pflow import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator
+from pflow.binding.sources import assign, check_place, find, has, is_whole_object, remove
+from pflow.errors import BAD_DATA, BAD_STDIN, FAILED, MISSING, OK, PflowError, no_memory
+from pflow.files.reading import limit_input
 from pflow.interface.interface import Interface, fresh
+from pflow.process.signals import Deadline
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage import VERSION, WRITER
 from pflow.values.jsontext import LONG, decode, encode, quote, text_or_bytes
-from pflow.values.paths import Path, meet, parse_path
+from pflow.values.paths import Path, meet, parse_path, write_path
 
 if TYPE_CHECKING:
     from pflow.stage.flags import Flags
@@ -53,10 +55,41 @@ class Document:
         return self._members[key]
 
     def last_for(self, interface: Interface) -> Any:
-        """Return the path that the pipe carries, if any; for an inferred read, its member of a user's own object."""
-        read = interface.pipe_read
-        is_member = interface.inferred and read is not None and read.name in self.own
-        return read.name if read is not None and is_member else self.header.get("last")
+        """Return the path that the pipe carries to a node; None if there is none, or the store's own key comes first.
+
+        It does for an inferred read, which never takes the whole object of `--from=json` either.
+        """
+        last = self.header.get("last")
+        if last is None or not interface.inferred:
+            return last
+        place = parse_path(last)
+        read = interface.read_fed(place[-1])
+        is_own = read is not None and place != (read.name,) and (read.name in self or (read.name,) in self.pretended)
+        return None if is_own or (last in self and is_whole_object(self, place)) else last
+
+    def passed_over(self, interface: Interface, given: Collection[str], used: Iterable[Path]) -> str:
+        """Say that a node takes the store's own key, if that leaves what is carried unused; else return "".
+
+        `given` are the reads with a flag or a mapping, `used` all places that are read. What was written together with
+        the carried value counts as that.
+        """
+        last = self.header.get("last", "stdin")
+        place = parse_path(last)
+        read = interface.read_fed(place[-1])
+        is_taken = read is None or read.name in given or self.last_for(interface) is not None
+        if read is None or is_taken or not has(self, place) or is_whole_object(self, place):
+            return ""
+        writes = [each.get("writes") for each in self.header.get("steps", []) if isinstance(each, dict)]
+        written = [[*each.values()] for each in writes if isinstance(each, dict) and [last] in each.values()]
+        beside = written[-1] if written else [[last]]
+        if any([write_path(path)] in beside for path in used):
+            return ""
+        return f"takes '{read.name}' from the store; --map-in {read.name}={last} takes what is carried"
+
+    @property
+    def exit(self) -> int:
+        """The exit code of a stage that has done its work: 1 behind a batch some of whose items failed."""
+        return FAILED if self.header.get("failed") else OK
 
     @property
     def pretended(self) -> list[Path]:
@@ -214,25 +247,29 @@ class Intake:
 def take_in_for(flags: Any, warm: Callable[[], None] | None = None) -> Intake:
     """Read stdin as the flags of a stage or a run say; raises as `take_in`."""
     source = getattr(flags, "from")
-    return take_in(no_stdin=flags.no_stdin, source=source, allow_empty=flags.allow_empty, warm=warm)
+    limit_input(flags.max_input)
+    limits = {"allow_empty": flags.allow_empty, "timeout": flags.timeout}
+    return take_in(no_stdin=flags.no_stdin, source=source, warm=warm, **limits)
 
 
 def take_in(
-    *, no_stdin: bool = False, source: str = "auto", allow_empty: bool = False, warm: Callable[[], None] | None = None
-) -> Intake:
+    *, no_stdin: bool = False, source: str = "auto", allow_empty: bool = False, warm: Callable[[], None] | None = None,
+    timeout: float | None = None,
+) -> Intake:  # fmt: skip
     """Read stdin, if it is to be read, and recognize what it holds.
 
     `warm` is called while the command before this one still works. Raises PflowError: 64 if stdin cannot be read, 65 if
-    it holds a broken store.
+    it holds a broken store, 124 if it has not ended after `timeout` seconds.
     """
     if no_stdin or not is_readable(source):
         return Intake(Document(), NOTHING)
-    if warm is not None and not wait_for(0, seconds=0):
-        try:
-            warm()
-        except Exception:
-            pass  # the node itself will report it
-    data = read_all()
+    with Deadline(timeout, "--timeout", act="cannot read stdin") as limit:
+        if warm is not None and not wait_for(0, seconds=0):
+            try:
+                warm()
+            except Exception:
+                pass  # the node itself will report it
+        data = read_all(limit)
     if not data and not allow_empty:
         return Intake(Document(), EMPTY)
     try:

@@ -9,6 +9,7 @@ from pflow.binding.store import INPUTS, key_mappings, named_place
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, CommonFlag
 from pflow.interface.interface import Interface, Item, spell_flag, with_keys
+from pflow.process.signals import Deadline
 from pflow.stage.words import doubts, take_words
 from pflow.values.paths import Path, is_step_name, meet
 from pflow.values.templates import broken_references, parse_place
@@ -50,10 +51,24 @@ class Flags:
         return self.map_out.get(key) or self.own_place(key)
 
 
+def parsing_limit(words: list[str]) -> Deadline:
+    """Return the limit for reading the files that words name: the --timeout among them, if any."""
+    words = words[: (*words, "--").index("--")]
+    at = next((at for at, word in enumerate(words) if word.partition("=")[0] == "--timeout"), len(words))
+    text = "=".join(words[at : at + 2]).split("=")[1:2]  # it is behind the =, or the next word
+    least, most = _RANGES["timeout"]
+    try:
+        seconds = float(*text)
+    except ValueError:
+        seconds = 0  # the parser will refuse it
+    return Deadline(seconds if least <= seconds <= most else None, "--timeout", act="cannot begin")
+
+
 def flags_of(words: list[str], interface: Interface) -> Flags:
     """Parse the words after a command's name. Raises PflowError (2), without secrets, for the first wrong flag."""
     try:
-        return convert_texts(take_words(words, items_of(interface), is_open=interface.open), interface)
+        with parsing_limit(words):
+            return convert_texts(take_words(words, items_of(interface), is_open=interface.open), interface)
     except PflowError as error:
         from pflow.values.masks import mask_flags
 
@@ -163,7 +178,7 @@ def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
 
 
 _YEARS = 10 * 365 * 24 * 3600
-_RANGES = {"retries": (0, 1_000_000), "wait": (0, _YEARS), "timeout": (0.001, _YEARS)}
+_RANGES = {"retries": (0, 1_000_000), "wait": (0, _YEARS), "timeout": (0.001, _YEARS), "max_input": (1, 1 << 62)}
 
 
 def check_common(values: Mapping[str, Any]) -> None:
@@ -182,7 +197,7 @@ def check_common(values: Mapping[str, Any]) -> None:
     for name, (least, most) in _RANGES.items():
         value = values.get(name)
         if value is not None and not least <= value <= most:
-            raise PflowError(f"cannot take --{name}={value}: it must be from {least} to {most}", exit=USAGE)
+            raise PflowError(f"cannot take {spell_flag(name)}={value}: it must be from {least} to {most}", exit=USAGE)
 
 
 def _check(flags: Flags) -> None:

@@ -203,7 +203,8 @@ def _read_header(raw: Piece) -> dict[str, Any]:
     return header
 
 
-_SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict, "dry": list, "skipped": bool}
+_SHAPE: dict[str, type] = {"run": str, "last": str, "steps": list, "error": dict, "dry": list}
+_SHAPE |= {"skipped": bool, "failed": int}
 
 
 def _check_header(header: dict[str, Any]) -> None:

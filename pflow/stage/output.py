@@ -87,7 +87,7 @@ class Output:
         """Pass on, unchanged, the document that ended the pipe; return its exit code."""
         if self.form == DOCUMENT:
             self.write([intake.data])
-        return intake.ended_with or 0
+        return intake.ended_with or intake.document.exit
 
     def skip(
         self, program: str, document: Document, entry: dict[str, Any], *, is_told: bool,
@@ -100,7 +100,7 @@ class Output:
         document.header["skipped"] = True
         document.add_step({**entry, "skipped": True})
         self.write_document(document)
-        return 0
+        return document.exit
 
     def write_error(self, document: Document, step: str, node: str, error: PflowError) -> None:
         """Write the store as an error document, if documents are the form. A failing stdout changes nothing."""

@@ -33,7 +33,7 @@ class Stage(Visitor):
     """A node with its flags, its input and its output."""
 
     def __init__(self, name: str, *, file: str | None = None) -> None:
-        self.name = name
+        self.name = self.id = name
         self.file = file
         self.program = "pflow-" + name
         self.document: Document | None = None
@@ -80,7 +80,7 @@ class Stage(Visitor):
             return self._skip(document, flags)
         self.untaken = check_stdin(interface, flags, intake)
         self._bind(node_class, flags, document)
-        return 0
+        return document.exit
 
     def _skip(self, document: Document, flags: Flags) -> int:
         self.entry.pop("carries", None)
@@ -103,6 +103,8 @@ class Stage(Visitor):
         keys = [*document, *(str(path[0]) for path in binding.pretended)]
         origins = binding.origins_in_words(keys)
         self.entry["reads"] = {name: (origin,) for name, origin in origins.items()}
+        if over := document.passed_over(flags.interface, binding.sources, binding.places()):
+            self.warn(over)
         if flags.verbose:
             for name, origin in origins.items():
                 say(self.program, f"reads {name} from {origin}")
@@ -143,10 +145,12 @@ class Stage(Visitor):
         return 0
 
     def _cached(self, node_class: Any, flags: Flags) -> CachedNode | None:
-        """Return the node as the cache knows it; None if that is turned off."""
-        from pflow.cache.wishes import REQUIRE, is_off
+        """Return the node as the cache knows it; None if the cache is off. Raises PflowError (78) if it is required."""
+        from pflow.cache.wishes import REQUIRE, is_off, no_kept_answer
 
         if is_off():
+            if flags.cache == REQUIRE:
+                raise no_kept_answer(self.name)
             return None
         from pflow.cache.use import CachedNode
         from pflow.catalog.interfaces import BUNDLED, PROGRAM, PYTHON, Kind

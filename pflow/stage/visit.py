@@ -58,6 +58,7 @@ class Visitor:
     """Visits a node: a stage once, a step as often as its flow comes by. Subclasses run the node, warn and learn."""
 
     if TYPE_CHECKING:
+        id: str
         interface: Interface
         binding: Binding
         cached: CachedNode | None
@@ -95,6 +96,10 @@ class Visitor:
                 is_kept = lookup.found is not None
             visit.action = lookup.apply(view) if lookup and is_kept else self.act(node, view, visit)
             changes = view.changes(self.binding.is_watched)
+            if view.dropped:
+                visit.more["dropped"] = view.dropped
+                names = ", ".join(f"'{key}'" for key in view.dropped)
+                self.warn(f"'{self.id}' changed {names} in place, but does not declare that as a write: it is dropped")
             if "usage" in changes and not is_kept:
                 from pflow.words.usage import Usage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING
 from pflow.binding.flag_value import Json, Word, read_text
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.interface.common import COMMON, LETTERS, OF_FLOWS
+from pflow.interface.common import COMMON, LETTERS, OF_FLOWS, RUN_FLAGS
 from pflow.interface.interface import Item, spell_flag, word_reads
 
 if TYPE_CHECKING:
@@ -230,6 +230,9 @@ def _unknown(flag: str, items: Items, hint: str) -> PflowError:
     name = flag[2:].replace("-", "_").removeprefix("no_")
     if name in OF_FLOWS:
         hint = f"a step of a flow takes it: {_IN_A_FLOW.get(name, _IN_A_BATCH)}"
+    elif name in RUN_FLAGS:
+        whose = "a budget is a run's" if name.startswith("max_") else "a run takes it"
+        hint = f"{whose}: pflow run {flag} FLOW"
     return PflowError(f"cannot take {shorten(flag)}: no such flag", hint=hint, exit=USAGE)
 
 
@@ -239,8 +242,13 @@ def _flag_names(items: Items) -> list[str]:
 
 
 def doubts(flag: str, items: Items) -> list[str]:
-    """Return a warning for each flag of an open node that resembles a known one."""
+    """Return a warning for a flag of an open node that resembles a common one.
+
+    Raises PflowError (2) if it resembles one that the node's code reads.
+    """
     from pflow.words.naming import did_you_mean, nearest
 
     near = nearest(flag[2:], _flag_names(items))
+    if near and near.replace("-", "_") in items:
+        raise _unknown(flag, items, "")
     return [f"{shorten(flag)} is a key of its own ({did_you_mean(f'--{near}')})"] if near else []

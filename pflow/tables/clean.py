@@ -48,42 +48,53 @@ class Cleaner:
                 if row.get(name).__class__ is str and row[name] in stripped:
                     row[name] = stripped[row[name]]
 
-    def convert(self, types: dict[str, str]) -> None:
-        """Convert columns to types; an empty text becomes null, and so does a value that does not fit."""
+    def convert(self, types: dict[str, str], misfits: str) -> None:
+        """Convert columns to types; an empty text becomes null.
+
+        A value that does not fit is an error (65), becomes null or drops its row: `misfits` is error, null or drop.
+        """
         self._check_names(types, "types")
+        fits = [True] * len(self.rows)
         for name, kind in types.items():
             known: dict[str, Any] = {}
-            for number, row in zip(self.numbers, self.rows, strict=True):
-                if name not in row:
+            for at, row in enumerate(self.rows):
+                if row.get(name) is None:
                     continue
-                text = cell(row[name])
+                text = _text(row[name], kind)
                 row[name] = known[text] if text in known else known.setdefault(text, _converted(text, kind))
                 if row[name] is None and text:
-                    self._drop(VALUES, number, f"column '{name}': '{shorten(text)}' is not {kind}")
+                    why, hint = f"column '{name}': '{shorten(text)}' is not {kind}", "--misfits=null or drop allows it"
+                    self._drop(VALUES, self.numbers[at], why, hint=hint, is_error=misfits == "error")
+                    fits[at] = misfits != "drop"
+        self._keep(fits)
 
     def drop_empty(self) -> None:
         """Drop rows without a value."""
         kept = [any(not is_missing(value) for value in row.values()) for row in self.rows]
-        self._keep(kept, EMPTY, "it is empty")
+        self._drop_rows(kept, EMPTY, "it is empty")
 
     def drop_duplicates(self, names: list[str]) -> None:
         """Drop rows that equal an earlier row in these columns."""
-        self._check_names(names, "unique")
+        self._check_names(names, "unique-by")
         first: dict[Any, int] = {}
         numbers = zip(self.numbers, self.rows, strict=True)
         kept = [first.setdefault(_identity(row, names or self.names), number) == number for number, row in numbers]
-        self._keep(kept, DUPLICATES, "it is a duplicate")
+        self._drop_rows(kept, DUPLICATES, "it is a duplicate")
 
-    def _keep(self, kept: list[bool], what: str, why: str) -> None:
-        if all(kept):
-            return
-        self._drop(what, self.numbers[kept.index(False)], why, kept.count(False))
+    def _drop_rows(self, kept: list[bool], what: str, why: str) -> None:
+        if not all(kept):
+            self._drop(what, self.numbers[kept.index(False)], why, kept.count(False))
+            self._keep(kept)
+
+    def _keep(self, kept: list[bool]) -> None:
         self.rows = [row for row, is_kept in zip(self.rows, kept, strict=True) if is_kept]
         self.numbers = [number for number, is_kept in zip(self.numbers, kept, strict=True) if is_kept]
 
-    def _drop(self, what: str, number: int, why: str, count: int = 1) -> None:
-        if self.is_strict:
-            hint = "without --strict it is dropped"
+    def _drop(
+        self, what: str, number: int, why: str, count: int = 1, *, hint: str = "", is_error: bool = False
+    ) -> None:  # fmt: skip
+        if self.is_strict or is_error:
+            hint = "without --strict it is dropped" if self.is_strict else hint
             raise PflowError(f"cannot clean the rows: row {number}: {why}", hint=hint, exit=BAD_DATA)
         self.dropped[what] += count
 
@@ -107,6 +118,11 @@ def pairs_of(texts: list[str], flag: str, values: tuple[str, ...] = ()) -> dict[
 
 
 KINDS = (INT, FLOAT, BOOL, TEXT)
+
+
+def _text(value: Any, kind: str) -> str:
+    """Return a value's text; a whole number fits an int, however it is written."""
+    return cell(int(value) if kind == INT and isinstance(value, float) and value.is_integer() else value)
 
 
 def _converted(text: str, kind: str) -> Any:

@@ -5,46 +5,47 @@ from __future__ import annotations
 import resource
 import sqlite3
 import sys
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, NO_MEMORY, PflowError
+from pflow.process.signals import stop_catching
+from pflow.process.workers import Parent, run_all
 from pflow.tables.rows import CONVERT, FLOAT, INT, Row, cell, columns_of, kind_of_texts
 
 TABLE = "rows"
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 _DENIED = {"load_extension"}
+_PRAGMAS = ("table_info", "table_xinfo", "function_list", "collation_list", "compile_options", "pragma_list")
+_TABLE_FUNCTIONS = ("json_each", "json_tree", "jsonb_each", "jsonb_tree", "generate_series")
+"""What may stand in FROM besides: it reads its arguments, or what SQLite knows of itself."""
 _MOST_ROWS = 1_000_000
 _MOST_BYTES, _LONGEST = 1 << 30, 1 << 28
 """The most memory of a query, beside its rows, and of one value."""
 _STEPS = 10_000
-"""SQLite instructions between two checks for signals and time limits: a millisecond or less."""
-_SOON = 0.05
-
-
-class _Interrupted(Exception):
-    """A callback ended the query."""
+"""SQLite instructions between two looks at the memory: a millisecond or less."""
 
 
 def query(rows: list[Row], sql: str) -> list[Row]:
-    """Run a query and return its rows. Raises PflowError: 65 for an invalid query, 77 if it does more than read."""
+    """Run a query and return its rows. Raises PflowError: 65 for an invalid query, 77 if it does more than read.
+
+    It runs in a child process, which a signal ends at once: within one call of SQLite, Python would not see it.
+    """
+
+    def serve(number: int, parent: Parent) -> list[Row]:
+        stop_catching()
+        return _query(rows, sql)
+
+    return run_all(1, serve, jobs=1, is_reused=False, take=print)[0]  # type: ignore[no-any-return]
+
+
+def _query(rows: list[Row], sql: str) -> list[Row]:
     names = columns_of(rows)
     base = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        _fill(base, rows, names)
-        watch = _Watch()
-        _restrict(base, watch)
-        return _run(base, sql, names, watch)
-    except _Interrupted:
-        if watch.is_over:
-            hint = f"it may take {_MOST_BYTES >> 20:,} MB beside the rows"
-            raise PflowError("cannot query: it takes too much memory", hint=hint, exit=NO_MEMORY) from None
-        time.sleep(_SOON)  # meanwhile the signal comes again
-        raise KeyboardInterrupt from None
-    finally:
-        base.close()
-        sqlite3.enable_callback_tracebacks(False)
+    _fill(base, rows, names)
+    _restrict(base)
+    return _run(base, sql, names)
 
 
 def _fill(base: sqlite3.Connection, rows: list[Row], names: list[str]) -> None:
@@ -85,49 +86,35 @@ def _value(value: Any) -> Any:
     return cell(value)
 
 
-class _Watch:
-    """Called repeatedly while a query runs: it lets signals and time limits in, and stops at the memory limit.
-
-    SQLite asks `authorize` first what the query may do; if a signal comes in there, SQLite takes that for a no.
-    """
-
-    def __init__(self) -> None:
-        self.limit = _peak_memory() + _MOST_BYTES
-        self.is_over = False
-        self.is_denied = False
-
-    def __call__(self) -> bool:
-        self.is_over = _peak_memory() > self.limit
-        return self.is_over
-
-    def authorize(self, action: int, one: str | None, two: str | None, base: str | None, within: str | None) -> int:
-        if action in _READING or (action == sqlite3.SQLITE_FUNCTION and str(two).lower() not in _DENIED):
-            return sqlite3.SQLITE_OK
-        self.is_denied = True
-        return sqlite3.SQLITE_DENY
+def _authorize(action: int, one: str | None, two: str | None, base: str | None, within: str | None) -> int:
+    """Tell SQLite whether the query may do this."""
+    is_allowed = action in _READING or (action == sqlite3.SQLITE_PRAGMA and one in _PRAGMAS)
+    is_function = action == sqlite3.SQLITE_FUNCTION and str(two).lower() not in _DENIED
+    return sqlite3.SQLITE_OK if is_allowed or is_function else sqlite3.SQLITE_DENY
 
 
 def _peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def _restrict(base: sqlite3.Connection, watch: _Watch) -> None:
-    """Allow only reading from here on."""
+def _restrict(base: sqlite3.Connection) -> None:
+    """Allow only reading from here on, and stop at the memory limit."""
+    for name in (*_TABLE_FUNCTIONS, *(f"pragma_{name}" for name in _PRAGMAS)):
+        with suppress(sqlite3.Error):  # this SQLite has no such function
+            base.execute(f"SELECT 1 FROM {name}")  # its first use declares a table, which the authorizer would refuse
+    limit = _peak_memory() + _MOST_BYTES
     base.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-    base.set_authorizer(watch.authorize)
-    sqlite3.enable_callback_tracebacks(True)  # reports a signal's exception in a callback, so it is sent again
-    base.set_progress_handler(watch, _STEPS)
+    base.set_authorizer(_authorize)
+    base.set_progress_handler(lambda: _peak_memory() > limit, _STEPS)
 
 
-def _run(base: sqlite3.Connection, sql: str, names: list[str], watch: _Watch) -> list[Row]:
+def _run(base: sqlite3.Connection, sql: str, names: list[str]) -> list[Row]:
     try:
         found = base.execute(sql)
         columns = [column[0] for column in found.description or ()]
         values = found.fetchmany(_MOST_ROWS + 1)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
-        if "authoriz" in str(error) and not watch.is_denied:
-            raise _Interrupted from None
         raise _failure(str(error), names) from None
     if not columns:
         raise _failure("it is not a query", names)
@@ -141,9 +128,10 @@ def _run(base: sqlite3.Connection, sql: str, names: list[str], watch: _Watch) ->
     return [dict(zip(columns, value, strict=True)) for value in values]
 
 
-def _failure(why: str, names: list[str]) -> Exception:
+def _failure(why: str, names: list[str]) -> PflowError:
     if why == "interrupted":
-        return _Interrupted()
+        hint = f"it may take {_MOST_BYTES >> 20:,} MB beside the rows"
+        return PflowError("cannot query: it takes too much memory", hint=hint, exit=NO_MEMORY)
     if any(word in why for word in ("authoriz", "prohibited", "too many attached")):
         return PflowError("cannot query: it may only read the rows", hint="SELECT … FROM rows", exit=DENIED)
     shown = ", ".join(names[:20]) + ", …" * (len(names) > 20)

@@ -180,6 +180,26 @@ def test_what_nobody_allowed_is_denied_and_fails(server, turn):
     assert list(Path.cwd().iterdir()) == []
 
 
+def test_a_tool_that_is_named_is_offered_with_a_key_too(server):
+    server.turns = [uses("Write", file_path=str(Path.cwd() / "tree.txt"), content="Oak"), says("Planted.")]
+    assert work(allowed_tools=["Write"])["changed_files"] == ["tree.txt"]
+    assert refuse(allowed_tools=["Write(./**)"]).exit == 2
+
+
+def test_the_rule_of_a_hint_allows_what_was_denied(server, subscription, tmp_path):
+    outside = uses("Write", file_path=str(tmp_path / "out.txt"), content="Oak")
+    server.turns = [outside, says("Done.")]
+    rule = refuse().hint.removeprefix("--allowed-tools=").partition(" allows it")[0]
+    server.turns = [outside, says("Done.")]
+    work(allowed_tools=[rule.strip("'")])
+    assert (tmp_path / "out.txt").read_text() == "Oak"
+
+
+def test_an_empty_result_is_no_success(server):
+    server.turns = [uses("Read", file_path=str(Path.cwd() / "none")), says("")]
+    assert refuse().message == "cannot finish 'claude': it reported nothing"
+
+
 def test_what_is_allowed_is_done(server):
     server.turns = [TOUCH, says("Done.")]
     assert work(allowed_tools=["Bash(touch *)"])["changed_files"] == ["made.txt", "made2.txt"]

@@ -95,23 +95,45 @@ END
     expect 65 - "cannot read 'items' from stdin: it is a str, not list[str]"
 }
 
-@test "a batch that keeps on says how many items failed and which first, and so do its trace and pflow runs" {
+@test "a batch that keeps on says how many items failed and which first; all is its failure, some ends with 1" {
     local shell='{"type":"shell","inputs":{"command":"test \"$1\" != b","args":["$x"]},"batch":{"over":"xs","as":"x","on_error":"keep"}}'
     local kept="2 of 3 items failed; the first, item 1 (\"b\"): cannot finish 'test \"\$1\" != b': exit code 1"
     echo '{"inputs":{"xs":{"type":"list"}},"nodes":['"$shell"']}' >keep.pflow.json
     for more in '' --jobs=2 --isolate; do
         run --separate-stderr pflow run -n keep.pflow.json --xs='["a","b","b"]' $more -r
-        expect 0 '["",null,null]' "pflow run: warning: 'shell': $kept"
-        [ "${#stderr_lines[@]}" -eq 1 ]
-        pflow trace | grep -Fx "    ✗ $kept"
-        pflow runs | head -n 1 | grep '  done          1/1  keep  failed items: 2$'
+        expect 1 '["",null,null]' "pflow run: warning: 'shell': $kept"
+        [[ "${#stderr_lines[@]}" -eq 2 && $stderr == *$'\npflow run: finished with failures: 2 items failed; pflow resume '*' --failed runs what failed' ]]
+        pflow trace >trace.txt || true
+        grep -Fx "    ✗ $kept" trace.txt
+        pflow runs | head -n 1 | grep '  finished 1    1/1  keep  finished with failures  failed items: 2  pflow resume .* --failed$'
     done
+    run --separate-stderr pflow replay last -r
+    expect 1 '["",null,null]' "$kept"
+    jq '.outputs = {all: "shell.stdout", why: "shell.errors"}' keep.pflow.json >taken.pflow.json
+    run --separate-stderr pflow run -n taken.pflow.json --xs='["a","b"]' -j
+    expect 0
+    pflow runs | head -n 1 | grep '  done          1/1  taken  failed items: 1$'
+    pflow save inner keep.pflow.json
+    for flow in keep.pflow.json inner taken.pflow.json; do
+        run --separate-stderr pflow run -n "$flow" --xs='["b","b"]'
+        expect 1 - "all 2 items failed; the first, item 0 (\"b\"): cannot finish"
+        run --separate-stderr pflow resume last
+        expect 1 - "all 2 items failed" # they ran again
+    done
+    run --separate-stderr pflow run -n keep.pflow.json --xs='[]' -r
+    expect 0 '[]'
+    # A step that is a flow, and later stages: each works, says it, and only pflow-catch ends that.
+    in_shells 'pflow-set -n xs:="[\"a\",\"b\"]" | pflow "inner => shell:s cat --input=seen" -r; echo $?
+        pflow-set -n xs:="[\"a\",\"b\"]" | pflow inner | pflow-shell "echo on" | { pflow-set y=1; echo $? >&2; } |
+            { pflow run "shell cat"; echo $? >&2; } | { pflow-get -j y stdout; echo $?; }
+        pflow-set -n xs:="[\"a\",\"b\"]" | pflow inner | pflow-catch | pflow-get xs -j; echo $?'
+    expect 0 $'seen\n1\n"1"\n"on\\n"\n1\n["a","b"]\n0' $'\n1\n1'
     sed 's/,"on_error":"keep"//' keep.pflow.json >stop.pflow.json
     run --separate-stderr pflow run -n stop.pflow.json --xs='["a","b"]'
     expect 1 - "pflow run: shell (shell): item 1 (\"b\"): cannot finish"
     pflow export --to=python keep.pflow.json >keep.py
-    run --separate-stderr "$PYTHON" keep.py -n --xs='["b"]' -r
-    expect 0 '[null]' '1 of 1 items failed'
+    run --separate-stderr "$PYTHON" keep.py -n --xs='["a","b"]' -r
+    expect 1 '["",null]' '1 of 2 items failed'
 }
 
 @test "--each runs a step once for each of a list, of the lines that a pipe brings, and of a store's list" {
@@ -130,7 +152,7 @@ END
     done
     pflow save --description='read them' reads 'read-file --each --with-item --keep-going'
     run --separate-stderr bash -c 'printf "a.txt\ngone\n" | pflow reads -r'
-    expect 0 '[{"item":"a.txt","content":"one\n"},null]' "1 of 2 items failed; the first, item 1"
+    expect 1 '[{"item":"a.txt","content":"one\n"},null]' "1 of 2 items failed; the first, item 1"
     run --separate-stderr pflow run -n -r 'read-file --each'
     expect 66 - "pflow run: cannot run 'read-file' for each item: nothing came through the pipe"
     run --separate-stderr pflow-read-file -n --each
@@ -233,6 +255,33 @@ END
             expect 0 "$alone"
         done
     done
+}
+
+@test "no item of a batch writes over the file of another; an addition, a stream, a loop and a try may" {
+    need jq
+    pflow save put copy-file
+    for flow in 'copy-file --each --destination=out/' 'move-file --each --destination=out/' \
+        'put --each --as=src --path=$src --destination="out/$src_name"' \
+        'load-json --each --as=path => '{write-file,export-dashboard,save-csv,save-results}' --each --path=out/a.json'; do
+        for jobs in '' --jobs=2; do
+            rm -rf out one two && mkdir out one two && echo '[{"n":1}]' >one/a.json && echo '[{"n":2}]' >two/a.json
+            run --separate-stderr pflow run -qn "list-files '???/a.json' => $flow $jobs"
+            [[ $status -eq 73 && $stderr == *": item "?" ("*"): cannot write '$PWD/out/a.json': item "?" ("*") of this batch writes it too"* ]]
+            [[ $jobs || -s out/a.json ]] # a failure ends the other processes
+        done
+    done
+    pflow save again 'write-file:w --content=x --path=w => count:c --enough=2; c => w'
+    for flow in 'write-file --each --append --path=log' 'write-file --each --path=/dev/null' 'again --each=one --as=n'; do
+        pflow-set -n 'xs:=["a","b"]' 'one:=[0]' content= | pflow run -q "${flow/--each /--each=xs }"
+    done
+    # A resumed batch knows what it wrote before, and an item may write its own file again.
+    echo '{"nodes":[{"id":"c","type":"copy-file","inputs":{"path":"$f","destination":"res/"},"repeats":true,
+        "batch":{"over":"fs","as":"f"}}],"inputs":{"fs":{"type":"list"}}}' >c.pflow.json
+    run pflow run -n c.pflow.json --fs='["one/a.json","gone/a.json","two/a.json"]'
+    [ "$status" -eq 66 ]
+    mkdir gone && mv two/a.json gone/
+    run --separate-stderr pflow resume last
+    [[ $status -eq 73 && $stderr == *'item 1 ("gone/a.json"): cannot write '*': item 0 ("one/a.json") of this batch writes it too'* ]]
 }
 
 @test "a busy server is tried again as often as the flow says, after as long as it asks" {

@@ -28,7 +28,7 @@ kill_and_resume() {
 }
 
 @test "a message comes through the pipe, and goes through a checkout" {
-    pflow-shell -n 'echo Note it' | pflow-git-checkout topic --create | pflow-git-commit -q
+    pflow-shell -n 'echo Note it' | pflow-git-checkout topic --create | pflow-git-commit --all -q
     [ "$(git log -1 --format='%s %D')" = 'Note it HEAD -> topic' ]
     [ "$(pflow-git-status -n -r | tail -n 1)" = clean ]
     run --separate-stderr pflow-git-commit -n -m again -j
@@ -51,7 +51,7 @@ kill_and_resume() {
 @test "an action that ends the flow is told when it is returned, not each time before" {
     git init -q --bare ../there.git
     git remote add origin ../there.git
-    run --separate-stderr pflow 'git-commit -m Note => git-push --set-upstream' -n -q
+    run --separate-stderr pflow 'git-commit -m Note --all => git-push --set-upstream' -n -q
     expect 0 '' && [[ $stderr != *unchanged* ]]
     run --separate-stderr pflow 'git-commit -m Note => git-push' -n -q
     expect 0 '' "'git-commit' returned unchanged, which has no edge"
@@ -62,7 +62,7 @@ kill_and_resume() {
 @test "a flow with a branch, a commit, a tag and a push leaves all four there" {
     git init -q --bare ../there.git
     git remote add origin ../there.git
-    pflow run -n 'git-checkout fix-1 --create => git-commit -m Fix => git-tag v1 => git-push --set-upstream --tags' -q
+    pflow run -n 'git-checkout fix-1 --create => git-commit -m Fix --all => git-tag v1 => git-push --set-upstream --tags' -q
     [ "$(git -C ../there.git log --format='%s %D' fix-1 -1)" = 'Fix tag: v1, fix-1' ]
 }
 

@@ -23,6 +23,14 @@ a b.pflow: nodes[0]: PF17: interface\'s param n of \'say\' … pflow lock \'a b.
 no findings' $'pflow run: cannot run: nodes[0]: PF17: interface\'s param n of \'say\' is "int = 2", was "int = 1"; pflow lock'
 }
 
+@test "what the flow gives its steps is locked, in a flow inside it too; what the command line gives is not" {
+    in_shells 'flow() { echo "{\"inputs\": {\"t\": {\"default\": \"T\"}}, \"nodes\": [{\"type\": \"shell\", \"inputs\": {\"command\": \"echo $2\", \"args\": [\"\$t\"]}}]}" >"$1.pflow.json"; }
+        flow in one; echo "./in.pflow.json --t=\"a prompt\" => say --n=2" >out.pflow; pflow lock out.pflow; pflow run out.pflow --locked -n -r --say.n=1 --t=U; echo $?
+        flow in two; pflow run out.pflow --locked -n -q; echo $?; flow in one; sed -i s/prompt/question/ out.pflow; pflow run out.pflow --locked -n -q; echo $?'
+    expect 0 $'out.lock.json\none\n0\n65\n65' "input command of 'in/shell' is"
+    [[ $stderr == *"input t of 'in' is"* ]]
+}
+
 @test "a saved flow has its lock file beside it, and takes it along when it is removed" {
     in_shells 'pflow save twice "say --n=2" >/dev/null 2>&1; pflow twice --locked -n -r; echo $?; basename "$(pflow lock twice)"
         pflow twice --locked -n -r; pflow remove twice >/dev/null; ls "$HOME/.local/share/pflow/flows"'

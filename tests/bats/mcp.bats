@@ -61,7 +61,7 @@ say() {
     mkdir hidden
     echo 'raise ImportError("no", name="mcp_types")' >hidden/mcp_types.py
     run --separate-stderr env PYTHONPATH=hidden pflow mcp serve </dev/null
-    expect 78 '' "cannot serve: the official MCP SDK is not installed, or too old; pip install 'pflow-shell[mcp]'"
+    expect 78 '' "cannot serve: the official MCP SDK in its present form is not installed; "
 }
 
 @test "wrong words are 2, a name that is none 127" {

@@ -171,7 +171,7 @@ N
     own_node raising.py <<<'raise SystemExit(0)'
     own_node odd.py <<<'class Odd: pass'
     in_shells 'for node in broken lacking empty raising odd; do pflow $node -n -q; echo $?; done'
-    expect 0 $'65\n78\n65\n65\n65' 'pip install no_such_module'
+    expect 0 $'65\n78\n65\n65\n65' ' no_such_module'
     [[ $(wc -l <<<"$stderr") -eq 5 && $stderr == *PF09* && $stderr != *Traceback* ]]
 }
 

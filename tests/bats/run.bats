@@ -364,3 +364,47 @@ Common:
   key                         a key [a secret, from the store]
 65'
 }
+
+@test "each visit of a loop and each item of a batch gets its params anew" {
+    export PFLOW_NODES=$BATS_TEST_TMPDIR
+    printf 'from pocketflow import Node
+class Tick(Node):
+    def prep(self, s): return s.get("item")
+    def post(self, s, p, r):
+        self.params["step"] += 1
+        self.params.setdefault("all", []).append(9)
+        s["seen"] = [*s.get("seen", []), self.params["step"], len(self.params["all"])]
+        return "again" if len(s["seen"]) == 2 else "default"\n' >tick.py
+    items='{"$pflow":{"v":1,"last":"l"},"l":[1,2,3]}'
+    in_shells "export PFLOW_NODES=..
+        pflow run -n 'tick:t --step:=0 =again=> t' -r
+        pflow run -n 'tick:t --step:=0 --all:=[] =again=> t' -r
+        for jobs in 1 2; do echo '$items' | pflow run 'tick --each --step:=0 --jobs='\$jobs -r; done"
+    expect 0 $'[1,1,1,1]\n[1,1,1,1]\n[[1,1],[1,1],[1,1]]\n[[1,1],[1,1],[1,1]]'
+}
+
+@test "a change in place to a read that is no write is dropped, and told in a stage, a step, Python and test-node" {
+    export PFLOW_NODES=$BATS_TEST_TMPDIR
+    node grow 'Reads: shared["items"]: list [pipe]' 'Writes: shared["n"]: int [pipe]' <<<'    def prep(self, shared): return shared["items"]
+    def exec(self, items): return items.append(9) or len(items)
+    def post(self, shared, items, n): shared["n"] = n'
+    sed 's/class Grow/class Keep/; s/append(9) or/copy() and/' grow.py >keep.py
+    printf 'from pflow import Flow, load_node, step\ns = {"items": [1]}
+Flow(step(load_node("grow.py"))).run(s)\nprint(s)\n' >flow.py
+    told="warning: 'grow' changed 'items' in place, but does not declare that as a write: it is dropped"
+    pflow-set -n items:=[1] >store
+    while read -r way; do
+        run --separate-stderr eval "$way"
+        expect 0 - "$told"
+        [[ $output == *[\"\']items[\"\']:*\[1\]* && $(grep -c . <<<"$stderr") -eq 1 ]] || expect 0 - 'once, and dropped'
+    done <<END
+pflow grow --map-in items=items <store
+pflow run 'grow --map-in=items=items' <store
+pflow run 'grow --each=lists --as=items --jobs=1' -j <<<'{"\$pflow":{"v":1},"items":[1],"lists":[[1],[2,3],[4]]}'
+$PYTHON flow.py
+END
+    run pflow test-node grow.py
+    expect 1 && [[ $output == *"it changed 'items' in place"* ]]
+    run pflow test-node keep.py
+    expect 0
+}

@@ -163,6 +163,10 @@ END
             expect 0 $'U\nThis is the video transcript content...\nThis is the video transcript content...'
         done
     done
+    for way in "$yt --url=U --id=x -n" "run -n $yt --url=U --id=x"; do
+        in_shells "pflow $way | pflow-get x.video_url x.raw"
+        expect 0 $'U\nThis is the video transcript content...'
+    done
     for way in "$yt" "run $yt"; do
         in_shells "echo U | pflow $way -r; pflow $way -r </dev/null"
         expect 66 'This is the video transcript content...' "cannot find 'video_url'"

@@ -160,24 +160,68 @@ Explain {"a":1,"text":"a member"}
 end'
 }
 
-@test "a read that is inferred takes its member of an object, and else all of it" {
+@test "a read that is inferred takes its member of an object, never the whole, which only a marked one takes" {
     export PFLOW_NODES=$BATS_TEST_TMPDIR
-    node shout 'Reads: shared["word"]: str' 'Writes: shared["loud"]: str' <<'END'
-    def prep(self, shared):
-        return shared["word"]
-
-    def exec(self, word):
-        return word.upper()
-
-    def post(self, shared, word, loud):
-        shared["loud"] = loud
-END
+    shout='    def prep(self, shared): return shared.get("word", "-")
+    def post(self, shared, word, loud): shared["loud"] = str(word)'
+    node needs 'Reads: shared["word"]: any' 'Writes: shared["loud"]: str' <<<"$shout"
+    node marked 'Reads: shared["word"]: any [pipe]' 'Writes: shared["loud"]: str [pipe]' <<<"$shout"
+    printf 'from pocketflow import Node\nclass Asks(Node):\n%s\n' "$shout" >asks.py
     in_shells 'export PFLOW_NODES=..
-        for value in "{\"a\":1,\"word\":\"x\"}" "{\"a\":1}"; do
-            echo "$value" | pflow shout --from=json -r
-            echo "$value" | pflow run --from=json shout -r
+        for node in needs asks marked; do
+            for value in "{\"a\":1,\"word\":\"x\"}" "{\"a\":1}" "[1]"; do
+                echo $node "$(echo "$value" | pflow $node --from=json -r)" "$(echo "$value" | pflow run --from=json $node -r)" \
+                    "$(echo "$value" | pflow-set --from=json b=1 | pflow $node -r)"
+            done
         done'
-    expect 0 $'X\nX\n{"A":1}\n{"A":1}'
+    whole="{'a': 1}" all="{'a': 1, 'word': 'x'}"
+    expect 0 "needs x x x"$'\n'"needs   "$'\n'"needs [1] [1] [1]
+asks x x x"$'\n'"asks - - -"$'\n'"asks [1] [1] [1]
+marked $all $all $all
+marked $whole $whole $whole
+marked [1] [1] [1]" "cannot find 'word'"
+}
+
+@test "the store's own key goes before what is carried, in a pipe as in a flow, and what is left is told" {
+    need jq
+    export PFLOW_NODES=$BATS_TEST_TMPDIR
+    prose() { printf 'from pocketflow import %s\nclass %s(%s):\n%s\n' "$1" "$2" "$1" "$(cat)" >"$3.py"; }
+    prose Node OpenBox open_box <<<'    def post(self, s, p, e): s["state"] = "open"'
+    prose Node LabelBox label_box <<<'    def prep(self, s): return s.get("title", ""), s.get("text", "")
+    def post(self, s, p, e): s["label"] = list(p)'
+    prose Node MakeOutline make_outline <<<'    def prep(self, s): return s["topic"]
+    def post(self, s, topic, e): s["raw"], s["parts"] = {"of": topic}, [topic, "end"]'
+    prose BatchNode WriteParts write_parts <<<'    def prep(self, s): return s.get("parts", [])
+    def exec(self, part): return part.upper()
+    def post(self, s, parts, e): s["by_part"], s["draft"] = dict(zip(parts, e)), " ".join(e)'
+    prose Node StyleIt style_it <<<'    def prep(self, s): return s["draft"]
+    def post(self, s, draft, e): s["final"] = draft + "!"'
+    printf 'from pflow import load_node\nfrom pocketflow import Flow\n' >plain.py
+    for node in open_box label_box make_outline write_parts style_it; do
+        echo "$node = load_node('$node.py')()" >>plain.py
+    done
+    cat >>plain.py <<'P'
+open_box >> label_box
+make_outline >> write_parts >> style_it
+box, article = Flow(start=open_box), Flow(start=make_outline)
+P
+    store() { jq -cS 'del(.["$pflow"])'; }
+    while IFS='|' read -r name start steps left; do
+        wanted=$("$PYTHON" -c "import json, plain; s = dict([('${start/=/"', '"}')]); plain.$name.run(s); print(json.dumps(s))" | jq -cS .)
+        pflow export --to=sh "$steps" --output=flow.sh
+        sed -i 's/ -n / /; s/ -n$/ /' flow.sh
+        pflow export --to=python "$steps" --output=flow.py
+        pflow import "plain.py:$name" --output=plain.json
+        for way in "sh -c 'pflow ${steps// => / | pflow }'" "pflow run '$steps'" 'sh flow.sh' "$PYTHON flow.py" 'pflow run plain.json'; do
+            run -0 --separate-stderr eval "pflow-set -n '$start' | $way | store"
+            expect 0 "$wanted"
+            told=$(grep -o 'takes .* is carried' <<<"$stderr" || true)
+            [[ $told == "$left" || $way == *plain.json ]] || expect 0 - "$left"
+        done
+    done <<'END'
+box|title=T|open-box => label-box|takes 'title' from the store; --map-in title=state takes what is carried
+article|topic=it|make-outline => write-parts => style-it|
+END
 }
 
 @test "what an own node writes is carried on, also where its code does not show it" {

@@ -53,7 +53,7 @@ END
         {"id": "two", "type": "shell", "inputs": {"command": "echo $PFLOW_STEP_KEY >>keys"}}]}' >sub.pflow.json
     echo '{"nodes": [{"id": "each", "type": "./sub.pflow.json", '"$batch"'}]}' >nested.pflow.json
     for flow in each nested; do
-        pflow run "$flow.pflow.json" -n -q --items='["a", "b", "a"]'
+        run pflow run "$flow.pflow.json" -n -q --items='["a", "b", "a"]'
     done
     [ "$(head -n 6 keys | sort -u | wc -l)" = 3 ]
     [ "$(count_keys)" = '12 9' ]

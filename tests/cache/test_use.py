@@ -222,9 +222,11 @@ def test_refresh_replaces_require_fails_and_the_environment_turns_it_off(project
     assert "a kept answer of 'calc': a: changed; --cache" in project.stage("--cache=require", "--a=q").err
     assert (project.stage("--refresh", "--a=p").code, project.times) == (0, 2)
     monkeypatch.setenv("PFLOW_CACHE", "off")
-    assert project.stage("--cache=require", "--a=p").code == 0
+    ended = project.stage("--cache=require", "--a=p")
+    assert (ended.code, project.times) == (78, 2)
+    assert "cannot take a kept answer of 'calc': PFLOW_CACHE turns the cache off" in ended.err
     assert "cache" not in project.stage("--cache").header["steps"][-1]
-    assert project.times == 4
+    assert project.times == 3
 
 
 def test_code_that_changes_while_a_stage_waits_for_its_input_is_not_taken_for_what_runs(project, monkeypatch):
@@ -317,6 +319,23 @@ def test_a_flow_says_it_of_each_step_and_a_run_of_all(flow, tmp_path):
     assert (refused.error.exit, refused.events) == (78, [])
     missing = run_flow(chain({**CALC_STEP, "cache": "require", "inputs": {"a": "new"}}), cache=Wishes())
     assert (missing.error.exit, missing.error.step) == (66, "one")
+
+
+def test_a_required_answer_is_never_made(flow, tmp_path, monkeypatch):
+    (tmp_path / "n.txt").write_text("hi")
+    keep = {"id": "keep", "type": "write-file", "inputs": {"path": str(tmp_path / "o.txt"), "content": "x"}}
+    run_flow(chain(CALC_STEP), cache=Wishes())
+    ask = {"id": "ask", "type": "llm", "inputs": {"prompt": "hi"}, "params": {"continue": True, "model": "m"}}
+    assert "depends on earlier ones" in run_flow(chain(ask), cache=Wishes("require")).error.message
+    monkeypatch.setenv("PFLOW_CACHE", "off")
+    each = {**CALC_STEP, "batch": {"over": "items", "as": "a", "jobs": 2}, "inputs": {}}
+    for step, mode in ((CALC_STEP, "require"), ({**CALC_STEP, "cache": "require"}, None), (each, "require")):
+        refused = run_flow(chain(step, keep, inputs={"items": {"default": ["p"]}}), cache=Wishes(mode))
+        assert (refused.error.exit, refused.error.step, refused.events) == (78, "one", [])
+    assert flow.times == 1
+    off = run_flow(chain({**CALC_STEP, "cache": False}, {**CALC_STEP, "id": "two"}, keep), cache=Wishes(True))
+    assert (verdicts(off), flow.times) == ([None, None, None], 3)
+    assert run_flow(chain({**CALC_STEP, "cache": False}, keep), cache=Wishes("require")).error is None
 
 
 @pytest.mark.parametrize("jobs", [None, 2])

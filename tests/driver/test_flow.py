@@ -449,20 +449,32 @@ def test_edges_that_are_overwritten_and_nodes_that_are_run_alone_are_warned_of_a
 
 
 @pytest.mark.filterwarnings("ignore:Flow ends")
-def test_a_param_that_a_node_changes_lives_for_one_run():
-    def seen(house):
-        class Count(house.Node):
-            def post(self, shared, prepared, done):
-                self.params["visits"] = self.params.get("visits", 0) + 1
-                shared["visits"].append(self.params["visits"])
-                return "again" if len(shared["visits"]) % 3 else "stop"
+def test_each_visit_gets_its_params_anew_with_the_lists_in_them():
+    class Count(pflow.Node):
+        """Count.
 
-        node, shared = Count(), {"visits": []}
+        Interface:
+        - Writes: shared["seen"]: list  # what each visit saw
+        - Params: step: int = 0  # a number
+        - Params: all: list = []  # a list
+        - Params: of: dict = {}  # an object
+        """
+
+        def post(self, shared, prepared, done):
+            self.params["step"] += 1
+            self.params["all"].append(self.params["step"])
+            self.params["of"]["deep"].append(1)
+            shared["seen"] = [*shared.get("seen", []), [*self.params["all"], *self.params["of"]["deep"]]]
+            return "again" if len(shared["seen"]) % 3 else "stop"
+
+    of = {"deep": []}
+    for house, make in ((pflow, Count), (pocketflow, Count), (pflow, lambda: step(Count, params={"of": of}))):
+        node, shared = make(), {}
         node - "again" >> node
-        for params in ({}, {}, {"of": "root"}):
-            flow = house.Flow(node)
-            flow.set_params(params)
+        flow = house.Flow(node)
+        for params in ({"of": of}, {"of": of}):
+            if make is Count:
+                flow.set_params(params)
             flow.run(shared)
-        return shared["visits"]
-
-    assert seen(OURS) == seen(pocketflow) == [1, 2, 3] * 3
+        assert shared["seen"] == [[1, 1]] * 6, house
+        assert of == {"deep": []}

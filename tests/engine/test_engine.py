@@ -319,7 +319,7 @@ def test_a_batch_keeps_the_order_and_the_failures(jobs):
     assert ran.store["passed"] == ["x", None, "y"]
     assert ran.store["b"]["errors"] == [{"index": 1, "item": "bad", "exit": 1, "message": "cannot do it"}]
     text = '1 of 3 items failed; the first, item 1 ("bad"): cannot do it'
-    assert ran.ends("items", "message") == [({"done": 2, "failed": 1}, text)]
+    assert ran.ends("items", "message") == [({"done": 2, "failed": 1, "untaken": 1}, text)]
     assert ran.warnings == [f"'b': {text}"]
     ran = run(flow(step("b", "fail", batch=batch)), {"items": {"one": 1, "two": 2}})
     assert (ran.store["passed"], ran.warnings) == ({"one": 1, "two": 2}, [])
@@ -574,7 +574,7 @@ def test_every_answer_that_a_batch_got_is_counted_once_failed_tries_too(tmp_path
     ]
     assert ran.events[1]["count"] == 5
     end = ran.events[-1]
-    assert end["items"] == {"done": 4, "failed": 1}
+    assert end["items"] == {"done": 4, "failed": 1, "untaken": 1}
     assert (end.get("calls"), end.get("cost")) == ((None, None) if is_subflow else (7, 0.06))
 
 

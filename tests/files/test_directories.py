@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
-from pflow.files.directories import pflow_directory, state_key
+from pflow.files.directories import pflow_directory
+from pflow.files.state_key import state_key
 
 
 @pytest.mark.parametrize(

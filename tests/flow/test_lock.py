@@ -30,7 +30,10 @@ class Cut(Node):
 '''
 INNER = {
     "inputs": {"text": {"type": "str", "default": "abc"}},
-    "nodes": [{"id": "cut", "type": "cut", "params": {"size": 2}, "description": "of no account"}],
+    "nodes": [
+        {"id": "cut", "type": "cut", "params": {"size": 2}, "description": "of no account"},
+        {"id": "end", "type": "shell", "inputs": {"command": "tr a b", "args": ["$text"]}},
+    ],
 }
 OUTER = {
     "outputs": {"end": "last.cut"},
@@ -115,6 +118,8 @@ def test_neither_is_another_order_or_another_directory(place, tmp_path, monkeypa
     [
         ("_limit.py", "3", "4", ["code _limit.py of 'in/cut' is", "code _limit.py of 'last' is"]),
         ("inner.pflow.json", '"size": 2', '"size": true', ["param size of 'in/cut' is true, was 2"]),
+        ("inner.pflow.json", "tr a b", "tr a c", ["input command of 'in/end' is"]),
+        ("inner.pflow.json", "$text", "$cut", ["flow hash is", "flow hash of 'in' is", "input args of 'in/end' is"]),
         ("inner.pflow.json", '"abc"', '"abcd"', ['input text of \'in\' is "str = \\"abcd\\" [optional]", was']),
         (
             "outer.pflow.json",

@@ -66,12 +66,16 @@ class TestGoingOn:
             assert (error.exit, error.message) == (66, f"cannot find the conversation '{wrong}'")
         assert len(server.requests()) == 3
 
-    def test_in_an_empty_log_a_conversation_begins(self, server, database):
+    def test_in_an_empty_log_a_conversation_begins_and_that_is_told(self, server, database, capfd):
         assert failure("reply", conversation="gone").exit == 66
+        run("reply", "zero")
         assert not database.exists()
+        assert capfd.readouterr().err == ""
         run("reply", "one", **GOES_ON)
+        assert "a new conversation begins: llm's log is empty; --log or PFLOW_LLM_LOG=1" in capfd.readouterr().err
         run("reply", "two", **GOES_ON)
 
+        assert capfd.readouterr().err == ""
         assert [content for _, content in messages(server)] == ["one", REPLY, "two"]
 
     def test_what_went_along_goes_along_again(self, server, tmp_path):

@@ -56,7 +56,7 @@ def test_3000_rows_are_right_to_the_cell_as_miller_has_them(tmp_path):
     write_sales(path, 3000)
     loaded = run(LoadCsv, {"path": str(path)})
     assert loaded["rows"] == json.loads(miller("-S", "--icsv", "--ojson", "--jvquoteall", "cat", str(path)))
-    cleaned = run(CleanData, loaded)
+    cleaned = run(CleanData, loaded, unique=True)
     clean = tmp_path / "clean.csv"
     clean.write_text(miller("-S", "--csv", *CLEAN, str(path)))
     assert cleaned["rows"] == json.loads(miller("-S", "--icsv", "--ojson", "--jvquoteall", "cat", str(clean)))

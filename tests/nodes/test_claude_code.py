@@ -81,6 +81,8 @@ def test_with_a_key_it_is_bare_and_nothing_shows_the_key(directory, monkeypatch,
     monkeypatch.setenv("CLAUDE_PEER", "leak")
     assert work()["report"] == "The key is ***."
     assert "--bare" in seen()["words"]
+    work(allowed_tools=["Edit(./**)", "Write"])
+    assert "--bare" not in seen()["words"]  # it would not offer Write
     monkeypatch.setenv("CLAUDE_PEER", "key")
     error = refuse()
     assert (error.exit, error.message) == (77, "cannot finish 'claude': Invalid API key ***")
@@ -131,6 +133,8 @@ def test_a_whole_result_is_a_success(directory, monkeypatch, answer, report):
         ("turns", 79, "Reached maximum number of turns (1); --max-turns allows more"),
         ("budget", 79, "Reached maximum budget ($0.01); --max-budget allows more"),
         ("denied", 77, "Bash was denied: rm -rf build, and 1 more; --allowed-tools='Bash(…)' allows it"),
+        ("silent", 1, "it reported nothing"),
+        ("failed", 9, "cannot accept the result of 'claude': it ended with 9"),
         ("nothing", 1, "it ended with 0 and without a result"),
         ("cut", 1, "it ended with 0 and without a result"),
         ("crash", 3, "it ended with 3 and without a result: out of memory"),
@@ -148,12 +152,54 @@ def test_anything_else_is_a_failure(directory, monkeypatch, answer, exit, words)
 
 
 @pytest.mark.parametrize(
+    ("denied", "rule"),
+    [
+        ("Write /tmp/a b.txt", "'Edit(//tmp/a b.txt)'"),  # Claude Code ignores Write(//tmp/…)
+        ("NotebookEdit n.ipynb", "'Edit(./n.ipynb)'"),
+        ("Read /etc/passwd", "'Read(//etc/passwd)'"),
+        ("WebFetch", "WebFetch"),
+    ],
+)
+def test_the_hint_names_a_rule_that_allows_what_was_denied(directory, monkeypatch, denied, rule):
+    monkeypatch.setenv("CLAUDE_PEER", "denied_file")
+    monkeypatch.setenv("CLAUDE_PEER_DENIED", denied)
+    assert refuse().hint.startswith(f"--allowed-tools={rule} allows it")
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        '"modelUsage": DEEP',
+        '"modelUsage": {"m": {"inputTokens": "many"}}',
+        '"modelUsage": {"m": {"inputTokens": NaN}}',
+        '"modelUsage": {"m": {"inputTokens": -1}}',
+        '"modelUsage": [7]',
+        '"total_cost_usd": Infinity',
+        '"subtype": {}',
+    ],
+)
+def test_a_malformed_result_is_bad_data(directory, monkeypatch, members):
+    monkeypatch.setenv("CLAUDE_PEER", "malformed")
+    line = f'{{"type": "result", "is_error": false, "result": "Done.", {members}}}'
+    monkeypatch.setenv("CLAUDE_PEER_RESULT", line)
+    error = refuse()
+    assert (error.exit, error.message) == (
+        65,
+        "cannot read the answer of 'claude': its result or its usage is malformed",
+    )
+
+
+@pytest.mark.parametrize(
     ("params", "exit", "words"),
     [
         ({"directory": "none"}, 66, "cannot work in 'none': there is no such directory"),
         ({"allowed_tools": ["--dangerously-skip-permissions"]}, 2, "it is not the name of a tool"),
         ({"allowed_tools": ["*"]}, 2, "cannot allow '*': it is not the name of a tool"),
         ({"allowed_tools": ["Edit", ""]}, 2, "cannot allow '': it is not the name of a tool"),
+        ({"allowed_tools": ["Write(./**)"]}, 2, "cannot allow 'Write(./**)': Claude Code ignores paths of Write"),
+        ({"expect": ["!"]}, 2, "an --expect is empty"),
+        ({"expect": ["tree.txt", "! \n"]}, 2, "an --expect is empty"),
+        ({"expect": [""]}, 2, "an --expect is empty"),
         ({"max_turns": 0}, 2, "max_turns is 0"),
         ({"max_budget": -1.0}, 2, "max_budget is -1.0"),
         ({"time_limit": 0.0}, 2, "time_limit is 0.0"),

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from pflow.errors import PflowError
+from pflow.files.installation import read_installation
 from pflow.nodes.fetch_page import FetchPage
 from tests.peers.web_server import TEXT
 
@@ -74,5 +75,5 @@ def test_without_its_library_it_says_what_to_install(web, monkeypatch):
     monkeypatch.setitem(sys.modules, "trafilatura", None)
     with pytest.raises(PflowError) as caught:
         fetch(web.url + "/page")
-    assert (caught.value.exit, caught.value.hint) == (78, "pip install 'pflow-shell[web]'")
+    assert (caught.value.exit, caught.value.hint) == (78, read_installation().add("pflow-shell[web]"))
     assert fetch(web.url + "/text") == (TEXT, "")

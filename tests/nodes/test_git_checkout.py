@@ -20,7 +20,6 @@ def branch(repo):
 CHECKOUTS = [
     ({"branch": "other"}, "other"),
     ({"branch": "main"}, "main"),
-    ({"branch": "main", "create": True}, "main"),
     ({"branch": "new", "create": True}, "new"),
     ({"branch": "feature/é", "create": True}, "feature/é"),
     ({"branch": "v1"}, "HEAD"),
@@ -29,19 +28,20 @@ CHECKOUTS = [
 
 
 @pytest.mark.parametrize(("given", "there"), CHECKOUTS)
-def test_checkout_goes_to_a_branch_and_may_be_asked_again(repo, given, there):
+def test_checkout_goes_to_a_branch_and_may_be_asked_again_unless_it_makes_one(repo, given, there):
     add_remote(repo)
     git(repo, "branch", "other")
     git(repo, "tag", "v1")
     git(repo, "push", "--quiet", "origin", "main:far")
     write(repo, a="A\n")
-    for _ in range(2):
+    for _ in range(1 if "create" in given else 2):
         assert act(GitCheckout, repo, **given) == ("default", {})
         assert (branch(repo), status(repo)) == (there, [" M a.txt"])
 
 
 NO_CHECKOUT = [
     ("none", {}, 66, "invalid reference: none"),
+    ("main", {"create": True}, 73, "a branch named 'main' already exists"),
     ("a b", {"create": True}, 65, "'a b' is not a valid branch name"),
     ("-f", {}, 65, "a name cannot begin with -"),
     ("", {}, 66, "the name is empty"),

@@ -36,7 +36,8 @@ def status(repo):
 
 
 COMMITS = [
-    (lambda repo: write(repo, a="A\n", new=""), {}, "a.txt new.txt", [""]),
+    (lambda repo: write(repo, a="A\n", new=""), {}, "a.txt", ["?? new.txt"]),
+    (lambda repo: write(repo, a="A\n", new=""), {"all": True}, "a.txt new.txt", [""]),
     (lambda repo: (repo / "a.txt").unlink(), {}, "a.txt", [""]),
     (change, {}, "b.txt", [" M a.txt", "?? new.txt"]),
     (change, {"all": True}, "a.txt b.txt new.txt", [""]),
@@ -48,7 +49,7 @@ COMMITS = [
 
 
 @pytest.mark.parametrize(("prepare", "given", "files", "left"), COMMITS)
-def test_a_commit_takes_what_is_staged_else_everything(repo, prepare, given, files, left):
+def test_a_commit_takes_what_is_staged_else_the_tracked_changes(repo, prepare, given, files, left):
     prepare(repo)
     action, wrote = act(GitCommit, repo, message="Größe\n\nWhy\n", **given)
     assert (action, committed(repo), status(repo)) == ("default", files, left)
@@ -72,12 +73,24 @@ def test_nothing_to_commit_is_an_action(repo, prepare, given):
     assert status(repo) == before
 
 
+def test_untracked_files_stay_and_are_named(repo, capfd):
+    (repo / "sub").mkdir()
+    write(repo, **{".env": "KEY", "new": ""})
+    before = status(repo)
+    assert act(GitCommit, repo / "sub", message="x")[0] == "unchanged"
+    named = "not committed: '.env.txt' and 'new.txt': untracked; --all or --paths commits them"
+    assert capfd.readouterr().err == f"git-commit: {named}\n"
+    write(repo, a="A\n")
+    act(GitCommit, repo / "sub", message="x")
+    assert (committed(repo), status(repo)) == ("a.txt", before)
+
+
 def test_the_first_commit_of_all(repo, tmp_path):
     git(tmp_path, "init", "--quiet", "none")
     none = tmp_path / "none"
     assert act(GitCommit, none, message="x") == ("unchanged", {})
     write(none, a="")
-    assert act(GitCommit, none, message="x", key=KEY)[0] == "default"
+    assert act(GitCommit, none, message="x", key=KEY, all=True)[0] == "default"
     assert subjects(none) == ["x"]
 
 
@@ -127,7 +140,7 @@ def test_a_hook_that_says_no_leaves_what_is_staged_as_it_was(repo, given, capfd)
     before = status(repo)
     error = refuse(GitCommit, repo, message="x", **given)
     assert (error.exit, str(error)) == (1, f"cannot commit in '{repo}': no é here")
-    assert (status(repo), capfd.readouterr().err) == (before, "no é here\n")
+    assert (status(repo), capfd.readouterr().err.split("commits them\n")[-1]) == (before, "no é here\n")
 
 
 def test_hooks_run_and_may_change_the_message(repo):
@@ -169,7 +182,7 @@ def test_a_commit_that_fails_says_why_also_where_nothing_can_be_unstaged(repo):
 
 def test_what_fails_after_the_commit_takes_nothing_back(repo):
     add_hook(repo, "post-commit", "kill -TERM $PPID")
-    write(repo, a="A\n", new="")
+    write(repo, a="A\n", b="")
     assert refuse(GitCommit, repo, message="x", key=KEY).exit == 143
     assert (subjects(repo), status(repo)) == (["x", FIRST], [""])
     assert act(GitCommit, repo, message="x", key=KEY)[0] == "default"

@@ -106,9 +106,9 @@ def test_the_content_is_on_the_disk_before_its_name_and_the_name_before_the_end(
         events.append("directory" if stat.S_ISDIR(os.fstat(fd).st_mode) else f"content {os.fstat(fd).st_size}")
         fsync(fd)
 
-    def note_rename(*names: str) -> None:
+    def note_rename(*names: str, **folders: int) -> None:
         events.append("name")
-        rename(*names)
+        rename(*names, **folders)
 
     monkeypatch.setattr(os, "fsync", note_fsync)
     monkeypatch.setattr(os, "rename", note_rename)

@@ -9,9 +9,13 @@ import time
 import pytest
 
 from pflow.errors import PflowError
+from pflow.files.installation import read_installation
 from pflow.kit.web import youtube as module
 from pflow.nodes.yt_transcript import YtTranscript
-from tests.peers.youtube import SEGMENTS, TRANSCRIPT, YouTube
+from tests.peers.youtube import PAGES, PLAYERS, SEGMENTS, TRANSCRIPT, YouTube
+
+VIDEOS = {*PAGES, *PLAYERS, "a", "cut", "stall"}
+"""Names that are too short for an ID, which a URL may have."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +32,7 @@ def _led_there(tube, monkeypatch):
 
 
 def run(url, **params):
-    node, shared = YtTranscript(), {"url": url}
+    node, shared = YtTranscript(), {"url": f"https://youtu.be/{url}" if url in VIDEOS else url}
     node.set_params(params)
     assert node.run(shared) is None
     return shared
@@ -82,6 +86,7 @@ def test_every_form_of_a_url_names_the_video(url):
         "https://www.youtube.com/", "https://www.youtube.com/watch", "https://www.youtube.com/playlist?list=PL1",
         "https://youtu.be/", "https://youtu.be/a%20b", "https://vimeo.com/watch?v=abc", "https://evil.com/youtu.be/abc",
         "https://youtube.com.evil.com/watch?v=a", "https://youtube.com@evil.com/watch?v=a", "two words", "ä", "a\0b",
+        "notaurl", "abcdefghijkl",
         "file:///youtu.be/abc", "ftp://youtu.be/abc", "https://[::1/watch?v=a", "../etc/passwd", "a?b", "x" * 65,
     ],
 )  # fmt: skip
@@ -123,8 +128,8 @@ def test_the_first_language_that_there_is(tube, video, language, asked):
         ("captcha", {}, 69, "YouTube blocks requests from this address", "--delay"),
         ("broken", {}, 75, "YouTube answers 503", ""),
         ("refused", {}, 69, "YouTube answers 403", ""),
-        ("strange", {}, 69, "another form", "pip install -U"),
-        ("odd", {}, 69, "another form", "pip install -U"),
+        ("strange", {}, 69, "another form", "a newer version of the library"),
+        ("odd", {}, 69, "another form", "a newer version of the library"),
         ("cut", {}, 75, "the answer was cut", ""),
         ("a", {"language": " , "}, 2, "--language names no language", ""),
         ("a", {"delay": -1}, 2, "cannot wait -1 s", ""),
@@ -164,7 +169,7 @@ def test_a_silent_youtube_is_not_waited_for(monkeypatch):
 def test_without_the_library_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "youtube_transcript_api", None)
     error = failure("a")
-    assert (error.exit, error.hint) == (78, "pip install 'pflow-shell[youtube]'")
+    assert (error.exit, error.hint) == (78, read_installation().add("pflow-shell[youtube]"))
 
 
 def test_calls_are_so_far_apart_as_delay_says(tmp_path, monkeypatch):

@@ -244,6 +244,8 @@ PATHS: dict[str, Callable[[Call], None]] = {
     "too-long": too_long,
     "silent": silent,
     "garbage": garbage,
+    "large-header": lambda call: call.begin(X="a" * 200_000),
+    "many-headers": lambda call: call.begin(**{f"X{number}": "a" for number in range(20_000)}),
     "zeros": zeros,
     "bomb": bomb,
     "packed": packed,

@@ -11,7 +11,7 @@ from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, exit_code
 from pflow.files import atomic
-from pflow.files.directories import state_key
+from pflow.files.state_key import state_key
 from pflow.record import journal
 from pflow.record.journal import Journal, pieces_of, read_lines
 from pflow.record.records import JOURNAL, Records

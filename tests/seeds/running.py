@@ -71,7 +71,7 @@ class Place:
 
     def make_repository(self) -> Place:
         """Make it one, whose remote is of the small GitHub's."""
-        make_repository(self.directory, notes="more\n")
+        make_repository(self.directory, notes="more\n", fix="nothing\n")
         add_remote(self.directory)
         git(self.directory, "remote", "set-url", "origin", "https://github.com/owner/repo.git")
         return self

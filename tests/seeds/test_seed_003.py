@@ -48,7 +48,7 @@ POINTS = f"Extract key points\n\n{TRANSCRIPT}"
     ("flow", "flags", "file", "content"),
     [
         (line("003", 19), [], "summary.md", "Summarize this data\n\nsome data"),
-        (line("003", 22), [], "outline.md", f"Create presentation outline\n\n{POINTS}"),
+        (line("003", 22).replace("VIDEO", "dQw4w9WgXcQ"), [], "outline.md", f"Create presentation outline\n\n{POINTS}"),
         (EDUCATIONAL[2].partition("Generated: ")[2], [], "results.json", '"rows": 2'),
         (EDUCATIONAL[3].partition("can edit: ")[2], [], "results.json", '"rows": 2'),
         (

@@ -346,13 +346,13 @@ def in_a_flow(tried: Tried) -> dict[str, Any]:
 
 
 def in_a_batch(tried: Tried) -> dict[str, Any]:
-    """What it wrote for the first of two items, the second of which gives the same.
+    """What it wrote for the first of two items, the second of which gives the same, but may not write the same file.
 
     An item is what the pipe would bring, else the value of the first flag.
     """
     assert tried.piped or tried.data, "a batch needs a read: give one by a flag"
     key, item = next(iter({**tried.piped, **tried.data}.items()))
-    items = [item] * (1 if tried.case.once else 2)
+    items = [item] * (1 if tried.case.once or "writes files" in tried.interface.effects else 2)
     words = Samples(tried.interface, list(tried.flags)).words_without(key)
     line = shlex.join([tried.case.node, *words, "--each=items", f"--as={key}"])
     answer = tried.start("pflow", "run", line, stdin=document({**tried.store, "items": items}))

@@ -127,6 +127,8 @@ def test_a_reference_in_a_word_of_a_list_is_one_item():
         (["-lxm"], "-x: no such flag", "--help lists them"),
         (["- a thing"], "no such flag", "-- '- a thing'"),
         (["--- a thing"], "no such flag", "-- '--- a thing'"),
+        (["--max-cost=1"], "--max-cost: no such flag", "a budget is a run's: pflow run --max-cost FLOW"),
+        (["--if-running", "skip"], "no such flag", "a run takes it: pflow run --if-running FLOW"),
         (["-model", "x"], "-model: no such flag", "did you mean --model?"),
         (["-model=x"], "-model: no such flag", "did you mean --model?"),
         (["-m"], "-m: it needs a value", "-m VALUE"),

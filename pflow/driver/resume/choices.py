@@ -6,7 +6,8 @@ from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 from pflow.binding.sources import AlternativeSource
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.flow.reaching import uses
-from pflow.flow.wired import END, WiredFlow, WiredStep, Write
+from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.writes import END, Write
 from pflow.record.records import is_within, outer_paths
 from pflow.terminal.ask import open_terminal
 from pflow.values.paths import Path
@@ -41,7 +42,9 @@ class Decision:
     """Makes the records that a journal needs before its run is resumed."""
 
     def __init__(self, run: str, flow: WiredFlow, records: Records, choices: Choices) -> None:
-        """Raises PflowError (2) for an unknown step, and for one that is named by --redo and --skip."""
+        """Raises PflowError: 2 for an unknown step, and for one that is named by --redo and --skip; 1 for a step of
+        --from or --only that has not run; 66 if what it would need is lost.
+        """
         self.run = run
         self.flow = flow
         self.records = records
@@ -53,22 +56,24 @@ class Decision:
         if both := choices.redo & choices.skip:
             what = f"cannot take --redo and --skip for '{min(both)}'"
             raise PflowError(what, hint="choose one", exit=USAGE)
+        self.again: list[Record] = []
+        if choices.start is not None:
+            self.again += self._again(choices.start, with_later=True)
+        if choices.only is not None:
+            self.again += self._again(choices.only, with_later=False)
 
     def decide(self, is_there: Callable[[Path], bool]) -> Iterator[Record]:
         """Yield the records. `is_there` returns True for a place of the store that the run began with.
 
-        Raises PflowError: 65 if a step is undecided, 66 if a later step needs a skipped one, 1 for a step that has not
-        run, 2 for one that was not interrupted.
+        Raises PflowError: 65 if a step is undecided, 66 if a later step needs a skipped one, 2 for one that was not
+        interrupted.
         """
-        again: list[Record] = []
-        if self.choices.start is not None:
-            again += self._again(self.choices.start, with_later=True)
-        if self.choices.only is not None:
-            again += self._again(self.choices.only, with_later=False)
-        yield from again
-        dropped = [str(record["again"]) for record in again if "again" in record]
-        cut = [path for path in self.records.interrupted if not any(is_within(path, outer) for outer in dropped)]
-        yield from self._settle(cut, is_there)
+        yield from self.again
+        yield from self._settle([path for path in self.records.interrupted if not self.runs_again(path)], is_there)
+
+    def runs_again(self, path: str) -> bool:
+        """Return True if --from or --only runs a visit again."""
+        return any(is_within(path, record["again"]) for record in self.again if "again" in record)
 
     def _again(self, name: str, *, with_later: bool) -> Iterator[Record]:
         """Yield the records that forget a step's visits, those around them and, `with_later`, those after them.

@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import contextmanager
 from shlex import quote
 
-from pflow import TYPE_CHECKING, Any, Iterator
+from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.binding.flag_value import read_text
 from pflow.binding.sources import has
 from pflow.driver.arguments import RunFlags
 from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.inputs import RunInputs
-from pflow.driver.resume.choices import Choices, Decision, cannot_resume
+from pflow.driver.resume.choices import Choices, Decision, cannot_resume, name_of
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
-from pflow.files.directories import make_private, state_key
+from pflow.files.directories import make_private
+from pflow.files.state_key import state_key
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal, read_lines
 from pflow.record.log import FLOW, RunLog, runs_directory
-from pflow.record.records import JOURNAL
+from pflow.record.records import JOURNAL, outer_paths
 from pflow.record.runs import RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
 from pflow.stage.document import Intake
 from pflow.terminal.ask import ask
+from pflow.terminal.messages import say
 from pflow.values.digest import keyed_digest
 from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
     from pflow.driver.begin import Beginning, Facts
+    from pflow.record.file_states import Change
     from pflow.record.records import Record
 
 
@@ -84,7 +88,8 @@ class Reopened:
         is_decided = bool(self.choices.about() or self.choices.accepts_changes)
         if self.choices.accepts_changes:
             self.decided.append({**self.begin, "nodes": {}})  # its classes are in the script alone
-        self._decide(self.load(), {})
+            self.decided += self.records.files.accepted()
+        self._decide(self._decision(self.load()), {})
         self.commit()
         why = "it is a run of a Python script" + " (your choices are noted for it)" * is_decided
         return cannot_resume(self.run.id, why, f"python {quote(str(self.script))} --resume", USAGE)
@@ -125,16 +130,56 @@ class Reopened:
 
         Raises PflowError: 78 if something has changed, and what `Decision` raises.
         """
+        decision = self._decision(beginning.wired)
         facts = {**beginning.facts(), "secrets": self._secrets()}
         if not self.choices.accepts_changes:
             refuse_drift(self.run.id, self.begin, facts)
-        elif facts != {name: self.begin[name] for name in facts}:
-            self.decided.append({**self.begin, **facts})
-        self._decide(beginning.wired, beginning.store)
+            if changed := self._changed(decision.runs_again):
+                raise self._refused(changed)
+        else:
+            if facts != {name: self.begin[name] for name in facts}:
+                self.decided.append({**self.begin, **facts})
+            self.decided += self.records.files.accepted()
+        self._decide(decision, beginning.store)
 
-    def _decide(self, flow: WiredFlow, store: Any) -> None:
-        decision = Decision(self.run.id, flow, self.records, self.choices)
+    def _decision(self, flow: WiredFlow) -> Decision:
+        return Decision(self.run.id, flow, self.records, self.choices)
+
+    def _decide(self, decision: Decision, store: Any) -> None:
         self.decided += decision.decide(lambda path: has(store, path))
+
+    def _changed(self, runs_again: Callable[[str], bool]) -> list[Change]:
+        """Return how files have changed since a step read them that is done, and does not run again."""
+        return [*self.records.files.changes(lambda path: self.records.is_done(path) and not runs_again(path))]
+
+    def _refused(self, changed: list[Change], more: str = "") -> PflowError:
+        visit = changed[0][2]
+        step = name_of(next(path for path in (*outer_paths(visit), visit) if path in self.records.done))
+        hint = f"pflow resume {self.run.id} --from={step} reads it again, --accept-changes goes on with what was read"
+        return cannot_resume(self.run.id, f"{_told(changed)}{more}", hint, BAD_CONFIG)
+
+    def is_outdated(self, quiet: bool) -> bool:
+        """Return True if files have changed that it read, so that another run begins in its place; say so.
+
+        Raises PflowError (78) if a step has begun that may not repeat.
+        """
+        changed = [] if "superseded" in self.begin else self._changed(lambda path: False)
+        if changed and "started" in self.begin:
+            more = f"; a new run cannot begin, since '{name_of(self.begin['started'])}' may not repeat"
+            raise self._refused(changed, more)
+        if changed:
+            self.journal.write({"superseded": True})
+            if not quiet:
+                say("pflow run", f"beginning anew, not resuming the run {self.run.id}: {_told(changed)}")
+        return bool(changed) or "superseded" in self.begin
+
+    def close(self) -> None:
+        self.journal.finish(is_kept=True)
+        self.log.release()
+
+    def told(self) -> str:
+        begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.run.begun))
+        return f"resuming the run {self.run.id}, begun {begun}"
 
     def commit(self) -> None:
         """Keep the decisions, all or none. The log says by now that the run is not done any more."""
@@ -157,6 +202,15 @@ def _refuse_finished(run: Run, choices: Choices) -> None:
     elif not has_journal:
         hint = f"pflow replay {run.id} runs it anew; pflow run --keep-store keeps what --from and --only need"
     raise cannot_resume(run.id, why, hint, FAILED)
+
+
+def _told(changed: list[Change]) -> str:
+    """Name the files that have changed, the first three of them."""
+    here = os.path.join(os.getcwd(), "")
+    words = [
+        f"'{path.removeprefix(here)}', which '{name_of(visit)}' read, {how}" for _, path, visit, how in changed[:3]
+    ]
+    return "; ".join(words + [f"and {len(changed) - 3:,} more"] * (len(changed) > 3))
 
 
 def refuse_drift(run: str, before: Facts, now: Facts) -> None:
@@ -220,7 +274,11 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
         if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
             run = Run(directory)
             if run.exit != 0:
-                return Reopened(run, Choices(), beginning.secrets)
+                found = Reopened(run, Choices(), beginning.secrets)
+                if not found.is_outdated(flags.quiet):
+                    return found
+                found.close()
+                return None
     return None
 
 

@@ -91,6 +91,7 @@ def carried_out(flow: WiredFlow) -> list[Path | None]:
     in_forks = {id for fork in flow.graph.forks() for branch in fork.branches for id in branch}
     places: dict[Path | None, None] = {}
     todo = [(id, False) for id in flow.order if _may_end_at(flow, id)]
+    met = set(todo)
     for id, has_failed in todo:
         step = flow.steps[id]
         write = step.interface.pipe_write
@@ -103,7 +104,8 @@ def carried_out(flow: WiredFlow) -> list[Path | None]:
             for action in (action for action, targets in flow.graph.next[each].items() if id in targets):
                 is_returned = action != ERROR or ERROR in flow.steps[each].interface.actions
                 ways = [(each, False)] * is_returned + [(each, True)] * (action == ERROR)
-                todo += [way for way in ways if way not in todo]
+                todo += [way for way in ways if way not in met]
+                met.update(ways)
     return list(places)
 
 

@@ -9,8 +9,9 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import REST, FlowSpec, Step
 from pflow.flow.pipe.batches import with_items
 from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, find_moved, is_certain, is_whole
-from pflow.flow.wired import Reference, WiredFlow, WiredStep, Write, latest
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.wiring import wire
+from pflow.flow.writes import Write, latest
 from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
 from pflow.interface.interface import Item, spell_flag
 from pflow.values.paths import Path, parse_path
@@ -88,9 +89,13 @@ class _Compiler:
             return parse_path(written)
         return (step.id, key) if step.id in self.moved else (key,)
 
-    def _carried_place(self, writer: str) -> Path:
+    def _carried_key(self, writer: str) -> str:
         write = self.flow.steps[writer].interface.pipe_write if writer != STDIN else None
-        return ("stdin",) if write is None else self._place_of_key(self.flow.steps[writer], write.name)
+        return "stdin" if write is None else write.name
+
+    def _carried_place(self, writer: str) -> Path:
+        key = self._carried_key(writer)
+        return (key,) if writer == STDIN else self._place_of_key(self.flow.steps[writer], key)
 
     def _feeders(self, step: WiredStep) -> list[str]:
         """Return the steps whose carried write a step takes; none if it does not take it, or it may be missing."""
@@ -189,6 +194,7 @@ class _Compiler:
         read = wired.interface.pipe_read
         if read is not None and wired.id in self.fed:
             step.input_mappings[read.name] = _source(map(self._carried_place, self.fed[wired.id]))
+            step.soft = self._soft(wired, read.name)
         if step.batch is not None:
             step.batch = copy(step.batch)
             step.batch.over = self._over(wired, step.batch.over)
@@ -201,6 +207,11 @@ class _Compiler:
                 own = {REST: path_text((wired.id,))}
             step.output_mappings = own | wired.step.output_mappings
         return step
+
+    def _soft(self, wired: WiredStep, key: str) -> list[str] | None:
+        """Return an inferred read for which the store's own key comes before what is carried, unless that is it."""
+        carried = {self._carried_key(writer) for writer in self.fed[wired.id]}
+        return [key] if _is_inferred(wired) and carried != {key} else None
 
     def _over(self, wired: WiredStep, written: str) -> str:
         """Return the one path that a batch runs over; "" if it is unknown."""
@@ -246,6 +257,14 @@ class _Compiler:
                 continue
             if is_certain(self.flow, steps, wired.id) and not are_parallel(self.flow, steps):
                 step.input_mappings[key] = _source(map(self._place_of, writes))
+
+
+def _is_inferred(step: WiredStep) -> bool:
+    """Return True if the interface is inferred; that of a flow, if it is that of its step that takes the pipe."""
+    flow = step.subflow
+    if flow is None or flow.first_read is None or any(each.pipe and each.declared for each in flow.inputs.values()):
+        return step.interface.inferred
+    return _is_inferred(flow.steps[flow.first_read[0]])
 
 
 def _reads_by_name(step: WiredStep, key: str) -> bool:

@@ -179,15 +179,16 @@ class _Reader:
         self.drafts: list[Draft] = []
         self.draft_of: dict[Mention, Draft] = {}
         self.named: dict[str, Draft] = {}
+        self.ids: set[str] = set()
         ids = {id for mention in mentions if (id := split_name(mention.name)[1])}
         self.warnings = _check_pasted(text, [each for each in mentions if not _refers(each, ids)], catalog)
         for mention in mentions:
             self._take(mention, ids)
-        taken = {draft.step.id for draft in self.drafts}
+        taken = {draft.step.id: 2 for draft in self.drafts}
         for number, draft in enumerate(self.drafts):
             draft.step.id = draft.step.id or free_id(draft.step.type, taken)
             draft.step.place = ("nodes", number)
-            taken.add(draft.step.id)
+            taken.setdefault(draft.step.id, 2)
 
     def _take(self, mention: Mention, ids: set[str]) -> None:
         name = mention.name
@@ -223,9 +224,10 @@ class _Reader:
             draft = draft_step(type, id, [word.text for word in mention.words[1:]], self.catalog)
         except PflowError as error:
             raise error.within(cannot_read(self.text, mention.at)) from None
-        if draft.step.id and any(draft.step.id == other.step.id for other in self.drafts):
+        if draft.step.id in self.ids:
             hint = f"{draft.step.id} alone, without a type, means the first one again"
             raise fault(self.text, mention.at, f"two steps are called '{draft.step.id}'", hint)
+        self.ids.update([draft.step.id] if draft.step.id else [])
         return draft
 
     def edges(self, chains: list[list[Mention]]) -> list[Edge]:

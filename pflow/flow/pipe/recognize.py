@@ -143,9 +143,9 @@ def full_type(type: str) -> str:
     return f"flow:{type}" if saved_flow(type) else type
 
 
-def free_id(type: str, taken: set[str]) -> str:
+def free_id(type: str, taken: dict[str, int]) -> str:
     """Make the id of a step without one: `llm`, then `llm-2`; `fix` for `flow:fix` and `./fix.pflow.json`."""
-    base = id_after(type, set())
+    base = id_after(type, {})
     if not is_step_name(base):
         base = "".join(each if each.isalnum() and each.isascii() else "-" for each in base).strip("-")
         base = base if is_step_name(base) else f"step-{base}".rstrip("-")

@@ -12,8 +12,9 @@ from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import step_words
-from pflow.flow.wired import Reference, WiredFlow, WiredStep, latest
+from pflow.flow.wired import Reference, WiredFlow
 from pflow.flow.wiring import wire
+from pflow.flow.writes import latest
 from pflow.flow.written import OVER, path_text, reference
 from pflow.interface.interface import Item
 from pflow.values.paths import Path, is_step_name, meet, parse_path
@@ -89,10 +90,11 @@ def _facts(flow: WiredFlow) -> Facts:
     leads: dict[str, dict[Path, Any]] = {id: {} for id in ["", *flow.steps]}
     for each in flow.references:
         leads[each.step][each.path] = _lead(each)
+    overs = {each.step: [_lead(each)] for each in flow.references if each.role == OVER}
     for id, wired in flow.steps.items():
         step, there = wired.step, leads[id]
         facts[id, "manner"] = (wired.number, step.type, step.retries, step.wait, step.timeout, step.repeats, step.cache)
-        facts[id, "batch"] = _batch(flow, wired)
+        facts[id, "batch"] = step.batch and {**step.batch.members, "over": overs.get(id, [])}
         facts[id, "edges"] = {action: set(targets) for action, targets in flow.graph.next[id].items()}
         for key, value in step.params.items():
             facts[id, "param", key] = _value(value, wired.interface.params.get(key), there)
@@ -107,14 +109,9 @@ def _facts(flow: WiredFlow) -> Facts:
             else:
                 paths = source if isinstance(source, list) else [source]
                 fact = {end for path in paths for end in there[parse_path(path)]}
+                fact = (fact, _by_name(flow, id, key, item)) if key in (step.soft or ()) else fact
             facts[id, "read", key] = fact
     return facts
-
-
-def _batch(flow: WiredFlow, wired: WiredStep) -> Any:
-    batch = wired.step.batch
-    over = [_lead(each) for each in flow.references if each.step == wired.id and each.role == OVER]
-    return batch and {**batch.members, "over": over}
 
 
 def _lead(reference: Reference) -> set[Any]:
@@ -203,7 +200,7 @@ def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -
 def _without_mappings(step: Step) -> Step:
     """Return the step with templates as flags, without its other mappings and without the places of moved keys."""
     bare = copy(step)
-    bare.inputs, bare.input_mappings = dict(step.inputs), {}
+    bare.inputs, bare.input_mappings, bare.soft = dict(step.inputs), {}, None
     for key, source in step.input_mappings.items():
         if str(source).startswith(TEMPLATE):
             bare.inputs[key] = str(source).removeprefix(TEMPLATE)
@@ -230,13 +227,15 @@ def _has_flag(item: Item | None) -> bool:
 def _text(flow: FlowSpec, apart: set[str]) -> str:
     steps = {step.id: step for step in flow.steps}
     chains = _chains(flow)
-    mentioned = [id for chain in chains for id, _ in chain]
+    mentioned: dict[str, int] = {}
+    for id in [id for chain in chains for id, _ in chain]:
+        mentioned[id] = mentioned.get(id, 0) + 1
     named: set[str] = set()
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     for id, step in steps.items():
-        if mentioned.count(id) > 1 or step.type in named or (id not in apart and free_id(step.type, taken) != id):
+        if mentioned.get(id, 0) > 1 or step.type in named or (id not in apart and free_id(step.type, taken) != id):
             named.add(id)
-        taken.add(id)
+        taken.setdefault(id, 2)
     versions = [f"{step.type} {step.version}" for step in flow.steps if step.version is not None]
     lines = [clean(f"# versions: {', '.join(versions)}")] if versions else []
     for chain in chains:
@@ -254,29 +253,32 @@ def _text(flow: FlowSpec, apart: set[str]) -> str:
 def _chains(flow: FlowSpec) -> list[Chain]:
     """Return a flow's edges as chains in which each step first appears in the order of the steps."""
     chains: list[Chain] = []
-    left: list[Edge] = list(flow.edges)
+    left = dict.fromkeys(flow.edges)
+    into: dict[str, list[Edge]] = {}
+    for each in left:
+        into.setdefault(each.target, []).append(each)
     met: set[str] = set()
     for step in flow.steps:
-        edges = [edge for edge in left if edge.target == step.id and edge.source in met]
+        edges = [edge for edge in into.get(step.id, ()) if edge in left and edge.source in met]
         last = chains[-1][-1][0] if chains else ""
         edge = next((edge for edge in edges if edge.source == last), edges[0] if edges else None)
         if edge is None or edge.source != last:
             _go_on(chains, left, met)
             chains.append([(edge.source if edge else step.id, "")])
         if edge is not None:
-            left.remove(edge)
+            del left[edge]
             chains[-1].append((step.id, edge.action))
         met.add(step.id)
     while left:
         if not _go_on(chains, left, met):
-            chains.append([(left[0].source, "")])
+            chains.append([(next(iter(left)).source, "")])
     return chains
 
 
-def _go_on(chains: list[Chain], left: list[Edge], met: set[str]) -> bool:
+def _go_on(chains: list[Chain], left: dict[Edge, None], met: set[str]) -> bool:
     """Lead the last chain to a step that was met (a loop, or where branches meet); return True if there is one."""
     edge = next((edge for edge in left if chains and edge.source == chains[-1][-1][0] and edge.target in met), None)
     if edge is not None:
-        left.remove(edge)
+        del left[edge]
         chains[-1].append((edge.target, edge.action))
     return edge is not None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pflow import Iterator
+from pflow import Collection, Iterable, Iterator
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.graph import ERROR, Graph
+from pflow.flow.graph import ERROR, Graph, distances
 from pflow.flow.pipe.carry import are_parallel, is_certain
-from pflow.flow.reaching import find_writes, uses
+from pflow.flow.reaching import find_writes, uses, writes_by_name
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.written import fits, path_text
 from pflow.interface.interface import Item
@@ -41,10 +41,11 @@ def dropped_answers(flow: WiredFlow) -> list[Dropped]:
     """
     found: dict[str, Dropped] = {}
     seen: set[str] = set()
+    ahead = _Ahead(flow)
     while more := [id for id in _unused(flow, found) if id not in seen]:
         seen.update(more)
         for id in reversed(more):
-            for dropped in _nearest(flow, flow.steps[id], found):
+            for dropped in _nearest(flow, flow.steps[id], found, ahead):
                 found.setdefault(dropped.reader, dropped).writers.insert(0, id)
     return list(found.values())
 
@@ -57,7 +58,8 @@ def _unused(flow: WiredFlow, found: dict[str, Dropped]) -> list[str]:
     used = {write.step for _, id, key, writes in uses(flow) if (id, key) not in wrong for write in writes}
     used |= {id for id in flow.order if _chooses(flow, id) or not flow.steps[id].is_known}
     unknown = [id for id, each in flow.steps.items() if not each.is_known]
-    return [id for id in flow.order if id not in used and not any(flow.graph.may_precede(id, each) for each in unknown)]
+    used |= distances(unknown, flow.graph.before.__getitem__).keys()
+    return [id for id in flow.order if id not in used]
 
 
 def _chooses(flow: WiredFlow, id: str) -> bool:
@@ -65,7 +67,25 @@ def _chooses(flow: WiredFlow, id: str) -> bool:
     return any(action != "default" and action in flow.steps[id].interface.actions for action in flow.graph.next[id])
 
 
-def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped]) -> Iterator[Dropped]:
+class _Ahead:
+    """The next step from each, itself included, where a search has to look: at a read left open, or an edge more.
+
+    Without `past_taken` also at a `[pipe]` read that the flow gives.
+    """
+
+    def __init__(self, flow: WiredFlow) -> None:
+        self._next: dict[bool, dict[str, str]] = {False: {}, True: {}}
+        for id in reversed(flow.order):
+            after, item = flow.graph.after(id), flow.steps[id].interface.pipe_read
+            for past_taken, known in self._next.items():
+                is_passed = item is None or (past_taken and not _is_left_open(flow.steps[id], item))
+                known[id] = known.get(after[0], after[0]) if is_passed and len(after) == 1 else id
+
+    def of(self, ids: Iterable[str], *, past_taken: bool) -> list[str]:
+        return [self._next[past_taken].get(id, id) for id in ids]
+
+
+def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped], ahead: _Ahead) -> Iterator[Dropped]:
     """Yield on each way the nearest `[pipe]` read that could take the answer, but takes an older write, or nothing.
 
     After a read that has a value from the flow, or is `found` to want a newer answer, taking nothing is no fault any
@@ -76,8 +96,10 @@ def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped]) -> I
         return
     type = flow.write_type(next(write for write in flow.writes[writer.id] if write.key == answer.name))
     is_first = True
-    todo = [each for action, after in flow.graph.next[writer.id].items() if action != ERROR for each in after]
-    for id in todo:
+    starts = [each for action, after in flow.graph.next[writer.id].items() if action != ERROR for each in after]
+    todo = dict.fromkeys(ahead.of(starts, past_taken=False))
+    queue = list(todo)
+    for id in queue:
         item = flow.steps[id].interface.pipe_read
         is_taken = id == writer.id or (id in found and found[id].has_newer(writer.id, flow.graph))
         if item is not None and not is_taken and _is_left_open(flow.steps[id], item) and fits(type, item.type):
@@ -85,7 +107,9 @@ def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped]) -> I
             yield from [dropped] if dropped and (dropped.older or is_first) else []
         else:
             is_first = is_first and item is None
-            todo += [each for each in flow.graph.after(id) if each not in todo]
+            more = ahead.of(flow.graph.after(id), past_taken=not is_first)
+            queue += [each for each in dict.fromkeys(more) if each not in todo]
+            todo |= dict.fromkeys(more)
 
 
 def _is_left_open(wired: WiredStep, item: Item) -> bool:
@@ -126,8 +150,34 @@ def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) ->
     return Finding("PF18", flow.steps[dropped.writers[-1]].step.place, message, remedy, is_warning=is_warning)
 
 
+def passed_over(flow: WiredFlow, given: Collection[str] = ()) -> Iterator[Finding]:
+    """Yield a finding for each soft mapping that gives way to the store's own key, if nothing else uses its answer.
+
+    The store has that key from an earlier step, or as an input that is `given`.
+    """
+    soft = [(wired, key) for wired in flow.steps.values() for key in wired.step.soft or ()]
+    if not soft or flow.is_uncertain:
+        return
+    known = set(soft)
+    own = [{write.step for _, write in writes_by_name(flow, wired, key)} for wired, key in soft]
+    places = [("mappings", wired.id, "input_mappings", key) for wired, key in soft]
+    others = (writes for _, id, key, writes in uses(flow) if (flow.steps.get(id), key) not in known)
+    used = {write.step for writes in others for write in writes}.union(*own)
+    used |= {id for id in flow.order if _chooses(flow, id)}
+    needed = {name for name, each in flow.inputs.items() if each.declared and (each.required or each.has_default)}
+    for (wired, key), writers, place in zip(soft, own, places, strict=True):
+        answers = {write.step for each in flow.references if each.place == place for write in each.writes}
+        is_there = key in given or key in needed or is_certain(flow, writers, wired.id)
+        if is_there and answers and not answers & used:
+            source = wired.step.input_mappings[key]
+            flags = " ".join(f"--map-in {key}={path}" for path in (source if isinstance(source, list) else [source]))
+            message, remedy = f"'{wired.id}' takes '{key}' from the store", f"{flags} takes what is carried"
+            yield Finding("PF18", wired.step.place, message, remedy, is_warning=True)
+
+
 def check_answers(flow: WiredFlow) -> Iterator[Finding]:
-    return (finding_of(flow, dropped) for dropped in dropped_answers(flow))
+    yield from (finding_of(flow, dropped) for dropped in dropped_answers(flow))
+    yield from passed_over(flow)
 
 
 RULES = (Rule("PF18", "no answer is dropped for an older one, or for nothing", check_answers, otherwise="warning"),)

@@ -14,17 +14,18 @@ from pflow.values.jsontext import text_of
 from pflow.values.paths import Path
 from pflow.values.templates import is_reference
 from pflow.values.types import Type, from_text
-from pflow.words.naming import guess, meant
+from pflow.words.naming import guess, meant, nearest
 
 
 def check_params(flow: WiredFlow) -> Iterator[Finding]:
     at = {reference.place: reference for reference in flow.references}
     for wired in flow.steps.values():
-        if wired.is_known:
-            for place, key, there, message in unknown_names(wired):
+        for place, key, there, message in unknown_names(wired):
+            if wired.is_known or (place[-2] in ("params", "inputs") and nearest(key, there)):
                 is_param = place[-2] in ("inputs", "input_mappings") and key in wired.interface.params
                 remedy = f'it is a param: "params": {{"{key}": …}}' if is_param else guess(key, there)
                 yield Finding("PF13", place, message, remedy)
+        if wired.is_known:
             yield from _check_needed(wired)
             for part in flow.parts[wired.id]:
                 yield from _check_value(flow, part, _item_of(part, wired), at.get(part.place))

@@ -6,7 +6,8 @@ from pflow import Iterator
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.reaching import are_there_first
 from pflow.flow.rules.params import slips
-from pflow.flow.wired import END, Reference, WiredFlow, WiredStep
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
+from pflow.flow.writes import END
 from pflow.flow.written import MAPPING, MAYBE, NO, OVER, YES, fits, named, template_fits
 from pflow.interface.interface import Item
 from pflow.values.paths import write_path
@@ -41,7 +42,7 @@ def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
     for wired in [flow.steps[id] for id in flow.order if id not in mismapped]:
         misspelt = slips(wired) if wired.is_known else set()
         for key, item in wired.interface.reads.items() if wired.is_known else ():
-            is_wired = wired.is_wired(key) or key in wired.step.params
+            is_wired = wired.is_wired(key) or wired.step.fills(key)
             is_input = (key in flow.flow.inputs and "explicit" not in item.marks) or flow.first_read == (wired.id, key)
             if item.required and key not in misspelt and not is_wired and not is_input:
                 yield wired, item

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Iterable, Iterator
+from pflow import TYPE_CHECKING, Callable, Iterable, Iterator
 from pflow.flow.findings import Finding, Rule
+from pflow.flow.flow import REST
 from pflow.flow.graph import Fork
-from pflow.flow.wired import WiredFlow, WiredStep, Write
+from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.writes import Write
 from pflow.flow.written import path_text
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path, meet, write_path
@@ -14,36 +16,67 @@ from pflow.words.naming import joined
 if TYPE_CHECKING:
     Pair = tuple[Write, Write]
     """Two writes whose places meet, the earlier one first."""
+    Numbered = list[tuple[int, Write]]
 
 
 class _Index:
-    """Writes by the first part of their places."""
+    """Numbered writes by their places. A list of them is in the order of their numbers."""
 
     def __init__(self) -> None:
-        self._by_root: dict[str | int, list[Write]] = {}
+        self._at: dict[Path, Numbered] = {}
+        self._inside: dict[Path, Numbered] = {}
 
-    def add(self, write: Write) -> None:
-        self._by_root.setdefault(write.target[0], []).append(write)
+    def add(self, number: int, write: Write) -> None:
+        self._at.setdefault(write.target, []).append((number, write))
+        for length in range(1, len(write.target) + 1):
+            self._inside.setdefault(write.target[:length], []).append((number, write))
 
-    def meeting(self, place: Path) -> Iterator[Write]:
-        """Yield the writes whose places meet this one, latest first."""
-        there = self._by_root.get(place[0], ())
-        return (write for write in reversed(there) if meet(write.target, place))
+    def around(self, place: Path) -> list[Numbered]:
+        """Return the writes to the values that this place is a part of."""
+        return [self._at.get(place[:length], []) for length in range(1, len(place))]
+
+    def meeting(self, place: Path) -> list[Numbered]:
+        """Return the writes whose places meet this one."""
+        return [self._inside.get(place, []), *self.around(place)]
 
 
-def _pairs(flow: WiredFlow) -> Iterator[tuple[Write, Iterator[Write]]]:
-    """Yield each write with the earlier ones whose places meet its own, latest first."""
-    index = _Index()
+def _latest(several: Iterable[Numbered], later: Write, is_it: Callable[[Write, Write], bool]) -> Write | None:
+    """Return the latest write in any of the lists that passes a test with a later one. Most often the last does."""
+    found = [next((each for each in reversed(there) if is_it(each[1], later)), None) for there in several]
+    return max([each for each in found if each is not None], key=lambda each: each[0], default=(0, None))[1]
+
+
+def _overlaps(flow: WiredFlow) -> Iterator[tuple[Write, Write | None, Write | None]]:
+    """Yield each write with the latest earlier one that it may not meet, and the latest whose value is lost by it.
+
+    Only those are looked at that can be either: in a flow whose steps all write one key there are many others.
+    """
+
+    def is_clash(earlier: Write, later: Write) -> bool:
+        return _clash(flow, earlier, later)
+
+    def is_lost(earlier: Write, later: Write) -> bool:
+        return _is_lost(flow, earlier, later)
+
+    mapped, unmapped, number = _Index(), _Index(), 0
     for id in flow.order:
+        own: Numbered = []
         for later in flow.writes[id]:
-            yield later, index.meeting(later.target)
-            index.add(later)
+            place, is_mapped = later.target, _is_mapped(flow, later)
+            around = unmapped.around(place)
+            beside = [each for each in own if meet(each[1].target, place)]
+            lists = [beside, *mapped.meeting(place), *(around if is_mapped else [])]
+            clashing = _latest(lists, later, is_clash)
+            lists = around if is_mapped else [*mapped.meeting(place), *unmapped.meeting(place)]
+            yield later, clashing, _latest(lists, later, is_lost)
+            number += 1
+            own.append((number, later))
+            (mapped if is_mapped else unmapped).add(number, later)
 
 
 def check_apart(flow: WiredFlow) -> Iterator[Finding]:
     """Check PF06 for the writes of one step, of consecutive steps, and of the branches of a fork."""
-    for later, before in _pairs(flow):
-        earlier = next((write for write in before if _clash(flow, write, later)), None)
+    for later, earlier, _ in _overlaps(flow):
         if earlier is not None:
             yield _both_go(flow, earlier, later)
     for fork in [] if flow.is_uncertain else flow.graph.forks():
@@ -69,7 +102,9 @@ def _clash(flow: WiredFlow, earlier: Write, later: Write) -> bool:
     """Return True if two writes may not meet: both are mapped there, or one goes inside a value without keys."""
     is_mapped = [_is_mapped(flow, earlier), _is_mapped(flow, later)]
     if earlier.step == later.step:
-        return any(is_mapped)
+        rest, other = (earlier, later) if earlier.key == REST else (later, earlier)
+        is_there_anyway = rest.key == REST and other.target == (*rest.target, other.key)
+        return any(is_mapped) and not is_there_anyway
     if not any(is_mapped) or not _is_overwritten(flow, earlier, later):
         return False
     holds_no_keys = earlier.item is not None and earlier.item.type.name not in ("dict", "any")
@@ -88,8 +123,7 @@ def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
     By-products that nothing reads (llm's `usage`, if `response` has its own place) do not count in a flow with outputs.
     """
     over: dict[str, list[Pair]] = {}
-    for later, before in _pairs(flow):
-        earlier = next((write for write in before if _is_lost(flow, write, later)), None)
+    for later, _, earlier in _overlaps(flow):
         if earlier is not None and not _clash(flow, earlier, later):
             over.setdefault(later.step, []).append((earlier, later))
     tangled = {id for fork in flow.graph.forks() if flow.graph.open_edges(fork) for ids in fork.branches for id in ids}
@@ -98,9 +132,13 @@ def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
     paths = [path for step in flow.steps.values() for path in _read_places(step)]
     for path in paths + [path for source in flow.outputs.values() for path in source.paths]:
         read.setdefault(path[0], []).append(path)
-    main = [pairs for pairs in found if any(_is_main(flow, later, read) for _, later in pairs)]
-    yield from (_overwritten(flow, pairs) for pairs in main)
-    if by_products := [pair for pairs in found if pairs not in main and not flow.flow.outputs for pair in pairs]:
+    by_products: list[Pair] = []
+    for pairs in found:
+        if any(_is_main(flow, later, read) for _, later in pairs):
+            yield _overwritten(flow, pairs)
+        else:
+            by_products += pairs
+    if by_products and not flow.flow.outputs:
         yield _overwritten(flow, by_products)
 
 
@@ -157,13 +195,16 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
     branch_of = {id: n for n, ids in enumerate(fork.branches) for id in ids}
     index = _Index()
     meeting: dict[str, list[Pair]] = {}
-    for id in [id for id in flow.writes if id in branch_of]:
-        for write in flow.writes[id]:
-            others = (each for each in index.meeting(write.target) if branch_of[each.step] != branch_of[id])
-            other = next(others, None)
-            if other is not None:
-                meeting.setdefault(id, []).append((other, write))
-            index.add(write)
+    writes = [write for id in flow.writes if id in branch_of for write in flow.writes[id]]
+
+    def are_apart(one: Write, other: Write) -> bool:
+        return branch_of[one.step] != branch_of[other.step]
+
+    for number, write in enumerate(writes):
+        other = _latest(index.meeting(write.target), write, are_apart)
+        if other is not None:
+            meeting.setdefault(write.step, []).append((other, write))
+        index.add(number, write)
     where = f"branches of the fork at '{fork.source}'"
     opened = [sorted(id for id in branch if flow.steps[id].interface.open) for branch in fork.branches]
     unknown = [ids[0] for ids in opened if ids]
@@ -176,7 +217,7 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
         yield Finding("PF06", flow.steps[id].step.place, message, _mapping_for(pairs))
     for id in branch_of:
         paths = _read_places(flow.steps[id])
-        met = [(path, write.step) for path in paths for write in index.meeting(path)]
+        met = [(path, write.step) for path in paths for there in index.meeting(path) for _, write in there]
         met = [(path, writer) for path, writer in met if branch_of[writer] != branch_of[id]]
         if met:
             keys, writers = (list(dict.fromkeys(each)) for each in zip(*met, strict=True))

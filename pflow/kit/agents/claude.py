@@ -2,11 +2,22 @@
 
 import json
 import os
+import shlex
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pflow.errors import BAD_CONFIG, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
+from pflow.errors import (
+    BAD_CONFIG,
+    DENIED,
+    FAILED,
+    OVER_BUDGET,
+    TRY_AGAIN,
+    UNAVAILABLE,
+    USAGE,
+    PflowError,
+    shorten,
+)
 from pflow.kit.agents.task import Agent, AgentReply, AgentTask
 from pflow.words.printable import one_line
 
@@ -31,6 +42,12 @@ _BY_SUBTYPE = {
 }
 """Exit codes and hints by the `subtype` of its result."""
 
+_BARE_TOOLS = ("Bash", "Edit", "Read")
+"""The tools that --bare offers, whatever --tools says; without it a prompt has 70,000 more characters of tools."""
+
+_RULES = {"Write": "Edit", "NotebookEdit": "Edit", "MultiEdit": "Edit", "Edit": "Edit", "Read": "Read"}
+"""The kind of rule that allows a tool a path. A path after any other name of these is ignored."""
+
 _BY_STATUS = {401: "authentication_failed", 403: "authentication_failed", 429: "rate_limit"}
 
 
@@ -38,7 +55,8 @@ def words(task: AgentTask) -> list[str]:
     """Return its arguments. A person's values follow a =, so that none of them is taken for a flag."""
     # Permissions in settings count in safe mode too.
     isolation = ["--safe-mode", "--setting-sources=", "--no-session-persistence"]
-    if os.environ.get("ANTHROPIC_API_KEY"):
+    tools = {_name_of(str(tool)) for tool in task.allowed_tools}
+    if os.environ.get("ANTHROPIC_API_KEY") and tools <= {*_BARE_TOOLS}:
         isolation.append("--bare")
     return [
         "-p",
@@ -54,11 +72,20 @@ def words(task: AgentTask) -> list[str]:
 
 
 def _checked(tool: str) -> str:
-    """Check a tool to allow. Raises PflowError (2) for a flag, or for a pattern of all tools."""
-    if tool.startswith("-") or tool.partition("(")[0].strip() in ("", "*"):
+    """Check a tool to allow. Raises PflowError (2) for a flag, a pattern of all tools, and a path without effect."""
+    name = _name_of(tool)
+    rule, paths = _RULES.get(name, name), tool.partition("(")[2]
+    if tool.startswith("-") or name in ("", "*"):
         what = f"cannot allow '{shorten(tool)}': it is not the name of a tool"
         raise PflowError(what, hint="tools are written Edit, 'Bash(make test)' or 'Edit(./src/**)'", exit=USAGE)
+    if rule != name and paths not in ("", ")", "*)"):
+        what = f"cannot allow '{shorten(tool)}': Claude Code ignores paths of {name}"
+        raise PflowError(what, hint=f"'{rule}({shorten(paths)}' allows {name} too", exit=USAGE)
     return tool
+
+
+def _name_of(tool: str) -> str:
+    return tool.partition("(")[0].strip()
 
 
 def as_text(prompt: str) -> str:
@@ -89,14 +116,16 @@ class _Story:
             return
         message = event.get("message")
         content = message.get("content") if isinstance(message, dict) else None
-        texts = [each.get("text") for each in content or [] if isinstance(each, dict)]
-        self.text = "".join(text for text in texts if isinstance(text, str)) or self.text
+        parts = [each for each in content or [] if isinstance(each, dict)]
+        text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+        # Its words before it uses a tool are no report.
+        self.text = "" if any(part.get("type") == "tool_use" for part in parts) else text or self.text
         self.error = str(event.get("error") or "")
 
     def _note_limit(self, event: dict[str, Any]) -> None:
         info = event.get("rate_limit_info")
         if isinstance(info, dict) and info.get("status") == "rejected" and isinstance(info.get("resetsAt"), int):
-            self.resets_at = info["resetsAt"]
+            self.resets_at = min(max(info["resetsAt"], 0), 1e11)  # within what a calendar can show
 
 
 def _events(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
@@ -114,30 +143,36 @@ def read(lines: Iterable[bytes]) -> AgentReply | None:
     result = story.result
     if result is None:
         return None
-    report = result.get("result")
-    return AgentReply(
-        report=(report if isinstance(report, str) else "") or story.text,
-        session=str(result.get("session_id") or ""),
-        usage=_usage(result, story.model),
-        failure=_failure(result, story),
-    )
+    said = result.get("result")
+    report = (said if isinstance(said, str) else "") or story.text
+    failure = _failure(result, story)
+    if failure is None and not report.strip():
+        failure = PflowError("cannot finish 'claude': it reported nothing", hint="its changes stay", exit=FAILED)
+    session = str(result.get("session_id") or "")
+    return AgentReply(report=report, session=session, usage=_usage(result, story.model), failure=failure)
 
 
 def _usage(result: dict[str, Any], model: str) -> dict[str, Any]:
     """Sum the tokens of all its models; the result's own `usage` omits calls that ended at a limit."""
-    used = result.get("modelUsage")
-    models = [each for each in used.values() if isinstance(each, dict)] if isinstance(used, dict) else []
+    used = result.get("modelUsage") or {}
 
     def total(*names: str) -> int:
-        return sum(int(each.get(name) or 0) for each in models for name in names)
+        return sum(int(_amount(each.get(name))) for each in used.values() for name in names)
 
     cost = result.get("total_cost_usd")
     return {
-        "model": model or next(iter(used or []), "claude"),
+        "model": model or next(iter(used), "claude"),
         "input": total("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"),
         "output": total("outputTokens"),
-        **({"cost": float(cost)} if isinstance(cost, int | float) else {}),
+        **({} if cost is None else {"cost": float(_amount(cost))}),
     }
+
+
+def _amount(value: Any) -> float:
+    """Return a count or a price, 0 for none. Raises ValueError for anything else."""
+    if value is not None and not (type(value) in (int, float) and 0 <= value < 1e15):
+        raise ValueError("an amount is no number")
+    return value or 0
 
 
 def _failure(result: dict[str, Any], story: _Story) -> PflowError | None:
@@ -172,8 +207,15 @@ def _denied(denials: Any) -> PflowError:
     tool, input = str(first.get("tool_name") or "a tool"), first.get("tool_input")
     what = next((v for v in input.values() if isinstance(v, str)), "") if isinstance(input, dict) else ""
     more = f", and {len(denials) - 1} more" if isinstance(denials, list) and len(denials) > 1 else ""
-    hint = f"--allowed-tools='{tool}(…)' allows it; list the others too, or tell it to work without"
+    hint = f"--allowed-tools={_rule_for(tool, what)} allows it; list the others too, or tell it to work without"
     return PflowError(f"cannot finish 'claude': {tool} was denied: {shorten(what)}{more}", hint=hint, exit=DENIED)
+
+
+def _rule_for(tool: str, what: str) -> str:
+    """Return the words that allow a tool what it was denied: a path, for a tool of files."""
+    if tool in _RULES and what:
+        return shlex.quote(f"{_RULES[tool]}({'/' if what.startswith('/') else './'}{what})")
+    return "'Bash(…)'" if tool == "Bash" else shlex.quote(tool)
 
 
 def _words(result: dict[str, Any], story: _Story) -> str:

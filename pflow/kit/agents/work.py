@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pflow.errors import BAD_CONFIG, FAILED, MISSING, PflowError, encode_text, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, USAGE, PflowError, encode_text, shorten
 from pflow.kit.agents.task import Agent, AgentReply, AgentTask
 from pflow.kit.git.program import Git
 from pflow.process.children import environment, run
@@ -53,6 +53,9 @@ def work(agent: Agent, task: AgentTask) -> AgentReply:
 
 
 def _check(agent: Agent, task: AgentTask) -> None:
+    if not all(name.removeprefix("!").strip() for name in map(str, task.expect)):
+        hint = "--expect=FILE names a file, --expect='!COMMAND' a command"
+        raise PflowError("cannot expect nothing of the work: an --expect is empty", hint=hint, exit=USAGE)
     if not os.path.isdir(task.directory):
         raise PflowError(f"cannot work in '{task.directory}': there is no such directory", exit=MISSING)
     if shutil.which(agent.program) is None:
@@ -71,14 +74,21 @@ def _answer(agent: Agent, task: AgentTask, secrets: Secrets) -> AgentReply:
             env={**environment(), **agent.variables},
         )
         output.seek(0)
-        answer = agent.read(output)
+        try:
+            answer = agent.read(output)
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            what = f"cannot read the answer of '{agent.program}': its result or its usage is malformed"
+            raise PflowError(what, exit=BAD_DATA) from error
+    code = 128 - ended if ended < 0 else ended
     stderr = secrets.mask(said.decode(errors="replace"))
     write_stderr(stderr)
     if answer is None:
         why = f": {shorten(stderr.strip().splitlines()[-1])}" if stderr.strip() else ""
-        code = 128 - ended if ended < 0 else ended
         what = f"cannot read the answer of '{agent.program}': it ended with {code} and without a result{why}"
         raise PflowError(what, exit=code or FAILED, is_permanent=False)
+    if code and answer.failure is None:
+        what = f"cannot accept the result of '{agent.program}': it ended with {code}"
+        answer.failure = PflowError(what, exit=code, is_permanent=False)
     return answer
 
 

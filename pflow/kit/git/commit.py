@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pflow import Any
 from pflow.errors import BAD_DATA, PflowError
-from pflow.kit.git.changes import shown
+from pflow.kit.git.changes import find_status, shown
 from pflow.kit.git.program import Git, Word
+from pflow.terminal.messages import write_stderr
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import text_or_bytes
+from pflow.words.naming import joined
 
 _FIELDS = {"hash": "%H", "author": "%an <%ae>", "date": "%aI", "subject": "%s", "body": "%b"}
 
@@ -63,16 +65,19 @@ def _action(mark: str, parent: str | None) -> str:
 
 
 def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, takes_all: bool) -> bool:
-    """Commit these paths, else all changes, else what is staged; return False if there was nothing.
+    """Commit these paths, else all changes, else what is staged, else the tracked changes, as `git commit -a` does.
 
-    If the commit fails, whatever it staged is unstaged again.
+    Return False if there was nothing.    If the commit fails, whatever it staged is unstaged again.
     """
     _refuse_conflicts(git)
     head, staged = head_of(git), git.run("write-tree").decode().strip()
     only = [] if paths is None else ["--", *paths]
     try:
-        if only or takes_all or not _has_staged(git, []):
+        if only or takes_all:
             git.run("add", "--all", *only)
+        elif not _has_staged(git, []):
+            git.run("add", "--update")
+            _tell_untracked(git)
         if not _has_staged(git, only):
             return False
         # HEAD needs a reflog, whatever the settings say: a resumed run finds the commit by it.
@@ -85,6 +90,13 @@ def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, tak
             git.call("read-tree", "-m", staged, is_shown=False)
         raise
     return True
+
+
+def _tell_untracked(git: Git) -> None:
+    """Say on stderr which untracked files stay."""
+    names = [shown(file["path"]) for file in find_status(git)["files"] if file["untracked"]]
+    if names:
+        write_stderr(f"git-commit: not committed: {joined(names)}: untracked; --all or --paths commits them\n")
 
 
 def _refuse_conflicts(git: Git) -> None:

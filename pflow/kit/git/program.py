@@ -19,7 +19,7 @@ from pflow.errors import (
     filled,
     lone_surrogate,
 )
-from pflow.files.directories import ROOT
+from pflow.files.beneath import ROOT, is_confined
 from pflow.terminal.messages import write_stderr
 
 Word = str | bytes
@@ -36,8 +36,8 @@ _READING = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "log.show
 filters, which it needs to tell if a file has changed.
 """
 
-_BELOW_ROOT = ("-c", "safe.bareRepository=explicit")
-"""Below a root, a repository must be in a .git, which nothing there may write: its settings name programs."""
+_WITHIN_BOUNDS = ("-c", "safe.bareRepository=explicit")
+"""Within bounds, a repository must be in a .git, which nothing there may write: its settings name programs."""
 
 _OF_ANOTHER = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"),
@@ -55,7 +55,7 @@ class Git:
 
     def __init__(self, repo: Word, act: str, *, reads: bool = False) -> None:
         self.repo, self.reads = os.fsdecode(repo), reads
-        self.settings = (*(_READING if reads else ()), *(_BELOW_ROOT if os.environ.get(ROOT) else ()))
+        self.settings = (*(_READING if reads else ()), *(_WITHIN_BOUNDS if is_confined() else ()))
         self.act = f"cannot {act} in '{self.repo}'"
         self.env = _environment(self.repo) | ({"GIT_NO_LAZY_FETCH": "1"} if reads else {})
         if not self.repo:
@@ -168,6 +168,7 @@ _FAULTS = (
     ("is outside repository at '", BAD_DATA, "--repo names a directory in another one"),
     ("did not match any file", MISSING, "paths are literal, and relative to --repo"),
     ("invalid reference: ", MISSING, "--create makes the branch"),
+    ("a branch named '", CANNOT_WRITE, "without --create it goes to that branch"),
     ("would be overwritten by checkout", FAILED, "commit or stash them first"),
     ("is not a valid ", BAD_DATA, "git check-ref-format(1) has the rules for names"),
     ("terminal prompts disabled", DENIED, _LOGIN),

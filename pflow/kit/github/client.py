@@ -53,7 +53,14 @@ class Client:
     def rows(self, path: str, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """Yield the rows of all pages."""
         for page in self.pages(path, query or {}):
-            yield from page
+            yield from self.listed({"rows": page}, "rows")
+
+    def listed(self, page: Any, name: str) -> list[Any]:
+        """Return a list in an answer. Raises PflowError (65) if it is not there."""
+        found = page.get(name) if isinstance(page, dict) else None
+        if not isinstance(found, list):
+            raise self._not_github(f"has no {name}")
+        return found
 
     def post(self, path: str, body: dict[str, Any], *, repeats: bool) -> Any:
         """Create something and return it; unless it `repeats`, an uncertain failure is permanent."""
@@ -81,8 +88,11 @@ class Client:
         try:
             return decode(answer.body)
         except ValueError:
-            what = f"{self.act}: the answer of '{self.url}' is not JSON"
-            raise PflowError(what, hint="is it GitHub's API?", exit=BAD_DATA) from None
+            raise self._not_github("is not JSON") from None
+
+    def _not_github(self, why: str) -> PflowError:
+        what = f"{self.act}: the answer of '{self.url}' {why}"
+        return PflowError(what, hint="is it GitHub's API?", exit=BAD_DATA)
 
 
 def _next(link: str) -> Query:

@@ -4,7 +4,7 @@ import re
 
 import httpx2
 
-from pflow.errors import BAD_DATA, DENIED, PflowError, filled, shorten
+from pflow.errors import BAD_DATA, DENIED, USAGE, PflowError, filled, shorten
 from pflow.words.printable import clause
 
 _NO_KEYS = "a header takes them from the environment: --header='Authorization: Basic env:NAME'"
@@ -13,10 +13,13 @@ _NO_KEYS = "a header takes them from the environment: --header='Authorization: B
 def parse_url(text: str, base: httpx2.URL | None = None, act: str = "") -> httpx2.URL:
     """Parse an http or https URL, absolute or relative to `base`. Raises PflowError, which begins with `act`.
 
-    66 if it is empty, 65 if it is not such a URL, 77 if it has a password.
+    66 if it is empty, 65 if it is not such a URL, 2 if it has a space inside, 77 if it has a password. A server that
+    redirects may write spaces.
     """
     act = act or f"cannot ask for '{show(text)}'"
     text = filled(text, act, "URL").strip()
+    if base is None and " " in text:
+        raise PflowError(f"{act}: it has a space inside", hint="in a URL a space is written %20", exit=USAGE)
     try:
         url = httpx2.URL(text) if base is None else base.join(text)
     except httpx2.InvalidURL as error:

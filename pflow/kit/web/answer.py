@@ -103,7 +103,10 @@ def explain(error: Exception, act: str, silence: float | None) -> PflowError:
     if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
         return _failure(f"{act}: {_cause(error)}", UNAVAILABLE)
     if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
-        return cut(act, one_line(str(error) or type(error).__name__))
+        said = one_line(str(error) or type(error).__name__)
+        if "buffer too long" not in said:
+            return cut(act, said)
+        return PflowError(f"{act}: the headers of its answer are too large", exit=BAD_DATA, is_permanent=True)
     what = "its host is not a valid name" if isinstance(error, UnicodeError) else one_line(str(error))
     return PflowError(f"{act}: {what}", exit=BAD_DATA, is_permanent=True)
 

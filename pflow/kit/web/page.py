@@ -3,7 +3,8 @@
 import logging
 from typing import Any
 
-from pflow.errors import BAD_DATA, MISSING, PflowError, no_extra
+from pflow.errors import BAD_DATA, MISSING, PflowError
+from pflow.files.installation import no_extra
 from pflow.kit.web.address import show
 from pflow.kit.web.answer import check, content_of
 from pflow.kit.web.client import request

@@ -18,22 +18,23 @@ from pflow.errors import (
     UNAVAILABLE,
     PflowError,
     filled,
-    no_extra,
     shorten,
 )
 from pflow.files import atomic
 from pflow.files.directories import cache_directory, make_private
+from pflow.files.installation import no_extra
 
 MAX_SILENCE = 30.0
 """The most seconds without any data."""
 
+_ID_LENGTH = 11
 _HOSTS = ("youtube.com", "youtube-nocookie.com")
 _PREFIXES = ("www.", "m.", "music.")
 _FOLDERS = ("shorts", "embed", "live", "v", "e")
 _FORMS = "https://www.youtube.com/watch?v=ID, https://youtu.be/ID or ID"
 
 _BLOCKED = "wait some hours, slow down with --delay=SECONDS, or use another address with --proxy=URL"
-_NEWER = "a newer version may support it: pip install -U youtube-transcript-api"
+_NEWER = "a newer version of the library youtube-transcript-api may support it"
 _OTHER_FORM = (UNAVAILABLE, "YouTube's answer has another form", _NEWER)
 _FAILURES: dict[str, tuple[int, str, str]] = {
     "TranscriptsDisabled": (MISSING, "the video has no transcript", ""),
@@ -57,7 +58,11 @@ _FAILURES: dict[str, tuple[int, str, str]] = {
 def video_of(url: str) -> str:
     """Return the ID of the video in a URL, or the ID itself. Raises PflowError (66 if it is empty, 65)."""
     text = filled(url, "cannot get a transcript", "URL").strip()
-    if found := text if _is_id(text) else _id_in(text if "://" in text else f"https://{text}"):
+    if (
+        found := text
+        if len(text) == _ID_LENGTH and _is_id(text)
+        else _id_in(text if "://" in text else f"https://{text}")
+    ):
         return found
     act = f"cannot get the transcript of '{shorten(text)}'"
     raise PflowError(f"{act}: it is not a YouTube video", hint=f"write {_FORMS}", exit=BAD_DATA, is_permanent=True)

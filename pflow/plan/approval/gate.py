@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,11 @@ from pflow.errors import USAGE, PflowError, shorten
 from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM, Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
-from pflow.files.directories import is_below
+from pflow.files.beneath import Bounds, is_below
 from pflow.flow.wired import WiredFlow
 from pflow.interface.interface import ANYTHING as OPEN
+from pflow.models.identity import settings_directory
+from pflow.process.confine import has_landlock
 from pflow.values.paths import write_path
 from pflow.values.templates import TEMPLATE, expand
 from pflow.words.printable import clean
@@ -36,9 +39,10 @@ class Allowed:
         for word in self.words - {COMMANDS, PATHS, ANYTHING}:
             hint = f"it takes {COMMANDS}, {PATHS}, {ANYTHING} or a directory: ./{word}"
             raise PflowError(f"cannot allow '{word}': --allow does not know it", hint=hint, exit=USAGE)
-        self.folders = [real for each in folders if (real := self.real_path(os.path.expanduser(each)))]
+        real = [self.real_path(os.path.expanduser(each)) for each in folders]
         here = self.real_path(".")
-        self.here = None if here == "/" else here  # where services start, and everything is below it
+        # Services start in /, and everything is below it.
+        self.bounds = Bounds(None if here == "/" else here, list(filter(None, real)), own=[settings_directory()])
 
     def allows(self, word: str) -> bool:
         return bool({word, ANYTHING} & self.words)
@@ -52,13 +56,8 @@ class Allowed:
 
     def allows_path(self, path: str) -> bool:
         """Return True if a path, taken literally and with ~ expanded, stays below an allowed directory."""
-        return all(self._allows_real(self.real_path(each)) for each in {path, os.path.expanduser(path)})
-
-    def _allows_real(self, real: str | None) -> bool:
-        if real is None or any(is_below(real, folder) for folder in self.folders):
-            return real is not None
-        is_here = self.here is not None and is_below(real, self.here)
-        return is_here and not any(part.startswith(".") for part in real[len(self.here or "") :].split("/"))
+        found = [self.real_path(each) for each in {path, os.path.expanduser(path)}]
+        return all(real is not None and not self.bounds.fault_of(real) for real in found)
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Gate:
         self.values = values
         self.allowed = allowed
         self.has_stdin = has_stdin
-        self.programs = {allowed.real_path(step.kind.file) for step in wired.all_steps() if step.kind is not None}
+        self.programs = _programs(wired, allowed)
 
     def refusals(self) -> list[Refusal]:
         """Return the reasons why the flow may not run unasked; empty if it may."""
@@ -111,8 +110,11 @@ class Gate:
             reached = self._reached(effect)
             for key, path, why in reached:
                 yield from self._of_path(effect, key, path, why)
-            is_told = bool(effect.values) and effect.step.kind is not None and effect.step.kind.origin == BUNDLED
-            if not reached and not is_told and not self.allowed.allows(PATHS):
+            is_ours = effect.step.kind is not None and effect.step.kind.origin == BUNDLED
+            if not is_ours and not self.allowed.allows(PATHS) and not has_landlock():
+                what = f"{effect.name} by itself, and this kernel cannot confine it"
+                yield Refusal(effect.place, what, f"--allow={PATHS}")
+            if not reached and not (effect.values and is_ours) and not self.allowed.allows(PATHS):
                 what = f"{effect.name}, and its interface does not say which"
                 yield Refusal(effect.place, what, f"--allow={PATHS}")
         elif effect.name == "network":
@@ -208,9 +210,24 @@ class Gate:
         if path is None:
             yield Refusal(step, f"{does} a file that is not known yet: {key} {why}", f"--allow={PATHS}")
         elif not allowed.allows_path(path):
-            is_hidden = real is not None and allowed.here is not None and is_below(real, allowed.here)
+            here = allowed.bounds.here
+            is_hidden = real is not None and here is not None and is_below(real, here)
             why = "which is hidden" if is_hidden else "which is not below this directory"
             yield Refusal(step, f"{does} '{shown}', {why}", _flag_for(real))
+
+
+def _programs(wired: WiredFlow, allowed: Allowed) -> set[str]:
+    """Return the files that the steps of a flow start."""
+    files = (allowed.real_path(step.kind.file) for step in wired.all_steps() if step.kind is not None)
+    return {file for file in files if file}
+
+
+def bounds_text(wired: WiredFlow, allowed: Allowed) -> str:
+    """Return the bounds of a flow's run (pflow.files.beneath) as text; empty if it may use any path."""
+    if allowed.allows(PATHS):
+        return ""
+    allowed.bounds.programs = [] if allowed.allows(COMMANDS) else sorted(_programs(wired, allowed))
+    return json.dumps(vars(allowed.bounds))
 
 
 def _git_directory(path: str) -> str:

@@ -3,7 +3,11 @@
 import pytest
 
 from pflow.errors import PflowError
+from pflow.flow.load import load_document
 from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.pipe.write import write_pipe
+from pflow.flow.rules import check
+from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from tests.flow.own_nodes import own_nodes
 
@@ -34,14 +38,48 @@ NODES = {
     "title": """
     - Reads: shared["text"]: str [pipe]  # what for
     - Writes: shared["text"]: str [pipe]  # the title and the text""",
+    "guess": """
+    - Reads: shared["text"]: any  # unmarked, so it is inferred
+    - Writes: shared["guess"]: str""",
     "prose": None,
 }
+
+TWO = {"g": ["verdict", "issue"]}
+REPORT = "report --text=x --exit-code=0"
+TAKES = "'{}' takes 'text' from the store; --map-in text={} takes what is carried"
+"""What PF18 says."""
 
 
 @pytest.fixture(autouse=True)
 def nodes(tmp_path):
     with own_nodes(tmp_path, NODES):
         yield
+
+
+@pytest.mark.parametrize(
+    ("text", "soft", "told"),
+    [
+        ("judge => guess", {"guess": "verdict"}, ()),
+        ("title => guess", {}, ()),  # it is the store's own key
+        ("judge => guess --map-in=text=verdict", {}, ()),
+        ("judge => judge:b --map-in=text=verdict => guess", {"guess": "b.verdict"}, ()),
+        (f"{REPORT} => judge => guess", {"guess": "verdict"}, ("guess", "verdict")),
+        (f"{REPORT} => judge --id=j => guess", {"guess": "j.verdict"}, ("guess", "j.verdict")),
+        (f"{REPORT} => judge => guess => llm --prompt='$verdict'", {"guess": "verdict"}, ()),
+        (f"{REPORT} --id=r => judge => guess", {"guess": "verdict"}, ()),  # r.text is not text
+        ("title => judge =failed=> fetch --n=1 => guess", {"guess": "issue"}, ("guess", "issue")),
+        ("judge:j =failed=> title => fetch:f --n=1; f => guess:g --map-out=guess=g; j => g", TWO, ()),
+    ],
+)
+def test_an_inferred_read_prefers_the_stores_own_key_and_says_what_is_left_then(text, soft, told):
+    flow = parse_pipe([text])
+    assert {each.id: each.input_mappings[key] for each in flow.steps for key in each.soft or ()} == soft
+    found = [each for each in check(wire(flow)) if each.rule == "PF18"]
+    assert [f"{each.message}; {each.remedy}" for each in found] == [TAKES.format(*each) for each in [told] if each]
+    written = load_document(flow_to_ir(flow), "it")
+    assert [each.soft for each in written.steps] == [each.soft for each in flow.steps]
+    shown = parse_pipe([write_pipe(flow)])
+    assert flow_hash(wire(shown)) == flow_hash(wire(flow))
 
 
 def sources(text):

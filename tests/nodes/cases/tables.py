@@ -28,19 +28,19 @@ CASES = [
     Case(
         "clean-data",
         pipe=[{"a ": " x "}, {"a ": ""}, {"a ": "x"}],
-        writes={"rows": [{"a": "x"}], "dropped": {"empty": 1, "duplicates": 1, "values": 0}},
-        words=["--no-dedupe"],
+        writes={"rows": [{"a": "x"}, {"a": "x"}], "dropped": {"empty": 1, "duplicates": 0, "values": 0}},
+        words=["--no-drop-empty"],
     ),
     Case(
         "clean-data",
-        ["--types=price=int", "--rename=city=town", "--unique=town"],
+        ["--types=price=int", "--rename=city=town", "--unique-by=town"],
         pipe=ROWS,
         writes={
             "rows": [{"town": "Oslo", "price": 3}, {"town": "Lyon", "price": 4}],
             "dropped": {**NO_DROPS, "duplicates": 1},
         },
     ),
-    Case("clean-data", ["--strict"], pipe=[*ROWS, ROWS[0]], exit=65),
+    Case("clean-data", ["--strict", "--unique"], pipe=[*ROWS, ROWS[0]], exit=65),
     Case("analyze", pipe=ROWS, writes={"report": ANY, "result": ANY, "stats": ANY}),
     Case("analyze", [f"--sql={SQL}"], pipe=ROWS, writes={"report": ANY, "result": TOTALS, "stats": ANY}),
     Case("analyze", ["--sql=DELETE FROM rows"], pipe=ROWS, exit=77),

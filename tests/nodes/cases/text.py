@@ -24,5 +24,5 @@ CASES = [
     Case("summarize-text", ["--model=reply"], pipe=" ", around=models, exit=66),
     Case("yt-transcript", ["https://youtu.be/abc"], around=videos,
          writes={"transcript": TRANSCRIPT, "segments": SEGMENTS}),
-    Case("yt-transcript", ["gone"], around=videos, exit=66),
+    Case("yt-transcript", ["https://youtu.be/gone"], around=videos, exit=66),
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
+from pflow.plan.approval import gate
 from pflow.plan.approval.gate import Allowed, Gate
 from pflow.plan.approval.proposal import Proposal
 from tests.flow.checked import NODE
@@ -51,6 +52,7 @@ def place(tmp_path, monkeypatch):
     (here / "inner").symlink_to(here / "sub")
     monkeypatch.chdir(here)
     monkeypatch.setenv("PFLOW_NODES", str(nodes))
+    monkeypatch.setattr(gate, "has_landlock", lambda: True)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("LOG_ALSO", raising=False)
     forget_kinds()
@@ -196,6 +198,12 @@ def test_an_open_node_may_do_anything_and_needs_leave_for_that(place):
 def test_a_node_with_an_effect_whose_file_nobody_knows_needs_any_path(place):
     assert found(step("deploy")) == ["s --allow=commands", "s --allow=paths"]
     assert found(step("deploy"), "commands", "paths") == []
+
+
+def test_without_landlock_a_node_that_opens_files_itself_needs_any_path(place, monkeypatch):
+    monkeypatch.setattr(gate, "has_landlock", lambda: False)
+    assert found(step("log")) == found(step("log", path="a.txt")) == PATHS
+    assert found(step("log"), "paths") == found(writing("a.txt")) == found(step("lower", text="A")) == []
 
 
 def test_without_effects_and_with_the_network_nothing_is_refused(place):

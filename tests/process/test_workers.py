@@ -8,9 +8,9 @@ import time
 import pytest
 
 from pflow.engine.context import StepFailed
-from pflow.engine.workers import Died, run_all
 from pflow.errors import PflowError
 from pflow.process.signals import Deadline, TimedOut, catch_signals
+from pflow.process.workers import Died, run_all
 
 
 @pytest.fixture

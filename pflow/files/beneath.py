@@ -1,0 +1,256 @@
+"""Paths beneath the allowed directories: the one place that opens the files which nodes and flows name.
+
+Without bounds (PFLOW_ROOT, or a plan under --yes) the system opens them. Within bounds a path is walked name by name,
+each directory opened below the one before; a link is read and followed here, so that nothing that happens meanwhile
+leads out.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from pflow import Any, Sequence
+from pflow.errors import DENIED, PflowError, reason_of, shorten
+
+ROOT = "PFLOW_ROOT"
+"""The variable that names the directory which file access is limited to, as for calls of an MCP client."""
+
+CONFINED = "PFLOW_CONFINED"
+"""The variable that holds the `Bounds` of a run, as JSON: those of a plan under --yes."""
+
+_DIRECTORY = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
+_MOST_LINKS = 40
+
+
+class Bounds:
+    """The directories that a run's files must be in: `here`, without hidden names (None: nowhere), and all `folders`.
+
+    `programs` are files that the run's steps start, which it must not write. What pflow does not open itself may write
+    in its `own` directories too. All are real paths.
+    """
+
+    def __init__(
+        self, here: str | None, folders: Sequence[str], programs: Sequence[str] = (), own: Sequence[str] = ()
+    ) -> None:
+        self.here, self.folders, self.programs, self.own = here, folders, programs, own
+
+    def fault_of(self, real: str, *, writes: bool = False) -> str:
+        """Say why a real path is out of bounds; empty if it is allowed."""
+        if writes and real in self.programs:
+            return "a step of this run starts it"
+        if any(is_below(real, folder) for folder in self.folders):
+            return ""
+        if self.here is None or not is_below(real, self.here):
+            return "it is not below a directory that is allowed"
+        return "it is hidden" if "/." in real[len(self.here) :] else ""
+
+
+class Place:
+    """A name in an open directory, on the way to which every link has been followed; `real` is its path."""
+
+    __slots__ = ("folder", "name", "real")
+
+    def __init__(self, folder: int, name: str, real: str) -> None:
+        self.folder, self.name, self.real = folder, name, real
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.folder)
+
+    def status(self) -> os.stat_result:
+        """Return the status of what has the name, even if that is a link. Raises OSError."""
+        return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
+
+    def link(self) -> str | None:
+        """Return what a link leads to; None for anything else."""
+        return _link_in(self.folder, self.name)
+
+
+def is_confined() -> bool:
+    """Return True if there are bounds."""
+    return bool(os.environ.get(ROOT) or os.environ.get(CONFINED))
+
+
+def locate(
+    path: str, *, follow: bool = True, make: bool = False, writes: bool = True, is_own: bool = False
+) -> Place:  # fmt: skip
+    """Open the directory that holds a path; with `make`, make it if it is missing.
+
+    With `follow` a link at its end is followed too. There are no bounds for pflow's own files (`is_own`). Raises
+    PflowError (77) for a path out of bounds, OSError.
+    """
+    if not is_own and is_confined():
+        return _walk(path, follow=follow, make=make, writes=writes)
+    real = os.path.realpath(path) if follow else path
+    folder, name = os.path.split(real)
+    if make:
+        os.makedirs(folder or ".", exist_ok=True)
+    return Place(os.open(folder or ".", _DIRECTORY), name or ".", real)
+
+
+def open_file(path: str, flags: int = os.O_RDONLY) -> int:
+    """Open a file that is there. Raises PflowError (77) for one out of bounds, OSError."""
+    if not is_confined():
+        return os.open(path, flags)
+    with locate(path, writes=bool(flags & (os.O_WRONLY | os.O_RDWR))) as place:
+        return os.open(place.name, flags | os.O_NOFOLLOW, dir_fd=place.folder)
+
+
+def status(path: str, *, follow: bool = True) -> os.stat_result:
+    """Return the status of a file. Raises PflowError (77) for one out of bounds, OSError."""
+    if not is_confined():
+        return os.stat(path, follow_symlinks=follow)
+    with locate(path, follow=follow, writes=False) as place:
+        return place.status()
+
+
+def mode_of(path: str, *, follow: bool = True) -> int:
+    """Return the mode of a file, with its type; 0 if there is none within bounds."""
+    try:
+        return status(path, follow=follow).st_mode
+    except (OSError, ValueError, PflowError):
+        return 0
+
+
+def hold_link(old: Place, new: Place, path: str) -> None:
+    """Refuse to move a link that would lead out of bounds from its new place. Raises PflowError (77)."""
+    link = old.link() if is_confined() else None
+    if link is not None and (fault := fault_of(os.path.join(os.path.dirname(new.real), link))):
+        raise PflowError(f"cannot move '{shorten(path)}', a link to '{shorten(link)}': {fault}", exit=DENIED)
+
+
+def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Place:
+    names: list[str] = []
+    todo = [*_parts(path), *([] if path.startswith("/") else _parts(os.getcwd()))]
+    links, fd = 0, os.open("/", _DIRECTORY)
+
+    def from_root() -> None:
+        nonlocal fd
+        before, fd = fd, os.open("/", _DIRECTORY)
+        os.close(before)
+        names.clear()
+
+    try:
+        while True:
+            name = todo.pop() if todo else "."
+            if name == "..":
+                todo += names[-2::-1]
+                from_root()
+                continue
+            link = _link_in(fd, name) if todo or follow else None
+            if link is not None:
+                links += 1
+                if links > _MOST_LINKS:
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+                todo += _parts(link)
+                if link.startswith("/"):
+                    from_root()
+                continue
+            if not todo:
+                real = _joined(names, [name])
+                _refuse(path, _fault_of_real(real, writes=writes))
+                return Place(fd, name, real)
+            if make and not _fault_of_real(_joined(names, [name])):
+                try:
+                    os.mkdir(name, dir_fd=fd)
+                except FileExistsError:
+                    pass
+            deeper = os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=fd)
+            before, fd = fd, deeper
+            os.close(before)
+            names += [name] * (name != ".")
+    except BaseException as error:
+        os.close(fd)
+        if isinstance(error, OSError):
+            _refuse(path, _fault_of_real(_joined(names, [name, *todo[::-1]])))
+            error.filename = path
+        raise
+
+
+def _parts(path: str) -> list[str]:
+    """Return the names in a path, the last one first; . for a directory at its end."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    is_folder = path.endswith(("/", "/.", "/..")) or path in (".", "..")
+    return ["."] * is_folder + parts[::-1]
+
+
+def _link_in(folder: int, name: str) -> str | None:
+    try:
+        return os.readlink(name, dir_fd=folder)
+    except OSError:  # it is something else, or missing
+        return None
+
+
+def _joined(names: list[str], more: list[str]) -> str:
+    return os.path.normpath("/" + "/".join([*names, *more]))
+
+
+def _refuse(path: str, fault: str) -> None:
+    if fault:
+        hint = "--allow=DIR or --allow=paths allows it" if os.environ.get(CONFINED) else ""
+        raise PflowError(f"cannot use '{shorten(path)}': {fault}", hint=hint, exit=DENIED)
+
+
+def is_below(real: str, folder: str) -> bool:
+    """Return True if a path is the folder or in it; both are real paths."""
+    return real == folder or real.startswith(folder.rstrip("/") + "/")
+
+
+def fault_of(path: str) -> str:
+    """Say why a path is out of bounds, with its links followed; empty if it is allowed, or there are no bounds."""
+    if not is_confined():
+        return ""
+    try:
+        return _fault_of_real(os.path.realpath(path))
+    except ValueError:  # a NUL in it
+        return "it contains NUL"
+    except OSError as error:  # a link is not one any more
+        return reason_of(error)
+
+
+def _fault_of_real(real: str, *, writes: bool = False) -> str:
+    root, confined = os.environ.get(ROOT), os.environ.get(CONFINED)
+    return (_fault_below_root(real, root) if root else "") or (
+        bounds_of(confined).fault_of(real, writes=writes) if confined else ""
+    )
+
+
+_known: dict[str, Bounds] = {}
+
+
+def bounds_of(text: str) -> Bounds:
+    """Return the bounds in the text of CONFINED."""
+    if text not in _known:
+        import json
+
+        _known[text] = Bounds(**json.loads(text))
+    return _known[text]
+
+
+def _fault_below_root(real: str, root: str) -> str:
+    """Say why a path is not below the root, or leads to files that decide which code runs.
+
+    These are settings and hooks in a .git, which may also hold keys, and pflow's own nodes and flows.
+    """
+    from pflow.files.directories import pflow_directory
+
+    top = os.path.realpath(root)
+    if not is_below(real, top):
+        return f"it is not below {root}"
+    if ".git" in real[len(top) :].lower().split("/"):
+        return "it belongs to git"
+    data = pflow_directory("XDG_DATA_HOME", ".local/share")
+    runs = [os.path.realpath(os.path.join(data, name)) for name in ("flows", "nodes")] if data else []
+    return "pflow runs the files there" if any(is_below(real, folder) for folder in runs) else ""
+
+
+def hold_in_bounds(path: Any) -> None:
+    """Refuse a path, also in a list, that is out of bounds, before it is used. Raises PflowError (77)."""
+    if isinstance(path, list):
+        for each in path:
+            hold_in_bounds(each)
+    elif isinstance(path, str | bytes) and path:
+        _refuse(os.fsdecode(path), fault_of(os.fsdecode(path)))

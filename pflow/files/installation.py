@@ -1,0 +1,120 @@
+"""The way pflow was installed, and the commands that extend, reduce and repair that installation."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import site
+import sys
+from contextlib import suppress
+from importlib.util import find_spec
+
+from pflow import Any, Iterable
+from pflow.errors import BAD_CONFIG, PflowError
+
+NAME = "pflow-shell"
+UV, UVX, PIPX, PIP, USER = "uv tool", "uvx", "pipx", "pip", "pip --user"
+
+_MANAGED = "EXTERNALLY-MANAGED"
+_OF_UVX = ("archive-v", "environments-v")
+"""The folders of uv's cache with the environments for one command."""
+
+_MALFORMED = (OSError, ValueError, KeyError, TypeError)
+"""The errors of reading a record that is missing or has another form."""
+
+
+class Installation:
+    """The tool that made pflow's environment, its name for pflow, and the distributions that it added.
+
+    `place` is the directory with its bin and share. uvx has made an environment for one command, which the next one may
+    not have, so what is added to it becomes a tool of uv.
+    """
+
+    def __init__(self, tool: str = PIP, name: str = NAME, beside: tuple[str, ...] = ()) -> None:
+        self.tool, self.name, self.beside = tool, name, beside
+        self.place = site.getuserbase() if tool == USER else sys.prefix
+        self.is_uv = tool in (UV, UVX)
+
+    def add(self, requirement: str) -> str:
+        """Return the command that adds a distribution so that the next upgrade keeps it."""
+        if self.is_uv:
+            return _uv(self.name, [*self.beside, requirement])
+        force = ["--force"] if requirement.startswith(NAME) else []  # it is there, without that extra
+        return self._command(["inject", *force, self.name, requirement], ["install", requirement])
+
+    def remove(self, distribution: str) -> str:
+        """Return the command that removes a plugin."""
+        if self.is_uv:
+            return _uv(self.name, [each for each in self.beside if requirement_name(each) != distribution])
+        return self._command(["uninject", self.name, distribution], ["uninstall", distribution])
+
+    def mend(self) -> str:
+        """Return the command that reinstalls pflow and its dependencies."""
+        if self.is_uv:
+            return _uv(self.name, self.beside, "--reinstall")
+        return self._command(["reinstall", self.name], ["install", "--force-reinstall", NAME])
+
+    def to_path(self) -> str:
+        """Return the command that puts this environment's programs on PATH."""
+        own = f'export PATH={shlex.quote(os.path.join(self.place, "bin"))}:"$PATH" in your profile'
+        named = {UV: "uv tool update-shell", UVX: _uv(self.name, ()), PIPX: "pipx ensurepath"}
+        return named.get(self.tool, own)
+
+    def _command(self, pipx: list[str], pip: list[str]) -> str:
+        if self.tool == PIPX:
+            return shlex.join(["pipx", *pipx])
+        if find_spec("pip"):
+            user = ["--user"] if self.tool == USER and pip[0] == "install" else []
+            return shlex.join([sys.executable, "-m", "pip", pip[0], *user, *_override(), *pip[1:]])
+        return shlex.join(["uv", "pip", pip[0], "--python", sys.executable, *pip[1:]])
+
+
+def _override() -> list[str]:
+    """Return the flag without which pip changes nothing in a Python that a distribution of the system manages."""
+    is_managed = sys.prefix == sys.base_prefix and os.path.exists(os.path.join(os.path.dirname(os.__file__), _MANAGED))
+    return ["--break-system-packages"] if is_managed else []
+
+
+def requirement_name(requirement: str) -> str:
+    import re
+
+    return re.split(r"[^\w.-]", requirement)[0]
+
+
+def _uv(name: str, beside: Iterable[str], *flags: str) -> str:
+    return shlex.join(["uv", "tool", "install", *flags, name, *(word for each in beside for word in ("--with", each))])
+
+
+def read_installation(prefix: str = sys.prefix) -> Installation:
+    """Read the records of uv or pipx in the environment; without either it is pip's."""
+    import json
+    import tomllib
+    from importlib.metadata import distribution
+
+    with suppress(*_MALFORMED), open(os.path.join(prefix, "uv-receipt.toml"), "rb") as receipt:
+        first, *beside = map(_requirement, tomllib.load(receipt)["tool"]["requirements"])
+        return Installation(UV, first, tuple(beside))
+    with suppress(*_MALFORMED), open(os.path.join(prefix, "pipx_metadata.json"), "rb") as metadata:
+        return Installation(PIPX, str(json.load(metadata)["main_package"]["package"]))
+    if os.path.basename(os.path.dirname(prefix)).startswith(_OF_UVX):
+        with suppress(*_MALFORMED):  # uvx was given a file or an address
+            about = json.loads(distribution(NAME).read_text("direct_url.json") or "")
+            return Installation(UVX, f"{NAME} @ {'git+' if 'vcs_info' in about else ''}{about['url']}")
+        return Installation(UVX)
+    is_own = site.ENABLE_USER_SITE and __file__.startswith(os.path.join(site.getusersitepackages(), ""))
+    return Installation(USER if is_own else PIP)
+
+
+def no_extra(act: str, library: str, extra: str) -> PflowError:
+    """Return the failure of an act that needs a library from an extra of pflow-shell."""
+    hint = read_installation().add(f"{NAME}[{extra}]")
+    return PflowError(f"{act}: {library} is not installed", hint=hint, exit=BAD_CONFIG)
+
+
+def _requirement(listed: dict[str, Any]) -> str:
+    """Write a requirement of uv's receipt as `uv tool install` takes it."""
+    extras = f"[{','.join(listed['extras'])}]" if listed.get("extras") else ""
+    place = next((listed[kind] for kind in ("directory", "editable", "path", "url") if kind in listed), None)
+    place = place or (f"git+{listed['git']}" if "git" in listed else None)
+    name = str(listed["name"]) + extras
+    return f"{name} @ {place}" if place else name + str(listed.get("specifier", ""))

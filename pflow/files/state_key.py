@@ -1,0 +1,48 @@
+"""The user's key: random bytes in pflow's state, by which digests reveal nothing to others."""
+
+from __future__ import annotations
+
+import os
+
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
+from pflow.files.atomic import replace
+from pflow.files.directories import make_private, state_directory
+
+_KEY_SIZE = 32
+
+
+def state_key() -> bytes:
+    """Return this user's 32 random bytes, made on the first call: digests with them reveal nothing to other users.
+
+    Raises PflowError: 78 if the environment names no place for them, 73 if they cannot be written.
+    """
+    directory = state_directory()
+    if directory is None:
+        hint = "set HOME or XDG_STATE_HOME"
+        raise PflowError("cannot record this run: its directory is unknown", hint=hint, exit=BAD_CONFIG)
+    path = os.path.join(directory, "key")
+    try:
+        key = _read_key(path) or _make_key(path)
+    except OSError as error:
+        raise PflowError(f"cannot keep a key in '{path}': {reason_of(error)}", exit=CANNOT_WRITE) from error
+    if len(key) != _KEY_SIZE:
+        hint = "delete it for a new key; unfinished runs cannot be resumed then"
+        raise PflowError(f"cannot use '{path}': it does not hold a key", hint=hint, exit=BAD_CONFIG)
+    return key
+
+
+def _read_key(path: str) -> bytes:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read(_KEY_SIZE + 1) or b"\0"
+    except FileNotFoundError:
+        return b""
+
+
+def _make_key(path: str) -> bytes:
+    make_private(os.path.dirname(path))
+    try:
+        replace(path, os.urandom(_KEY_SIZE), mode=0o600, overwrite=False)
+    except FileExistsError:
+        pass  # another process was faster
+    return _read_key(path)

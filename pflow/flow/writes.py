@@ -1,0 +1,115 @@
+"""The writes of steps to the store, and which of them reach each step under which name."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from pflow import TYPE_CHECKING, Iterable
+from pflow.flow.graph import Graph
+from pflow.interface.interface import Item
+from pflow.values.paths import Path
+
+if TYPE_CHECKING:
+    Writes = dict[tuple[str, str], "Write"]
+    Made = tuple[int, "Write"]
+
+END = ""
+"""The id that means the end of the flow, among those of steps."""
+
+
+class Write:
+    """A write of a step to the store: its key, the place it goes to, its declaration if there is one.
+
+    `is_data` for a data flag (`inputs`), which is stored only if nothing is there yet.
+    """
+
+    def __init__(self, step: str, key: str, target: Path, item: Item | None, *, is_data: bool = False) -> None:
+        self.step = step
+        self.key = key
+        self.target = target
+        self.item = item
+        self.is_data = is_data
+
+
+def latest(writes: Iterable[Write]) -> list[Write]:
+    """Return the writes that a name means: a data flag counts only if there is no other write."""
+    every = list(writes)
+    return [write for write in every if not write.is_data] or every
+
+
+class ReachingWrites:
+    """The writes that reach each step of a flow, and its end (END), under each name by which they are found.
+
+    They change only where a step writes the name, and where chains of steps meet; so each name is followed by itself,
+    when it is first asked for. `stored` are the writes in the order of the graph, each with its step and its name.
+    """
+
+    def __init__(self, graph: Graph, stored: Iterable[tuple[str, Path, Write]]) -> None:
+        order = graph.order()
+        self._graph = graph
+        self._places = {id: place for place, id in enumerate(order)}
+        self._chains = [id for id in order if graph.heads[id] == id]
+        self._has_loops = bool(graph.loops())
+        self._made: dict[Path, dict[str, list[Made]]] = {}
+        """For each name, the writes of each chain (by its head), with their steps' places in the order of the flow."""
+        self._entering: dict[Path, dict[str, Writes]] = {}
+        """For each name that several chains write, the writes that reach each chain."""
+        self.names: dict[str | int, dict[Path, None]] = {}
+        """All names, by their roots."""
+        for id, name, write in stored:
+            self.names.setdefault(name[0], {})[name] = None
+            made = self._made.setdefault(name, {}).setdefault(graph.heads[id], [])
+            if not (write.is_data and made):  # a data flag is stored only if nothing is there
+                made.append((self._places[id], write))
+
+    def at(self, id: str, name: Path) -> Writes:
+        """Return the writes that may be found by exactly this name when a step begins."""
+        made = self._made.get(name)
+        if made is None or (id != END and id not in self._places):
+            return {}
+        if id == END:
+            return self._at_end(name)
+        head = self._graph.heads[id]
+        return self._past(name, head, bisect_left(made.get(head, []), (self._places[id],)))
+
+    def _at_end(self, name: Path) -> Writes:
+        """Return the writes after every last step; after every step of a flow with loops, which may end anywhere."""
+        if self._has_loops:
+            counts = [(head, count) for head in self._chains for count in range(self._count(name, head) + 1)]
+        else:
+            tails = [id for id in self._places if not self._graph.after(id)]
+            counts = [(head, self._count(name, head)) for head in map(self._graph.heads.__getitem__, tails)]
+        return _merged(self._past(name, *each) for each in counts)
+
+    def _count(self, name: Path, head: str) -> int:
+        return len(self._made[name].get(head, ()))
+
+    def _past(self, name: Path, head: str, count: int) -> Writes:
+        """Return the writes after so many of a chain's own: the last replaces those before it, if it is no data."""
+        if not count:
+            return self._into(name, head)
+        write = self._made[name][head][count - 1][1]
+        own = {(write.step, write.key): write}
+        return {**self._into(name, head), **own} if write.is_data else own
+
+    def _into(self, name: Path, head: str) -> Writes:
+        """Return the writes that reach a chain, following them through the graph until nothing more arrives."""
+        if name in self._entering:
+            return self._entering[name][head]
+        into = self._entering[name] = {each: {} for each in self._chains}
+        heads, is_new = self._graph.heads, True
+        while is_new:
+            is_new = False
+            for each in self._chains:
+                before = [heads[id] for id in self._graph.before[each] if id in self._places]
+                found = _merged(self._past(name, other, self._count(name, other)) for other in before)
+                is_new = is_new or (self._has_loops and len(found) > len(into[each]))
+                into[each] = found
+        return into[head]
+
+
+def _merged(several: Iterable[Writes]) -> Writes:
+    merged: Writes = {}
+    for writes in several:
+        merged |= writes
+    return merged

@@ -1,0 +1,111 @@
+"""Files within bounds: however a directory and a link are swapped meanwhile, nothing outside is read or written."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.files.beneath import CONFINED, ROOT
+from pflow.files.file_paths import read_whole, write_whole
+from pflow.nodes.copy_file import CopyFile
+from pflow.nodes.delete_file import DeleteFile
+from pflow.nodes.list_files import ListFiles
+from pflow.nodes.load_csv import LoadCsv
+from pflow.nodes.move_file import MoveFile
+
+SECRET = "outside,secret\n1,2\n"
+CALLS = ("open", "stat", "readlink", "rename", "unlink", "mkdir", "link", "symlink", "scandir")
+
+
+def run(node, shared, **params):
+    made = node()
+    made.set_params(params)
+    made.run(shared)
+    return shared
+
+
+ACTS = {
+    "read": lambda: read_whole("d/f.txt", bytes.decode),
+    "load": lambda: run(LoadCsv, {"path": "d/f.txt"}),
+    "list": lambda: run(ListFiles, {"pattern": "d/*", "directory": "."}),
+    "list any depth": lambda: run(ListFiles, {"pattern": "d/**/*", "directory": "."}, kind="all"),
+    "make": lambda: write_whole("d/deep/er/new.txt", "x"),
+    "replace": lambda: write_whole("d/f.txt", "x"),
+    "write by a link": lambda: write_whole("l/f.txt", "x"),
+    "append": lambda: write_whole("d/f.txt", b"x", adds=True),
+    "only make": lambda: write_whole("d/new.txt", "x", overwrite=False),
+    "copy out of it": lambda: run(CopyFile, {"path": "d/f.txt", "destination": "copy.txt"}),
+    "copy into it": lambda: run(CopyFile, {"path": "a.txt", "destination": "d/"}),
+    "move out of it": lambda: run(MoveFile, {"path": "d/f.txt", "destination": "moved.txt"}),
+    "move into it": lambda: run(MoveFile, {"path": "a.txt", "destination": "d/f.txt"}),
+    "move, not over": lambda: run(MoveFile, {"path": "a.txt", "destination": "d/g.txt"}, overwrite=False),
+    "delete": lambda: run(DeleteFile, {"path": "d/f.txt"}),
+}
+
+
+class Swap:
+    """Swaps the directory d and a link out, before call number `at`; with `back`, back before the next one."""
+
+    def __init__(self, monkeypatch, at, *, back):
+        self.at, self.back, self.calls, self.is_swapped = at, back, 0, False
+        self.rename = os.rename
+        for name in CALLS:
+            monkeypatch.setattr(os, name, self.watched(getattr(os, name)))
+
+    def watched(self, call):
+        def watched_call(*arguments, **named):
+            self.calls += 1
+            if self.calls == self.at or (self.is_swapped and self.back):
+                self.swap()
+            return call(*arguments, **named)
+
+        return watched_call
+
+    def swap(self):
+        for one, other in (("d", "aside"), ("out", "d"), ("aside", "out")):
+            self.rename(one, other)
+        self.is_swapped = not self.is_swapped
+
+
+def make_tree(top):
+    for folder in ("here/d", "outside/deep"):
+        (top / folder).mkdir(parents=True)
+    for name in ("here/a.txt", "here/d/f.txt"):
+        (top / name).write_text("inside\n")
+    (top / "outside" / "f.txt").write_text(SECRET)
+    (top / "here" / "out").symlink_to(top / "outside")
+    (top / "here" / "l").symlink_to("d")
+
+
+def read_tree(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"" for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize(("variable", "back"), [(ROOT, True), (CONFINED, False)])
+@pytest.mark.parametrize("act", ACTS)
+def test_a_swap_at_any_moment_leads_nothing_out(act, variable, back, tmp_path, monkeypatch):
+    done = 0
+    for at in range(1, 200):
+        top = tmp_path / str(at)
+        make_tree(top)
+        before, here = read_tree(top / "outside"), str(top / "here")
+        bounds = json.dumps({"here": here, "folders": [], "programs": []})
+        with monkeypatch.context() as patched:
+            patched.chdir(here)
+            patched.setattr(os, "fsync", lambda fd: None)
+            patched.setenv(variable, here if variable == ROOT else bounds)
+            swap = Swap(patched, at, back=back)
+            try:
+                got, done = str(ACTS[act]()), done + 1
+            except (PflowError, OSError) as error:
+                got = str(error)
+        assert read_tree(top / "outside") == before, (at, got)
+        inside = [path for path in (top / "here").glob("**/*") if path.is_file() and not path.is_symlink()]
+        assert not any("secret" in text for text in (got, *(path.read_text() for path in inside))), (at, got)
+        if swap.calls < at:  # it ended before that moment
+            break
+    assert 5 < at < 199
+    assert done
