@@ -13,7 +13,8 @@ from pflow.binding.sources import has
 from pflow.driver.arguments import RunFlags
 from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.inputs import RunInputs
-from pflow.driver.resume.choices import Choices, Decision, cannot_resume, name_of
+from pflow.driver.resume.choices import Choices, Decision, cannot_resume
+from pflow.driver.resume.visits import name_of
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.directories import make_private
@@ -24,7 +25,7 @@ from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal, read_lines
 from pflow.record.log import FLOW, RunLog, runs_directory
 from pflow.record.records import JOURNAL, outer_paths
-from pflow.record.runs import RUNNING, Run, read_kept, run_directories
+from pflow.record.runs import FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
 from pflow.stage.document import Intake
 from pflow.terminal.ask import ask
@@ -85,7 +86,7 @@ class Reopened:
 
     def hand_to_script(self) -> PflowError:
         """Note what is decided for a run of a script; return the error (2) that says how to resume it."""
-        is_decided = bool(self.choices.about() or self.choices.accepts_changes)
+        is_decided = bool(self.choices.about() or self.choices.runs_again or self.choices.accepts_changes)
         if self.choices.accepts_changes:
             self.decided.append({**self.begin, "nodes": {}})  # its classes are in the script alone
             self.decided += self.records.files.accepted()
@@ -192,13 +193,17 @@ class Reopened:
 def _refuse_finished(run: Run, choices: Choices) -> None:
     """Raise PflowError (1) if there is nothing to do."""
     has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))
-    runs_again = choices.start is not None or choices.only is not None
     is_done = run.exit == 0
-    if has_journal and (not is_done or runs_again):
+    is_finished = is_done or run.status == FINISHED
+    if has_journal and (not is_finished or choices.runs_again):
         return
     why, hint = "it is done", "--from=STEP and --only=STEP run steps of it again"
-    if not is_done:
+    if has_journal and not is_done:
+        why, hint = "it is finished, with failures", "--failed runs its failed items again"
+    elif not is_done:
         why, hint = "it kept no journal", f"pflow replay {run.id} runs it anew"
+        if run.exit is None and not has_journal and all(event["event"] != "start" for event in run.events()[0]):
+            why, hint = "it was ended before anything ran", "pflow run begins it anew"
     elif not has_journal:
         hint = f"pflow replay {run.id} runs it anew; pflow run --keep-store keeps what --from and --only need"
     raise cannot_resume(run.id, why, hint, FAILED)
@@ -273,7 +278,7 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
         before = _begin_of(directory)
         if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
             run = Run(directory)
-            if run.exit != 0:
+            if run.exit != 0 and run.status != FINISHED:
                 found = Reopened(run, Choices(), beginning.secrets)
                 if not found.is_outdated(flags.quiet):
                     return found
