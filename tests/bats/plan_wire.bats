@@ -147,6 +147,6 @@ unchanged() {
 @test "params that a node's code needs are told, not that every read has a source" {
     export PFLOW_NODES=$BATS_TEST_DIRNAME/../seeds/nodes/keys
     run --separate-stderr pflow plan --wire - <<<'{"nodes": [{"id": "a", "type": "Summarize"}, {"id": "b", "type": "Store"}]}'
-    expect 0 - "a has no param 'input_key', which its code needs: pflow plan --edit '-'"
+    expect 0 - "a has no param 'input_key', which its code needs: pflow plan --edit"
     [[ $stderr != *nothing* ]]
 }
