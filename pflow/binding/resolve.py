@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Collection, Mapping
 from pflow.binding.flag_value import Finder
-from pflow.binding.sources import Constant, PathSource, Source, TemplateSource
+from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.files.beneath import hold_in_bounds, is_confined
@@ -240,11 +240,11 @@ class Binding:
         """Return the source that the flow, or a flag, gives for a read or a param."""
         return self.sources.get(key) or self.param_sources.get(key)
 
-    def is_led_by_data(self, key: str) -> bool:
-        """Return True for a read or param that is a path from a mapping, or a template that begins with a reference."""
+    def led_by_data(self, key: str) -> str:
+        """Return what data chooses of a path or URL from a mapping, or from a template that begins with a reference."""
         item, source = self.interface.reads.get(key) or self.interface.params.get(key), self.source_of(key)
         leads = leading_references(source.written) if isinstance(source, TemplateSource) else source and source.paths
-        return item is not None and item.type.is_path and bool(leads)
+        return chosen_by_lead(item) if leads else ""
 
     def find_params(self, store: Any) -> Any:
         """Find all params, those with templates too."""

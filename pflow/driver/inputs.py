@@ -7,10 +7,11 @@ from copy import copy
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.flag_value import FlagValue
-from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has
+from pflow.binding.sources import DIRECTORY, Constant, PathSource, TemplateSource, find, has
 from pflow.errors import BAD_STDIN, MISSING, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
 from pflow.flow.flow import FlowInput
+from pflow.flow.leads import led_by_input
 from pflow.flow.reaching import uses
 from pflow.flow.rules.answers import passed_over
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from pflow.terminal.ask import Terminal
 
 
-_EXPECTED = {"str": "", "any": "", "bytes": "", "bool": "y|n", "dict": "JSON object", "list": "an item, or a JSON list"}
+_TEXTS = dict.fromkeys(("str", "url", "any", "bytes"), "")
+_EXPECTED = {**_TEXTS, "bool": "y|n", "dict": "JSON object", "list": "an item, or a JSON list"}
 """The form of an answer, by the type's name; else the type as it is written."""
 
 _ANSWERS = {"y": "true", "yes": "true", "n": "false", "no": "false"}
@@ -260,7 +262,7 @@ def _open_terminal() -> Terminal | None:
 def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
     """Ask until an answer fits the type."""
     type = wanted.type
-    is_path = type.name == "path" or wired.is_path(wanted.name)
+    is_path = type.name == "path" or led_by_input(wired, wanted.name) == DIRECTORY
     about = f" ({wanted.doc})" if wanted.doc else ""
     expected = str(type) if type.choices else _EXPECTED.get(type.name, str(type))
     question = clean(f"{_reader_of(wired, wanted)} needs {wanted.flag}{about}: {expected}") + ("? " if expected else "")

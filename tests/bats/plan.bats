@@ -87,7 +87,8 @@ END
     done
     plan '"shell", "inputs": {"command": "ls made || ! : >made"}' "${acts[2]}" # which fails at its first visit only
     run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes --allow=commands -q
-    expect 1 ''
+    expect 1 '' "$("$PYTHON" -c 'from pflow.process.confine import has_landlock as has
+print("its commands could write only in the allowed directories: --allow=DIR, or --allow=paths" * has())')"
     ln -s ../out/s.txt new
     for again in resume replay; do
         run --separate-stderr pflow "$again" last -r
