@@ -143,6 +143,15 @@ class AlternativeSource(Source):
         return max(there, key=self.written_at) if there else self.paths[0]
 
 
+def without_newline(places: tuple[Path, ...], value: Any) -> Any:
+    """Return the name that a program printed as its only line, for a path; any other value unchanged.
+
+    A list of files may hold a name that ends with a newline, but who prints one name ends the line.
+    """
+    is_printed = len(places) == 1 and places[0][-1] in ("stdin", "stdout") and isinstance(value, str)
+    return value[:-1] if is_printed and value.find("\n") == len(value) - 1 else value
+
+
 class Fallback(Source):
     """Several sources, of which the first that is there counts: the store's own key, then what a pipe carries."""
 
@@ -180,7 +189,12 @@ class TemplateSource(Source):
 
     def find(self, shared: Mapping[str, Any], *, is_path: bool = False) -> Any:
         """Return the text. Raises PflowError (77) if it `is_path` and a value from the store leads it elsewhere."""
-        return expand(self.written, lambda path: self.sources[path].find(shared), is_path=is_path)
+        def find_one(path: Path) -> Any:
+            source = self.sources[path]
+            value = source.find(shared)
+            return without_newline(source.places(shared), value) if is_path else value
+
+        return expand(self.written, find_one, is_path=is_path)
 
     def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
         return tuple(dict.fromkeys(path for source in self.sources.values() for path in source.places(shared)))

@@ -36,7 +36,7 @@ _MOST = 64 * 1024 * 1024
 
 
 def read_text(file: str | int, what: str) -> str:
-    """Read a file without its byte order mark, or a descriptor, which stays open. Raises PflowError as `load_file` does."""
+    """Read a file, or a descriptor, which stays open; drop a byte order mark. Raises PflowError as `load_file` does."""
     try:
         with open(file, "rb", closefd=isinstance(file, str)) as opened:
             data = opened.read(_MOST + 1)
