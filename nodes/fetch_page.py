@@ -16,7 +16,7 @@ class FetchPage(Node):
     unchanged. Requests and exit codes are those of pflow-http.
 
     Interface:
-    - Reads: shared["url"]: str [explicit] [word]  # the page, with http:// or https://
+    - Reads: shared["url"]: url [explicit] [word]  # the page, with http:// or https://
     - Writes: shared["text"]: str [pipe]  # the readable text
     - Writes: shared["title"]: str  # its title, which may be empty
     - Params: format: markdown|text = "markdown"  # markdown keeps headings, lists and emphasis

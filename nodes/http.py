@@ -28,7 +28,7 @@ class Http(Node):
     waits as long as the server asks), and 65 for others. So is an answer that is cut off (75) or too large (73).
 
     Interface:
-    - Reads: shared["url"]: str [explicit] [word]  # the URL, with http:// or https://
+    - Reads: shared["url"]: url [explicit] [word]  # the URL, with http:// or https://
     - Reads: shared["body"]: any = null [pipe] [explicit]  # the body to send: text, bytes, or anything else as JSON
     - Writes: shared["body"]: any [pipe]  # the body of the answer: text, or bytes if it is not text
     - Writes: shared["status"]: int  # the status code, such as 200

@@ -6,6 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING
+from pflow.binding.resolve import environment
 from pflow.binding.store import without_flow
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.grammar import parse_interface
@@ -168,10 +169,18 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         return os.environ.get(STEP_KEY, "")
 
     def set_params(self, params: Mapping[str, Any]) -> None:
+        self._given = params.keys()
         self.params = {**declared_interface(type(self)).defaults(), **fresh(dict(params))}
 
     def _run(self, shared: Any) -> Any:
-        return super()._run(without_flow(shared, declared_interface(type(self)), self.params))
+        interface, before = declared_interface(type(self)), self.params
+        for key, value in environment(interface, self._given).items():
+            if key not in before or before[key] == interface.params[key].default:
+                self.params = {**self.params, key: value}  # for this run alone: a flow made of the node keeps no secret
+        try:
+            return super()._run(without_flow(shared, interface, self.params))
+        finally:
+            self.params = before
 
     def emit(self, part: str | bytes) -> None:
         """Show a part of the `[pipe]` write as it arrives; joined in order, the parts are the write."""

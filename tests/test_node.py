@@ -209,3 +209,52 @@ def test_a_node_run_by_itself_keeps_to_its_declaration_and_no_file_is_read_for_i
     store = {}
     node.run(store)
     assert (seen, store) == (["a param"], {})
+
+
+def test_a_variable_gives_an_env_param_wherever_a_node_runs_unless_the_param_is_set(monkeypatch):
+    class Ask(pflow.Node):
+        """Ask.
+
+        Interface:
+        - Writes: shared["seen"]: list  # what each visit saw
+        - Params: model: str = null [env ASK_MODEL]  # a model
+        - Params: token: str = null [secret] [env ASK_TOKEN]  # a key
+        """
+
+        def post(self, shared, prepared, done):
+            shared["seen"] = [*shared.get("seen", []), self.params["model"], self.params["token"]]
+
+    def made(model=..., later=None):
+        node = Ask()
+        node.params |= {"model": later} if later else {}
+        if model is not ...:
+            node.set_params({"model": model})
+        return node
+
+    def in_flow(node, shared):
+        flow = pflow.Flow(node)
+        flow.set_params({"other": 1})
+        flow.run(shared)
+
+    runs = (
+        lambda node, shared: node.run(shared),
+        lambda node, shared: pflow.Flow(node).run(shared),
+        in_flow,
+        lambda node, shared: pflow.Flow(pflow.step(node)).run(shared),
+        lambda node, shared: pocketflow.Flow(node).run(shared),  # it takes away what was set on a node
+    )
+    monkeypatch.setenv("ASK_TOKEN", "s3cret")
+    for value, found in (("theirs", "theirs"), ("", None)):
+        monkeypatch.setenv("ASK_MODEL", value)
+        mine = ["mine"] * 4 + [found]
+        for said, wanted in (
+            ({}, [found] * 5),
+            ({"model": None}, [None] * 3 + [found] * 2),
+            ({"model": "mine"}, mine),
+            ({"later": "mine"}, mine),
+        ):
+            for run, model in zip(runs, wanted, strict=True):
+                node, shared = made(**said), {}
+                run(node, shared)
+                assert shared["seen"] == [model, "s3cret"]
+                assert "s3cret" not in repr(vars(node))

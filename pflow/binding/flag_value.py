@@ -13,7 +13,7 @@ from pflow.values.templates import braced_references, expand, is_reference, refe
 from pflow.values.types import Type, fit, from_text
 
 _ANY = Type("any")
-_EXACT = {"str": str, "bool": bool, "dict": dict, "int": int}
+_EXACT = {"str": str, "url": str, "bool": bool, "dict": dict, "int": int}
 """Types that a value of exactly this class fits."""
 
 
@@ -185,7 +185,7 @@ class Finder:
         if not isinstance(source, TemplateSource):
             value = source.find(store)
             return self.fitted(without_newline(source.places(store), value) if self.type.is_path else value)
-        value = source.find(store, is_path=self.type.is_path)
+        value = source.find(store, self.type)
         return self.fitted(expanded_value(source.flag or self.key, self.type, source.written, value))
 
     def fitted(self, value: Any) -> Any:

@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Collection, Mapping
 from pflow.binding.flag_value import Finder
-from pflow.binding.sources import Constant, PathSource, Source, TemplateSource
+from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead
 from pflow.binding.store import FOUND, OWN, NodeStore
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.files.beneath import hold_in_bounds, is_confined
@@ -52,6 +52,12 @@ def from_environment(item: Item) -> Any:
 
             masked(fault, text)
         raise fault from None
+
+
+def environment(interface: Interface, given: Collection[str]) -> dict[str, Any]:
+    """Return the values that variables give to params that are not `given`. Raises PflowError (78)."""
+    items = (item for key, item in interface.params.items() if item.env and key not in given)
+    return {item.name: from_environment(item) for item in items if os.environ.get(item.env)}
 
 
 class Binding:
@@ -128,14 +134,9 @@ class Binding:
 
     def _find_constant_params(self, params: Mapping[str, Source], overrides: Mapping[str, Any]) -> None:
         """Find the params that are known now; those with a template are found when the node runs."""
-        known, defaults = self.interface.params, self.interface.defaults()
-        for key, item in known.items():
-            if key in params:
-                continue
-            if item.env and os.environ.get(item.env):
-                self.params[key] = from_environment(item)
-            elif key in defaults:
-                self.params[key] = defaults[key]
+        known = self.interface.params
+        found = {**self.interface.defaults(), **environment(self.interface, params)}
+        self.params = {key: found[key] for key in known if key in found and key not in params}
         for key, source in params.items():
             stands_in = key in self.interface.reads and key not in known
             if key in overrides or stands_in or self.is_pretended(source.paths):
@@ -239,11 +240,11 @@ class Binding:
         """Return the source that the flow, or a flag, gives for a read or a param."""
         return self.sources.get(key) or self.param_sources.get(key)
 
-    def is_led_by_data(self, key: str) -> bool:
-        """Return True for a read or param that is a path from a mapping, or a template that begins with a reference."""
+    def led_by_data(self, key: str) -> str:
+        """Return what data chooses of a path or URL from a mapping, or from a template that begins with a reference."""
         item, source = self.interface.reads.get(key) or self.interface.params.get(key), self.source_of(key)
         leads = leading_references(source.written) if isinstance(source, TemplateSource) else source and source.paths
-        return item is not None and item.type.is_path and bool(leads)
+        return chosen_by_lead(item) if leads else ""
 
     def find_params(self, store: Any) -> Any:
         """Find all params, those with templates too."""

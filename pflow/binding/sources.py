@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 
-from pflow import Any, Callable, Mapping, MutableMapping
-from pflow.errors import BAD_DATA, MISSING, PflowError
+from pflow import TYPE_CHECKING, Any, Callable, Collection, Mapping, MutableMapping
+from pflow.errors import BAD_DATA, DENIED, MISSING, PflowError, shorten
 from pflow.values.paths import Path, kind_of, look_up, missing, parse_path, write_path
-from pflow.values.templates import TEMPLATE, expand, references
+from pflow.values.templates import TEMPLATE, expand, join_path, join_texts, leading_references, references
+from pflow.values.urls import join_url
+
+if TYPE_CHECKING:
+    from pflow.interface.interface import Item
+    from pflow.values.types import Type
 
 
 class NotThere(PflowError, KeyError):
@@ -184,17 +189,34 @@ class TemplateSource(Source):
         self.flag = flag
         self.sources = {path: PathSource(path) for path in references(written)} if sources is None else sources
         self.paths = tuple(dict.fromkeys(path for source in self.sources.values() for path in source.paths))
+        self.from_steps: Collection[Path] = ()
+        """The references to what steps wrote, as far as is known."""
         of = ", ".join(map(write_path, self.paths))
         self.origin = f"{flag} ({of})" if flag else f"template of {of}" if of else "template"
 
-    def find(self, shared: Mapping[str, Any], *, is_path: bool = False) -> Any:
-        """Return the text. Raises PflowError (77) if it `is_path` and a value from the store leads it elsewhere."""
+    def find(self, shared: Mapping[str, Any], type: Type | None = None) -> Any:
+        """Return the text. Raises PflowError (77) if a value from the store leads a path or a URL elsewhere."""
+        join, is_path = join_texts, type is not None and type.is_path
+
         def find_one(path: Path) -> Any:
             source = self.sources[path]
             value = source.find(shared)
             return without_newline(source.places(shared), value) if is_path else value
 
-        return expand(self.written, find_one, is_path=is_path)
+        if type is not None and type.is_url:
+            self._hold_host()
+            join = join_url
+        elif is_path:
+            join = join_path
+        return expand(self.written, find_one, join)
+
+    def _hold_host(self) -> None:
+        """Refuse a URL that begins with what a step wrote. Raises PflowError (77)."""
+        for path in leading_references(self.written):
+            if path in self.from_steps:
+                why = f"a step wrote '{write_path(path)}', and the host of a URL comes from a person"
+                hint = "a mapping such as --map-in url=PATH takes a whole URL from a step"
+                raise PflowError(f"cannot fill '{shorten(str(self.written))}': {why}", hint=hint, exit=DENIED)
 
     def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
         return tuple(dict.fromkeys(path for source in self.sources.values() for path in source.places(shared)))
@@ -215,6 +237,14 @@ class NameSource(Source):
             raise PflowError(f"cannot take the {self.origin}: {what}", exit=BAD_DATA)
         name = os.path.basename(os.fsdecode(value).rstrip("/"))
         return os.path.splitext(name)[0] if self.is_stem else name
+
+
+DIRECTORY, HOST = "directory", "host"
+
+
+def chosen_by_lead(item: Item | None) -> str:
+    """Return what the beginning of a value chooses: the directory of a path, the host of a URL, or nothing."""
+    return "" if item is None else DIRECTORY if item.type.is_path else HOST if item.type.is_url else ""
 
 
 class Constant(Source):

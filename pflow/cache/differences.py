@@ -13,7 +13,7 @@ from pflow.values.paths import describe, size_text
 if TYPE_CHECKING:
     Facts = dict[str, Any]
     """The record of a part: kind, name and digest; a value's type and size; the value of the node's own parts; the
-    digest of a path alone (`path`), where `digest` covers its file too.
+    digest of a path alone (`path`) and those of its `files`, where `digest` covers these too.
     """
     Value = Callable[[Facts], Any]
     """Returns the value of a part if it is kept somewhere, else `...`."""
@@ -32,7 +32,8 @@ def _facts_of_part(part: KeyPart) -> Facts:
     if part.facts is None:
         told: Facts = {} if part.value is ... else describe(part.value)
         told = {"value": part.value} if part.kind == "node" else told
-        told |= {"path": digest_of(part.value)[:SHORT]} if part.has_files else {}
+        if part.files:
+            told |= {"path": digest_of(part.value)[:SHORT], "files": [digest[:SHORT] for digest in part.files]}
         part.facts = {"kind": part.kind, "name": part.name, "digest": part.digest[:SHORT], **told}
     return part.facts
 
@@ -50,16 +51,21 @@ def unknown(part: Facts) -> Any:
 def differences(
     now: list[Facts], before: list[Facts], value: Value = unknown, value_before: Value = unknown
 ) -> list[str]:
-    """Return a line for each part that changed, in the order of the key: `prompt: 'Summarize' was 'Sum up'`."""
+    """Return a line for each part that changed, in the order of the key: `prompt: 'Summarize' was 'Sum up'`.
+
+    If X changed, no further part X, and no part "X's …", is told: they follow from it.
+    """
     known, there = _by_name(before), _by_name(now)
-    lines = []
-    for name, part in there.items():
-        old = known.get(name)
-        if old is None:
-            lines.append(f"{_title(part)} is new")
-        elif old["digest"][:SHORT] != part["digest"][:SHORT]:
-            lines.append(f"{_title(part)} {_change(part, old, value(part), value_before(old))}")
-    return lines + [f"{_title(old)} is gone" for name, old in known.items() if name not in there]
+    lines, told = [], set()
+    for name, part in (there | known).items():
+        new, old = there.get(name), known.get(name)
+        is_same = new is not None and old is not None and old["digest"][:SHORT] == new["digest"][:SHORT]
+        if is_same or (part["kind"] == "more" and part["name"].partition("'s ")[0] in told):
+            continue
+        how = _change(new, old, value(new), value_before(old)) if new and old else "is new" if new else "is gone"
+        lines.append(f"{_title(part)} {how}")
+        told |= {part["name"]} if part["kind"] != "code" else set()
+    return lines
 
 
 def _by_name(parts: list[Facts]) -> dict[tuple[str, str], Facts]:
@@ -75,13 +81,24 @@ def _change(part: Facts, old: Facts, value: Any, before: Any) -> str:
         is_version = "." in part["digest"]  # of a distribution
         return f"{part['digest']} was {old['digest']}" if is_version else "changed"
     if "path" in part and part["path"] == old.get("path"):
-        return f"the file{'' if value is ... else f' {_shown(value)}'} changed"
+        return _change_of_files(part.get("files", []), old.get("files", []), value)
     now, then = (_size(each) if known is ... else _shown(known) for each, known in ((part, value), (old, before)))
     if not now or not then:
         return "changed"
     if now == then:
         return "changed" if part["kind"] == "more" else f"changed ({now})"
     return f"{now} was {then}" if ... not in (value, before) else f"{now}, was {_shortly(then, now)}"
+
+
+def _change_of_files(now: list[str], then: list[str], value: Any) -> str:
+    """Say which of the files changed that a value names."""
+    if now and now == then:
+        return "the same file, from another directory" if len(now) == 1 else "the same files, from another directory"
+    paths = value if isinstance(value, list) else [value]
+    if len(paths) == len(now) == len(then):
+        paths = [path for path, digest, old in zip(paths, now, then, strict=True) if digest != old]
+    names = [] if ... in paths else [f" {_shown(path)}" for path in paths]
+    return f"the file{'s' * (len(paths) > 1)}{','.join(names)} changed"
 
 
 def _shortly(then: str, now: str) -> str:

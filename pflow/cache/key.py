@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from pflow import Any, Iterator, Mapping
+from pflow import Any, Iterable, Iterator, Mapping
 from pflow.binding.store import NodeStore
 from pflow.cache.code import Code
 from pflow.cache.place import digest_of_file
@@ -26,17 +26,17 @@ class KeyPart:
     `value` is `...` for secrets and for code.
     """
 
-    __slots__ = ("digest", "facts", "framed", "has_files", "kind", "name", "value")
+    __slots__ = ("digest", "facts", "files", "framed", "kind", "name", "value")
 
     def __init__(
-        self, kind: str, name: str, value: Any = ..., digest: str = "", *, has_files: bool = False
+        self, kind: str, name: str, value: Any = ..., digest: str = "", files: Iterable[str] = ()
     ) -> None:  # fmt: skip
         self.kind = kind
         self.name = name
         self.value = value
         self.digest = digest or digest_of(value)
-        self.has_files = has_files
-        """True if the digest covers files that the value names."""
+        self.files = list(files)
+        """The digests of the files that the value names, in their order: its own digest covers them."""
         self.facts: dict[str, Any] | None = None
         """Its description without the value, made when first asked for."""
         self.framed = frame([kind, name, self.digest])
@@ -91,16 +91,18 @@ class _Parts:
         self.node = node
         self.secrets = secrets
         self.files: dict[str, str] = {}
+        self._found: list[str] = []
 
     def of(self, kind: str, items: Mapping[str, Item], values: Mapping[str, Any]) -> Iterator[KeyPart]:
         for name, value in values.items():
             item = items.get(name)
+            self._found = []
             try:
                 counted = value if item is None else self._with_files(name, item.type, value)
                 if self._is_secret(item, value):
                     yield KeyPart(kind, name, digest=_of_secret(counted))
                 else:
-                    yield KeyPart(kind, name, value, digest_of(counted), has_files=counted != value)
+                    yield KeyPart(kind, name, value, digest_of(counted), self._found)
             except PflowError as error:
                 raise cannot_cache(self.node, f"'{name}' is not JSON") if error.exit == BAD_DATA else error from None
 
@@ -121,6 +123,7 @@ class _Parts:
         path = os.fsdecode(value)
         if path not in self.files:
             self.files[path] = _digest(self.node, path, name)
+        self._found.append(self.files[path])
         return [_counted(path), self.files[path]]
 
 

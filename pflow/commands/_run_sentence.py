@@ -28,10 +28,11 @@ from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.pipe.steps import part_flags
 from pflow.interface.common import RUN_FLAGS
 from pflow.plan.approval.dialogue import Dialogue
-from pflow.plan.approval.gate import Allowed, Gate, Refusal, bounds_text
+from pflow.plan.approval.gate import COMMANDS, Allowed, Gate, Refusal, bounds_text
 from pflow.plan.approval.proposal import Proposal, draft_text, proposal_text, show
 from pflow.plan.piped import Piped, piped_in
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
+from pflow.process.confine import has_landlock
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted
 from pflow.stage.document import NOTHING, Document, Intake, take_in_for
@@ -110,7 +111,10 @@ def command(
         driver = Driver()
         driver.confined = bounds_text(decided.wired, allowed) if yes else ""
         # With the inputs that were shown: the incoming store might have others.
-        return driver.run_flow(lambda: decided.flow, decided.words, decided.values, intake)
+        code = driver.run_flow(lambda: decided.flow, decided.words, decided.values, intake)
+        if code and driver.confined and allowed.allows(COMMANDS) and has_landlock():
+            say("pflow", "its commands could write only in the allowed directories: --allow=DIR, or --allow=paths")
+        return code
 
     try:
         return with_signals(work)

@@ -14,10 +14,11 @@ step read, it is named, and the exit code is 78; --accept-changes goes on. A fil
 as the run left it. Files are those that a step's paths name, and those that list-files finds.
 
 A run that is still going on, or has left a process running, is not touched (75). A run that is done has nothing to
-resume (1), but with --keep-store it takes --from and --only. A run of a Python script is resumed by `python SCRIPT
---resume`; the decisions of your flags are noted for it. pflow run --resume FLOW resumes the newest run of a flow, or
-begins one, also if a file has changed; but it exits with 78 if a step has begun that may not repeat. Finished steps
-survive kill -9, but not a power cut.
+resume (1), but with --keep-store it takes --from and --only. Of a run that finished with failures, --failed runs the
+failed items again, then the steps after their batches; items of later batches run only if they are new. A run of a
+Python script is resumed by `python SCRIPT --resume`; the decisions of your flags are noted for it. pflow run --resume
+FLOW resumes the newest run of a flow, or begins one, also if a file has changed; but it exits with 78 if a step has
+begun that may not repeat. Finished steps survive kill -9, but not a power cut.
 
 \b
 pflow run 'list-files "examples/*.txt" => shell "test -e ready"' -n -q --keep-store || touch ready
@@ -54,6 +55,7 @@ from pflow.values.masks import Secrets
 @click.option("--skip", multiple=True, metavar="STEP", help="Treat this interrupted step as done, without writes.")
 @click.option("--from", "start", metavar="STEP", help="Run this step and all later ones again.")
 @click.option("--only", metavar="STEP", help="Run this step again, and keep the results of later ones.")
+@click.option("--failed", is_flag=True, help="Run the failed items of batches again, and all steps after them.")
 @click.option("--accept-changes", is_flag=True, help="Go on even if code, versions, secrets or files have changed.")
 @click.option(
     "--max-cost", metavar="USD", help="Set a new limit for the cost of the whole run, earlier parts included."
@@ -62,11 +64,12 @@ from pflow.values.masks import Secrets
 @click.option("--max-calls", metavar="N", help="Set a new limit for the calls of models in the whole run.")
 def command(
     run: str, rest: tuple[str, ...], redo: tuple[str, ...], skip: tuple[str, ...], start: str | None,
-    only: str | None, accept_changes: bool, **flags: bool | str | None,
+    only: str | None, failed: bool, accept_changes: bool, **flags: bool | str | None,
 ) -> int:  # fmt: skip
     choices = Choices(
-        redo=redo, skip=skip, start=start, only=only, accepts_changes=accept_changes, files=dict(map(_file, rest))
-    )
+        redo=redo, skip=skip, start=start, only=only, failed=failed, accepts_changes=accept_changes,
+        files=dict(map(_file, rest)),
+    )  # fmt: skip
     texts: dict[str, list[str | bool]] = {
         name: [value] for name, value in flags.items() if value is not None and value is not False
     }

@@ -24,6 +24,7 @@ STEPS = [{"id": "before", "node": "before", "writes": {}}]
 
 _VALUES: dict[str, Any] = {
     "str": TEXT,
+    "url": "http://127.0.0.1:9/",
     "any": TEXT,
     "bytes": TEXT.encode(),
     "path": FILE,
@@ -35,6 +36,7 @@ _VALUES: dict[str, Any] = {
 }
 _MISFITS: dict[str, Any] = {
     "str": None,
+    "url": None,
     "int": "seven",
     "float": "much",
     "bool": "yes",

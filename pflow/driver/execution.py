@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.binding.resolve import is_stored
-from pflow.binding.sources import Constant, PathSource, TemplateSource
+from pflow.binding.sources import Constant, PathSource, TemplateSource, chosen_by_lead
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.cache.wishes import Wishes
 from pflow.driver.arguments import PROGRAM, RunFlags
@@ -15,6 +15,7 @@ from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
 from pflow.errors import PflowError
+from pflow.flow.leads import is_led_by_data
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.stage.document import Document, Intake, new_run_id
@@ -23,7 +24,7 @@ from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
 from pflow.values.masks import Secrets
-from pflow.values.paths import Path, write_path
+from pflow.values.paths import Path, parse_path, write_path
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def execute(
     document = intake.document
     is_dry = flags.dry_run or "dry" in document.header
     inputs = inputs.with_pipe(intake, allow_empty=flags.allow_empty)
+    _note_writes(inputs, document)
     for name, value in ask_for(inputs.wired, inputs.missing(document), is_dry=is_dry).items():
         inputs.set_input(name, value)
     for doubt in inputs.doubts(document):
@@ -57,6 +59,15 @@ def execute(
     add_flow(left, inputs.wired, {"dry": True})
     output.write_document(left)
     return left.exit
+
+
+def _note_writes(inputs: RunInputs, document: Document) -> None:
+    """Note which references of templates lead to what earlier stages of the pipe wrote."""
+    for reference in inputs.wired.references if "steps" in document.header else ():
+        step, place = inputs.wired.steps.get(reference.step), inputs.origins.get(reference.input or "", "--")
+        source = step and (step.sources.get(reference.key) or step.params.get(reference.key))
+        if isinstance(source, TemplateSource) and place[:2] != "--" and document.is_written(parse_path(place)):
+            source.from_steps = [*source.from_steps, reference.path]
 
 
 class Execution:
@@ -263,7 +274,8 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     params = wired.step.params | inputs.params.get(wired.id, {})
     data, telling = inputs.data.get(wired.id, {}), wired.interface.telling
     defaults = {key: wired.interface.default_of(item, params) for key, item in telling.items() if not item.required}
-    led = {key for key in telling if key not in data and inputs.wired.is_led_by_data(wired.id, key)}
+    leads = {key: chosen_by_lead(item) for key, item in telling.items() if key not in data}
+    led = {key: what for key, what in leads.items() if is_led_by_data(inputs.wired, wired.id, key)}
     known = {key: value for key, value in (defaults | params | values).items() if value is not None}
     shown = touched({key: known.get(key, ... if key in led else None) for key in telling}, led)
     return "; ".join([*parts, *(f"{key}: {text}" for key, text in shown.items())])

@@ -116,7 +116,9 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         action = None
         while node is not None:
             last = copied(node)
-            last.set_params({**last.params, **fresh(given)})
+            if given:
+                last.set_params({**last.params, **fresh(given)})
+                last._given = {*getattr(node, "_given", ()), *given}
             action = last._run(_seen(last, shared))
             node = self.get_next_node(last, action)
         self.declares_error = last is not None and _declares_error(last)

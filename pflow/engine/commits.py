@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import TIMED_OUT, PflowError
 from pflow.record.file_states import FileStates
 from pflow.record.journal import Journal
-from pflow.record.records import is_within
+from pflow.record.records import batch_of, is_within
 from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
@@ -112,8 +112,3 @@ class Commits:
             self.done = {each: record for each, record in self.done.items() if not is_within(each, path)}
             self.write({"again": path})
         self._entered.add(path)
-
-
-def batch_of(item: str) -> str:
-    """Return the path of the batch that an item, by its own path, belongs to."""
-    return item.rpartition("[")[0]

@@ -4,14 +4,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pflow.binding import resolve
-from pflow.binding.sources import Constant, Source, TemplateSource
+from pflow.binding.sources import HOST, Constant, Source, TemplateSource, chosen_by_lead
 from pflow.flow.flow import FlowInput
+from pflow.flow.leads import is_led_by_data
 from pflow.flow.reaching import uses, writes_behind, writes_by_name
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.writes import END, Write
 from pflow.flow.written import INPUT, MAPPING, OUTPUT, OVER, PARAM
 from pflow.interface.interface import Item
 from pflow.values.paths import Path, meet, write_path
+from pflow.values.templates import leading_references
 from pflow.values.types import Type
 
 Origin = dict[str, Any]
@@ -75,8 +77,12 @@ class Origins:
         if isinstance(source, Constant):
             return {"from": "constant", "value": source.value}
         origin = self._of_references(source, step, role, key)
-        is_led = step != END and self.flow.is_led_by_data(step, key)
-        return {**origin, "chooses_directory": True} if is_led else origin
+        what = chosen_by_lead(item)
+        if what == HOST and isinstance(source, TemplateSource):
+            leads = leading_references(source.written)
+            return {**origin, "chooses_host": not set(leads) & {*source.from_steps}} if leads else origin
+        is_led = step != END and is_led_by_data(self.flow, step, key)
+        return {**origin, f"chooses_{what}": True} if is_led else origin
 
     def _of_references(self, source: Source | None, step: str, role: str, key: str) -> Origin:
         origins = [self._of_reference(each) for each in self.references.get((step, role, key), [])]

@@ -13,6 +13,11 @@ from pflow.words.printable import clean
 Account = dict[str, Any]
 Rows = list[tuple[str, ...]]
 
+_CHOSEN = {
+    ("chooses_directory", True): "which chooses the directory",
+    ("chooses_host", True): "which chooses the host",
+    ("chooses_host", False): "which is refused: what a step wrote cannot choose the host",
+}
 _WIDEST_NAME = 30
 """The most columns for the names in a step's lines."""
 
@@ -23,7 +28,8 @@ def origins_text(origins: Iterable[Origin]) -> str:
 
 
 def origin_text(origin: Origin) -> str:
-    return _WORDS[origin["from"]](origin) + ", which chooses the directory" * ("chooses_directory" in origin)
+    chosen = [text for (name, is_allowed), text in _CHOSEN.items() if origin.get(name) is is_allowed]
+    return ", ".join([_WORDS[origin["from"]](origin), *chosen])
 
 
 def _stored(origin: Origin) -> str:

@@ -28,7 +28,7 @@ _HEAD = """\
 
 # shellcheck disable=SC2016  # text in single quotes is for the stages
 """
-_TEXTS = ("str", "path", "any", "choice")
+_TEXTS = ("str", "url", "path", "any", "choice")
 """Types whose flag is plain text; flags of all other types are JSON."""
 _NONE = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flags" >&2; exit 2; }"""
 _FAIL = """\

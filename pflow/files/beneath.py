@@ -11,7 +11,7 @@ import errno
 import os
 
 from pflow import Any, Sequence
-from pflow.errors import DENIED, PflowError, shorten
+from pflow.errors import DENIED, PflowError, reason_of, shorten
 
 ROOT = "PFLOW_ROOT"
 """The variable that names the directory which file access is limited to, as for calls of an MCP client."""
@@ -207,6 +207,8 @@ def fault_of(path: str) -> str:
         return _fault_of_real(os.path.realpath(path))
     except ValueError:  # a NUL in it
         return "it contains NUL"
+    except OSError as error:  # a link is not one any more
+        return reason_of(error)
 
 
 def _fault_of_real(real: str, *, writes: bool = False) -> str:

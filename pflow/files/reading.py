@@ -7,9 +7,9 @@ from io import BytesIO
 
 from pflow.errors import BAD_DATA, PflowError
 
-_PART = 1 << 16
+_PART, _LARGE_PART = 1 << 16, 1 << 20
 _LARGE = 1 << 26
-"""The most bytes read at once: a signal waits no longer than that takes."""
+"""The size of a file that is read in parts: a signal waits until a smaller one is read."""
 
 MOST_INPUT = 4_000_000_000
 _most = MOST_INPUT
@@ -28,7 +28,7 @@ def read_to_end(fd: int, act: str) -> bytes:
     """
     size = os.fstat(fd).st_size
     _check(size, act)
-    whole = _read(fd, max(_PART, min(size + 1, _LARGE)))
+    whole = _read(fd, max(_PART, size + 1) if size < _LARGE else _PART)
     part = whole and _read(fd, _PART)
     if part:
         parts = BytesIO()  # which grows in place, and gives its bytes without a copy
@@ -36,7 +36,7 @@ def read_to_end(fd: int, act: str) -> bytes:
         while part:
             _check(parts.tell() + len(part), act)
             parts.write(part)
-            part = _read(fd, _LARGE if size > _LARGE else _PART)
+            part = _read(fd, _PART if size < _LARGE else _LARGE_PART)
         return parts.getvalue()
     _check(len(whole), act)
     return whole

@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from pflow.binding.store import is_same
-from pflow.node import pocketflow
+from pflow.node import Node, pocketflow
 
 _ARGUMENTS = "_pflow_arguments"
 
@@ -47,7 +47,7 @@ def set_later(node: Any) -> list[str]:
         fresh = vars(type(node)(*words, **named))
     except Exception:  # a constructor that works only once
         return []
-    kept = {*vars(pocketflow.Node()), "id", _ARGUMENTS}
+    kept = {*vars(Node()), "id", _ARGUMENTS}
     return [
         name for name, value in vars(node).items() if name not in kept and not _is_alike(value, fresh.get(name, ...))
     ]

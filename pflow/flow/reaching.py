@@ -63,7 +63,7 @@ def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> No
     """Find what a reference means, at a step, or at the end of the flow if `step` is None."""
     path = reference.path
     batch = step.step.batch if step and reference.key != "" else None
-    names = batch.parts if batch and step and step.item_type.name in ("path", "str", "any") else {}
+    names = batch.parts if batch and step and step.item_type.name in ("path", "url", "str", "any") else {}
     if batch is not None and path[0] == batch.item:
         reference.is_item = True
     elif _resolve_by_step(flow, reference, step):

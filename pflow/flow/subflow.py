@@ -6,11 +6,13 @@ import os
 import sys
 
 from pflow import Any, Sequence
+from pflow.binding.sources import DIRECTORY
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
+from pflow.flow.leads import led_by_input
 from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -101,8 +103,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     interface.open = has_open_steps(flow) and not (flow.flow.inputs and flow.flow.outputs)
     interface.summary = flow.flow.description
     for given in flow.inputs.values():
-        is_path = given.type.name in ("any", "str") and flow.is_path(given.name)
-        item = Item("read", given.name, Type("path") if is_path else given.type)
+        led = led_by_input(flow, given.name) if given.type.name in ("any", "str") else ""
+        item = Item("read", given.name, Type("path" if led == DIRECTORY else "url") if led else given.type)
         item.doc = given.doc
         if not given.required:
             item.default = given.default

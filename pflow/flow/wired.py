@@ -235,22 +235,6 @@ class WiredFlow:
         found = [each for each in self.references if each.role == "output" and each.key == name]
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
-    def is_led_by_data(self, id: str, key: str) -> bool:
-        """Return True if the path that a read or param takes begins with a step's write, an item or stdin."""
-        found = [each for each in self.references if each.step == id and each.key == key and self._leads_path(each)]
-        return any(each.input in (None, "stdin") or each.writes for each in found)
-
-    def is_path(self, name: str) -> bool:
-        """Return True if a path that a read or param takes begins with this input."""
-        return any(each.input == name and self._leads_path(each) for each in self.references)
-
-    def _leads_path(self, reference: Reference) -> bool:
-        if reference.step not in self.steps or not reference.is_leading:
-            return False
-        interface = self.steps[reference.step].interface
-        item = interface.reads.get(reference.key) or interface.params.get(reference.key)
-        return item is not None and item.type.is_path
-
     @property
     def carried(self) -> Path | None:
         """The place whose value goes on through the pipe: the only output, else that of the last `[pipe]` write.

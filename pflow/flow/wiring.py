@@ -8,6 +8,7 @@ from pflow.errors import PflowError
 from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
+from pflow.flow.leads import begins_url
 from pflow.flow.reaching import are_there_first, find_writes, resolve, stored_writes, writes_of
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.writes import END, ReachingWrites
@@ -81,6 +82,8 @@ class _Wiring:
                 first = [wired.sources[key]] if key in wired.sources else []
                 wired.sources[key] = Fallback(*first, PathSource((key,)), mapped)
                 wired.soft.add(key)
+        if wired.subflow is not None:
+            self._hold_hosts(wired, wired.subflow)
         if wired.step.batch is not None and wired.over is not None and wired.has_secret_items(wired.step.batch.item):
             for path in wired.over.paths:
                 if (needed := self.inputs.get(str(path[0]))) is not None:
@@ -97,6 +100,7 @@ class _Wiring:
 
     def _source(self, part: Part, wired: WiredStep | None) -> Source:
         places: dict[Path, Source] = {}
+        from_steps = []
         for path in part.paths:
             reference = Reference(wired.id if wired else END, part, path)
             if not part.fault:
@@ -106,8 +110,12 @@ class _Wiring:
                 self.steps[str(path[0])].uses_errors = True
             self._note_reader(reference, wired, part)
             places[path] = _source_of(reference)
+            if self._is_written(reference, wired):
+                from_steps.append(path)
         if part.is_template and places and not part.fault:
-            return TemplateSource(part.written, places)
+            template = TemplateSource(part.written, places)
+            template.from_steps = from_steps
+            return template
         if part.is_template or part.fault or part.role in (INPUT, PARAM):
             is_text = part.is_template and not part.fault
             value = expand(part.written, lambda path: None) if is_text else part.written
@@ -116,6 +124,25 @@ class _Wiring:
             return next(iter(places.values()))
         chosen = [place for path in part.paths for place in places[path].paths]
         return _place_source(tuple(dict.fromkeys(chosen)))
+
+    def _is_written(self, reference: Reference, wired: WiredStep | None) -> bool:
+        """Return True if a step wrote what a reference leads to, or the list that its item comes from."""
+        writes = list(reference.writes)
+        if reference.is_item and wired is not None:
+            overs = [path for part in self.wired.parts[wired.id] if part.role == OVER for path in part.paths]
+            writes += [write for path in overs for _, write in self.wired.writes_at(wired.id, path)]
+        return any(not write.is_data for write in writes)
+
+    def _hold_hosts(self, wired: WiredStep, flow: WiredFlow) -> None:
+        """Let a flow inside take the beginning of a URL from no step either: its templates cannot tell."""
+        for key in [each for each in wired.interface.reads if begins_url(flow, each)]:
+            source, path = wired.sources.get(key, PathSource((key,))), (key,)
+            given = [each for each in self.wired.references if (each.step, each.key) == (wired.id, key)]
+            by_name = self.wired.writes_named(wired.id, path) if key not in wired.sources else ()
+            is_written = any(self._is_written(each, wired) for each in given) or not all(w.is_data for w in by_name)
+            if is_written and not isinstance(source, TemplateSource):
+                wired.sources[key] = template = TemplateSource(f"${{{key}}}", {path: source})
+                template.from_steps = [path]
 
     def _note_reader(self, reference: Reference, wired: WiredStep | None, part: Part) -> None:
         """Make a path that no step writes an input of the flow; note who reads it."""

@@ -107,15 +107,16 @@ def _is_plain(step: str) -> bool:
 NO, MAYBE, YES = 0, 1, 2
 
 _TAKEN = {
-    "str": ("str", "int", "float", "bool", "path", "bytes", "list", "dict", "choice"),
+    "str": ("str", "url", "int", "float", "bool", "path", "bytes", "list", "dict", "choice"),
     "int": ("int",),
     "float": ("int", "float"),
     "bool": ("bool",),
-    "path": ("str", "path", "bytes", "choice"),
-    "bytes": ("str", "path", "bytes", "choice"),
+    "path": ("str", "url", "path", "bytes", "choice"),
+    "url": ("str", "url", "int", "float", "bool", "path", "bytes", "list", "dict", "choice"),
+    "bytes": ("str", "url", "path", "bytes", "choice"),
     "list": ("list",),
     "dict": ("dict",),
-    "choice": ("str", "path"),
+    "choice": ("str", "url", "path"),
 }
 """For each type, the types whose every value fits it (for a choice: whose values may), by `pflow.values.types.fit`."""
 
@@ -125,7 +126,7 @@ def fits(there: Type, wanted: Type) -> int:
     if wanted.name == "any":
         return YES
     if there.name == "any":
-        return YES if wanted.name == "str" else MAYBE
+        return YES if wanted.name in ("str", "url") else MAYBE
     if there.choices and wanted.choices:
         common = set(there.choices) & set(wanted.choices)
         return YES if len(common) == len(set(there.choices)) else MAYBE if common else NO
@@ -138,7 +139,7 @@ def fits(there: Type, wanted: Type) -> int:
 
 def template_fits(there: Type, wanted: Type) -> int:
     """Return how a template that is one reference fits: text is read like a flag's, a list takes a single item."""
-    if there.name in ("str", "choice", "any") and not (there.choices and wanted.choices):
+    if there.name in ("str", "url", "choice", "any") and not (there.choices and wanted.choices):
         return YES
     if wanted.name == "list" and there.name != "list":
         return template_fits(there, wanted.items or Type("any"))

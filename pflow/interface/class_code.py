@@ -25,6 +25,9 @@ _SURE: dict[type, Callable[[Any], list[ast.AST]]] = {
 }
 """The parts of conditional code that always run."""
 
+_CHANGES = ("append", "extend", "insert", "remove", "reverse", "sort", "update", "setdefault", "pop", "clear")
+"""Methods that change a list or an object in place."""
+
 _TYPES = {bool: "bool", int: "int", float: "float", str: "str", list: "list", dict: "dict"}
 
 
@@ -125,10 +128,19 @@ class _Uses(ast.NodeVisitor):
         key = _text(node.slice)
         if key is None or not self._is_dict(node.value):
             self.generic_visit(node)
+            if not isinstance(node.ctx, ast.Load):
+                self._change(node.value)
         elif isinstance(node.ctx, ast.Store):
             self.set[key] = None
         elif isinstance(node.ctx, ast.Load):
             self._take(key, None if self.depth or self.is_lost else UNDECLARED)
+
+    def _change(self, node: ast.AST) -> None:
+        """Note that code changes a value, or a part of it, in place: `d["key"]…[0] = x`."""
+        while isinstance(node, ast.Subscript) and not self._is_dict(node.value):
+            node = node.value
+        if isinstance(node, ast.Subscript) and (key := _text(node.slice)):
+            self.set[key] = None
 
     def visit_Assign(self, node: ast.Assign) -> None:
         for each in [node.value, *node.targets]:
@@ -155,6 +167,8 @@ class _Uses(ast.NodeVisitor):
                 self.set[key] = None
             return
         self.generic_visit(node)
+        if isinstance(function, ast.Attribute) and function.attr in _CHANGES:
+            self._change(function.value)
         if name == "update":
             keys = [_text(key) for each in node.args if isinstance(each, ast.Dict) for key in each.keys if key]
             self.set |= dict.fromkeys(filter(None, [*keys, *(each.arg for each in node.keywords)]))

@@ -59,7 +59,8 @@ class Item:
     @property
     def is_telling(self) -> bool:
         """True if its value decides what a node touches."""
-        return (self.type.is_path or self.name in ("url", *COMMANDS, *LIMITS)) and "secret" not in self.marks
+        is_named = self.name in ("url", *COMMANDS, *LIMITS)
+        return (self.type.is_path or self.type.is_url or is_named) and "secret" not in self.marks
 
     @property
     def flag(self) -> str:

@@ -133,6 +133,7 @@ _BYTES: Schema = {
 _TEXT_OR_BYTES: Schema = {"anyOf": [{"type": "string"}, _BYTES]}
 _SIMPLE: dict[str, Schema] = {
     "str": {"type": "string"},
+    "url": {"type": "string"},
     "int": {"type": "integer"},
     "float": {"type": "number"},
     "bool": {"type": "boolean"},

@@ -57,15 +57,15 @@ def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, A
         if str(place).lower().startswith(("http://", "https://")):
             raise PflowError(f"cannot cache an answer to '{place}': its content may change", exit=BAD_CONFIG)
     model = identify(name)
-    parts: dict[str, Any] = {"model": model["id"], "options": options_of(model["id"])}
+    parts: dict[str, Any] = {"model": model["id"], "model's options": options_of(model["id"])}
     if address := os.environ.get("OPENAI_BASE_URL"):
         parts["OPENAI_BASE_URL"] = address
     if "entry" in model:
-        parts["extra-openai-models.yaml"] = model["entry"]
+        parts["model's entry in extra-openai-models.yaml"] = model["entry"]
     if "weights" in model:
-        parts["weights"] = digest_of_file(model["weights"])
+        parts["model's weights"] = digest_of_file(model["weights"])
     if isinstance(schema, str) and names_schema_file(schema) and os.path.isfile(schema):
-        parts["schema file"] = digest_of_file(schema)
+        parts["schema's file"] = digest_of_file(schema)
     return parts
 
 

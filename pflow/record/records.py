@@ -95,6 +95,11 @@ def outer_paths(path: str) -> Iterator[str]:
     return (path[:at] for at, letter in enumerate(path) if letter in "/[")
 
 
+def batch_of(item: str) -> str:
+    """Return the path of the batch that an item, by its own path, belongs to."""
+    return item.rpartition("[")[0]
+
+
 def is_withheld(record: Record) -> bool:
     """Return True if a change in a record is not kept, since there is a secret in it."""
     return any(len(change) > 2 for change in record.get("changes", ()))
@@ -105,7 +110,9 @@ def compacted(every: list[Record]) -> Iterator[Record]:
     known = Records(every)
     yield known.begin
     yield from known.files.whole()
-    ends = [record for path, record in known.done.items() if known.done.keys().isdisjoint(outer_paths(path))]
+    kept = {outer for path, record in known.done.items() if "error" in record for outer in outer_paths(path)}
+    finished = known.done.keys() - kept  # where items failed, those and what is around them may run again
+    ends = [record for path, record in known.done.items() if finished.isdisjoint(outer_paths(path))]
     is_whole = any(map(is_withheld, every))  # then a step that runs again for its secret may need any value
     yield from ends if is_whole else _without_replaced(ends)
     for path, record in (known.interrupted | known.failed).items():

@@ -67,8 +67,9 @@ class Run:
 
     @property
     def is_resumable(self) -> bool:
-        """True if it stopped before its end and has a journal."""
-        return self.status in (FAILED, KILLED) and os.path.exists(os.path.join(self.directory, JOURNAL))
+        """True if it stopped before its end and has a journal that it began."""
+        journal = os.path.join(self.directory, JOURNAL)
+        return self.status in (FAILED, KILLED) and os.path.exists(journal) and os.path.getsize(journal) > 0
 
     def events(self) -> tuple[list[Event], list[str]]:
         """Return the events of its log, and warnings for lines left out. Raises PflowError if it is unreadable."""

@@ -130,6 +130,12 @@ class Document:
             remove(top, path)
             self.set(key, top[key])
 
+    def is_written(self, path: Path) -> bool:
+        """Return True if an earlier step wrote at this place, as far as the trace tells."""
+        steps = [step.get("writes") for step in self.header.get("steps", []) if isinstance(step, dict)]
+        places = [place for writes in steps if isinstance(writes, dict) for each in writes.values() for place in each]
+        return any(meet(path, parse_path(place)) for place in places)
+
     def copy(self) -> Document:
         return Document(dict(self.header), dict(self._members))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any, Collection, Mapping
+from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.resolve import Binding
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED, NodeStore
@@ -223,14 +223,15 @@ class Outcome:
             value = self.view[name] if name in self.view else params.get(name)
             value = self.interface.default_of(item, params) if value == item.default else value
             values[name] = ... if source is not None and self.binding.is_pretended(source.paths) else value
-        return touched(values, [name for name in values if self.binding.is_led_by_data(name)])
+        return touched(values, {name: self.binding.led_by_data(name) for name in values})
 
 
-def touched(values: Mapping[str, Any], led: Collection[str]) -> dict[str, str]:
-    """Say in words the values that decide what a step touches, and that data chooses the directory of those in `led`.
+def touched(values: Mapping[str, Any], led: Mapping[str, str]) -> dict[str, str]:
+    """Say in words the values that decide what a step touches, and what of each data chooses, such as its directory.
 
     `...` stands for a value that is not known yet.
     """
     known = {name: value for name, value in values.items() if value not in (None, [])}
     texts = {name: "not known yet" if value is ... else clean(text_of(value)) for name, value in known.items()}
-    return {name: text + ", whose directory data chooses" * (name in led) for name, text in texts.items()}
+    chosen = {name: f", whose {led[name]} data chooses" if led.get(name) else "" for name in texts}
+    return {name: text + chosen[name] for name, text in texts.items()}

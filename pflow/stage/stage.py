@@ -9,7 +9,7 @@ from pflow import TYPE_CHECKING, Any, __version__
 from pflow.binding.flag_value import unfilled
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
-from pflow.binding.sources import PathSource, has
+from pflow.binding.sources import PathSource, TemplateSource, has
 from pflow.binding.store import OWN, NodeStore
 from pflow.errors import PflowError, node_error
 from pflow.interface.interface import Interface, with_keys
@@ -22,6 +22,7 @@ from pflow.stage.visit import Visit, Visitor
 from pflow.terminal.messages import say, say_error
 from pflow.values.jsontext import encode
 from pflow.values.paths import parse_path, write_path
+from pflow.values.templates import leading_references
 from pflow.words.printable import clean_json
 
 if TYPE_CHECKING:
@@ -260,11 +261,15 @@ class Stage(Visitor):
 def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
     """Bind each value of a stage to its source: flags, --map-in, the pipe, the store."""
     last = document.last_for(interface)
+    data, params = ({name: value.source() for name, value in each.items()} for each in (flags.data, flags.params))
+    for source in [*data.values(), *params.values()]:
+        if isinstance(source, TemplateSource):
+            source.from_steps = [path for path in leading_references(source.written) if document.is_written(path)]
     return Binding(
         interface,
-        flags={name: value.source() for name, value in flags.data.items()},
+        flags=data,
         mappings={name: PathSource(path) for name, path in flags.map_in.items()},
-        params={name: value.source() for name, value in flags.params.items()},
+        params=params,
         carried=None if last is None else PathSource(parse_path(last)),
         pretended=document.pretended,
     )

@@ -242,8 +242,13 @@ def _flag_names(items: Items) -> list[str]:
 
 
 def doubts(flag: str, items: Items) -> list[str]:
-    """Return a warning for each flag of an open node that resembles a known one."""
+    """Return a warning for a flag of an open node that resembles a common one.
+
+    Raises PflowError (2) if it resembles one that the node's code reads.
+    """
     from pflow.words.naming import did_you_mean, nearest
 
     near = nearest(flag[2:], _flag_names(items))
+    if near and near.replace("-", "_") in items:
+        raise _unknown(flag, items, "")
     return [f"{shorten(flag)} is a key of its own ({did_you_mean(f'--{near}')})"] if near else []

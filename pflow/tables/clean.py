@@ -63,8 +63,10 @@ class Cleaner:
                 text = _text(row[name], kind)
                 row[name] = known[text] if text in known else known.setdefault(text, _converted(text, kind))
                 if row[name] is None and text:
-                    why, hint = f"column '{name}': '{shorten(text)}' is not {kind}", "--misfits=null or drop allows it"
-                    self._drop(VALUES, self.numbers[at], why, hint=hint, is_error=misfits == "error")
+                    why = f"column '{name}': '{shorten(text)}' is not {kind}"
+                    if misfits == "error":
+                        raise _refused(self.numbers[at], why, "--misfits=null or drop allows it")
+                    self._drop(VALUES, self.numbers[at], why)
                     fits[at] = misfits != "drop"
         self._keep(fits)
 
@@ -90,12 +92,9 @@ class Cleaner:
         self.rows = [row for row, is_kept in zip(self.rows, kept, strict=True) if is_kept]
         self.numbers = [number for number, is_kept in zip(self.numbers, kept, strict=True) if is_kept]
 
-    def _drop(
-        self, what: str, number: int, why: str, count: int = 1, *, hint: str = "", is_error: bool = False
-    ) -> None:  # fmt: skip
-        if self.is_strict or is_error:
-            hint = "without --strict it is dropped" if self.is_strict else hint
-            raise PflowError(f"cannot clean the rows: row {number}: {why}", hint=hint, exit=BAD_DATA)
+    def _drop(self, what: str, number: int, why: str, count: int = 1) -> None:
+        if self.is_strict:
+            raise _refused(number, why, "without --strict it is dropped")
         self.dropped[what] += count
 
     def _check_names(self, names: Iterable[str], flag: str) -> None:
@@ -103,6 +102,10 @@ class Cleaner:
         if unknown is not None and self.rows:
             hint = f"--{flag} takes one of {', '.join(self.names)}"
             raise PflowError(f"cannot clean the rows: no column is called '{unknown}'", hint=hint, exit=BAD_DATA)
+
+
+def _refused(number: int, why: str, hint: str) -> PflowError:
+    return PflowError(f"cannot clean the rows: row {number}: {why}", hint=hint, exit=BAD_DATA)
 
 
 def pairs_of(texts: list[str], flag: str, values: tuple[str, ...] = ()) -> dict[str, str]:

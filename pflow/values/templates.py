@@ -6,6 +6,7 @@ from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import DENIED, PflowError, shorten
 from pflow.values.jsontext import text_of
 from pflow.values.paths import Path, parse_path, write_path
+from pflow.values.urls import is_address, join_url
 
 if TYPE_CHECKING:
     Part = str | Path
@@ -142,15 +143,21 @@ def leading_references(written: Any) -> list[Path]:
     return [part for part in first if not isinstance(part, str)]
 
 
-def expand(written: Any, look_up: Callable[[Path], Any], *, is_path: bool = False) -> Any:
+def join_texts(written: str, parts: list[Part], texts: list[str]) -> str:
+    return "".join(texts)
+
+
+def expand(
+    written: Any, look_up: Callable[[Path], Any], join: Callable[[str, list[Part], list[str]], str] = join_texts
+) -> Any:
     """Replace each reference in `written` by what `look_up` finds, once: inserted text is never expanded.
 
     One whole reference keeps its value's type. Inside text, null is empty, bytes are decoded, with lone surrogates for
-    invalid ones, and anything else is JSON. Raises ValueError for a reference in an object's key. With `is_path`,
-    raises PflowError (77) if a reference after literal text inserts anything but a part of one name.
+    invalid ones, and anything else is JSON. Then `join` makes one text of the literal and the inserted ones. Raises
+    ValueError for a reference in an object's key.
     """
     if isinstance(written, list):
-        return [expand(item, look_up, is_path=is_path) for item in written]
+        return [expand(item, look_up, join) for item in written]
     if isinstance(written, dict):
         for key in written:
             if any(not isinstance(part, str) for part in parse_template(key)):
@@ -162,13 +169,16 @@ def expand(written: Any, look_up: Callable[[Path], Any], *, is_path: bool = Fals
     if len(parts) == 1 and not isinstance(parts[0], str):
         return look_up(parts[0])
     texts = [part if isinstance(part, str) else _inside_text(look_up(part)) for part in parts]
-    if is_path:
-        _check_names(written, parts, texts)
-    return "".join(texts)
+    return join(written, parts, texts)
 
 
-def _check_names(written: str, parts: list[Part], texts: list[str]) -> None:
-    """Refuse a value that leads a path away from its literal directory. Raises PflowError (77)."""
+def join_path(written: str, parts: list[Part], texts: list[str]) -> str:
+    """Join the parts of a path. Raises PflowError (77) if a value after literal text is not a part of one name.
+
+    Where a file or an address may be given, the parts of an address are joined as such.
+    """
+    if is_address(written):
+        return join_url(written, parts, texts)
     path, at, is_begun = "".join(texts), 0, False
     for part, text in zip(parts, texts, strict=True):
         if isinstance(part, str):
@@ -181,6 +191,7 @@ def _check_names(written: str, parts: list[Part], texts: list[str]) -> None:
                 hint = "only a reference at the beginning of a path may insert directories" if text else ""
                 raise PflowError(f"cannot fill '{shorten(written)}': {why}", hint=hint, exit=DENIED)
         at += len(text)
+    return path
 
 
 def _inside_text(value: Any) -> str:

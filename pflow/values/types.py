@@ -11,6 +11,7 @@ from pflow.values.plain import HIGHEST, LOWEST
 
 _PYTHON: dict[str, tuple[type, ...]] = {
     "str": (str,),
+    "url": (str,),
     "int": (int,),
     "float": (int, float),
     "bool": (bool,),
@@ -49,6 +50,11 @@ class Type:
     def is_path(self) -> bool:
         """True if its values are paths or lists of paths."""
         return self.name == "path" or (self.items is not None and self.items.is_path)
+
+    @property
+    def is_url(self) -> bool:
+        """True if its values are URLs or lists of URLs."""
+        return self.name == "url" or (self.items is not None and self.items.is_url)
 
     @property
     def holds_rows(self) -> bool:
@@ -179,6 +185,7 @@ def _json(kind: type, word: str) -> Any:
 
 _READERS: dict[str, Any] = {
     "str": _text,
+    "url": _text,
     "any": _text,
     "choice": str,
     "path": str,
@@ -197,7 +204,7 @@ def fit(type: Type, value: Any) -> Any:
         value = list_in(value)
     if type.name == "list" and type.items and isinstance(value, list):
         return _fit_items(type.items, value)
-    if type.name == "str":
+    if type.name in ("str", "url"):
         value = _as_text(value)
     elif type.name == "bytes" and isinstance(value, str):
         value = value.encode()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Input without an end, and what never answers: each node and tool ends by a signal, a time limit or a limit of size.
-# shellcheck disable=SC2016,SC2154
+# shellcheck disable=SC2016,SC2086,SC2154
 
 load helper
 

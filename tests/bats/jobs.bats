@@ -208,3 +208,39 @@ repository() {
     run_job rename-by-content -f missing.txt four.txt
     [[ $status -ne 0 && -e four.txt ]]
 }
+
+@test "no example takes what is called by data for a flag, a template, JSON, a pattern or a command" {
+    need make
+    need jq
+    need awk
+    repository
+    git -C repository commit -q --allow-empty -m new
+    quick form
+    mkdir d && cd d
+    local root=$jobs/../.. name line names=('$stdin ${x}.txt' '["notes"].txt' '-r.txt' "it's; touch pwned;'.txt" '`touch pwned`*.txt')
+    for name in "${names[@]}"; do cp ../notes.txt "./$name"; done
+    line=$(grep '^seq 3 .*xargs' "$root/docs/pipes.md")
+    run --separate-stderr sh -c "printf '%s\\n' \"\$@\" ${line#seq 3}" sh "${names[@]}"
+    expect 0 "$(printf 'job %s\n' "${names[@]}" | sort)"
+    awk '/^```make$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/README.md" >Makefile
+    run_job titles-by-year "${names[@]}"
+    [ "$(grep -c oak <<<"$output")" -eq 5 ] || expect 0 'five lines'
+    for name in "${names[@]}"; do
+        run_job make -s -- "${name%.txt}.summary"
+        expect 0 && [ -s "./${name%.txt}.summary" ]
+        run_job cost "$name"
+        expect 0
+        run_job compare-invoice "$name" "$name"
+        expect 0 - && [[ $stderr != *JSON* ]]
+        "$jobs/../cron/digest" "$name" "../$name.d" && [ -s "../$name.d/$(date +%Y-%m-%d).md" ]
+        run_job day-in-git ../repository "../$name.md"
+        expect 0 && [ -s "../$name.md" ]
+        run --separate-stderr talk-about-log "./$name" "$name" <<<"$name"
+        expect 0 && [ "$(grep -c oak <<<"$output")" -eq 2 ]
+    done
+    mkdir examples && mv ./*.txt examples
+    line=$(sed -n '/^ls examples.*while/,/^done/p' "$root/man/man7/pflow-intro.7" | sed 's/\\-/-/g; s/\\(aq/'"'"'/g; s/\\(dq/"/g')
+    run --separate-stderr sh -c "$line"
+    expect 0 $'28\n28\n28\n28\n28'
+    [ "$(find .. -name 'pwned*')" = '' ]
+}

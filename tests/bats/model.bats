@@ -16,6 +16,18 @@ teardown_file() { stop_server; }
     expect 0 $'reply\nOak, ash and elm.'
 }
 
+@test "pflow why names the files and the model that changed, once; a run is not resumed over other files" {
+    in_shells 'export XDG_STATE_HOME=$PWD; echo %PDF- >a.pdf; echo %PDF- >b.pdf; echo "{\"type\":\"object\"}" >s.json
+        ask() { pflow run "llm Hi $*" -n -q; pflow why last llm | sed 1d; }
+        ask -m see -a a.pdf -a b.pdf --cache >first; echo "%PDF-1" >b.pdf; ask -m see -a a.pdf -a b.pdf --cache; ask -m form -a a.pdf -a b.pdf --cache
+        try() { pflow run "llm Hi -m form --schema=s.json -a a.pdf => read-file need" -n -q 2>/dev/null; echo " " >>$1; pflow resume last -q; echo $?; }; try s.json; try a.pdf'
+    expect 0 "    attachment: the file 'b.pdf' changed
+    model: 'form' was 'see'
+78
+78" "'s.json', which 'llm' read, has changed"
+    [[ $stderr == *"'a.pdf', which 'llm' read, has changed"* ]]
+}
+
 @test "a budget ends a run before its next call, with 79; one of money wants to know the price" {
     in_shells 'export XDG_STATE_HOME=$PWD
         pflow run -n "llm:a Hi => llm:b Hi => llm:c Hi" --max-calls=2 -q 2>error; echo $?

@@ -71,6 +71,34 @@ END
     cmp a.txt sub/b.txt && cmp a.txt .git/hooks/pre-commit
 }
 
+@test "a link that a plan moves leads nowhere else: what it writes, deletes or reads stays inside, after a resume too" {
+    mkdir -p out here/out here/sub .local/share/pflow/flows && echo secret >out/s.txt && echo inside >here/out/s.txt
+    cd here && ln -s ../out/s.txt sub/link
+    local acts=('"write-file", "inputs": {"path": "new", "content": "x"}' '"delete-file", "inputs": {"path": "new"}'
+        '"read-file", "inputs": {"path": "new"}' '"copy-file", "inputs": {"path": "new", "destination": "got"}')
+    plan() { # what the model's flow does, after a command
+        printf '{"nodes": [{"id": "first", "type": %s}, {"id": "then", "type": %s}], "edges": [{"from": "first", "to": "then"}]}' \
+            "$1" "$2" >../.local/share/pflow/flows/hook.pflow.json
+    }
+    for act in "${acts[@]}"; do
+        plan '"move-file", "inputs": {"path": "sub/link", "destination": "new"}' "$act"
+        run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes
+        expect 77 - "cannot move 'sub/link', a link to '../out/s.txt': it is not below a directory that is allowed"
+    done
+    plan '"shell", "inputs": {"command": "ls made || ! : >made"}' "${acts[2]}" # which fails at its first visit only
+    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes --allow=commands -q
+    expect 1 '' "$("$PYTHON" -c 'from pflow.process.confine import has_landlock as has
+print("its commands could write only in the allowed directories: --allow=DIR, or --allow=paths" * has())')"
+    ln -s ../out/s.txt new
+    for again in resume replay; do
+        run --separate-stderr pflow "$again" last -r
+        expect 77 '' "cannot use 'new': it is not below a directory that is allowed"
+    done
+    [ "$(cat ../out/s.txt sub/link) $(ls)" = $'secret\ninside made\nnew\nout\nsub' ]
+    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes --allow=paths --allow=commands -r
+    expect 0 secret
+}
+
 @test "without a terminal and without --yes it is shown, and nothing runs, nor with --dry-run" {
     need setsid
     run --separate-stderr setsid -w pflow 'copy a.txt to b.txt' --allow=anything -r </dev/null

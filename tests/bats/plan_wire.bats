@@ -143,3 +143,10 @@ unchanged() {
     [[ $stderr != *Traceback* ]]
     unchanged
 }
+
+@test "params that a node's code needs are told, not that every read has a source" {
+    export PFLOW_NODES=$BATS_TEST_DIRNAME/../seeds/nodes/keys
+    run --separate-stderr pflow plan --wire - <<<'{"nodes": [{"id": "a", "type": "Summarize"}, {"id": "b", "type": "Store"}]}'
+    expect 0 - "a has no param 'input_key', which its code needs: pflow plan --edit"
+    [[ $stderr != *nothing* ]]
+}

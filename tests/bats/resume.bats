@@ -99,6 +99,13 @@ E
     expect 0 $'66\n2' 'there are no runs yet'
 }
 
+@test "a run that was killed before its first step is begun anew, and nobody is told to resume it" {
+    in_shells "$here"'for point in flow.pflow.json snapshot.json snapshot.json.written journal.begin; do
+            PFLOW_TESTING=1 PFLOW_FAILPOINT=$point '"$three"' -q; pflow resume last -q; echo $?; pflow runs -n 1 | grep -c resume; done'
+    expect 1 - 'it was ended before anything ran; pflow run begins it anew'
+    [ "$output" = $'1\n0\n1\n0\n1\n0\n1\n0' ] && [[ $stderr != *journal* ]]
+}
+
 @test "what comes through the pipe, an input, a variable and the directory are those that the run began with" {
     cat >env.pflow.json <<'E'
 {"nodes": [{"id": "a", "type": "knows"}, {"id": "b", "type": "shell", "inputs": {"command": "test -e ok && cat", "input": "$stdin $known"}}]}
@@ -220,4 +227,36 @@ E
     [[ $stderr != *no-journal* ]]
     in_shells "$here$killed"'journal.begin:enospc '"$three"' -q; echo $?'
     expect 0 73 '--no-journal runs without one'
+}
+
+@test "--failed runs the failed items alone, then what comes after: of later batches only new items" {
+    need jq
+    echo '{"inputs":{"x":{"type":"str"},"all":{"type":"list"}},"nodes":[{"id":"in","type":"shell","repeats":true,
+        "batch":{"over":"all","as":"y","on_error":"keep"},"inputs":{"command":"echo in $1$2 >>ran; test $1$2 != b2 || test -e ok",
+        "args":["$x","$y"]}},{"id":"late","type":"shell","repeats":true,"inputs":{"command":"echo late $1 >>ran","args":["$x"]}}]}' >inner.pflow.json
+    echo '{"inputs":{"xs":{"type":"list"}},"nodes":[{"id":"first","type":"shell","batch":{"over":"xs","as":"x","jobs":2,"on_error":"keep"},
+            "inputs":{"command":"echo first $1 >>ran; test $1 != c || test -e ok || exit 1; echo $1; seq 20000","args":["$x"]}},
+        {"id":"each","type":"shell","batch":{"over":"first.stdout","as":"input"},"inputs":{"command":"read x; echo each $x >>ran; echo =$x"}},
+        {"id":"whole","type":"shell","batch":{"over":"xs","as":"x"},"inputs":{"command":"echo whole $1 >>ran","args":["$x","${first.exit_code}"]}},
+        {"id":"nested","type":"./inner.pflow.json","batch":{"over":"xs","as":"x"},"inputs":{"all":["1","2"]}},
+        {"id":"end","type":"shell","inputs":{"command":"echo end >>ran"}}],
+        "outputs":{"each":"each.stdout"}}' >outer.pflow.json
+    run --separate-stderr pflow run outer.pflow.json -n --xs='["a","b","c"]' -r
+    expect 1 '["=a\n","=b\n","=\n"]' 'finished with failures: 2 items failed'
+    run --separate-stderr pflow resume last
+    [[ $stderr == *'it is finished, with failures; --failed runs its failed items again' ]]
+    : >ran
+    run --separate-stderr pflow resume last --failed -q
+    expect 1 - 'finished with failures: 2 items failed'
+    [ "$(sort ran | tr '\n' ' ')" = 'end first c in b2 late b whole a whole b whole c ' ]
+    : >ran && : >ok
+    run --separate-stderr pflow run --resume outer.pflow.json -n --xs='["a","b","c"]' -q
+    expect 0
+    [ "$(grep -c first ran)" = 3 ] # it began anew
+    : >ran
+    run --separate-stderr pflow resume @2 --failed -r
+    expect 0 '["=a\n","=b\n","=c\n"]'
+    [ "$(sort ran | tr '\n' ' ')" = 'each c end first c in b2 late b whole a whole b whole c ' ]
+    run --separate-stderr pflow resume @2 --failed
+    expect 1 - 'it is done'
 }

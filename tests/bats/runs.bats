@@ -30,7 +30,7 @@ setup() {
         count() { pflow runs "$@" 2>&1 | wc -l; }
         count --failed; count --flow=one; count --flow=one --failed; count --since=1h; count --since=2001-01-31; count --failed --since=2d
         pflow runs --since=2999-01-01 && pflow runs --flow=one --failed --json
-        for run in pflow/runs/*/; do : >"$run/journal.jsonl"; done; pflow runs | grep -c "  pflow resume [0-9A-Z]*$"; pflow runs --failed --json | grep -c "pflow resume"
+        for run in pflow/runs/*/; do echo begun >"$run/journal.jsonl"; done; pflow runs | grep -c "  pflow resume [0-9A-Z]*$"; pflow runs --failed --json | grep -c "pflow resume"
         XDG_CACHE_HOME=$PWD pflow run "shell \"wc -w\" --cache" -q <a; pflow runs | grep -c "  pflow why [0-9A-Z]* shell$"'
     expect 0 $'1\n1\n1\n3\n3\n1\n[]\n1\n1\n1' 'no run matches'
     for when in 2 d "" 1.5h -1d 3y 2026-13-01 last; do

@@ -13,6 +13,7 @@ from pflow.binding.sources import (
     remove,
 )
 from pflow.errors import PflowError
+from pflow.values.types import Type
 
 STORE = {"a": {"b": [1, 2.5, True, None, {"c": "é"}]}, "text": "x", "json": '{"n": {"m": [7]}}', "dollar": "${text}"}
 
@@ -88,7 +89,7 @@ PATHS = {
     ],
 )
 def test_in_a_path_a_reference_after_text_brings_in_one_name(written, value):
-    assert TemplateSource(written).find(PATHS, is_path=True) == value
+    assert TemplateSource(written).find(PATHS, Type("path")) == value
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_in_a_path_a_reference_after_text_brings_in_one_name(written, value):
 )
 def test_what_would_lead_a_path_elsewhere_is_77(written, why):
     with pytest.raises(PflowError) as caught:
-        TemplateSource(written).find(PATHS, is_path=True)
+        TemplateSource(written).find(PATHS, Type("path"))
     assert caught.value.exit == 77
     assert why in caught.value.message
 

@@ -13,6 +13,10 @@ def sized(name, digest, size, type="str", **more):
     return part(name, digest, type=type, size=size, **more)
 
 
+def listed(digest, *files):
+    return part("files", digest, path="p", files=list(files))
+
+
 @pytest.mark.parametrize(
     ("now", "before", "values", "said"),
     [
@@ -31,6 +35,10 @@ def sized(name, digest, size, type="str", **more):
             {"a": "2.0.0", "b": "1.0.0"}, "version: '2.0.0' was '1.0.0'"),
         (sized("file", "a", 5, path="p"), sized("file", "b", 5, path="p"), {"a": "a.txt"},
             "file: the file 'a.txt' changed"),
+        (listed("a", "1", "2"), listed("b", "1", "3"), {"a": ["x", "y"]}, "files: the file 'y' changed"),
+        (listed("a", "1", "2"), listed("b", "3", "4"), {"a": ["x", "y"]}, "files: the files 'x', 'y' changed"),
+        (listed("a", "1", "2"), listed("b", "1", "3"), {}, "files: the file changed"),
+        (listed("a", "1"), listed("b", "1"), {"a": "x"}, "files: the same file, from another directory"),
         (sized("entry", "a", 64, kind="more"), sized("entry", "b", 64, kind="more"), {}, "entry: changed"),
     ],
 )  # fmt: skip
@@ -39,6 +47,18 @@ def test_a_part_that_changed(now, before, values, said):
         return values.get(part["digest"], ...)
 
     assert differences([now], [before], value, value) == [said]
+
+
+def test_what_follows_from_another_change_is_not_told():
+    def asked(model, *more):
+        return [part("model", model, "param"), *(part(each, model, "more") for each in ["model", *more])]
+
+    assert differences(asked("x", "model's entry"), asked("y", "model's options")) == ["model: changed"]
+    assert differences(asked("x", "model's entry")[1:], asked("y", "model's entry")[1:]) == ["model: changed"]
+    same = part("model", "x", "more")
+    assert differences([same, part("model's entry", "a", "more")], [same, part("model's entry", "b", "more")]) == [
+        "model's entry: changed"
+    ]
 
 
 def test_parts_that_came_and_went():

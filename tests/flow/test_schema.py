@@ -37,7 +37,7 @@ WRONG = [
     (flow(inputs={"x": {"type": "list[str"}}), "inputs.x.type: ']' is missing at ''; list[str], "),
     (
         flow(inputs={"x": {"type": "integer"}}),
-        "inputs.x.type: unknown type 'integer'; did you mean int? types are str, int, float, bool, ",
+        "inputs.x.type: unknown type 'integer'; did you mean int? types are str, url, int, float, ",
     ),
     (flow(pflow=2), "pflow: it is an int (2), more than 1; a newer pflow may read it"),
     (flow(pflow=True), "pflow: it is a bool (true), not an int; write a whole number"),

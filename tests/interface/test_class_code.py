@@ -54,11 +54,13 @@ def test_prep_shows_the_reads_and_which_must_be_there(body, reads):
         ('if r: shared["a"] = r\nelse: shared["b"] = shared["c"]', ["a", "b"]),
         ('shared["a"] += 1\nshared.setdefault("b", []).append(r)', ["a", "b"]),
         ('shared.update({"a": r, **p}, b=p)', ["a", "b"]),
+        ('shared["a"].append(shared["b"])\nshared["c"]["x"][0] = r\nshared["d"]["n"] += 1', ["a", "c", "d"]),
+        ('shared["a"].split()\nother["b"].append(shared["c"]["x"])', []),
         (
             'shared.setdefault("log", []).append(r)\nshared["n"] = shared.get("n", 0) + 1\nshared["a"] = r',
             ["a", "log", "n"],
         ),
-        ('shared["a"]["b"] = r\nshared["stdin"] = r\nshared[self.key] = r', []),
+        ('shared["a"]["b"] = r\nshared["stdin"] = r\nshared[self.key] = r', ["a"]),
     ],
 )
 def test_post_shows_the_writes(body, writes):

@@ -133,8 +133,6 @@ def test_a_whole_result_is_a_success(directory, monkeypatch, answer, report):
         ("turns", 79, "Reached maximum number of turns (1); --max-turns allows more"),
         ("budget", 79, "Reached maximum budget ($0.01); --max-budget allows more"),
         ("denied", 77, "Bash was denied: rm -rf build, and 1 more; --allowed-tools='Bash(…)' allows it"),
-        ("silent", 1, "it reported nothing"),
-        ("failed", 9, "cannot accept the result of 'claude': it ended with 9"),
         ("nothing", 1, "it ended with 0 and without a result"),
         ("cut", 1, "it ended with 0 and without a result"),
         ("crash", 3, "it ended with 3 and without a result: out of memory"),
@@ -151,42 +149,41 @@ def test_anything_else_is_a_failure(directory, monkeypatch, answer, exit, words)
     assert (error.retry_after is not None) == (answer == "limit")
 
 
-@pytest.mark.parametrize(
-    ("denied", "rule"),
-    [
-        ("Write /tmp/a b.txt", "'Edit(//tmp/a b.txt)'"),  # Claude Code ignores Write(//tmp/…)
-        ("NotebookEdit n.ipynb", "'Edit(./n.ipynb)'"),
-        ("Read /etc/passwd", "'Read(//etc/passwd)'"),
-        ("WebFetch", "WebFetch"),
-    ],
-)
-def test_the_hint_names_a_rule_that_allows_what_was_denied(directory, monkeypatch, denied, rule):
-    monkeypatch.setenv("CLAUDE_PEER", "denied_file")
-    monkeypatch.setenv("CLAUDE_PEER_DENIED", denied)
-    assert refuse().hint.startswith(f"--allowed-tools={rule} allows it")
+SUCCESS = {"type": "result", "subtype": "success", "is_error": False, "result": "Done."}
+PLAN = '{"type": "assistant", "message": {"content": [{"text": "I plant."}, {"type": "tool_use", "name": "Edit"}]}}\n'
+MALFORMED = (65, "cannot read the answer of 'claude': its result or its usage is malformed")
+
+
+def denied(tool, **input):
+    return {"permission_denials": [{"tool_name": tool, "tool_input": input}]}
 
 
 @pytest.mark.parametrize(
-    "members",
+    ("code", "members", "exit", "words"),
     [
-        '"modelUsage": DEEP',
-        '"modelUsage": {"m": {"inputTokens": "many"}}',
-        '"modelUsage": {"m": {"inputTokens": NaN}}',
-        '"modelUsage": {"m": {"inputTokens": -1}}',
-        '"modelUsage": [7]',
-        '"total_cost_usd": Infinity',
-        '"subtype": {}',
+        (9, {}, 9, "cannot accept the result of 'claude': it ended with 9"),
+        (0, {"result": " \n"}, 1, "it reported nothing"),
+        (0, {"result": ""}, 1, "it reported nothing"),
+        # Claude Code ignores Write(//tmp/…).
+        (0, denied("Write", file_path="/tmp/a b.txt"), 77, "--allowed-tools='Edit(//tmp/a b.txt)' allows it"),
+        (0, denied("NotebookEdit", notebook_path="n.ipynb"), 77, "--allowed-tools='Edit(./n.ipynb)' allows it"),
+        (0, denied("Read", file_path="/etc/passwd"), 77, "--allowed-tools='Read(//etc/passwd)' allows it"),
+        (0, denied("WebFetch", url="http://a/"), 77, "--allowed-tools=WebFetch allows it"),
+        (0, {"modelUsage": "DEEP"}, *MALFORMED),
+        (0, {"modelUsage": {"m": {"inputTokens": "many"}}}, *MALFORMED),
+        (0, {"modelUsage": {"m": {"inputTokens": float("nan")}}}, *MALFORMED),
+        (0, {"modelUsage": {"m": {"inputTokens": -1}}}, *MALFORMED),
+        (0, {"modelUsage": [7]}, *MALFORMED),
+        (0, {"total_cost_usd": float("inf")}, *MALFORMED),
+        (0, {"subtype": {}}, *MALFORMED),
     ],
 )
-def test_a_malformed_result_is_bad_data(directory, monkeypatch, members):
-    monkeypatch.setenv("CLAUDE_PEER", "malformed")
-    line = f'{{"type": "result", "is_error": false, "result": "Done.", {members}}}'
-    monkeypatch.setenv("CLAUDE_PEER_RESULT", line)
+def test_a_result_is_read_strictly(directory, monkeypatch, code, members, exit, words):
+    result = json.dumps(SUCCESS | members).replace('"DEEP"', "DEEP")
+    monkeypatch.setenv("CLAUDE_PEER", "raw")
+    monkeypatch.setenv("CLAUDE_PEER_RAW", f"{code} {PLAN}{result}")
     error = refuse()
-    assert (error.exit, error.message) == (
-        65,
-        "cannot read the answer of 'claude': its result or its usage is malformed",
-    )
+    assert (error.exit, words in f"{error.message}; {error.hint}") == (exit, True), error.message
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pflow.kit.web import youtube as module
 from pflow.nodes.yt_transcript import YtTranscript
 from tests.peers.youtube import PAGES, PLAYERS, SEGMENTS, TRANSCRIPT, YouTube
 
-VIDEOS = {*PAGES, *PLAYERS, "a", "cut", "stall"}
+VIDEOS = {*PAGES, *PLAYERS, "a", "cut", "deep", "stall"}
 """Names that are too short for an ID, which a URL may have."""
 
 
@@ -130,6 +130,7 @@ def test_the_first_language_that_there_is(tube, video, language, asked):
         ("refused", {}, 69, "YouTube answers 403", ""),
         ("strange", {}, 69, "another form", "a newer version of the library"),
         ("odd", {}, 69, "another form", "a newer version of the library"),
+        ("deep", {}, 69, "another form", "a newer version of the library"),
         ("cut", {}, 75, "the answer was cut", ""),
         ("a", {"language": " , "}, 2, "--language names no language", ""),
         ("a", {"delay": -1}, 2, "cannot wait -1 s", ""),

@@ -273,13 +273,15 @@ def test_a_run_that_has_not_ended_well_and_has_a_journal_is_resumable(place):
     for id, log in ((OLD, LOG), (NEW, UNFINISHED)):
         keep(place, id, log)
         assert not find_run(id).is_resumable
-        (place / id / JOURNAL).touch()
+        (place / id / JOURNAL).touch()  # it was killed before it began
+        assert not find_run(id).is_resumable
+        (place / id / JOURNAL).write_text("begun")
         assert find_run(id).is_resumable
     keep(place, done := new_run_id(), event("run") + event("finish", exit=0))
-    (place / done / JOURNAL).touch()
+    (place / done / JOURNAL).write_text("begun")
     assert not find_run(done).is_resumable
     log = open_log(new_run_id())
-    (place / os.path.basename(log.directory) / JOURNAL).touch()
+    (place / os.path.basename(log.directory) / JOURNAL).write_text("begun")
     assert not find_run().is_resumable
     os.close(log.lock)
 

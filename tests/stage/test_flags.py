@@ -394,9 +394,12 @@ def test_json_that_does_not_fit_is_refused(word, said):
     assert caught.value.exit == 2
 
 
-def test_an_open_node_takes_any_json_and_doubts_what_is_near_to_a_flag_of_its_own():
+def test_an_open_node_takes_any_json_but_not_what_is_near_to_a_name_that_it_reads():
     node = Interface()
     node.params["steps"] = Item("param", "steps", Type("int"))
-    flags = parse("--steps:=0.5", "--stesp:={}", "--other=1", node=node)
-    assert {name: each.value for name, each in flags.params.items()} == {"steps": 0.5, "stesp": {}, "other": "1"}
-    assert flags.warnings == ["--stesp is a key of its own (did you mean --steps?)"]
+    flags = parse("--steps:=0.5", "--timeuot:={}", "--other=1", node=node)
+    assert {name: each.value for name, each in flags.params.items()} == {"steps": 0.5, "timeuot": {}, "other": "1"}
+    assert flags.warnings == ["--timeuot is a key of its own (did you mean --timeout?)"]
+    with pytest.raises(PflowError, match="cannot take --stesp: no such flag") as caught:
+        parse("--stesp:={}", node=node)
+    assert (caught.value.exit, caught.value.hint) == (2, "did you mean --steps?")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 from pflow.binding.sources import AlternativeSource
+from pflow.driver.resume.visits import is_again, is_of, name_of, steps_by_name
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.flow.reaching import uses
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.writes import END, Write
-from pflow.record.records import is_within, outer_paths
+from pflow.record.records import batch_of, is_within, outer_paths
 from pflow.terminal.ask import open_terminal
-from pflow.values.paths import Path
+from pflow.values.paths import Path, meet
 
 if TYPE_CHECKING:
     from pflow.record.records import Record, Records
@@ -23,12 +24,13 @@ class Choices:
 
     def __init__(
         self, *, redo: Iterable[str] = (), skip: Iterable[str] = (), start: str | None = None, only: str | None = None,
-        accepts_changes: bool = False, files: dict[str, str] | None = None,
+        failed: bool = False, accepts_changes: bool = False, files: dict[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.redo = set(redo)
         self.skip = set(skip)
         self.start = start
         self.only = only
+        self.failed = failed
         self.accepts_changes = accepts_changes
         self.files = files or {}
 
@@ -37,13 +39,18 @@ class Choices:
         known = {"redo": sorted(self.redo), "skip": sorted(self.skip), "from": self.start, "only": self.only}
         return {name: value for name, value in known.items() if value}
 
+    @property
+    def runs_again(self) -> bool:
+        """True if something that is done runs again."""
+        return self.failed or self.start is not None or self.only is not None
+
 
 class Decision:
     """Makes the records that a journal needs before its run is resumed."""
 
     def __init__(self, run: str, flow: WiredFlow, records: Records, choices: Choices) -> None:
         """Raises PflowError: 2 for an unknown step, and for one that is named by --redo and --skip; 1 for a step of
-        --from or --only that has not run; 66 if what it would need is lost.
+        --from or --only that has not run, and for --failed without a failed item; 66 if what it would need is lost.
         """
         self.run = run
         self.flow = flow
@@ -61,6 +68,8 @@ class Decision:
             self.again += self._again(choices.start, with_later=True)
         if choices.only is not None:
             self.again += self._again(choices.only, with_later=False)
+        if choices.failed:
+            self.again += self._failed()
 
     def decide(self, is_there: Callable[[Path], bool]) -> Iterator[Record]:
         """Yield the records. `is_there` returns True for a place of the store that the run began with.
@@ -72,7 +81,7 @@ class Decision:
         yield from self._settle([path for path in self.records.interrupted if not self.runs_again(path)], is_there)
 
     def runs_again(self, path: str) -> bool:
-        """Return True if --from or --only runs a visit again."""
+        """Return True if --from, --only or --failed runs a visit again."""
         return any(is_within(path, record["again"]) for record in self.again if "again" in record)
 
     def _again(self, name: str, *, with_later: bool) -> Iterator[Record]:
@@ -105,6 +114,49 @@ class Decision:
             elif forgotten.isdisjoint([visit, *outer_paths(visit)]):
                 forgotten.add(visit)
                 yield {"again": visit}
+
+    def _failed(self) -> Iterator[Record]:
+        """Yield the records that forget the failed items of batches, and the visits after their batches.
+
+        An item of a later batch stays done: if its value is the same, it does not run again, unless its step also reads
+        what runs again.
+        """
+        done = list(self.records.done)
+        items = [path for path in done if "error" in self.records.done[path]]
+        if not items:
+            raise cannot_resume(self.run, "no item of a batch failed", f"pflow trace {self.run} shows it", FAILED)
+        around = {outer for path in items for outer in outer_paths(path)}
+        names = {name_of(path) for path in items}
+        later = [
+            path
+            for path in done[done.index(items[0]) :]
+            if any(is_again(self.flow, name, path, with_later=True) for name in names)
+        ]
+        runs_again = {name_of(path) for path in later}
+        found: dict[str, Record] = {}
+        for path in later:
+            inside = [each for each in (*outer_paths(path), path) if each.endswith("]") and each not in around]
+            visit = batch_of(inside[0]) if inside else path
+            is_kept = self.steps[name_of(visit)][1].step.batch is not None and not self._reads(visit, runs_again)
+            if path in items:
+                found[path] = {"again": path}
+            elif path in around or (is_kept and not inside):
+                found[path] = {"failed": path}
+            elif not is_kept:
+                found[visit] = {"again": visit}
+        yield from found.values()
+
+    def _reads(self, batch: str, names: set[str]) -> bool:
+        """Return True if the items of a batch also take, beside their values, what one of these steps writes."""
+        name = name_of(batch)
+        flow, step = self.steps[name]
+        prefix = name.removesuffix(step.id)
+        assert step.step.batch is not None
+        keys = step.interface.reads.keys() - step.sources.keys()
+        paths = [path for source in [*step.sources.values(), *step.params.values()] for path in source.paths]
+        paths = [path for path in [*paths, *((key,) for key in keys)] if path[0] != step.step.batch.item]
+        written = [write.target for id in flow.steps if prefix + id in names - {name} for write in flow.writes[id]]
+        return not step.is_known or any(meet(path, place) for path in paths for place in written)
 
     def _refuse_replaced(self, name: str, done: list[str], again: set[str]) -> None:
         """Raise PflowError (66) if a visit that runs again needs values that compaction dropped from an earlier one,
@@ -178,57 +230,12 @@ def cannot_resume(run: str, why: str, hint: str, exit: int) -> PflowError:
     return PflowError(f"cannot resume the run {run}: {why}", hint=hint, exit=exit)
 
 
-FORK = ":fork"
-"""The end of the path of a fork's visit, after that of the step before it."""
-
-
-def name_of(path: str) -> str:
-    """Return the step of a visit's path: `outer/inner` for `outer@1/inner@2[…]`."""
-    return "/".join(part.partition("@")[0] for part in path.split("/"))
-
-
-def steps_by_name(flow: WiredFlow, prefix: str = "") -> dict[str, tuple[WiredFlow, WiredStep]]:
-    """Return each step with its flow; a step of a subflow is called `outer/inner`."""
-    found: dict[str, tuple[WiredFlow, WiredStep]] = {}
-    for id, step in flow.steps.items():
-        found[prefix + id] = flow, step
-        if step.subflow is not None:
-            found |= steps_by_name(step.subflow, f"{prefix}{id}/")
-    return found
-
-
 def refuse_unknown(flow: WiredFlow, flag: str, name: str) -> None:
     """Raise PflowError (2) if a flag names no step."""
     known = steps_by_name(flow)
     if name not in known:
         hint = f"the steps are {', '.join(known)}"
         raise PflowError(f"cannot take --{flag}={name}: no such step", hint=hint, exit=USAGE)
-
-
-def is_of(path: str, name: str) -> bool:
-    """Return True if a visit is one of this step, or inside one."""
-    return f"{name_of(path)}/".startswith(f"{name}/")
-
-
-def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool:
-    """Return True if a visit is one of a step that runs again, of one around it or, `with_later`, of one after it."""
-    ids = path.split("/")
-    for level, wanted in enumerate(name.split("/")):
-        id = ids[level].partition("@")[0]
-        if ids[level].endswith(FORK) and any(wanted in branch for branch in _branches(flow, id)):
-            return True
-        if id != wanted or ids[level].endswith(FORK):
-            return with_later and id in flow.graph.reach(wanted)
-        inner = flow.steps[id].subflow
-        if level == len(ids) - 1 or inner is None:
-            return True
-        flow = inner
-    return True
-
-
-def _branches(flow: WiredFlow, id: str) -> list[set[str]]:
-    """Return the steps of each branch of the forks behind a step."""
-    return [branch for fork in flow.graph.forks() if fork.source == id for branch in fork.branches]
 
 
 def refuse_missing(flow: WiredFlow, step: WiredStep, is_there: Callable[[Path], bool]) -> None:

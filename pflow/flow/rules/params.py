@@ -14,17 +14,18 @@ from pflow.values.jsontext import text_of
 from pflow.values.paths import Path
 from pflow.values.templates import is_reference
 from pflow.values.types import Type, from_text
-from pflow.words.naming import guess, meant
+from pflow.words.naming import guess, meant, nearest
 
 
 def check_params(flow: WiredFlow) -> Iterator[Finding]:
     at = {reference.place: reference for reference in flow.references}
     for wired in flow.steps.values():
-        if wired.is_known:
-            for place, key, there, message in unknown_names(wired):
+        for place, key, there, message in unknown_names(wired):
+            if wired.is_known or (place[-2] in ("params", "inputs") and nearest(key, there)):
                 is_param = place[-2] in ("inputs", "input_mappings") and key in wired.interface.params
                 remedy = f'it is a param: "params": {{"{key}": …}}' if is_param else guess(key, there)
                 yield Finding("PF13", place, message, remedy)
+        if wired.is_known:
             yield from _check_needed(wired)
             for part in flow.parts[wired.id]:
                 yield from _check_value(flow, part, _item_of(part, wired), at.get(part.place))
@@ -69,6 +70,12 @@ def slips(wired: WiredStep) -> set[str | None]:
     return {meant(key, there) for place, key, there, _ in unknown_names(wired) if place[-2] != "output_mappings"}
 
 
+def unset_params(wired: WiredStep) -> list[Item]:
+    """Return the params without a default that neither the flow gives nor a variable may give."""
+    needed = (item for item in wired.interface.params.values() if item.required and not item.env)
+    return [item for item in needed if item.name not in wired.step.params]
+
+
 def _check_needed(wired: WiredStep) -> Iterator[Finding]:
     """Warn of params without a default that the flow does not give; a flag still may.
 
@@ -77,9 +84,8 @@ def _check_needed(wired: WiredStep) -> Iterator[Finding]:
     if wired.interface.inferred:
         return
     step, misspelt = wired.step, slips(wired)
-    unset = [item for key, item in wired.interface.params.items() if item.required and key not in step.params]
-    for item in unset:
-        if not item.env and item.name not in misspelt:
+    for item in unset_params(wired):
+        if item.name not in misspelt:
             message = f"nothing gives '{wired.id}' the param '{item.name}'" + (f" ({item.doc})" if item.doc else "")
             remedy = f'"{item.name}": …, or {item.flag}'
             yield Finding("PF13", (*step.place, "params"), message, remedy, is_warning=True)

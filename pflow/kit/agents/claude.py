@@ -7,17 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pflow.errors import (
-    BAD_CONFIG,
-    DENIED,
-    FAILED,
-    OVER_BUDGET,
-    TRY_AGAIN,
-    UNAVAILABLE,
-    USAGE,
-    PflowError,
-    shorten,
-)
+from pflow.errors import BAD_CONFIG, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
 from pflow.kit.agents.task import Agent, AgentReply, AgentTask
 from pflow.words.printable import one_line
 
@@ -42,9 +32,6 @@ _BY_SUBTYPE = {
 }
 """Exit codes and hints by the `subtype` of its result."""
 
-_BARE_TOOLS = ("Bash", "Edit", "Read")
-"""The tools that --bare offers, whatever --tools says; without it a prompt has 70,000 more characters of tools."""
-
 _RULES = {"Write": "Edit", "NotebookEdit": "Edit", "MultiEdit": "Edit", "Edit": "Edit", "Read": "Read"}
 """The kind of rule that allows a tool a path. A path after any other name of these is ignored."""
 
@@ -56,7 +43,8 @@ def words(task: AgentTask) -> list[str]:
     # Permissions in settings count in safe mode too.
     isolation = ["--safe-mode", "--setting-sources=", "--no-session-persistence"]
     tools = {_name_of(str(tool)) for tool in task.allowed_tools}
-    if os.environ.get("ANTHROPIC_API_KEY") and tools <= {*_BARE_TOOLS}:
+    # It saves 65,000 characters a turn, but offers these tools alone, whatever --tools says.
+    if os.environ.get("ANTHROPIC_API_KEY") and tools <= {"Bash", "Edit", "Read"}:
         isolation.append("--bare")
     return [
         "-p",
@@ -118,8 +106,8 @@ class _Story:
         content = message.get("content") if isinstance(message, dict) else None
         parts = [each for each in content or [] if isinstance(each, dict)]
         text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
-        # Its words before it uses a tool are no report.
-        self.text = "" if any(part.get("type") == "tool_use" for part in parts) else text or self.text
+        is_report = all(part.get("type") != "tool_use" for part in parts)  # not its words before it uses a tool
+        self.text = (text or self.text) if is_report else ""
         self.error = str(event.get("error") or "")
 
     def _note_limit(self, event: dict[str, Any]) -> None:

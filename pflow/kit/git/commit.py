@@ -67,7 +67,7 @@ def _action(mark: str, parent: str | None) -> str:
 def commit(git: Git, message: bytes, paths: list[Word] | None, mark: str, *, takes_all: bool) -> bool:
     """Commit these paths, else all changes, else what is staged, else the tracked changes, as `git commit -a` does.
 
-    Return False if there was nothing.    If the commit fails, whatever it staged is unstaged again.
+    Return False if there was nothing. If the commit fails, whatever it staged is unstaged again.
     """
     _refuse_conflicts(git)
     head, staged = head_of(git), git.run("write-tree").decode().strip()

@@ -13,8 +13,7 @@ _NO_KEYS = "a header takes them from the environment: --header='Authorization: B
 def parse_url(text: str, base: httpx2.URL | None = None, act: str = "") -> httpx2.URL:
     """Parse an http or https URL, absolute or relative to `base`. Raises PflowError, which begins with `act`.
 
-    66 if it is empty, 65 if it is not such a URL, 2 if it has a space inside, 77 if it has a password. A server that
-    redirects may write spaces.
+    66 if it is empty, 65 if it is not such a URL, 2 for a space that no server wrote, 77 if it has a password.
     """
     act = act or f"cannot ask for '{show(text)}'"
     text = filled(text, act, "URL").strip()

@@ -113,7 +113,7 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
                 what = f"{act}: it does not exist in '{', '.join(languages)}'"
                 raise PflowError(what, hint=f"--language takes {there}", exit=MISSING)
             return found.find_transcript(wanted).fetch().to_raw_data()
-    except (*raised, AttributeError, TypeError, ValueError) as error:
+    except (*raised, AttributeError, RecursionError, TypeError, ValueError) as error:
         raise _explain(act, error) from error
 
 

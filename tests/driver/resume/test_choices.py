@@ -2,7 +2,8 @@
 
 import pytest
 
-from pflow.driver.resume.choices import Choices, Decision, is_again, name_of, refuse_missing, steps_by_name
+from pflow.driver.resume.choices import Choices, Decision, refuse_missing
+from pflow.driver.resume.visits import is_again, name_of, steps_by_name
 from pflow.errors import PflowError
 from pflow.record.records import Records, compacted
 from tests.engine.flows import plan_of, write_flow
@@ -101,6 +102,12 @@ def test_a_step_of_a_loop_whose_rounds_were_replaced_does_not_run_again_alone(de
     assert changed[2:8] == kept[2:8]
     assert decide(changed, start="c")[0] == 66
     assert decide(changed, start="b")[0] == {"a@1", "in@1"}
+
+
+def test_what_failed_items_need_to_run_again_outlasts_compaction():
+    failed = {"end": "in@1/x@1[k.1]", "error": {"exit": 1, "message": "no"}}
+    ends = [*end("a@1", "in@1/x@1[k.0]"), failed, *end("in@1/x@1", "in@1", "c@1[k.0]", "c@1")]
+    assert [*compacted([BEGIN, *ends])][1:] == [*ends[:5], ends[6]]
 
 
 LOOP = {

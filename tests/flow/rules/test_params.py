@@ -1,6 +1,6 @@
 """Params, reads and defaults that are there, and values that fit them."""
 
-from tests.flow.checked import flow, only, told
+from tests.flow.checked import findings, flow, only, told
 from tests.flow.rules.flows import COUNT, NUMBER, has_just, mapped, node, query, says, step
 
 PARAMS = [
@@ -92,3 +92,11 @@ def test_a_result_holds_no_secret_item_and_not_two_things_of_one_name():
     greet = node("Greet", 'Reads: shared["item"]: str  # whom', 'Writes: shared["item"]: str  # the same')
     (finding,) = told(step("greet", batch=kept), greet)
     assert finding.startswith("nodes[0].batch.keep_item: PF13: 'a' writes an 'item' of its own")
+
+
+def test_an_open_node_is_refused_what_is_near_to_a_name_that_its_code_reads():
+    code = {"asks.py": "import pocketflow\nclass Asks(pocketflow.Node):\n    def prep(self, s):\n"
+            "        return s.get('text'), self.params.get('temperature')\n"}  # fmt: skip
+    step = {"type": "asks", "params": {"temprature": 1, "odd": 2}, "inputs": {"texts": "x", "doc": "y"}}
+    found = [each for each in findings(flow({"id": "a", **step}), code) if each.rule == "PF13"]
+    assert [each.remedy for each in found] == ["did you mean temperature?", "did you mean text?"]

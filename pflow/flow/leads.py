@@ -1,0 +1,36 @@
+"""The references that paths and URLs begin with: these choose a directory, or a host."""
+
+from __future__ import annotations
+
+from pflow.binding.sources import DIRECTORY, HOST, chosen_by_lead
+from pflow.flow.wired import Reference, WiredFlow
+
+
+def is_led_by_data(flow: WiredFlow, id: str, key: str) -> bool:
+    """Return True if a path or URL that a read or param takes begins with a step's write, an item or stdin."""
+    found = [each for each in flow.references if each.step == id and each.key == key and _led(flow, each)]
+    return any(each.input in (None, "stdin") or each.writes for each in found)
+
+
+def led_by_input(flow: WiredFlow, name: str) -> str:
+    """Return what an input chooses, as the beginning of a path or a URL; empty if it begins neither."""
+    led = {_led(flow, each) for each in flow.references if each.input == name}
+    return next((what for what in (DIRECTORY, HOST) if what in led), "")
+
+
+def begins_url(flow: WiredFlow, name: str) -> bool:
+    """Return True if a template of a URL begins with this input, also in a flow inside."""
+    leading = [each for each in flow.references if each.input == name and each.part.is_template]
+    if any(_led(flow, each) == HOST for each in leading):
+        return True
+    readers = flow.inputs[name].readers if name in flow.inputs else ()
+    inside = [(flow.steps[id].subflow, key) for id, key in readers if id in flow.steps]
+    return any(each is not None and begins_url(each, key) for each, key in inside)
+
+
+def _led(flow: WiredFlow, reference: Reference) -> str:
+    """Return what a reference chooses as the beginning of a path or a URL; empty for any other reference."""
+    if reference.step not in flow.steps or not reference.is_leading:
+        return ""
+    interface = flow.steps[reference.step].interface
+    return chosen_by_lead(interface.reads.get(reference.key) or interface.params.get(reference.key))
