@@ -66,7 +66,8 @@ class CachedNode:
                 lookup.found, lookup.run = found[0], found[1].run
         except (PflowError, OSError) as error:
             fault = error if isinstance(error, PflowError) else cannot_cache(self.name, str(error))
-            if self.is_asked or (self.is_required and self._asks_others(node)):
+            asks_others = not {"network", "runs commands"}.isdisjoint(self.interface.effects)
+            if self.is_asked or (self.is_required and asks_others and self.can_be_kept(node)):
                 raise fault from None
             lookup.verdict, lookup.why = OFF, fault.message.removeprefix(cannot_cache(self.name, "").message)
         if lookup.found is not None:
@@ -74,10 +75,6 @@ class CachedNode:
         elif lookup.key is not None and self.is_required:
             raise self._nothing_kept(lookup.key)
         return lookup
-
-    def _asks_others(self, node: Any) -> bool:
-        """Return True if to run it is what REQUIRE forbids: it can be cached, and does more than read and compute."""
-        return self.can_be_kept(node) and not {"network", "runs commands"}.isdisjoint(self.interface.effects)
 
     def _nothing_kept(self, key: Key) -> PflowError:
         from pflow.cache.differences import differences, facts_of, facts_of_entry

@@ -21,8 +21,8 @@ class StepFiles:
         interface, effects = wired.interface, {*wired.interface.effects}
         origin = wired.kind.origin if wired.kind else ""
         self.reads = origin != FLOW and ("reads files" in effects or "writes files" not in effects)
-        self.changes = bool(effects & {"writes files", "runs commands"}) or interface.open
-        self.changes = self.changes or (origin == PROGRAM and not effects)
+        is_unknown = interface.open or (origin == PROGRAM and not effects)
+        self.changes = is_unknown or not effects.isdisjoint({"writes files", "runs commands"})
         items = [] if origin == FLOW else [*interface.reads.values(), *interface.params.values()]
         self.params = interface.params
         self.items = [item for item in items if item.type.is_path]

@@ -6,8 +6,10 @@ import ctypes
 import os
 import struct
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 
-from pflow.errors import BAD_CONFIG, PflowError
+from pflow.errors import BAD_CONFIG, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private
 from pflow.files.beneath import CONFINED, bounds_of
 from pflow.files.directories import cache_directory, make_private, state_directory
@@ -38,43 +40,39 @@ def confine(text: str) -> None:
     if not has_landlock():
         return
     bounds, cache, trace = bounds_of(text), cache_directory(), os.environ.get("PFLOW_TRACE", "")
-    own = [each for each in (state_directory(), cache) if each]
     if cache:
         os.environ["TMPDIR"] = os.path.join(cache, "tmp")
-        own.append(os.environ["TMPDIR"])
+    own = [*bounds.own, state_directory(), cache, cache and os.environ["TMPDIR"]]
+    folders = [*filter(None, [bounds.here, *bounds.folders])]
     try:
-        for folder in own:
-            make_private(folder)
-        for folder in bounds.folders:
-            if not os.path.lexists(folder):
-                os.makedirs(folder)
-        if trace not in ("", "0", "1") and not os.path.isdir(trace):
-            os.close(open_private(trace))
         ruleset = _call(_CREATE_RULESET, struct.pack("Q", _OF_DIRECTORIES), 8, 0)
-        for path in [bounds.here or "", *bounds.folders, *bounds.own, *own]:
-            _allow(ruleset, path if os.path.isdir(path) else os.path.dirname(path), _OF_DIRECTORIES)
-        for path in [trace, *_DEVICES]:
-            _allow(ruleset, path, _OF_DIRECTORIES if os.path.isdir(path) else _OF_FILES)
+        for path in folders:
+            _allow(ruleset, os.path.dirname(path) if os.path.isfile(path) else path, os.makedirs)
+        for path in filter(None, own):
+            _allow(ruleset, path, make_private)
+        for path in _DEVICES:
+            _allow(ruleset, path)
+        if trace not in ("", "0", "1"):
+            _allow(ruleset, trace, lambda path: os.close(open_private(path)))
         ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         _call(_RESTRICT_SELF, ruleset, 0)
         os.close(ruleset)
     except OSError as error:
-        what = f"cannot confine the run to the directories that it may write: {error.strerror}"
+        what = f"cannot confine the run to the directories that it may write: {reason_of(error)}"
         raise PflowError(what, hint="--allow=paths does not confine it", exit=BAD_CONFIG) from error
 
 
-def _allow(ruleset: int, path: str, rights: int) -> None:
-    """Let processes write at a path, if it is there."""
-    try:
+def _allow(ruleset: int, path: str, make: Callable[[str], None] | None = None) -> None:
+    """Let processes write to a file or below a directory; if it is missing, `make` it first."""
+    with suppress(OSError):  # a pipe needs no rule, and what cannot be made cannot be written
+        if make and not os.path.lexists(path):
+            make(path)
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
-        return
-    try:
-        _call(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights, fd), 0)
-    except OSError:
-        pass  # a pipe or a socket, which is open already
-    finally:
-        os.close(fd)
+        try:
+            rights = _OF_DIRECTORIES if os.path.isdir(path) else _OF_FILES
+            _call(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights, fd), 0)
+        finally:
+            os.close(fd)
 
 
 def _call(number: int, *arguments: int | bytes | None) -> int:

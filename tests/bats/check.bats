@@ -4,6 +4,22 @@
 
 load helper
 
+@test "a template step hands no typo on; an item's own key is not read from the whole list" {
+    local each="list-files 'one/*' => read-file --each --with-item => template"
+    mkdir one && echo hi >one/a.txt
+    for flow in 'template "Hi ${name"' "$each '\$item: \$content' --each"; do
+        run --separate-stderr pflow run -n "$flow" -r
+        expect 65 '' 'PF14: '
+    done
+    [[ $stderr == *"'content' is all that the batch runs over, in each of its items; \${item.content} is that of the item"* ]]
+    run --separate-stderr pflow run -n "$each '\${item.item}: \${item.content}' --each" -r
+    expect 0 '["one/a.txt: hi\n"]'
+    run --separate-stderr pflow run -n "list-files 'one/*' => template '\$f of \$files' --each --as=f" -r
+    expect 0 '["one/a.txt of [\"one/a.txt\"]"]' "PF14: warning: 'files' is all that the batch runs over"
+    run --separate-stderr pflow run -n "list-files 'one/*' => read-file --each => shell cat --each => write-file --each=files --as=f --path='\$f_stem'" -q
+    expect 0 '' "PF18: warning: nothing uses what 'shell' writes: 'write-file' takes the items of 'files'; run it over that;"
+}
+
 @test "a flow without findings is one line, whichever form it is in" {
     cat >flow.json <<'END'
 {"nodes": [{"id": "read", "type": "read-file", "inputs": {"path": "a"}},

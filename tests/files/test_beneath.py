@@ -109,3 +109,42 @@ def test_a_swap_at_any_moment_leads_nothing_out(act, variable, back, tmp_path, m
             break
     assert 5 < at < 199
     assert done
+
+
+LINKS = {"sideways": "../more", "round": "../here/d/f.txt", "loop": "loop", "dot": ".env", "self": "."}
+HELD = "it is not below a directory that is allowed"
+PATHS = [
+    *((path, "") for path in ("d/f.txt", "l/f.txt", "d/../d/f.txt", "./d//f.txt", "../here/d/f.txt", "round")),
+    *((path, "") for path in ("sideways/f.txt", "../more/.hidden", "self/self/a.txt", "sideways/../here/a.txt")),
+    *((path, "") for path in ("new/er/f.txt", "../more/new/er.txt")),
+    *((path, HELD) for path in ("../outside/f.txt", "out/f.txt", "nothing/../../outside/f.txt", "self/../new.txt")),
+    *((path, HELD) for path in ("../new/f.txt", "/dev/stdout", "/dev/null", "/proc/self/cwd/../outside/f.txt")),
+    *((path, "it is hidden") for path in (".env", "dot", ".new/f.txt", "d/.new", "self/.env")),
+    ("program", "a step of this run starts it"),
+    ("loop", "too many levels of symbolic links"),
+    ("a.txt/f.txt", "not a directory"),
+    ("d/", "is a directory"),
+]
+
+
+@pytest.mark.parametrize(("path", "fault"), PATHS)
+def test_a_path_is_written_where_its_links_lead_if_that_is_within_bounds(path, fault, tmp_path, monkeypatch):
+    make_tree(tmp_path)
+    here = tmp_path / "here"
+    (tmp_path / "more").mkdir()
+    (here / "program").touch()
+    for name, target in LINKS.items():
+        (here / name).symlink_to(target)
+    bounds = {"here": str(here), "folders": [str(tmp_path / "more")], "programs": [str(here / "program")]}
+    monkeypatch.chdir(here)
+    monkeypatch.setenv(CONFINED, json.dumps(bounds))
+    before = read_tree(tmp_path)
+    if fault:
+        with pytest.raises(PflowError, match=fault):
+            write_whole(path, "x")
+        assert read_tree(tmp_path) == before
+    else:
+        write_whole(path, "x")
+        assert read_whole(path, bytes.decode) == "x"
+        monkeypatch.delenv(CONFINED)
+        assert read_whole(path, bytes.decode) == "x"

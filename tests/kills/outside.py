@@ -27,7 +27,7 @@ FLOW = {
     "nodes": [
         {"id": "get", "type": "github-get-issue"},
         {"id": "write", "type": "write-file"},
-        {"id": "commit", "type": "git-commit"},
+        {"id": "commit", "type": "git-commit", "params": {"all": True}},
         {"id": "comment", "type": "github-add-comment"},
     ],
     "mappings": {
