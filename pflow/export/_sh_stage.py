@@ -160,25 +160,16 @@ class ShellStage:
 
     def _map(self, key: str, source: Source) -> None:
         self._done.add(key)
-        if isinstance(source, Fallback):
-            self._map_first(key, source)
-            return
+        if isinstance(source, Fallback):  # a stage has the same order
+            source, *others = source.sources.values()
+            if len(others) == 1 and self._is_piped(key) and self.state.carried == self._place(key, others[0]):
+                return
         place = self._place(key, next(iter(source.sources.values())) if isinstance(source, TemplateSource) else source)
         if key in self.wired.soft and not self.state.surely_has(place):
             raise self._refused(key, f"the store may have '{write_path(place)}' or not")
         is_own_first = self.wired.interface.inferred and self.state.may_have((key,))
         if not (self._is_piped(key) and self.state.carried == place) or (is_own_first and place != (key,)):
             self._map_in(key, place)
-
-    def _map_first(self, key: str, source: Fallback) -> None:
-        """Leave a soft mapping to the stage, which has the same order, or map the place that surely gives the read."""
-        own, *others = source.sources.values()
-        if len(others) == 1 and self._is_piped(key) and self.state.carried == self._place(key, others[0]):
-            return
-        place = self._place(key, own)
-        if not self.state.surely_has(place):
-            raise self._refused(key, f"the store may have '{write_path(place)}' or not")
-        self._map_in(key, place)
 
     def _is_piped(self, key: str) -> bool:
         """Return True if a stage gives this read what the pipe carries, which it does not if a template uses that."""

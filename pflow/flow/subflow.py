@@ -228,7 +228,8 @@ def find_file(word: str) -> str | None:
         if file is None:
             raise no_saved_flow(word.removeprefix("flow:"))
         return file
-    if "\n" in word or "\0" in word or not FlowCatalog.opens_files:
+    is_text = "\n" in word and not word.startswith(("/", "./", "../"))
+    if is_text or not FlowCatalog.opens_files:
         return saved_flow(word)
     if os.path.isdir(word) or not os.path.exists(word):  # a FIFO and /dev/fd/63 are files too
         return saved_flow(word)

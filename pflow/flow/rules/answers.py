@@ -165,10 +165,10 @@ def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) ->
     return Finding("PF18", place, message, remedy, is_warning=is_warning)
 
 
-def passed_over(flow: WiredFlow, given: Collection[str] = ()) -> Iterator[Finding]:
+def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterator[Finding]:
     """Yield a finding for each soft mapping that gives way to the store's own key, if nothing else uses its answer.
 
-    The store has that key from an earlier step, or as an input that is `given`.
+    The store has that key from an earlier step, or from a required input; or else, with `given`, as one of these.
     """
     soft = [(wired, key) for wired in flow.steps.values() for key in wired.step.soft or ()]
     if not soft or flow.is_uncertain:
@@ -182,8 +182,8 @@ def passed_over(flow: WiredFlow, given: Collection[str] = ()) -> Iterator[Findin
     needed = {name for name, each in flow.inputs.items() if each.declared and (each.required or each.has_default)}
     for (wired, key), writers, place in zip(soft, own, places, strict=True):
         answers = {write.step for each in flow.references if each.place == place for write in each.writes}
-        is_there = key in given or key in needed or is_certain(flow, writers, wired.id)
-        if is_there and answers and not answers & used:
+        is_sure = key in needed or is_certain(flow, writers, wired.id)
+        if (is_sure if given is None else key in given and not is_sure) and answers and not answers & used:
             source = wired.step.input_mappings[key]
             flags = " ".join(f"--map-in {key}={path}" for path in (source if isinstance(source, list) else [source]))
             message, remedy = f"'{wired.id}' takes '{key}' from the store", f"{flags} takes what is carried"
