@@ -110,8 +110,7 @@ class BatchStep(StepNode):
         """
         first = errors[0]
         what = self._named(first["index"], first["item"])
-        number = f"{len(errors)} of {count}" if len(errors) < count else f"all {count}"
-        text = f"{number} items failed; the first, {what}: {first['message']}"
+        text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"
         if len(errors) == count:
             if self.context.commits is not None:  # they run again when it does
                 self.context.commits.write({"again": self.visit_path()})

@@ -201,3 +201,10 @@ N
     in_shells 'PATH=$PWD/../bin:$PATH; pflow-set -n text="a b c" | pflow words | pflow-get words'
     expect 0 3
 }
+
+@test "pflow-get --each -r prints raw lines, and no item that is none" {
+    run bash -c "pflow-set -n 'l:=[\"a b\", 1, {\"k\": null}]' | pflow-get --each -r l"
+    expect 0 $'a b\n1\n{"k":null}'
+    run --separate-stderr bash -c "pflow-set -n 'l:=[\"a\nb\"]' | pflow-get --each -r l"
+    expect 65 - "it contains a newline; -0, or no -r"
+}
