@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from pflow.node import Any, Node, Shared
+from pflow.terminal.messages import say
 
 
 class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer than cleaning them
@@ -59,4 +58,4 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
         shared["rows"], shared["dropped"] = cleaned
         gone = ", ".join(f"{what} {count:,}" for what, count in shared["dropped"].items() if count)
         if gone:
-            os.write(2, f"clean-data: {len(rows):,} rows, dropped: {gone}\n".encode())
+            say("clean-data", f"{len(rows):,} rows, dropped: {gone}")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from pflow.errors import filled
 from pflow.node import Any, Node, Shared
+from pflow.terminal.messages import say
 
 Found = tuple[list[dict[str, Any]], int]
 
@@ -59,7 +58,7 @@ class GithubSearch(Node):
             if len(found) >= limit:
                 break
         if self.not_kept:
-            print(f"warning: {self.not_kept}", file=sys.stderr)
+            say("warning", self.not_kept)
         return found[:limit], page.get("total_count", len(found))
 
     def post(self, shared: Shared, prepared: object, found: Found) -> None:

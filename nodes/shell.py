@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, encode_text, no_memory, shorten
 from pflow.node import Any, Node, Shared
+from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import encode, text_of, text_or_bytes
 
 Text = str | bytes
@@ -56,7 +56,7 @@ class Shell(Node):
         args = [_argument(n, value) for n, value in enumerate(shared.get("args") or [], 1)]
         if args and "$" not in command and not command.startswith(". "):  # a file read by . has arguments too
             remedy = 'put the whole command in quotes; "$1" is its first argument'
-            print(f"warning: '{_short(command)}' does not use its arguments; {remedy}", file=sys.stderr)
+            say("warning", f"'{_short(command)}' does not use its arguments; {remedy}")
         return command, args, _input(shared.get("input"))
 
     def exec(self, prepared: tuple[str, list[bytes], bytes | None]) -> Ran:
@@ -77,10 +77,7 @@ class Shell(Node):
 
         def show(part: bytes) -> None:
             keep(stderr, part)
-            try:
-                os.write(2, part)
-            except OSError:
-                pass  # nobody reads stderr
+            write_stderr(part)
 
         try:
             # -- for a command that begins with a dash.

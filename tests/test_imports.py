@@ -101,7 +101,7 @@ def test_a_layer_imports_from_those_before_it(layer):
 def test_a_node_knows_nothing_of_pipes_nor_of_other_nodes(node):
     known = [each for each in arrows()[node] if each in SOURCES and layer_of(each) >= 0]
     rooms = (*("errors", "words", "values", "files", "interface", "process", "tables", "kit", "node", "models"),)
-    allowed = ("pflow.terminal.ask", *(f"pflow.{room}" for room in rooms))
+    allowed = ("pflow.terminal", *(f"pflow.{room}" for room in rooms))
     assert not [each for each in known if not any(_is_in(each, package) for package in allowed)]
     assert not [each for each in arrows()[node] if _is_in(each, "pflow.nodes") and each != node]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import Any, Callable, Iterator
-from pflow.binding.sources import Constant, Source, TemplateSource
+from pflow.binding.sources import Constant, Source, TemplateSource, without_newline
 from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, reason_of, shorten
 from pflow.interface.interface import Interface, Item
 from pflow.values.jsontext import compact, decode
@@ -183,7 +183,8 @@ class Finder:
         if isinstance(source, Constant):
             return source.value
         if not isinstance(source, TemplateSource):
-            return self.fitted(source.find(store))
+            value = source.find(store)
+            return self.fitted(without_newline(source.places(store), value) if self.type.is_path else value)
         value = source.find(store, self.type)
         return self.fitted(expanded_value(source.flag or self.key, self.type, source.written, value))
 

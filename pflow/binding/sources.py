@@ -148,6 +148,15 @@ class AlternativeSource(Source):
         return max(there, key=self.written_at) if there else self.paths[0]
 
 
+def without_newline(places: tuple[Path, ...], value: Any) -> Any:
+    """Return the name that a program printed as its only line, for a path; any other value unchanged.
+
+    A list of files may hold a name that ends with a newline, but who prints one name ends the line.
+    """
+    is_printed = len(places) == 1 and places[0][-1] in ("stdin", "stdout") and isinstance(value, str)
+    return value[:-1] if is_printed and value.find("\n") == len(value) - 1 else value
+
+
 class Fallback(Source):
     """Several sources, of which the first that is there counts: the store's own key, then what a pipe carries."""
 
@@ -187,13 +196,19 @@ class TemplateSource(Source):
 
     def find(self, shared: Mapping[str, Any], type: Type | None = None) -> Any:
         """Return the text. Raises PflowError (77) if a value from the store leads a path or a URL elsewhere."""
-        join = join_texts
+        join, is_path = join_texts, type is not None and type.is_path
+
+        def find_one(path: Path) -> Any:
+            source = self.sources[path]
+            value = source.find(shared)
+            return without_newline(source.places(shared), value) if is_path else value
+
         if type is not None and type.is_url:
             self._hold_host()
             join = join_url
-        elif type is not None and type.is_path:
+        elif is_path:
             join = join_path
-        return expand(self.written, lambda path: self.sources[path].find(shared), join)
+        return expand(self.written, find_one, join)
 
     def _hold_host(self) -> None:
         """Refuse a URL that begins with what a step wrote. Raises PflowError (77)."""

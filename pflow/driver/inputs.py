@@ -54,8 +54,6 @@ class RunInputs:
         """The path of the input that takes what the pipe carries."""
         self.confined = ""
         """The bounds of the run (pflow.files.beneath), those of a plan under --yes; empty for none."""
-        self.passed_over = ""
-        """What the first step says if it leaves what the pipe carries."""
         self.replayed: Snapshot | None = None
         """The snapshot of the run that this one replays."""
         self.reopened: Any = None
@@ -146,10 +144,11 @@ class RunInputs:
 
     def doubts(self, document: Document) -> Iterator[str]:
         """Yield a warning for each step that takes a value of these inputs, or of the store, instead of an answer."""
-        if self.passed_over:
-            yield f"warning: '{self.wired.graph.first}' {self.passed_over}"
-        known = {*map(str, passed_over(self.wired))}
-        yield from (text for text in map(str, passed_over(self.wired, {*self.values, *document})) if text not in known)
+        first = self.wired.steps.get(self.wired.graph.first or "")
+        places = [place for place, *_ in uses(self.wired)]
+        if first and (over := document.passed_over(first.interface, {*first.sources, *self.values}, places)):
+            yield f"warning: '{first.id}' {over}"
+        yield from map(str, passed_over(self.wired, {*self.values, *document}))
 
     def _pipe_input(self) -> str | None:
         """Return the input that is marked for the pipe, unless a flag gives it."""
@@ -182,7 +181,6 @@ class RunInputs:
         id, key = self.wired.first_read
         step, last = self.wired.steps[id], document.last_for(self.wired.steps[id].interface)
         if last is None:
-            self.passed_over = document.passed_over(step.interface, (), [use[0] for use in uses(self.wired)])
             return {}
         place = parse_path(last)
         item = step.interface.read_fed(place[-1]) or step.interface.reads[key]
@@ -196,7 +194,7 @@ class RunInputs:
             return {}
         source = PathSource(place) if is_taken else Constant(fresh(item.default), key)
         self.wired = _rewired(self.wired, id, sources={**step.sources, key: source}, soft=step.soft - {key})
-        self.wired.inputs = _without_reader(self.wired.inputs, id, key)
+        self.wired.inputs = _without_reader(self.wired, id, key)
         return {key: last} if is_taken else {}
 
 
@@ -208,12 +206,14 @@ def _rewired(flow: WiredFlow, id: str, **members: Any) -> WiredFlow:
     return flow
 
 
-def _without_reader(inputs: dict[str, FlowInput], id: str, key: str) -> dict[str, FlowInput]:
-    """Return the inputs without a read that the pipe fills."""
+def _without_reader(flow: WiredFlow, id: str, key: str) -> dict[str, FlowInput]:
+    """Return the inputs without a read that the pipe fills; reads that are soft do not require the input."""
+    inputs = flow.inputs
     if key not in inputs:
         return inputs
     given = copy(inputs[key])
     given.readers = [each for each in given.readers if each != (id, key)]
+    given.required &= any(key not in (flow.steps[id].step.soft or ()) for id, key in given.readers)
     return {name: given if name == key else each for name, each in inputs.items() if name != key or given.readers}
 
 

@@ -8,6 +8,7 @@ from pflow.binding.sources import AlternativeSource, Constant, Fallback, Source,
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
+from pflow.flow.flags import OF_DIALECTS
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import flag_words, manner_words
 from pflow.flow.wired import WiredStep
@@ -62,6 +63,8 @@ class ShellStage:
     def __init__(self, wired: WiredStep, state: State, *, takes_pipe: bool) -> None:
         self.wired = wired
         self.state = state
+        self.before = ""
+        """A command that the stage needs before it."""
         self.flags: list[str] = []
         self._kept: list[Path] = []
         self._used: list[Path] = []
@@ -79,7 +82,7 @@ class ShellStage:
 
     @property
     def command(self) -> str:
-        return " ".join([_program_of(self.wired), *self.flags])
+        return self.before + " ".join([_program_of(self.wired), *self.flags])
 
     def _refused(self, key: str, why: str) -> PflowError:
         return refused(f"'{self.wired.id}' and its '{key}': {why}")
@@ -94,6 +97,8 @@ class ShellStage:
                 self._keep(key, is_kept=key in wired.step.inputs)
         for key, source in wired.params.items():
             item = wired.interface.params.get(key)
+            if item is None and not wired.interface.open and key in OF_DIALECTS:
+                continue  # the mappings say the same
             if key in wired.interface.reads and item is None:
                 self._stand_in(key, source)
                 continue
@@ -160,9 +165,10 @@ class ShellStage:
 
     def _map(self, key: str, source: Source) -> None:
         self._done.add(key)
-        if isinstance(source, Fallback):
-            self._map_first(key, source)
-            return
+        if isinstance(source, Fallback):  # a stage has the same order
+            source, *others = source.sources.values()
+            if len(others) == 1 and self._is_piped(key) and self.state.carried == self._place(key, others[0]):
+                return
         place = self._place(key, next(iter(source.sources.values())) if isinstance(source, TemplateSource) else source)
         if key in self.wired.soft and not self.state.surely_has(place):
             raise self._refused(key, f"the store may have '{write_path(place)}' or not")
@@ -170,24 +176,12 @@ class ShellStage:
         if not (self._is_piped(key) and self.state.carried == place) or (is_own_first and place != (key,)):
             self._map_in(key, place)
 
-    def _map_first(self, key: str, source: Fallback) -> None:
-        """Leave a soft mapping to the stage, which has the same order, or map the place that surely gives the read."""
-        own, *others = source.sources.values()
-        if len(others) == 1 and self._is_piped(key) and self.state.carried == self._place(key, others[0]):
-            return
-        place = self._place(key, own)
-        if not self.state.surely_has(place):
-            raise self._refused(key, f"the store may have '{write_path(place)}' or not")
-        self._map_in(key, place)
-
     def _is_piped(self, key: str) -> bool:
         """Return True if a stage gives this read what the pipe carries, which it does not if a template uses that."""
         item = self.wired.interface.reads.get(key)
         return item is not None and "pipe" in item.marks and not any(map(self.state.may_carry, self._used))
 
     def _map_in(self, key: str, place: Path) -> None:
-        if self.wired.interface.open and key not in self.wired.interface.reads:
-            raise self._refused(key, "a node without an interface takes no mapping as a stage")
         self.flags.append(f"--map-in={quote(f'{key}={write_path(place)}')}")
 
     def _leave_to_name(self, key: str) -> None:
@@ -199,7 +193,8 @@ class ShellStage:
         if state.surely_has(own):
             self._map_in(key, own)
         elif is_piped or state.may_have(own):
-            raise self._refused(key, "a stage would take what the pipe carries")
+            self.before = "pflow-set --carry= |\n    "
+            state.carried = NOTHING
 
     def _add_manner(self) -> None:
         wired = self.wired

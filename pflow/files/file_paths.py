@@ -128,7 +128,9 @@ def _encoded(data: str | bytes) -> bytes:
 
 def read_failure(act: str, error: OSError) -> PflowError:
     exit = MISSING if error.errno in (errno.ENOTDIR, errno.ELOOP) else exit_code(error)
-    return PflowError(f"{act}: {reason_of(error)}", exit=exit)
+    is_line = isinstance(error, FileNotFoundError) and act.endswith("\n'")
+    hint = "it names a file that ends with a newline; printf %s prints a name without one" if is_line else ""
+    return PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit)
 
 
 def write_failure(act: str, error: OSError, *, instead: str = "--overwrite replaces it") -> PflowError:

@@ -8,6 +8,7 @@ import stat
 from pflow import Callable, Iterator
 from pflow.errors import reason_of
 from pflow.files.beneath import fault_of, mode_of, open_file
+from pflow.words.printable import on_one_line
 
 _ANY_DEPTH = "**"
 _KINDS: dict[str, Callable[[str], bool]] = {
@@ -95,7 +96,8 @@ class _Search:
 
     def _leave_out(self, folder: str, reason: str) -> None:
         if self.is_told and folder not in self.closed:
-            os.write(2, os.fsencode(f"cannot list '{self.base + folder}': {reason}, left out\n"))
+            said = on_one_line(f"cannot list '{self.base + folder}': {reason}, left out")
+            os.write(2, f"{said}\n".encode())
         self.closed.add(folder)
 
 

@@ -36,13 +36,13 @@ _MOST = 64 * 1024 * 1024
 
 
 def read_text(file: str | int, what: str) -> str:
-    """Read a file, or a descriptor, which stays open. Raises PflowError as `load_file` does."""
+    """Read a file, or a descriptor, which stays open; drop a byte order mark. Raises PflowError as `load_file` does."""
     try:
         with open(file, "rb", closefd=isinstance(file, str)) as opened:
             data = opened.read(_MOST + 1)
         if len(data) > _MOST:
             raise PflowError(f"cannot read {what}: it has more than 64 MB", exit=BAD_DATA)
-        return str(data, "utf-8")
+        return str(data, "utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise PflowError(f"cannot read {what}: it is not UTF-8 at byte {error.start}", exit=BAD_DATA) from None
     except OSError as error:
@@ -56,7 +56,7 @@ def load_text(text: str, name: str, catalog: Catalog | None = None) -> FlowSpec:
     """
     if not text.strip():
         raise PflowError(f"cannot read the flow '{name}': it is empty", exit=MISSING)
-    if name.endswith(".json") or text.lstrip()[0] in '{["\ufeff':  # pipe syntax begins with a node's name
+    if name.endswith(".json") or text.lstrip()[0] in '{["':  # pipe syntax begins with a node's name
         return load_document(parse_json(text, name), name, catalog)
     from pflow.flow.pipe.read import parse_pipe
 

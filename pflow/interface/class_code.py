@@ -128,17 +128,18 @@ class _Uses(ast.NodeVisitor):
         key = _text(node.slice)
         if key is None or not self._is_dict(node.value):
             self.generic_visit(node)
-            self._change(node.value if not isinstance(node.ctx, ast.Load) else None)
+            if not isinstance(node.ctx, ast.Load):
+                self._change(node.value)
         elif isinstance(node.ctx, ast.Store):
             self.set[key] = None
         elif isinstance(node.ctx, ast.Load):
             self._take(key, None if self.depth or self.is_lost else UNDECLARED)
 
-    def _change(self, node: ast.AST | None) -> None:
+    def _change(self, node: ast.AST) -> None:
         """Note that code changes a value, or a part of it, in place: `d["key"]…[0] = x`."""
         while isinstance(node, ast.Subscript) and not self._is_dict(node.value):
             node = node.value
-        if isinstance(node, ast.Subscript) and (key := _text(node.slice)) is not None:
+        if isinstance(node, ast.Subscript) and (key := _text(node.slice)):
             self.set[key] = None
 
     def visit_Assign(self, node: ast.Assign) -> None:

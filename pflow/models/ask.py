@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from mimetypes import guess_type
@@ -131,7 +130,7 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
             error.usage = answer_members(_usage(response, ending, model))
         raise
     if ending.kind == LIMIT and not is_limit_known:
-        print(f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it", file=sys.stderr)
+        say("warning", f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it")
     if request.is_logged and log.write(response):
         usage["conversation"] = conversation.id
     return Answer(answer, usage, _flaw(ending, text, has_schema=schema is not None))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pflow.flow.findings import Finding
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.rules.answers import dropped_answers, source_of
+from pflow.flow.rules.params import unset_params
 from pflow.flow.unload import canonical_json
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
@@ -250,20 +251,12 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
     if wiring.errors:
         change.show(options)
         raise change_error(f"cannot wire '{file}': mappings cannot fix this", wiring.errors)
-    unset = list(unset_params(wiring.flow))
+    unset = [(id, item.name) for id, wired in wiring.flow.steps.items() for item in unset_params(wired)]
     for id, key in unset:
         say(f"{id} has no param '{key}', which its code needs: pflow plan --edit '{file}' 'SENTENCE' sets it")
     if not (wiring.filled or unset):
         say("nothing to wire: every read has a source")
     return change.finish(options)
-
-
-def unset_params(flow: WiredFlow) -> Iterator[tuple[str, str]]:
-    """Yield step and name of each param that the flow does not give, though the code of its node has no default."""
-    for id, wired in flow.steps.items():
-        for key, item in wired.interface.params.items():
-            if item.required and not item.env and key not in wired.step.params:
-                yield id, key
 
 
 def _only(gap: Gap, found: list[Path], why: str) -> Gap | None:

@@ -25,13 +25,14 @@ from pflow.values.jsontext import encode
 from pflow.values.paths import Path, kind_of, meet, parse_path, write_path
 from pflow.values.types import items_in
 
-USAGE = usage_of_command("pflow-get", __doc__, "pflow-get [-e] [--exact | -0 | -j | --each] [PATH]…")
+USAGE = usage_of_command("pflow-get", __doc__, "pflow-get [-e] [--exact | -0 | -j | --each [-r]] [PATH]…")
 USAGE.flags = [
     Flag(("-e", "--exit-status"), "print nothing and exit with 1 if a value is missing or null"),
     Flag(("--exact",), "add no newline to a text"),
     Flag(("-0", "--null"), "end each value with a NUL, and add no newline"),
     Flag(("-j", "--json"), "print each value as a line of JSON"),
     Flag(("--each",), "print each item of a list, and each line of a text, as a line of JSON"),
+    Flag(("-r", "--raw"), "with --each: print each item raw, on a line of its own"),
     FROM,
     *HELP_FLAGS,
 ]
@@ -70,8 +71,15 @@ def _items(path: Path, value: Any) -> list[Any]:
 def _form(value: Any, flags: Collection[str]) -> bytes:
     if "--null" in flags:
         return _with_nul(value)
-    is_json = "--json" in flags or "--each" in flags
-    return encode(value) + b"\n" if is_json else raw_form(value, exact="--exact" in flags)
+    is_raw = "--raw" in flags and "--json" not in flags
+    if "--json" in flags or ("--each" in flags and not is_raw):
+        return encode(value) + b"\n"
+    if "--each" not in flags:
+        return raw_form(value, exact="--exact" in flags)
+    line = raw_form(value, exact=True).removesuffix(b"" if isinstance(value, str | bytes) else b"\n")
+    if b"\n" in line:
+        raise PflowError("cannot print an item on one line: it contains a newline", hint="-0, or no -r", exit=BAD_DATA)
+    return line + b"\n"
 
 
 def _value(document: Document, path: Path, *, is_test: bool) -> Any:

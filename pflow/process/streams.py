@@ -10,7 +10,7 @@ from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory, reason_of
 from pflow.files.reading import read_to_end
 from pflow.process.signals import ClosedPipe, Deadline
-from pflow.terminal.messages import write_stderr
+from pflow.terminal.messages import for_terminal, write_stderr
 
 if TYPE_CHECKING:
     Piece = bytes | memoryview
@@ -127,7 +127,7 @@ def write_pieces(fd: int, pieces: list[Piece]) -> None:
     """Write all pieces. Raises ClosedPipe, or PflowError (73)."""
     begun.add(fd)
     for piece in _joined(pieces):
-        rest = memoryview(piece)
+        rest = memoryview(for_terminal(fd, bytes(piece)) if os.isatty(fd) else piece)
         while rest:
             rest = rest[_write(fd, rest) :]
 

@@ -45,7 +45,8 @@ def look_at(key: str, *, digests: bool = True) -> tuple[State, Any]:
     try:
         status = os.stat(path)
         stamp = file_stamp(status, time.time_ns())
-        if not digests or not stat.S_ISREG(status.st_mode):  # to open a pipe is to disturb it
+        is_own = key.startswith(("/dev/", "/proc/"))  # another process finds something else there
+        if not digests or is_own or not stat.S_ISREG(status.st_mode):  # to open a pipe is to disturb it
             return None, stamp
         return file_digest(path) if status.st_size <= _LARGEST else f"{status.st_size} {status.st_mtime_ns}", stamp
     except (FileNotFoundError, NotADirectoryError):

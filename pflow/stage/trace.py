@@ -7,7 +7,7 @@ import time
 
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import reason_of
-from pflow.terminal.messages import say
+from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import compact
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def write_line(program: str, line: bytes) -> None:
     target = os.environ["PFLOW_TRACE"]
     try:
         if target == "1":
-            os.write(2, line)
+            write_stderr(line)
             return
         if target.endswith("/") or os.path.isdir(target):
             os.makedirs(target, 0o700, exist_ok=True)

@@ -12,6 +12,8 @@ from contextlib import suppress
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, NOT_FOUND, PflowError, reason_of
 from pflow.files.atomic import take_turn
+from pflow.terminal.messages import for_terminal
+from pflow.words.printable import harmless
 
 _READLINE = ("set expand-tilde on", "set convert-meta off", "set input-meta on", "set output-meta on")
 """Settings of readline: expand `~`, and pass letters unchanged in any locale."""
@@ -91,7 +93,7 @@ class Terminal:
         try:
             sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-            return input(prompt)
+            return input(harmless(prompt))
         except BaseException as error:
             self.say("\n")
             if isinstance(error, EOFError):
@@ -108,7 +110,7 @@ class Terminal:
 
     def say(self, text: str) -> None:
         with suppress(OSError):
-            os.write(self.fd, text.encode("utf-8", "backslashreplace"))
+            os.write(self.fd, for_terminal(self.fd, text.encode("utf-8", "backslashreplace")))
 
     def __enter__(self) -> Terminal:
         return self

@@ -27,19 +27,28 @@ def error_text(error: PflowError) -> str:
 
 
 def write_stderr(text: str | bytes) -> None:
-    """Write a text unchanged; if nobody reads stderr, the exit code must do."""
+    """Write a text; if nobody reads stderr, the exit code must do."""
     try:
-        os.write(2, text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
+        os.write(2, for_terminal(2, text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")))
     except OSError:
         pass
 
 
+def for_terminal(fd: int, data: bytes) -> bytes:
+    """Return what may be written to a descriptor: unchanged, unless it is a terminal, which no data may control."""
+    if not os.isatty(fd):
+        return data
+    from pflow.words.printable import harmless
+
+    return harmless(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
 def _say(paint: str, program: str, text: str) -> None:
     from pflow.terminal.columns import colour_of
-    from pflow.words.printable import clean
+    from pflow.words.printable import on_one_line
 
     painted = getattr(colour_of(2), paint)(f"{program}:")
-    write_stderr(f"{painted} {clean(' '.join(text.split()))}\n")
+    write_stderr(f"{painted} {on_one_line(text)}\n")
 
 
 def _frames(error: BaseException) -> str:

@@ -25,6 +25,35 @@ def _in_json(char: str) -> str:
     return "".join([f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4)])
 
 
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t\r"}
+_CONTROLS |= {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(128, 160)}
+
+
+def harmless(text: str) -> str:
+    """Escape what could change a terminal, or what it shows elsewhere; lines, tabs, colours and progress stay."""
+    first, *rest = text.split("\x1b")
+    shown = [first.translate(_CONTROLS)]
+    for part in rest:
+        is_kept = part[:1] == "[" and part[1:].lstrip("0123456789;:")[:1] in ("m", "K")
+        shown.append(("\x1b" if is_kept else "\\x1b") + part.translate(_CONTROLS))
+    return "".join(shown)
+
+
+def on_one_line(text: str) -> str:
+    """Put a message on one line: a blank for white space between its words, escapes for it inside a quoted name."""
+    shown, is_quoted = "", False
+    for number, part in enumerate(text.strip().split("'")):
+        if number:
+            is_quoted = part[:1].isalnum() if is_quoted else not shown[-1:].isalnum()
+            shown += "'"
+        shown += "".join(map(_escaped, part)) if is_quoted else " ".join(f"|{part}|".split())[1:-1]
+    return clean(shown)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode() if char.isspace() and char != " " else char
+
+
 def encodable(text: str) -> str:
     """Escape lone surrogates, which file names may contain."""
     return text.encode("utf-8", "backslashreplace").decode()

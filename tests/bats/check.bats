@@ -4,6 +4,22 @@
 
 load helper
 
+@test "a template step hands no typo on; an item's own key is not read from the whole list" {
+    local each="list-files 'one/*' => read-file --each --with-item => template"
+    mkdir one && echo hi >one/a.txt
+    for flow in 'template "Hi ${name"' "$each '\$item: \$content' --each"; do
+        run --separate-stderr pflow run -n "$flow" -r
+        expect 65 '' 'PF14: '
+    done
+    [[ $stderr == *"'content' is all that the batch runs over, in each of its items; \${item.content} is that of the item"* ]]
+    run --separate-stderr pflow run -n "$each '\${item.item}: \${item.content}' --each" -r
+    expect 0 '["one/a.txt: hi\n"]'
+    run --separate-stderr pflow run -n "list-files 'one/*' => template '\$f of \$files' --each --as=f" -r
+    expect 0 '["one/a.txt of [\"one/a.txt\"]"]' "PF14: warning: 'files' is all that the batch runs over"
+    run --separate-stderr pflow run -n "list-files 'one/*' => read-file --each => shell cat --each => write-file --each=files --as=f --path='\$f_stem'" -q
+    expect 0 '' "PF18: warning: nothing uses what 'shell' writes: 'write-file' takes the items of 'files'; run it over that;"
+}
+
 @test "a flow without findings is one line, whichever form it is in" {
     cat >flow.json <<'END'
 {"nodes": [{"id": "read", "type": "read-file", "inputs": {"path": "a"}},
@@ -54,6 +70,21 @@ flow.json: edges[1].to: PF12: no step is called 'svae'; did you mean save?" \
 flow.json: nodes[1].id: PF12: two steps are called 'a'; rename this one, to 'a-2' for example: nodes[0] has the same id
 flow.json: nodes[1].inputs.comand: PF13: "*"
 flow.json: nodes[2].type: PF11: there is no node 'llmm'; did you mean llm?" ]]
+}
+
+@test "a part that GitHub does not give, and a node that pflow's own one shadows, are found before anything runs" {
+    echo '{"nodes": [{"id": "fetch", "type": "github-get-issue"}, {"id": "ask", "type": "llm"}],
+        "mappings": {"ask": {"input_mappings": {"prompt": "fetch.issue_data.bodi"}}}}' >flow.json
+    run --separate-stderr pflow check flow.json
+    expect 65 - 'pflow check: 1 error'
+    [[ $output == *"PF14: no 'bodi' in fetch.issue_data; it has "*"(did you mean body?)" ]]
+    mkdir own && export PFLOW_NODES=$PWD/own
+    printf 'from pocketflow import Node\n\n\nclass Template(Node):\n    pass\n' >own/template.py
+    shadowed="PF11: warning: 'template' is pflow's own node, which comes before '$PWD/own/template.py'; rename the file to use it"
+    run --separate-stderr pflow check 'template a => template b'
+    expect 0 "pipe: nodes[0].type: $shadowed"
+    run --separate-stderr pflow run -n -r 'template a'
+    expect 0 a "pflow run: nodes[0].type: $shadowed"
 }
 
 @test "warnings alone are 0, and 65 with --strict" {

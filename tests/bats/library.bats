@@ -210,3 +210,12 @@ END
     run --separate-stderr bash -c 'pflow list >/dev/full; echo $?; pflow list | true; echo ${PIPESTATUS[0]}; pflow show count >&-; echo $?'
     expect 0 $'73\n141\n73' 'cannot write to stdout'
 }
+
+@test "a saved command works where a directory has a newline in its name; a flow may begin with a byte order mark" {
+    mkdir $'a\nb' && cd $'a\nb'
+    printf '\xef\xbb\xbf{"nodes": [{"type": "template", "params": {"template": "hello"}}]}' >f.pflow.json
+    HOME=$PWD run -0 --separate-stderr pflow save --command hi f.pflow.json
+    run -0 --separate-stderr .local/bin/pflow-hi -r
+    expect 0 hello
+    run -0 bash -c "printf '\xef\xbb\xbftemplate hello' | pflow check -"
+}

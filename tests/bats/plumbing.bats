@@ -35,6 +35,8 @@ load helper
     expect 0 '[1,"@x"]'
     run --separate-stderr bash -c "pflow-set -n x:@gone | pflow-get"
     expect 66 - "pflow-set: cannot read 'gone' for x: no such file or directory"
+    run --separate-stderr bash -c "pflow-set -n s=o --carry=s | pflow-set --carry= | pflow-get"
+    expect 66 '' 'the pipe carries no value'
     run --separate-stderr pflow-set -n --carry=x
     expect 66 - "pflow-set: cannot find 'x'"
 }
@@ -198,4 +200,11 @@ N
     printf '#!/bin/sh\nexec jq ".words = (.text | split(\\" \\") | length)"\n' >bin/pflow-words && chmod +x bin/pflow-words
     in_shells 'PATH=$PWD/../bin:$PATH; pflow-set -n text="a b c" | pflow words | pflow-get words'
     expect 0 3
+}
+
+@test "pflow-get --each -r prints raw lines, and no item that is none" {
+    run bash -c "pflow-set -n 'l:=[\"a b\", 1, {\"k\": null}]' | pflow-get --each -r l"
+    expect 0 $'a b\n1\n{"k":null}'
+    run --separate-stderr bash -c "pflow-set -n 'l:=[\"a\nb\"]' | pflow-get --each -r l"
+    expect 65 - "it contains a newline; -0, or no -r"
 }

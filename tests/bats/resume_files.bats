@@ -44,7 +44,7 @@ table() {
         cp ../*.pflow.json . && eval "$here"
         flow=${flow%% }
         [[ $flow == *.json ]] || flow+=' => read-file:end need'
-        pflow run -n -q "$flow" 2>error && echo "did not fail: $flow" && wrong=1
+        pflow run -n -q "$flow" 2>error 9<n && echo "did not fail: $flow" && wrong=1
         eval "$change" && : >need
         run --separate-stderr pflow resume last -q
         if [ "$answer" = ' goes on' ]; then [ "$status $stderr" = '0 ' ]; else [[ $status == 78 && $stderr == *"${answer# }"* ]]; fi ||
@@ -67,6 +67,7 @@ read-file n => move-file n k/n ~ echo m >n ~ 'n', which 'read-file' read, is new
 read-file n => delete-file n ~ : ~ goes on
 copy-file n m ~ echo m >m ~ goes on
 copy-file n m ~ echo m >n ~ 'n', which 'copy-file' read, has changed
+read-file /dev/fd/9 ~ : ~ goes on
 load-csv n ~ echo m >n ~ 'n', which 'load-csv' read, has changed
 races --path=n ~ : ~ 'n', which 'races' read, has changed
 looks --photo=n --photo=in/a ~ echo m >in/a ~ 'in/a', which 'looks' read, has changed

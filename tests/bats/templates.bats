@@ -242,3 +242,13 @@ setup() { quick_llm; }
     in_shells 'pflow-llm -n --prompt=hi | pflow-get -e prompt'
     expect 1 ''
 }
+
+@test "the name that a program prints loses its newline where it is used as a path; a file's own name does not" {
+    echo content >a.txt
+    printf odd >$'b\n'
+    in_shells "cd '$PWD'; echo a.txt | pflow-read-file --path='\$stdin' -r; pflow-shell 'echo a.txt' | pflow-read-file --path='./\$stdout' -r
+pflow 'shell \"echo a.txt\" => read-file --path=\$stdout' -r; pflow-list-files 'b*' | pflow run 'read-file --path=\${files[0]}' -r"
+    expect 0 $'content\ncontent\ncontent\nodd'
+    run --separate-stderr pflow-read-file -r $'no\n'
+    expect 66 - "cannot read 'no\n': no such file or directory; it names a file that ends with a newline"
+}

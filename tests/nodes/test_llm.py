@@ -407,10 +407,10 @@ class TestFailures:
         assert error.hint.startswith("llm keys set nobody-has-this-key")
         assert server.requests() == []
 
-    def test_an_answer_at_its_token_limit_is_an_answer_and_says_so(self, server, capsys):
+    def test_an_answer_at_its_token_limit_is_an_answer_and_says_so(self, server, capfd):
         assert run("long")["response"] == REPLY
         assert run("responses-long")["usage"]["output"] == 4
-        assert capsys.readouterr().err.count("token limit") == 2
+        assert capfd.readouterr().err.count("token limit") == 2
 
     def test_a_limit_that_a_person_set_is_not_worth_a_word(self, server, capsys):
         run("long", max_tokens=4)

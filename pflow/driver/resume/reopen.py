@@ -14,6 +14,7 @@ from pflow.driver.arguments import RunFlags
 from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
+from pflow.driver.resume.drift import refuse_drift, told_files
 from pflow.driver.resume.visits import name_of
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
@@ -28,13 +29,14 @@ from pflow.record.records import JOURNAL, outer_paths
 from pflow.record.runs import FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
 from pflow.stage.document import Intake
+from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
 from pflow.values.digest import keyed_digest
 from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
-    from pflow.driver.begin import Beginning, Facts
+    from pflow.driver.begin import Beginning
     from pflow.record.file_states import Change
     from pflow.record.records import Record
 
@@ -91,6 +93,7 @@ class Reopened:
             self.decided.append({**self.begin, "nodes": {}})  # its classes are in the script alone
             self.decided += self.records.files.accepted()
         self._decide(self._decision(self.load()), {})
+        self.log.line(event_line("resume", self.choices.about()))  # else it looks finished to the script
         self.commit()
         why = "it is a run of a Python script" + " (your choices are noted for it)" * is_decided
         return cannot_resume(self.run.id, why, f"python {quote(str(self.script))} --resume", USAGE)
@@ -157,7 +160,7 @@ class Reopened:
         visit = changed[0][2]
         step = name_of(next(path for path in (*outer_paths(visit), visit) if path in self.records.done))
         hint = f"pflow resume {self.run.id} --from={step} reads it again, --accept-changes goes on with what was read"
-        return cannot_resume(self.run.id, f"{_told(changed)}{more}", hint, BAD_CONFIG)
+        return cannot_resume(self.run.id, f"{told_files(changed)}{more}", hint, BAD_CONFIG)
 
     def is_outdated(self, quiet: bool) -> bool:
         """Return True if files have changed that it read, so that another run begins in its place; say so.
@@ -171,7 +174,7 @@ class Reopened:
         if changed:
             self.journal.write({"superseded": True})
             if not quiet:
-                say("pflow run", f"beginning anew, not resuming the run {self.run.id}: {_told(changed)}")
+                say("pflow run", f"beginning anew, not resuming the run {self.run.id}: {told_files(changed)}")
         return bool(changed) or "superseded" in self.begin
 
     def close(self) -> None:
@@ -207,45 +210,6 @@ def _refuse_finished(run: Run, choices: Choices) -> None:
     elif not has_journal:
         hint = f"pflow replay {run.id} runs it anew; pflow run --keep-store keeps what --from and --only need"
     raise cannot_resume(run.id, why, hint, FAILED)
-
-
-def _told(changed: list[Change]) -> str:
-    """Name the files that have changed, the first three of them."""
-    here = os.path.join(os.getcwd(), "")
-    words = [
-        f"'{path.removeprefix(here)}', which '{name_of(visit)}' read, {how}" for _, path, visit, how in changed[:3]
-    ]
-    return "; ".join(words + [f"and {len(changed) - 3:,} more"] * (len(changed) > 3))
-
-
-def refuse_drift(run: str, before: Facts, now: Facts) -> None:
-    """Raise PflowError (78), naming all changes, if something has changed since a run began."""
-    changes = list(_changes(before["nodes"], now["nodes"]))
-    if before["flow"] != now["flow"]:
-        changes.insert(0, "its flow has changed")
-    others = [name for name, digest in before["secrets"].items() if digest != now["secrets"][name]]
-    changes += [f"the secret in {name} has changed" for name in others]
-    if changes:
-        hint = f"pflow resume {run} --accept-changes resumes it anyway"
-        raise cannot_resume(run, "; ".join(changes), hint, BAD_CONFIG)
-
-
-def _changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """Yield each change in words."""
-    for id, fact in before.items():
-        there = now.get(id, {})
-        if fact["version"] != there.get("version"):
-            yield f"'{id}' is {fact['type']} {there.get('version')}, was {fact['version']}"
-        for part in sorted(fact["code"].keys() | there.get("code", {}).keys()):
-            was, is_now = fact["code"].get(part), there.get("code", {}).get(part)
-            if was != is_now:
-                yield f"'{id}': {part} {_how(was, is_now)}"
-
-
-def _how(was: str | None, is_now: str | None) -> str:
-    if was is None or is_now is None:
-        return "is new" if was is None else "is gone"
-    return "has changed" if len(was) == 64 else f"is {is_now}, was {was}"
 
 
 @contextmanager

@@ -262,9 +262,7 @@ class _Compiler:
 def _is_inferred(step: WiredStep) -> bool:
     """Return True if the interface is inferred; that of a flow, if it is that of its step that takes the pipe."""
     flow = step.subflow
-    if flow is None or flow.first_read is None or any(each.pipe and each.declared for each in flow.inputs.values()):
-        return step.interface.inferred
-    return _is_inferred(flow.steps[flow.first_read[0]])
+    return _is_inferred(flow.steps[flow.first_read[0]]) if flow and flow.first_read else step.interface.inferred
 
 
 def _reads_by_name(step: WiredStep, key: str) -> bool:

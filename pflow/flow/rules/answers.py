@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import Collection, Iterable, Iterator
+from pflow.binding.sources import PathSource
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR, Graph, distances
 from pflow.flow.pipe.carry import are_parallel, is_certain
@@ -102,7 +103,8 @@ def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped], ahea
     for id in queue:
         item = flow.steps[id].interface.pipe_read
         is_taken = id == writer.id or (id in found and found[id].has_newer(writer.id, flow.graph))
-        if item is not None and not is_taken and _is_left_open(flow.steps[id], item) and fits(type, item.type):
+        taken = type if flow.steps[id].step.batch is None else type.items or type
+        if item is not None and not is_taken and _is_left_open(flow.steps[id], item) and fits(taken, item.type):
             dropped = _dropped(flow, writer, flow.steps[id], item)
             yield from [dropped] if dropped and (dropped.older or is_first) else []
         else:
@@ -113,13 +115,21 @@ def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped], ahea
 
 
 def _is_left_open(wired: WiredStep, item: Item) -> bool:
-    """Return True if the flow does not give a read; the step of a batch works on its item instead."""
-    return wired.step.batch is None and not wired.step.fills(item.name) and "explicit" not in item.marks
+    """Return True if the flow does not give a read, or only the item of a batch takes its place."""
+    batch = wired.step.batch
+    if batch is not None:
+        source = wired.sources.get(item.name)
+        return item.name not in wired.step.inputs and isinstance(source, PathSource) and source.path == (batch.item,)
+    return not wired.step.fills(item.name) and "explicit" not in item.marks
 
 
 def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) -> Dropped | None:
-    found = find_writes(flow, reader.id, (item.name,))
+    paths = [(item.name,)] if reader.over is None else reader.over.paths
+    found = [each for path in paths for each in find_writes(flow, reader.id, path)]
     older = [write.step for _, write in found if flow.graph.may_precede(write.step, writer.id, past_loops=False)]
+    if reader.over is not None:  # a batch may well leave out the answer of a step that runs once, for its effects
+        gives = writer.step.batch is not None or set(writer.interface.effects) <= _ONLY_GIVES
+        return Dropped(reader.id, item, list(dict.fromkeys(older))) if older and gives else None
     is_declared = item.name in flow.flow.inputs or flow.first_read == (reader.id, item.name)
     is_templated = any(part.paths for part in flow.parts[reader.id])
     is_left = item.required or is_declared or is_templated  # a required one stops the run, or is an input of the flow
@@ -130,8 +140,8 @@ def _dropped(flow: WiredFlow, writer: WiredStep, reader: WiredStep, item: Item) 
 
 def source_of(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
     """Return the source for a mapping of the read; None if no path leads to an answer each time."""
-    writers = set(dropped.writers)
-    if are_parallel(flow, writers) or not is_certain(flow, writers, dropped.reader):
+    writers, is_batch = set(dropped.writers), flow.steps[dropped.reader].over is not None
+    if is_batch or are_parallel(flow, writers) or not is_certain(flow, writers, dropped.reader):
         return None
     answers = [(id, flow.steps[id].interface.pipe_write) for id in dropped.writers]
     paths = [path_text((id, answer.name)) for id, answer in answers if answer is not None]
@@ -140,20 +150,25 @@ def source_of(flow: WiredFlow, dropped: Dropped) -> str | list[str] | None:
 
 def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) -> Finding:
     """Make the finding of a dropped answer, at the last step that writes one."""
-    reader, key = dropped.reader, dropped.item.name
+    reader, key, batch = dropped.reader, dropped.item.name, flow.steps[dropped.reader].step.batch
     instead = f"'{key}' from {joined(dropped.older)}" if dropped.older else f"no '{key}'"
     verb = "writes" if len(dropped.writers) == 1 else "write"
     message = f"nothing uses what {joined(dropped.writers)} {verb}, while '{reader}' takes {instead}"
+    place = flow.steps[dropped.writers[-1]].step.place
+    if batch is not None:
+        message = f"nothing uses what {joined(dropped.writers)} {verb}: '{reader}' takes the items of '{batch.over}'"
+        remedy = f"run it over that; with --with-item there, ${{{batch.item}.item}} is the item of each result"
+        return Finding("PF18", place, message, remedy, is_warning=is_warning)
     source = source_of(flow, dropped)
     shown = quote(source) if isinstance(source, str) else f"[{', '.join(map(quote, source))}]" if source else "…"
     remedy = f'"mappings": {{"{reader}": {{"input_mappings": {{"{key}": {shown}}}}}}}'
-    return Finding("PF18", flow.steps[dropped.writers[-1]].step.place, message, remedy, is_warning=is_warning)
+    return Finding("PF18", place, message, remedy, is_warning=is_warning)
 
 
-def passed_over(flow: WiredFlow, given: Collection[str] = ()) -> Iterator[Finding]:
+def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterator[Finding]:
     """Yield a finding for each soft mapping that gives way to the store's own key, if nothing else uses its answer.
 
-    The store has that key from an earlier step, or as an input that is `given`.
+    The store has that key from an earlier step, or from a required input; or else, with `given`, as one of these.
     """
     soft = [(wired, key) for wired in flow.steps.values() for key in wired.step.soft or ()]
     if not soft or flow.is_uncertain:
@@ -167,8 +182,8 @@ def passed_over(flow: WiredFlow, given: Collection[str] = ()) -> Iterator[Findin
     needed = {name for name, each in flow.inputs.items() if each.declared and (each.required or each.has_default)}
     for (wired, key), writers, place in zip(soft, own, places, strict=True):
         answers = {write.step for each in flow.references if each.place == place for write in each.writes}
-        is_there = key in given or key in needed or is_certain(flow, writers, wired.id)
-        if is_there and answers and not answers & used:
+        is_sure = key in needed or is_certain(flow, writers, wired.id)
+        if (is_sure if given is None else key in given and not is_sure) and answers and not answers & used:
             source = wired.step.input_mappings[key]
             flags = " ".join(f"--map-in {key}={path}" for path in (source if isinstance(source, list) else [source]))
             message, remedy = f"'{wired.id}' takes '{key}' from the store", f"{flags} takes what is carried"

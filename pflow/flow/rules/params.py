@@ -70,6 +70,12 @@ def slips(wired: WiredStep) -> set[str | None]:
     return {meant(key, there) for place, key, there, _ in unknown_names(wired) if place[-2] != "output_mappings"}
 
 
+def unset_params(wired: WiredStep) -> list[Item]:
+    """Return the params without a default that neither the flow gives nor a variable may give."""
+    needed = (item for item in wired.interface.params.values() if item.required and not item.env)
+    return [item for item in needed if item.name not in wired.step.params]
+
+
 def _check_needed(wired: WiredStep) -> Iterator[Finding]:
     """Warn of params without a default that the flow does not give; a flag still may.
 
@@ -78,9 +84,8 @@ def _check_needed(wired: WiredStep) -> Iterator[Finding]:
     if wired.interface.inferred:
         return
     step, misspelt = wired.step, slips(wired)
-    unset = [item for key, item in wired.interface.params.items() if item.required and key not in step.params]
-    for item in unset:
-        if not item.env and item.name not in misspelt:
+    for item in unset_params(wired):
+        if item.name not in misspelt:
             message = f"nothing gives '{wired.id}' the param '{item.name}'" + (f" ({item.doc})" if item.doc else "")
             remedy = f'"{item.name}": …, or {item.flag}'
             yield Finding("PF13", (*step.place, "params"), message, remedy, is_warning=True)

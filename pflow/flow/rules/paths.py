@@ -30,7 +30,25 @@ def check_paths(flow: WiredFlow) -> Iterator[Finding]:
             faults = [type_below(type, reference.path, at)[1] for type, at in flow.types_at(reference)]
             if faults and all(faults):
                 yield _finding(reference, faults[0])
+            yield from _check_whole(flow, reference)
     yield from _check_first(flow)
+
+
+def _check_whole(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
+    """Find a template that brings all that its batch runs over into each item; wrong if the item has that key too."""
+    wired = flow.steps.get(reference.step)
+    batch = wired.step.batch if wired else None
+    if batch is None or wired is None or wired.over is None or not reference.part.is_template or reference.is_item:
+        return
+    if reference.places == wired.over.paths and (reference.input or reference.writes):
+        keeps_item = any(
+            flow.steps[write.step].step.batch is not None and write.key in (wired.item_type.fields or ())
+            for write in reference.writes
+        )
+        name, key = write_path(reference.path), reference.path[-1]
+        remedy = f"${{{batch.item}.{key}}} is that of the item" if keeps_item else f"${batch.item} is the item"
+        message = f"'{name}' is all that the batch runs over, in each of its items"
+        yield Finding("PF14", reference.place, message, remedy, is_warning=not keeps_item)
 
 
 def _check_first(flow: WiredFlow) -> Iterator[Finding]:
@@ -61,8 +79,10 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
         change_texts(part.written, texts.append)
     for text in texts:
         for broken in broken_references(text):
-            message = f"'{shorten(broken)}' is not a reference, so it is left as text"
-            yield Finding("PF14", part.place, message, "${name} is a reference, $$ a dollar", is_warning=True)
+            is_all = wired is not None and wired.kind is not None and wired.kind.name == "template"
+            what = "and would be handed on" if is_all else "so it is left as text"
+            message, remedy = f"'{shorten(broken)}' is not a reference, {what}", "${name} is a reference, $$ a dollar"
+            yield Finding("PF14", part.place, message, remedy, is_warning=not is_all)
 
 
 def _check_verbatim(flow: WiredFlow, part: Part, wired: WiredStep | None) -> Iterator[Finding]:

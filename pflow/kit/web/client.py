@@ -18,6 +18,7 @@ from pflow import __version__
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, PflowError, reason_of
 from pflow.kit.web.address import parse_url, show
 from pflow.kit.web.answer import Response, cut, explain
+from pflow.kit.web.names import see_signals
 from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets, masked
 
@@ -128,6 +129,7 @@ def _follow(first: _Request, most: int) -> Response:
 
 def _ask(request: _Request, *, follow: bool) -> Response | _Request:
     """Send a request; return the answer, or the request that it redirects to."""
+    see_signals()
     timeout = httpx2.Timeout(request.max_silence, connect=_CONNECT)
     headers = {"user-agent": f"pflow/{__version__}", "accept-encoding": "gzip", **request.headers}
     try:

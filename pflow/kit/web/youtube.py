@@ -23,6 +23,7 @@ from pflow.errors import (
 from pflow.files import atomic
 from pflow.files.directories import cache_directory, make_private
 from pflow.files.installation import no_extra
+from pflow.kit.web.names import see_signals
 
 MAX_SILENCE = 30.0
 """The most seconds without any data."""
@@ -125,6 +126,7 @@ def _session(proxy: str | None) -> Any:
     """Return a client that waits at most MAX_SILENCE and uses the proxy, else the one in the environment."""
     import requests
 
+    see_signals()
     session: Any = requests.Session()
     proxies = {"http": proxy, "https": proxy} if proxy else None  # the session's own come last
     session.request = partial(session.request, timeout=MAX_SILENCE, proxies=proxies)

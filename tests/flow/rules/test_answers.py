@@ -63,6 +63,24 @@ LOST = [
      [into("save", "content", "judge.verdict")]),
 ]  # fmt: skip
 
+EACH = {"batch": {"over": "load.content", "as": "text"}}
+BATCHED = [  # what the second batch takes; True where nothing uses the answers of the first
+    ({"over": "load.content", "as": "f"}, {"content": "f"}, True),
+    ({"over": "load.content", "as": "content"}, {}, True),
+    ({"over": "load.content", "as": "f"}, {"content": "template:$f"}, False),
+    ({"over": "query.answer", "as": "f"}, {"content": "f"}, False),
+    ({"over": "names", "as": "f"}, {"content": "f"}, False),
+]
+
+
+@pytest.mark.parametrize(("batch", "mapping", "is_lost"), BATCHED)
+def test_a_batch_whose_item_takes_the_place_of_an_answer_drops_it(batch, mapping, is_lost):
+    ask, save = {**ASK, **EACH}, {**SAVE, "batch": batch}
+    document = flow(LOAD, ask, save, mappings={"save": {"input_mappings": mapping}})
+    lost = [each.message for each in findings(document) if each.rule == "PF18"]
+    assert lost == ["nothing uses what 'query' writes: 'save' takes the items of 'load.content'"] * is_lost
+
+
 KEPT = [
     flow(LOAD, ASK, SAVE, mappings={**into("query", "text", "content"), **into("save", "content", "query.answer")}),
     flow(LOAD, ASK, SAVE, outputs={"answer": "query.answer"}, mappings=into("query", "text", "content")),

@@ -43,9 +43,15 @@ CASES = [
             "changes": [{**CHANGED, "change": "modified", "added": 1, "deleted": 1}],
         },
     ),
-    case("checkout", "topic", "--create"),
+    case("checkout", "topic", "--create", once=True, words=["--repo={here}", "main"]),
     case("checkout", "none", exit=66),
-    case("commit", pipe="Go on", writes={"commit": ANY, "commit_data": ANY}, once=True),
+    case(
+        "commit",
+        pipe="Go on",
+        writes={"commit": ANY, "commit_data": ANY},
+        once=True,
+        words=["--repo={here}", "--all"],
+    ),
     case(
         "commit",
         "--paths=[]",
