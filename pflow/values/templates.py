@@ -6,7 +6,6 @@ from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import DENIED, PflowError, shorten
 from pflow.values.jsontext import text_of
 from pflow.values.paths import Path, parse_path, write_path
-from pflow.values.urls import is_address, join_url
 
 if TYPE_CHECKING:
     Part = str | Path
@@ -177,7 +176,9 @@ def join_path(written: str, parts: list[Part], texts: list[str]) -> str:
 
     Where a file or an address may be given, the parts of an address are joined as such.
     """
-    if is_address(written):
+    if written.lower().startswith(("http://", "https://")):
+        from pflow.values.urls import join_url
+
         return join_url(written, parts, texts)
     path, at, is_begun = "".join(texts), 0, False
     for part, text in zip(parts, texts, strict=True):
