@@ -8,7 +8,7 @@ from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import AlternativeSource, Fallback, TemplateSource, assign
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.engine.context import Commit, Context, StepFailed, failure_of
-from pflow.engine.results import handed_on, places_behind, results_of, set_defaults
+from pflow.engine.results import places_behind, results_of, set_defaults
 from pflow.engine.step import PlainStep, StepNode, bind, copied, is_direct
 from pflow.errors import BAD_DATA, FAILED, PflowError
 from pflow.flow.graph import ERROR
@@ -245,14 +245,13 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         context = self.context.inside(self.id)
         context.secret_paths += self._secret_outputs()
         action = Engine(self.flow, context, params, data).run(store)
-        carried = handed_on(self.flow, self.interface, store, context.carried, given)
-        return results_of(self.flow, self.interface, store) | carried, action
+        return results_of(self.flow, self.interface, store, context.carried, given), action
 
     def _secret_outputs(self) -> Iterator[Path]:
         """Yield the places of its own store that a step outside takes as secrets."""
-        for name in self.interface.writes:
+        for name, write in self.interface.writes.items():
             if any(meet(path, self.place_of(name)) for path in self.context.secret_paths):
-                yield from places_behind(self.flow, name)
+                yield from places_behind(self.flow, write)
 
     def post(self, shared: Any, store: Any, result: tuple[dict[str, Any], Any]) -> Any:
         shared.update(result[0])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pflow import Any, Iterator, Mapping
+from pflow import Any, Mapping
 from pflow.binding.sources import assign, find, has
 from pflow.errors import MISSING, PflowError
 from pflow.flow.pipe.carry import carried_out
-from pflow.flow.subflow import own_writes
+from pflow.flow.subflow import CARRIED
 from pflow.flow.wired import WiredFlow
-from pflow.interface.interface import Interface, fresh
+from pflow.interface.interface import Interface, Item, fresh
 from pflow.values.paths import Path
 
 
@@ -31,39 +31,31 @@ def outputs_of(flow: WiredFlow, store: Any) -> dict[str, Any]:
     return found
 
 
-def results_of(flow: WiredFlow, interface: Interface, store: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a flow gives as a step: its declared outputs, else all that its steps wrote."""
-    if flow.flow.outputs:
-        return outputs_of(flow, store)
-    inputs = {each.path[0] for each in flow.inputs.values()}
-    is_open, writes = interface.open, interface.writes  # an open one may write any key
-    return {key: value for key, value in store.items() if key in writes or (is_open and key not in inputs)}
-
-
-def handed_on(
+def results_of(
     flow: WiredFlow, interface: Interface, store: Mapping[str, Any], carried: Path | None, given: Mapping[str, Any]
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the value at the place that a flow carries, under the key for it, if that is none of its own writes.
+    """Return what a flow gives as a step: its declared outputs, else all that its steps wrote, and what it carries.
 
-    A flow whose steps carry nothing hands on the value that was `given` to its input from the pipe.
+    That may have a key besides. A flow whose steps carry nothing hands on what was `given` to its input from the pipe.
     """
-    write = interface.pipe_write
-    if write is None or write.name in own_writes(flow):
-        return {}
+    outputs, write = flow.flow.outputs, interface.pipe_write
+    inputs = {each.path[0] for each in flow.inputs.values()}
+    is_open, writes = interface.open, interface.writes  # an open one may write any key
+    found = {key: value for key, value in store.items() if key in writes or (is_open and key not in inputs)}
+    found = outputs_of(flow, store) if outputs else found
+    if write is None or CARRIED not in write.marks:
+        return found
     if carried is None:
-        found = [given[name] for name, each in flow.inputs.items() if each.pipe and name in given]
-    elif flow.flow.outputs:
-        found = [value for name, value in outputs_of(flow, store).items() if name == flow.output_carrying(carried)]
+        values = [given[name] for name, each in flow.inputs.items() if each.pipe and name in given]
+    elif outputs:
+        values = [value for name, value in found.items() if name == flow.output_carrying(carried)]
     else:
-        found = [find(store, carried)] if has(store, carried) else []
-    return {write.name: found[0]} if found else {}
+        values = [find(store, carried)] if has(store, carried) else []
+    return {**found, write.name: values[0]} if values else found
 
 
-def places_behind(flow: WiredFlow, name: str) -> Iterator[Path]:
-    """Yield the places of a flow's store that one of its writes as a step may come from."""
-    if name in flow.flow.outputs:
-        yield from flow.outputs[name].paths
-    elif name in own_writes(flow):
-        yield (name,)
-    else:
-        yield from (place for place in carried_out(flow) if place)
+def places_behind(flow: WiredFlow, write: Item) -> list[Path]:
+    """Return the places of a flow's store that one of its writes as a step may come from."""
+    if CARRIED in write.marks:
+        return [place for place in carried_out(flow) if place]
+    return [*flow.outputs[write.name].paths] if write.name in flow.outputs else [(write.name,)]

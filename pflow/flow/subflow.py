@@ -23,6 +23,9 @@ from pflow.words.naming import guess
 _CALLS, _CALLS_A_LEVEL = 1_000, 60
 """Python's recursion limit, and how much more each nested flow needs, when loaded and when run."""
 
+CARRIED = "carried"
+"""The mark of a write besides those of a flow, which has what it carries."""
+
 
 class FlowCatalog(Catalog):
     """Finds nodes, saved flows (`flow:NAME`) and flows' files; each flow is loaded once, when it is asked for.
@@ -112,12 +115,13 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         item.marks = {mark for mark, is_so in marks.items() if is_so}
         item.flags = [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item
-    for name, type in own_writes(flow).items():
+    for name, type in _outputs(flow).items():
         interface.writes[name] = Item("write", name, type)
     if key := key_handed_on(flow):
         if key not in interface.writes:
             interface.writes[key] = Item("write", key, Type("any"))
             interface.writes[key].doc = "what it carries at its end"
+            interface.writes[key].marks.add(CARRIED)
         interface.writes[key].marks.add("pipe")
     if any(_may_end_with_error(wired, flow) for wired in flow.steps.values()):
         interface.actions = ("default", ERROR)
@@ -152,7 +156,7 @@ def key_handed_on(flow: WiredFlow) -> str:
 
     It is that of a write of the flow where it always carries that, else a key besides: `output`.
     """
-    own = own_writes(flow)
+    own = _outputs(flow)
     if len(flow.flow.outputs) == 1:
         return next(iter(own))
     places = set(carried_out(flow))
@@ -168,7 +172,7 @@ def key_handed_on(flow: WiredFlow) -> str:
     return key
 
 
-def own_writes(flow: WiredFlow) -> dict[str, Type]:
+def _outputs(flow: WiredFlow) -> dict[str, Type]:
     """Return the declared outputs of a flow, or every root of its store, each with its type."""
     if flow.flow.outputs:
         return {name: flow.output_type(name) for name in flow.flow.outputs}

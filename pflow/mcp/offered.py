@@ -12,7 +12,7 @@ from jsonschema.exceptions import best_match
 
 from pflow.catalog.kinds import Kind
 from pflow.errors import USAGE, PflowError
-from pflow.flow.subflow import FlowKind, has_open_steps, own_writes
+from pflow.flow.subflow import CARRIED, FlowKind, has_open_steps
 from pflow.flow.wired import WiredFlow
 from pflow.interface.interface import COMMANDS, UNDECLARED, Item
 from pflow.values.types import Type
@@ -35,9 +35,9 @@ class Offered:
             raise PflowError(fault)
         reads = {**interface.params, **interface.reads}  # of two with one name the read counts
         self.inputs = {name: item for name, item in reads.items() if not self._is_withheld(item)}
-        own = interface.writes if self.flow is None else own_writes(self.flow)
-        shown = own.keys() - _secrets_of(kind)
-        self.writes = {name: item for name, item in interface.writes.items() if name in shown}
+        secrets = _secrets_of(kind)
+        writes = {name: item for name, item in interface.writes.items() if CARRIED not in item.marks}
+        self.writes = {name: item for name, item in writes.items() if name not in secrets}
         self.effects = ["anything"] if self.flow and has_open_steps(self.flow) else list(interface.effects)
         self.hints = _hints(self.effects, repeats=interface.repeats == "yes")
         text = "\n\n".join(filter(None, (interface.summary, interface.description)))

@@ -116,9 +116,9 @@ END
     pflow save inner keep.pflow.json
     for flow in keep.pflow.json inner taken.pflow.json; do
         run --separate-stderr pflow run -n "$flow" --xs='["b","b"]'
-        expect 1 - "all 2 items failed; the first, item 0 (\"b\"): cannot finish"
+        expect 1 - "2 of 2 items failed; the first, item 0 (\"b\"): cannot finish"
         run --separate-stderr pflow resume last
-        expect 1 - "all 2 items failed" # they ran again
+        expect 1 - "2 of 2 items failed" # they ran again
     done
     run --separate-stderr pflow run -n keep.pflow.json --xs='[]' -r
     expect 0 '[]'
@@ -134,6 +134,12 @@ END
     pflow export --to=python keep.pflow.json >keep.py
     run --separate-stderr "$PYTHON" keep.py -n --xs='["a","b"]' -r
     expect 1 '["",null]' '1 of 2 items failed'
+    run --separate-stderr pflow resume last --failed
+    expect 2 - 'your choices are noted for it'
+    run --separate-stderr "$PYTHON" keep.py -n --xs='["a","b"]' --resume -q
+    expect 1
+    [ "$(pflow runs --flow=keep --json | jq -r '.[0] | .status, .failed_items' | tr '\n' ' ')" = 'finished with failures 1 ' ]
+    pflow trace | grep -x 'run .*, resumed 2 times'
 }
 
 @test "--each runs a step once for each of a list, of the lines that a pipe brings, and of a store's list" {

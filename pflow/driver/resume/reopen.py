@@ -29,6 +29,7 @@ from pflow.record.records import JOURNAL, outer_paths
 from pflow.record.runs import FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
 from pflow.stage.document import Intake
+from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
 from pflow.values.digest import keyed_digest
@@ -92,6 +93,7 @@ class Reopened:
             self.decided.append({**self.begin, "nodes": {}})  # its classes are in the script alone
             self.decided += self.records.files.accepted()
         self._decide(self._decision(self.load()), {})
+        self.log.line(event_line("resume", self.choices.about()))  # else it looks finished to the script
         self.commit()
         why = "it is a run of a Python script" + " (your choices are noted for it)" * is_decided
         return cannot_resume(self.run.id, why, f"python {quote(str(self.script))} --resume", USAGE)
