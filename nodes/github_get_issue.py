@@ -17,7 +17,7 @@ class GithubGetIssue(Node):
     - Reads: shared["issue_number"]: int [flag issue] [word]  # the issue's number
     - Writes: shared["issue"]: str [pipe]  # its title, body and comments, as a text
     - Writes: shared["issue_title"]: str  # its title
-    - Writes: shared["issue_data"]: dict  # the issue as data
+    - Writes: shared["issue_data"]: dict{number: int, title: str, body: str, state: str, state_reason: any, draft: bool, url: str, user: dict{url: str, login: str, name: str}, labels: list[dict{name: str, description: str}], assignees: list, milestone: any, created_at: str, updated_at: str, closed_at: any, comments: list[dict{body: str, url: str, user: dict{url: str, login: str, name: str}, created_at: str, updated_at: str}], repository: any}  # the issue as data
     - Params: comments: bool = true  # get its comments too; --no-comments: without them
     - Effects: network
     - Repeats: yes

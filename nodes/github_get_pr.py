@@ -17,7 +17,7 @@ class GithubGetPr(Node):
     - Reads: shared["pr_number"]: int [flag pr] [word]  # the pull request's number
     - Writes: shared["pr"]: str [pipe]  # its title, body and files, as a text
     - Writes: shared["pr_title"]: str  # its title
-    - Writes: shared["pr_data"]: dict  # the pull request as data
+    - Writes: shared["pr_data"]: dict{number: int, title: str, body: str, state: str, draft: bool, merged: bool, merged_at: any, url: str, user: dict{url: str, login: str, name: str}, labels: list[dict{name: str, description: str}], assignees: list, milestone: any, created_at: str, updated_at: str, closed_at: any, comments: int, head: dict{ref: str, label: str, user: dict, sha: str}, base: dict{ref: str, label: str, user: dict, sha: str}, additions: int, deletions: int, changed_files: int, files: list[dict{additions: int, deletions: int, filename: str, status: str, sha: str}], diff: str}  # the pull request as data
     - Params: diff: bool = false  # get its diff too
     - Effects: network
     - Repeats: yes

@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING, Any, Collection, Mapping
 from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead
-from pflow.binding.store import FOUND, OWN, NodeStore
+from pflow.binding.store import FOUND, INPUT_KEY, OWN, NodeStore, named_place
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.files.beneath import hold_in_bounds, is_confined
 from pflow.interface.interface import Interface, Item, fresh
@@ -176,6 +176,11 @@ class Binding:
             except PflowError as error:
                 if not (finder.is_soft and error.exit == MISSING):
                     raise
+        for named in self.param_finders:
+            if named.key == INPUT_KEY:  # a template names the key
+                key = str(named.find(store))
+                self.finder_of[key] = Finder(key, PathSource(named_place(key)), None)
+                found[key] = self.finder_of[key].find(store)
         for finder in self.late_stand_ins:
             if finder.key not in found and (finder.key in self.hidden or finder.key not in store):
                 found[finder.key] = finder.find(store)

@@ -241,7 +241,9 @@ class NodeAwareSharedStore(MutableMapping):  # type: ignore[type-arg]
         return sum(1 for _ in self)
 
 
-KEY_PARAMS = {"input_key": "input_mappings", "output_key": "output_mappings"}
+INPUTS, OUTPUTS = "input_mappings", "output_mappings"
+INPUT_KEY, OUTPUT_KEY = "input_key", "output_key"
+KEY_PARAMS = {INPUT_KEY: INPUTS, OUTPUT_KEY: OUTPUTS}
 """The params of seed 000 that name a key of the node, and the mappings that they become."""
 
 
@@ -250,6 +252,14 @@ def key_mappings(params: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     return {
         goal: {params[name]: params[name]} for name, goal in KEY_PARAMS.items() if isinstance(params.get(name), str)
     }
+
+
+def named_place(key: str) -> Path:
+    """Return the place that a key in a param names: a path, or if it does not parse the key itself."""
+    try:
+        return parse_path(key)
+    except ValueError:
+        return (key,)
 
 
 def without_flow(shared: Any, interface: Interface, params: Mapping[str, Any]) -> Any:

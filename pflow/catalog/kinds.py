@@ -118,6 +118,12 @@ def fault_of(name: str) -> str:
     return next((f"'{found.file}': {found.fault}" for found in faulty), "")
 
 
+def shadowed_by(kind: Kind) -> str:
+    """Return the file in a user's own directory that has the name of one of pflow's nodes; empty if there is none."""
+    places = own_places() if kind.origin == BUNDLED else []
+    return next((found.file for place in places for found in _in_own(place, plain(kind.name))), "")
+
+
 def launcher(program: str) -> str | None:
     """Find an executable that comes with pflow, `pflow-llm`, beside this program or its Python."""
     for directory in _own_bin():

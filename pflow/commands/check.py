@@ -104,7 +104,8 @@ def _inferred(wired: WiredFlow) -> dict[str, str]:
         interface, kind = step.interface, step.kind
         if kind is not None and (interface.inferred or (interface.open and kind.origin != FLOW)):
             what = f"inferred: {inferred_in_words(interface)}" if interface.inferred else "its interface is unknown"
-            lacks = interface.fault or "it has no 'Interface:' block" if interface.open else "no item is marked [pipe]"
+            without = interface.fault or "its 'Interface:' block is missing or prose"
+            lacks = without if interface.open else "no item is marked [pipe]"
             notes[kind.name] = f"{what} ({kind.file}: {lacks})"
     return notes
 

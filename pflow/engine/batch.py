@@ -6,7 +6,7 @@ import os
 from collections import ChainMap
 
 from pflow import TYPE_CHECKING, Any, Callable
-from pflow.binding.store import REMOVED
+from pflow.binding.store import OUTPUT_KEY, REMOVED
 from pflow.engine.context import Context, StepFailed, drop, in_words, name_items, storable
 from pflow.engine.file_watch import FileWatch
 from pflow.engine.step import StepNode
@@ -47,6 +47,9 @@ class BatchStep(StepNode):
         self.over = wired.over
         self.items: list[tuple[Any, Any]] = []
         self.names: list[str] = []
+        named = wired.params.get(OUTPUT_KEY)
+        self.names_keys = named is not None and any(path[0] == self.batch.item for path in named.paths)
+        """True if each item names a key of its own for its write."""
 
     def perform(self, shared: Any, visit: Visit) -> None:
         over = items_in(self.over.find(shared))
@@ -72,7 +75,10 @@ class BatchStep(StepNode):
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
         for key in keys:
             values = [self._result(key, item, each) for (_, item), each in zip(items, done, strict=True)]
-            self.put(shared, key, dict(zip(over, values, strict=True)) if isinstance(over, dict) else values)
+            if self.names_keys and key not in self.places:
+                self.put(shared, key, self._only_value(key, values, done))
+            else:
+                self.put(shared, key, dict(zip(over, values, strict=True)) if isinstance(over, dict) else values)
         found = zip(items, done, strict=True)
         errors = [{"index": index, "item": item, **why} for (index, item), (_, _, why, _) in found if why]
         if self.batch.on_error == "keep":
@@ -82,7 +88,15 @@ class BatchStep(StepNode):
             visit.more["items"] |= {} if self.wired.uses_errors else {"untaken": len(errors)}
         visit.reads = self._all_reads(shared, done)
         visit.writes = self.places_of(keys)
-        self.carry(visit.writes)
+        self.carry(key for key in keys if key in self.places or not self.names_keys)
+
+    def _only_value(self, key: str, values: list[Any], done: list[Done]) -> Any:
+        """Return the value of the one item that has this key. Raises PflowError (65) if several items have it."""
+        found = [value for value, each in zip(values, done, strict=True) if key in each[0]]
+        if len(found) > 1:
+            what = f"cannot store '{key}': {len(found)} items write it"
+            raise PflowError(what, hint="output_key is the same for them", exit=BAD_DATA)
+        return found[0]
 
     def _result(self, key: str, item: Any, done: Done) -> Any:
         """Return an item's value of a write: with `keep_item` beside the item; None if it failed."""

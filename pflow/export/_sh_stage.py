@@ -8,6 +8,7 @@ from pflow.binding.sources import AlternativeSource, Constant, Fallback, Source,
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
+from pflow.flow.flags import OF_DIALECTS
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import flag_words, manner_words
 from pflow.flow.wired import WiredStep
@@ -62,6 +63,8 @@ class ShellStage:
     def __init__(self, wired: WiredStep, state: State, *, takes_pipe: bool) -> None:
         self.wired = wired
         self.state = state
+        self.before = ""
+        """A command that the stage needs before it."""
         self.flags: list[str] = []
         self._kept: list[Path] = []
         self._used: list[Path] = []
@@ -79,7 +82,7 @@ class ShellStage:
 
     @property
     def command(self) -> str:
-        return " ".join([_program_of(self.wired), *self.flags])
+        return self.before + " ".join([_program_of(self.wired), *self.flags])
 
     def _refused(self, key: str, why: str) -> PflowError:
         return refused(f"'{self.wired.id}' and its '{key}': {why}")
@@ -94,6 +97,8 @@ class ShellStage:
                 self._keep(key, is_kept=key in wired.step.inputs)
         for key, source in wired.params.items():
             item = wired.interface.params.get(key)
+            if item is None and not wired.interface.open and key in OF_DIALECTS:
+                continue  # the mappings say the same
             if key in wired.interface.reads and item is None:
                 self._stand_in(key, source)
                 continue
@@ -177,8 +182,6 @@ class ShellStage:
         return item is not None and "pipe" in item.marks and not any(map(self.state.may_carry, self._used))
 
     def _map_in(self, key: str, place: Path) -> None:
-        if self.wired.interface.open and key not in self.wired.interface.reads:
-            raise self._refused(key, "a node without an interface takes no mapping as a stage")
         self.flags.append(f"--map-in={quote(f'{key}={write_path(place)}')}")
 
     def _leave_to_name(self, key: str) -> None:
@@ -190,7 +193,8 @@ class ShellStage:
         if state.surely_has(own):
             self._map_in(key, own)
         elif is_piped or state.may_have(own):
-            raise self._refused(key, "a stage would take what the pipe carries")
+            self.before = "pflow-set --carry= |\n    "
+            state.carried = NOTHING
 
     def _add_manner(self) -> None:
         wired = self.wired

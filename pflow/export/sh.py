@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pflow import __version__
+from pflow.binding.sources import PathSource
 from pflow.export._sh_loop import HELPERS, loop
 from pflow.export._sh_stage import ShellStage, State, refused, word_of
 from pflow.flow.flow import FlowInput
@@ -13,7 +14,7 @@ from pflow.flow.pipe.scan import quote
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import spell_flag
 from pflow.values.jsontext import compact, encode
-from pflow.values.paths import write_path
+from pflow.values.paths import meet, write_path
 from pflow.words.naming import variable
 from pflow.words.printable import clean
 
@@ -88,7 +89,8 @@ class _Script:
             self.state.places[("stdin",)] = False
         for each in self.inputs:
             if each.step is not None:
-                raise refused(f"nothing in the flow gives '{each.step}' its '{each.readers[0][1]}'")
+                self._refuse_early(each, each.step)
+                self.wired.steps[each.step].sources[each.readers[0][1]] = PathSource(each.path)
             word_of(each.path)
             self.state.places[each.path] = each in self.required or each.has_default
         defaults = [each for each in self.inputs if each.has_default]
@@ -96,6 +98,18 @@ class _Script:
         if self.inputs or _names_stdin(self.wired):
             words = [*(["--"] if self.inputs else []), *map(quote, members), *(['"$@"'] if self.inputs else [])]
             self.commands.append(" ".join([f"pflow-set{self._no_stdin()}", *words]))
+
+    def _refuse_early(self, given: FlowInput, id: str) -> None:
+        """Raise PflowError (65) if it counts that the flag of one step stands in the store before that step runs."""
+        key, wired = given.readers[0][1], self.wired
+        if not wired.steps[id].interface.reads[key].is_stored:
+            raise refused(f"the store does not keep the '{key}' that a flag gives '{id}'")
+        places = [write.target for writes in wired.writes.values() for write in writes]
+        places += [path for source in wired.sources() for path in source.paths]
+        places += [each.path for each in wired.inputs.values() if each is not given]
+        places += [(name,) for each in wired.steps.values() if each.id != id for name in each.interface.reads]
+        if any(meet(given.path, place) for place in places):
+            raise refused(f"the flag for '{id}' and its '{key}' is for this step alone, but others use that place")
 
     def _no_stdin(self) -> str:
         """Return the flag of a first command that takes nothing from the pipe."""

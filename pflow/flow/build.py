@@ -123,6 +123,7 @@ def convert(node: Document, mapping: Document) -> tuple[Document, Document, str]
     """
     dialect = PFLOW
     if keys := key_mappings(node.get("params", {})):
+        keys = {goal: made for goal, made in keys.items() if "$" not in "".join(made)}  # a visit follows a template
         mapping = {**mapping, **{goal: {**made, **mapping.get(goal, {})} for goal, made in keys.items()}}
         dialect = KEYS
     if any(member in node for member in OF_BINDINGS):

@@ -28,7 +28,7 @@ for all such steps if none is named."""
 _REFUSED = "refused"
 """The kind of a flag's item that exists only to say why the flag is refused."""
 
-_OF_DIALECTS = (*OF_BINDINGS, *KEY_PARAMS)
+OF_DIALECTS = (*OF_BINDINGS, *KEY_PARAMS)
 
 
 class FlowFlags:
@@ -193,7 +193,7 @@ def _names_of(wanted: FlowInput) -> list[str]:
 
 def _kind_of(step: WiredStep, key: str) -> str:
     """Return what a flag for a key sets; "" if only the flow may set it: bindings, and reads that a step feeds."""
-    if key in _OF_DIALECTS and key in step.step.params:
+    if key in OF_DIALECTS and key in step.step.params:
         return ""
     is_own = key in step.step.params and key not in step.interface.reads
     if key in step.step.inputs:
@@ -207,7 +207,7 @@ def _why(step: WiredStep, key: str) -> str:
         return f"'{step.id}' takes it from {source.origin} (PF01)"
     if key in step.interface.reads:
         return f"an earlier step writes '{key}' (PF07)"
-    return "only the flow binds keys (PF01)" if key in _OF_DIALECTS else f"'{step.id}' writes '{key}' (PF07)"
+    return "only the flow binds keys (PF01)" if key in OF_DIALECTS else f"'{step.id}' writes '{key}' (PF07)"
 
 
 def _type_of(value: Any) -> Type:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.sources import PathSource
+from pflow.binding.store import OUTPUT_KEY, named_place
 from pflow.flow.flow import REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.flow.writes import END, ReachingWrites, Write
@@ -119,7 +120,8 @@ class WiredStep:
         """Return the place that a write goes to."""
         if key in self.targets:
             return self.targets[key]
-        return (*self.targets.get(REST, ()), key)
+        is_named = "$" in str(self.step.params.get(OUTPUT_KEY, ""))  # a template names the key, which is a path
+        return (*self.targets.get(REST, ()), *(named_place(key) if is_named else (key,)))
 
     @property
     def is_moved(self) -> bool:

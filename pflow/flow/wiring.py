@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, PathSource, Source, TemplateSource
 from pflow.catalog.kinds import Catalog
 from pflow.errors import PflowError
+from pflow.flow.build import numbered
 from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
@@ -27,11 +28,16 @@ def wire(flow: FlowSpec) -> WiredFlow:
 class _Wiring:
     def __init__(self, flow: FlowSpec) -> None:
         self.flow = flow
-        ids = _ids(flow.steps)
-        self.wired = WiredFlow(flow, Graph(ids, flow.edges))
+        ids: dict[str, Step] = {}
+        taken: dict[str, int] = {}
+        for step in flow.steps:  # the rules look at each step, even if an earlier one has its id
+            id = numbered(step.id, taken)
+            ids[id] = step
+            taken.setdefault(id, 2)
+        self.wired = WiredFlow(flow, Graph(list(ids), flow.edges))
         self.steps = self.wired.steps
         self.inputs = self.wired.inputs
-        for number, (id, step) in enumerate(zip(ids, flow.steps, strict=True), 1):
+        for number, (id, step) in enumerate(ids.items(), 1):
             wired = self.steps[id] = _wired_step(step, number, flow.catalog)
             wired.id = id
             self.wired.parts[id] = list(parts_of_step(step, wired.interface))
@@ -238,23 +244,11 @@ def _declared(flow: FlowSpec, name: str) -> FlowInput:
     return declared
 
 
-def _ids(steps: list[Step]) -> list[str]:
-    """Return the ids of the steps; a later one of the same id gets a number, so that the rules see each step."""
-    ids = [step.id for step in steps]
-    taken: dict[str, int] = {}
-    if len(set(ids)) < len(ids):
-        from pflow.flow.build import numbered
-
-        for at, id in enumerate(ids):
-            ids[at] = numbered(id, taken)
-            taken.setdefault(ids[at], 2)
-    return ids
-
-
 def _wired_step(step: Step, number: int, catalog: Catalog) -> WiredStep:
     try:
         kind = catalog.find(step.type)
-        return WiredStep(step, number, kind, with_keys(kind.interface, step.params) if kind else Interface())
+        mapped = [*step.input_mappings.values(), *step.output_mappings.values()]
+        return WiredStep(step, number, kind, with_keys(kind.interface, step.params, mapped) if kind else Interface())
     except PflowError as error:
         wired = WiredStep(step, number, None, Interface())
         wired.fault = error.message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import Any, Iterable, Mapping
+from pflow import Any, Collection, Iterable, Mapping
 from pflow.values.types import Type
 
 UNDECLARED = object()
@@ -197,19 +197,23 @@ def word_reads(reads: dict[str, Item]) -> list[Item]:
     return list({item.name: item for item in reads.values() if "word" in item.marks}.values())
 
 
-def with_keys(interface: Interface, params: Mapping[str, Any]) -> Interface:
-    """Add to an open interface the read and write that the params `input_key` and `output_key` name.
+def with_keys(interface: Interface, params: Mapping[str, Any], mapped: Collection[Any] = ()) -> Interface:
+    """Add to an open interface the keys that its params name: `input_key` and `output_key`, or those in
+    `input_bindings` and `output_bindings`, whose own names are flags too, unless the key is `mapped` already.
 
-    Each gets the mark [pipe] unless another item has it.
+    The first read and write get the mark [pipe] unless another item has it.
     """
-    named = (("read", params.get("input_key")), ("write", params.get("output_key")))
-    items = [Item(kind, key, Type("any")) for kind, key in named if isinstance(key, str) and key.isidentifier()]
-    if not (interface.open and items):
+    if not interface.open:
         return interface
     made = Interface()
     made.__dict__.update(interface.__dict__, reads={**interface.reads}, writes={**interface.writes}, inferred=True)
-    for item in items:
-        others = made.reads if item.kind == "read" else made.writes
-        item.marks |= set() if piped(others) else {"pipe"}
-        others.setdefault(item.name, item)
-    return made
+    for kind, items, way in (("read", made.reads, "input"), ("write", made.writes, "output")):
+        bound = params.get(f"{way}_bindings")
+        for flag, key in {"": params.get(f"{way}_key"), **(bound if isinstance(bound, dict) else {})}.items():
+            is_key = isinstance(key, str) and (key.isidentifier() or (kind == "write" and "$" not in key and not flag))
+            if is_key and key not in items and not (flag and key in mapped):
+                items[key] = item = Item(kind, key, Type("any"))
+                item.flags = [flag] if flag not in ("", key) else []
+                item.marks |= set() if piped(items) else {"pipe"}
+    is_more = len(made.reads) + len(made.writes) > len(interface.reads) + len(interface.writes)
+    return made if is_more else interface

@@ -46,7 +46,25 @@ def _shown(node: Any, classes: dict[str, Any], file: str) -> Interface:
         interface.fault = error.message
     if interface.open:
         read_code(node, classes, interface)
+        if _take_words(_docstring(node), interface):
+            interface.fault = ""
     return interface
+
+
+def _take_words(docstring: str, interface: Interface) -> bool:
+    """Take what an interface in prose says of its items, as in `- Reads: shared["prompt"] - the prompt`.
+
+    Return True if each of its lines is such a line, or lists params.
+    """
+    is_prose = True
+    for line in docstring.partition("Interface:\n")[2].split("\n\n")[0].splitlines():
+        head, _, rest = line.strip().partition(": ")
+        key, dash, words = rest.removeprefix('shared["').partition('"] - ')
+        items = {"- Reads": interface.reads, "- Writes": interface.writes}.get(head, {})
+        if dash and key in items:
+            items[key].doc = clean(words)
+        is_prose &= bool(dash) or not line.strip() or (head == "- Params" and ":" not in rest)
+    return is_prose
 
 
 def _declared(node: Any, file: str) -> Interface | None:

@@ -26,7 +26,7 @@ from pflow.values.jsontext import text_of
 from pflow.values.masks import MASK, is_secret_name
 from pflow.words.printable import clean
 
-ROOM = 24_000
+ROOM = 26_000
 """Characters for all nodes and flows; if they need more, only those that matter are described."""
 
 _ROOM_SMALL = 3_000

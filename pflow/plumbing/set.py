@@ -21,7 +21,7 @@ USAGE = usage_of_command("pflow-set", __doc__, "pflow-set [-n] [KEY=VALUE | KEY:
 USAGE.flags = [
     Flag(("-n", "--no-stdin"), "start a new store without reading stdin"),
     Flag(("--allow-empty",), "treat an empty pipe as an empty text"),
-    Flag(("--carry",), "let the pipe carry the value at PATH from here on", metavar="PATH"),
+    Flag(("--carry",), "let the pipe carry the value at PATH from here on; nothing if PATH is empty", metavar="PATH"),
     FROM,
     *HELP_FLAGS,
 ]
@@ -39,8 +39,11 @@ def work(words: list[str], tool: Tool) -> int:
         return intake.ended_with or document.exit
     set_members(document, members)
     for path in flags.get("--carry", []):
-        find(document, place(path))
-        document.header["last"] = path
+        if path:
+            find(document, place(path))
+            document.header["last"] = path
+        else:
+            document.header.pop("last", None)
     document.start()
     write_pieces(1, document.pieces())
     return document.exit

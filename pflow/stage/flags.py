@@ -5,13 +5,14 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.secrets import secret_names
+from pflow.binding.store import INPUTS, key_mappings, named_place
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON, CommonFlag
-from pflow.interface.interface import Interface, Item, spell_flag
+from pflow.interface.interface import Interface, Item, spell_flag, with_keys
 from pflow.process.signals import Deadline
 from pflow.stage.words import doubts, take_words
 from pflow.values.paths import Path, is_step_name, meet
-from pflow.values.templates import broken_references, parse_place
+from pflow.values.templates import broken_references, double_braces, parse_place
 from pflow.values.types import Type
 
 if TYPE_CHECKING:
@@ -74,6 +75,34 @@ def flags_of(words: list[str], interface: Interface) -> Flags:
         raise mask_flags(error, words, secret_names(interface)) from None
 
 
+def add_keys(flags: Flags, texts: Texts) -> Interface:
+    """Add what the params name as keys of the node: its reads and writes, and the places of keys that are paths.
+
+    A flag of such a read becomes data under the read's name; in `texts`, what the flags were read from, too. Return the
+    interface with them.
+    """
+    before = flags.interface
+    known = {name: value.value for name, value in flags.params.items() if not value.references}
+    flags.interface = with_keys(before, known)
+    for key in flags.interface.reads.keys() - before.reads.keys():
+        for name in [key, *flags.interface.reads[key].flags]:
+            flags.params.pop(name, None)
+            if name in flags.data:
+                flags.data.setdefault(key, flags.data.pop(name))
+            if name in texts:
+                texts.setdefault(key, texts.pop(name))
+    map_keys(flags, known)
+    return flags.interface
+
+
+def map_keys(flags: Flags, params: Mapping[str, Any]) -> None:
+    """Map the keys that params name to their places, if they are paths."""
+    for goal, made in key_mappings(params).items():
+        for key in made:
+            if (path := named_place(key)) != (key,):
+                (flags.map_in if goal == INPUTS else flags.map_out).setdefault(key, path)
+
+
 def items_of(interface: Interface) -> Items:
     items: Items = {}
     for item in [*interface.reads.values(), *interface.params.values()]:
@@ -109,6 +138,8 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     if not verbatim:
         broken = [each for text in texts for each in broken_references(str(text))]
         flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference" for each in broken]
+        braces = [each for text in texts for each in double_braces(str(text))]
+        flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference ({meant} is one)" for each, meant in braces]
     if item is None:
         flags.warnings += doubts(flag, flags.items)
     if item is None or item.kind == "read":

@@ -10,13 +10,13 @@ from pflow.binding.flag_value import unfilled
 from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import PathSource, TemplateSource, has
-from pflow.binding.store import OWN, NodeStore
+from pflow.binding.store import NodeStore
 from pflow.errors import PflowError, node_error
-from pflow.interface.interface import Interface, with_keys
+from pflow.interface.interface import Interface
 from pflow.node import interface_of, version_of
 from pflow.process.signals import ClosedPipe, Interrupted, end_in_order
 from pflow.stage.document import Document, check_stdin, take_in_for
-from pflow.stage.flags import Flags, flags_of
+from pflow.stage.flags import Flags, add_keys, flags_of, map_keys
 from pflow.stage.output import Outcome, Output
 from pflow.stage.visit import Visit, Visitor
 from pflow.terminal.messages import say, say_error
@@ -59,8 +59,7 @@ class Stage(Visitor):
         flags = flags_of(words, interface)
         self.debug = flags.debug
         self.output.follow(flags)
-        known = {name: value.value for name, value in flags.params.items() if not value.references}
-        interface = flags.interface = with_keys(interface, known)
+        interface = add_keys(flags, {})
         if interface.pipe_write is not None:  # for pflow-catch after a failure
             self.entry["carries"] = write_path(flags.place_of(interface.pipe_write.name))
         if flags.help or flags.describe or flags.version:
@@ -100,6 +99,7 @@ class Stage(Visitor):
                 self.warn("; ".join(doubt))
         view = self.open(document)
         params = binding.find_params(document)
+        map_keys(flags, params)
         outcome = Outcome(document, flags, binding, view)
         keys = [*document, *(str(path[0]) for path in binding.pretended)]
         origins = binding.origins_in_words(keys)
@@ -203,8 +203,9 @@ class Stage(Visitor):
 
     def places_read(self, view: NodeStore, store: Any) -> Places:
         """Return where each read was to come from, and what else the node read."""
-        undeclared = [key for key, source in view.reads.items() if source == OWN and key not in self.interface.reads]
-        return {**self.entry["reads"], **{key: (key,) for key in undeclared}}
+        known, places = self.entry["reads"], self.binding.origins(view, store)
+        undeclared = [key for key in view.reads if key not in known and key not in self.interface.reads]
+        return {**known, **{key: places[key] for key in undeclared}}
 
     def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         flags = self.flags

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Callable
+from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.errors import DENIED, PflowError, shorten
 from pflow.values.jsontext import text_of
 from pflow.values.paths import Path, parse_path, write_path
@@ -78,6 +78,18 @@ def broken_references(text: str) -> list[str]:
     """List texts that look like references and are not (`${a`, `${}`, `${1x}`), for a warning."""
     plain = "".join(part for part in parse_template(text.replace("$$", "_")) if isinstance(part, str))
     return ["${" + rest.partition("}")[0] + ("}" if "}" in rest else "") for rest in plain.split("${")[1:]]
+
+
+def double_braces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each `{{name}}` of other templates, and the reference that it would be here, for a warning."""
+    for rest in text.split("{{")[1:]:
+        inner, close, _ = rest.partition("}}")
+        try:
+            path = braced_path(inner.strip()) if close else None
+        except ValueError:
+            continue
+        if path is not None:
+            yield f"{{{{{inner}}}}}", f"${{{inner.strip()}}}"
 
 
 def braced_references(text: str) -> list[Path]:

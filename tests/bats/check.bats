@@ -72,6 +72,21 @@ flow.json: nodes[1].inputs.comand: PF13: "*"
 flow.json: nodes[2].type: PF11: there is no node 'llmm'; did you mean llm?" ]]
 }
 
+@test "a part that GitHub does not give, and a node that pflow's own one shadows, are found before anything runs" {
+    echo '{"nodes": [{"id": "fetch", "type": "github-get-issue"}, {"id": "ask", "type": "llm"}],
+        "mappings": {"ask": {"input_mappings": {"prompt": "fetch.issue_data.bodi"}}}}' >flow.json
+    run --separate-stderr pflow check flow.json
+    expect 65 - 'pflow check: 1 error'
+    [[ $output == *"PF14: no 'bodi' in fetch.issue_data; it has "*"(did you mean body?)" ]]
+    mkdir own && export PFLOW_NODES=$PWD/own
+    printf 'from pocketflow import Node\n\n\nclass Template(Node):\n    pass\n' >own/template.py
+    shadowed="PF11: warning: 'template' is pflow's own node, which comes before '$PWD/own/template.py'; rename the file to use it"
+    run --separate-stderr pflow check 'template a => template b'
+    expect 0 "pipe: nodes[0].type: $shadowed"
+    run --separate-stderr pflow run -n -r 'template a'
+    expect 0 a "pflow run: nodes[0].type: $shadowed"
+}
+
 @test "warnings alone are 0, and 65 with --strict" {
     echo '{"nodes": [{"type": "llm", "inputs": {"prompt": "${"}}]}' >flow.json
     run --separate-stderr pflow check flow.json

@@ -35,6 +35,8 @@ load helper
     expect 0 '[1,"@x"]'
     run --separate-stderr bash -c "pflow-set -n x:@gone | pflow-get"
     expect 66 - "pflow-set: cannot read 'gone' for x: no such file or directory"
+    run --separate-stderr bash -c "pflow-set -n s=o --carry=s | pflow-set --carry= | pflow-get"
+    expect 66 '' 'the pipe carries no value'
     run --separate-stderr pflow-set -n --carry=x
     expect 66 - "pflow-set: cannot find 'x'"
 }

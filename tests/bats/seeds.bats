@@ -72,7 +72,8 @@ LINES
     [[ $(pflow transcribe --describe) == *'"inferred":true}'* && $(pflow-llm --describe) == *'"inferred":false}'* ]]
     run pflow check 'transcribe --url=u => llm-node'
     [[ $output == *'transcribe: inferred: reads url [pipe]; writes transcript [pipe] ('*'no item is marked [pipe])'* ]]
-    [[ $output == *'llm-node: inferred: reads prompt [pipe]; '*"llm_node.py:14: '- Reads: shared"* ]]
+    [[ $output == *'llm-node: inferred: reads prompt [pipe]; '*"llm_node.py: its 'Interface:' block is missing or prose)"* ]]
+    [[ $(pflow llm-node --help) == *'prompt to send to LLM'* && $(pflow llm-node --prompt=x -n -r 2>&1) == 'gpt-4 at '* ]]
     run pflow test-node "$PFLOW_NODES/transcribe.py"
     [[ $status -eq 1 && $output == *'no mark [pipe]; inferred: reads url [pipe]; writes transcript [pipe]'* ]]
 }
@@ -136,5 +137,38 @@ END
         "pflow run '$flow'" "$PYTHON ../script.py"; do
         in_shells "cat ../notes.txt | $way | pflow-write-file --path=o.md -q; cat o.md"
         expect 0 'Summary of Summary of some notes'
+    done
+    need jq
+    echo '{"docs": {"a.txt": "A", "b.txt": "B"}, "names": ["a.txt", "b.txt"], "name": "a.txt"}' >docs.json
+    for keys in '--input_key=docs/a.txt --output_key=out/x' "--input_key='docs/\$name' --output_key='out/x'"; do
+        for way in "summarize --from=json $keys" "run --from=json summarize $keys :: shell cat"; do
+            in_shells "pflow $way <../docs.json | jq -c .out"
+            expect 0 '{"x":"Summary of A"}'
+        done
+    done
+    batch="summarize --input_key='docs/\$doc' --each=names --as=doc"
+    in_shells "pflow run --from=json $batch --output_key='out/\$doc' <../docs.json | jq -c .out
+        pflow run --from=json $batch --output_key=out <../docs.json | jq -c .out
+        pflow summarize --from=json --input_key=docs/c.txt --output_key=out <../docs.json -q"
+    expect 66 $'{"a.txt":"Summary of A","b.txt":"Summary of B"}\n["Summary of A","Summary of B"]' "no 'c.txt' in docs"
+}
+
+@test "the keys that input_bindings and output_bindings name are the node's, in a pipe and in a flow" {
+    mkdir own && export PFLOW_NODES=$PWD/own
+    sed 's/class YTTranscript/class MyYt/' "$BATS_TEST_DIRNAME/../seeds/nodes/bindings/yt_transcript.py" >own/my_yt.py
+    yt="my-yt '--input_bindings:={\"url\":\"video_url\"}' '--output_bindings:={\"transcript\":\"raw\"}' '--config:={}'"
+    for flag in --video_url=U --url=U; do
+        for way in "$yt $flag -n | pflow-shell cat" "run -n $yt $flag :: shell cat"; do
+            in_shells "pflow $way | pflow-get video_url raw stdout"
+            expect 0 $'U\nThis is the video transcript content...\nThis is the video transcript content...'
+        done
+    done
+    for way in "$yt --url=U --id=x -n" "run -n $yt --url=U --id=x"; do
+        in_shells "pflow $way | pflow-get x.video_url x.raw"
+        expect 0 $'U\nThis is the video transcript content...'
+    done
+    for way in "$yt" "run $yt"; do
+        in_shells "echo U | pflow $way -r; pflow $way -r </dev/null"
+        expect 66 'This is the video transcript content...' "cannot find 'video_url'"
     done
 }

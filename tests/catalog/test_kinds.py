@@ -107,10 +107,18 @@ def test_a_docstring_in_prose_is_an_open_interface(own):
 
 
 def test_an_interface_in_another_grammar_is_open_and_says_why(own):
-    put_node(own / "seed.py", "Seed", '    Interface:\n    - Reads: shared["prompt"] - prompt to send to LLM')
+    put_node(own / "seed.py", "Seed", '    Interface:\n    - Reads: shared["prompt"]: prompt to send to LLM')
     interface = find_kind("seed").interface
     assert interface.open
     assert "seed.py" in interface.fault
+
+
+def test_an_interface_in_prose_gives_its_words_and_is_no_fault(own):
+    prose = '    Interface:\n    - Reads: shared["prompt"] - what to ask\n    - Params: model (default gpt-4), system'
+    prep = 'def prep(self, shared):\n        return shared["prompt"]'
+    put_node(own / "seed.py", "Seed", f'{prose}\n    """\n    {prep}\n    """')
+    interface = find_kind("seed").interface
+    assert (interface.open, interface.fault, interface.reads["prompt"].doc) == (True, "", "what to ask")
 
 
 def test_a_file_that_is_no_python_has_no_interface(own):

@@ -135,9 +135,8 @@ CASES = {
         {**WAS_READ, **said('it\'s "quoted" $HOME `x`\n')},
         sh="would keep it in the store",
     ),
-    "nothing for a pipe read": Case(
-        chain(READ, node("say")), {**WAS_READ, **said(None)}, sh="would take what the pipe carries"
-    ),
+    "nothing for a pipe read": Case(chain(READ, node("say")), {**WAS_READ, **said(None)}),
+    "a flag for one step": Case(chain(node("read", "read-file")), {**WAS_READ}, flags=("--path=a.txt",)),
     "a shell with arguments": Case(
         chain(node("echo", "shell", inputs={"command": 'printf "%s|" "$@"', "args": ["a b", "$$c", "[d", "'"]})),
         {"command": 'printf "%s|" "$@"', "stdout": "a b|$c|[d|'|", "stderr": "", "exit_code": 0},
@@ -185,7 +184,7 @@ CASES = {
         chain(READ, node("save", "write-file")),
         WAS_READ,
         flags=("--save.path=$c '.txt",),
-        sh="nothing in the flow gives",
+        sh="the flag for 'save' and its 'path' is for this step alone, but others use that place",
     ),
     "stdin": Case(chain(node("say")), {"stdin": "in\n", **said("in\n")}, stdin=b"in\n"),
     "stdin for a read that must be there": Case(
@@ -364,6 +363,5 @@ CASES = {
         },
         {"video_url": "u", "raw": "u in en"},
         flags=("--url=u",),
-        sh="a node without an interface",
     ),
 }

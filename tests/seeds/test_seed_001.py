@@ -101,15 +101,8 @@ def test_a_template_of_several_lines_is_filled_from_the_store(place):
         assert prompt.rstrip("\n").endswith("This is the issue: " + issue)
 
 
-def test_the_ir_runs_but_for_a_param_that_write_file_has_not(place):
-    """pflow's own write-file writes exactly what comes, and has no `format` (PF13)."""
-    place.write("flow.pflow.json", block("001", 14))
-    ran = place.pflow("check", "flow.pflow.json")
-    assert ran.code == 65
-    assert [line.split(": ")[1:3] for line in ran.out.splitlines()] == [["nodes[1].params.format", "PF13"]]
-    flow = json.loads(block("001", 14))
-    del flow["nodes"][1]["params"]
-    ran = place.run(flow, "--prompt=Say this", "--model=echo", "--path=out.md")
+def test_the_ir_runs(place):
+    ran = place.run(block("001", 14), "--prompt=Say this", "--model=echo", "--path=out.md")
     assert (ran.store["formatted_prompt"], ran.store["content"]) == ("Say this", "Say this")
     assert place.read("out.md") == "Say this"
     assert place.snapshot()["config_overrides"] == {"llm": {"model": "echo"}}

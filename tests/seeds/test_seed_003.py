@@ -53,7 +53,7 @@ POINTS = f"Extract key points\n\n{TRANSCRIPT}"
         (EDUCATIONAL[3].partition("can edit: ")[2], [], "results.json", '"rows": 2'),
         (
             EDUCATIONAL[6].partition("pflow ")[2],
-            ["--sql=SELECT name, age FROM rows"],
+            [],
             "dashboard.html",
             "<td>Ada</td>",
         ),

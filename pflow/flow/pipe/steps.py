@@ -12,10 +12,10 @@ from pflow.flow.flow import Step
 from pflow.flow.pipe.batches import batch_words, check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
-from pflow.flow.written import escaped
+from pflow.flow.written import escaped, path_text
 from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, REPEATS, RUN, STEP, STREAM, is_shared
 from pflow.interface.interface import Interface, Item, spell_flag
-from pflow.stage.flags import Flags, add_mapping, check_keys, convert_texts, items_of, type_of
+from pflow.stage.flags import Flags, add_keys, add_mapping, check_keys, convert_texts, items_of, type_of
 from pflow.stage.words import split_flag, take_words, values_after
 from pflow.values.jsontext import compact, text_of
 from pflow.values.paths import Path
@@ -76,6 +76,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     for name in ("retries", "wait", "timeout", "cache"):
         if name in texts:
             setattr(step, name, getattr(flags, name))
+    interface = add_keys(flags, texts) if is_known else interface
     step.inputs = {name: _ir_value(flags, name, value, texts[name]) for name, value in flags.data.items()}
     if is_known:
         step.params = {name: _ir_value(flags, name, value, texts[name]) for name, value in flags.params.items()}
@@ -84,6 +85,9 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     step.output_mappings = {
         key: path for key, _, path in (str(text).partition("=") for text in texts.get("map_out", ()))
     }
+    for mappings, named in ((step.input_mappings, flags.map_in), (step.output_mappings, flags.map_out)):
+        for key, path in named.items():
+            mappings.setdefault(key, path_text(path))
     check_item(step, interface)
     draft = Draft(step, interface)
     draft.is_kept_apart = flags.id is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Iterator
-from pflow.catalog.kinds import FLOW, PYTHON, fault_of, no_such_kind
+from pflow.catalog.kinds import FLOW, PYTHON, fault_of, no_such_kind, shadowed_by
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.flow import version_numbers
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def check_types(flow: WiredFlow) -> Iterator[Finding]:
     open_kinds: dict[str, Path] = {}
+    seen: set[str] = set()
     for wired in flow.steps.values():
         place, kind, type = (*wired.step.place, "type"), wired.kind, wired.step.type
         if wired.fault:
@@ -30,6 +31,10 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             message = f"'{type}' is not a node: {fault}" if fault else there
             yield Finding("PF11", place, message, no_such_kind(type).hint)
         elif kind is not None:
+            if kind.name not in seen and (file := shadowed_by(kind)):
+                message = f"'{kind.name}' is pflow's own node, which comes before '{file}'"
+                yield Finding("PF11", place, message, "rename the file to use it", is_warning=True)
+            seen.add(kind.name)
             yield from _check_version(wired, kind)
             if fault := kind.interpreter_fault:
                 yield Finding("PF11", place, f"'{kind.file}' cannot run: {fault}", "install it, or fix the file")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Callable, Iterable, Iterator
 from pflow.flow.findings import Finding, Rule
+from pflow.flow.flow import REST
 from pflow.flow.graph import Fork
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.writes import Write
@@ -101,7 +102,9 @@ def _clash(flow: WiredFlow, earlier: Write, later: Write) -> bool:
     """Return True if two writes may not meet: both are mapped there, or one goes inside a value without keys."""
     is_mapped = [_is_mapped(flow, earlier), _is_mapped(flow, later)]
     if earlier.step == later.step:
-        return any(is_mapped)
+        rest, other = (earlier, later) if earlier.key == REST else (later, earlier)
+        is_there_anyway = rest.key == REST and other.target == (*rest.target, other.key)
+        return any(is_mapped) and not is_there_anyway
     if not any(is_mapped) or not _is_overwritten(flow, earlier, later):
         return False
     holds_no_keys = earlier.item is not None and earlier.item.type.name not in ("dict", "any")
