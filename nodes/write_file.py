@@ -6,7 +6,6 @@ from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.files.file_paths import checked_target, write_whole
 from pflow.node import Any, Node, Shared
 from pflow.process.streams import raw_form
-from pflow.values.jsontext import decode
 from pflow.values.paths import kind_of
 
 
@@ -17,8 +16,6 @@ class WriteFile(Node):
     file, which then replaces the old one in one step, so a failure at any moment leaves the old content. A file keeps
     its mode; a link is followed; missing directories are made. Pipes and devices are written to directly.
 
-    --format says what the content must be: a text (text, markdown), or JSON. It changes nothing.
-
     --append adds to the file, and ends a text with a newline unless it is empty, has one, or --exact is given. A
     failure or a signal undoes the addition. Only kill -9 or a power cut in the middle may leave a part of it at the
     end; a new file is still whole or not there at all.
@@ -26,7 +23,7 @@ class WriteFile(Node):
     Interface:
     - Reads: shared["content"]: any [pipe]  # the content
     - Reads: shared["path"]: path [explicit] [word]  # the file to write
-    - Params: format: any|text|markdown|json = "any"  # refuse other content
+    - Params: format: any|text|markdown = "any"  # with text or markdown: refuse what is not a text
     - Params: append: bool = false  # add the content to the end of the file
     - Params: exact: bool = false  # with --append or -r: do not add a newline to the text
     - Params: overwrite: bool = true  # replace an existing file; --no-overwrite: fail if the file exists
@@ -47,7 +44,9 @@ class WriteFile(Node):
                 hint="use either --append or --no-overwrite",
                 exit=USAGE,
             )
-        _check(shared["content"], self.params["format"])
+        if self.params["format"] != "any" and not isinstance(shared["content"], str | bytes):
+            what = f"cannot write {kind_of(shared['content'])} as {self.params['format']}"
+            raise PflowError(what, hint="--format=any", exit=BAD_DATA)
         return checked_target(shared["path"], "write"), shared["content"]
 
     def exec(self, prepared: tuple[str, Any]) -> None:
@@ -57,17 +56,3 @@ class WriteFile(Node):
         if adds and not self.params["exact"] and isinstance(data, str) and not data.endswith("\n"):
             data += "\n" * bool(data)
         write_whole(path, data, adds=adds, overwrite=self.params["overwrite"], instead=hint)
-
-
-def _check(content: Any, format: str) -> None:
-    """Raise PflowError (65) for content that is not of the format."""
-    fault, is_text = "", isinstance(content, str | bytes)
-    if format in ("text", "markdown") and not is_text:
-        fault = f"it is {kind_of(content)}"
-    elif format == "json" and is_text:
-        try:
-            decode(content if isinstance(content, bytes) else content.encode())
-        except ValueError as error:
-            fault = str(error)
-    if fault:
-        raise PflowError(f"cannot write the content as {format}: {fault}", hint="--format=any", exit=BAD_DATA)
