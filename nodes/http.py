@@ -70,10 +70,10 @@ class Http(Node):
         return {"keys": keyed_digest(state_key(), secrets) if secrets else None}
 
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
-        from pflow.kit.web.headers import read_pairs
+        from pflow.words.naming import read_pairs
 
         params, body = self.params, shared.get("body")
-        query, form = (read_pairs(name, params[name] or []) for name in ("query", "form"))
+        query, form = (read_pairs(f"--{name}", params[name] or []) for name in ("query", "form"))
         has_body = body is not None and body != ""
         if params["method"] in ("GET", "HEAD") and (form or has_body):
             hint = "--method=POST sends it, --body:=null leaves out what the pipe carries"

@@ -16,6 +16,8 @@ class WriteFile(Node):
     file, which then replaces the old one in one step, so a failure at any moment leaves the old content. A file keeps
     its mode; a link is followed; missing directories are made. Pipes and devices are written to directly.
 
+    With --format=text or markdown the content must be a text, which is written as ever.
+
     --append adds to the file, and ends a text with a newline unless it is empty, has one, or --exact is given. A
     failure or a signal undoes the addition. Only kill -9 or a power cut in the middle may leave a part of it at the
     end; a new file is still whole or not there at all.
@@ -23,7 +25,7 @@ class WriteFile(Node):
     Interface:
     - Reads: shared["content"]: any [pipe]  # the content
     - Reads: shared["path"]: path [explicit] [word]  # the file to write
-    - Params: format: any|text|markdown = "any"  # with text or markdown: refuse what is not a text
+    - Params: format: any|text|markdown = "any"  # refuse content that is no text
     - Params: append: bool = false  # add the content to the end of the file
     - Params: exact: bool = false  # with --append or -r: do not add a newline to the text
     - Params: overwrite: bool = true  # replace an existing file; --no-overwrite: fail if the file exists
@@ -44,10 +46,11 @@ class WriteFile(Node):
                 hint="use either --append or --no-overwrite",
                 exit=USAGE,
             )
-        if self.params["format"] != "any" and not isinstance(shared["content"], str | bytes):
-            what = f"cannot write {kind_of(shared['content'])} as {self.params['format']}"
-            raise PflowError(what, hint="--format=any", exit=BAD_DATA)
-        return checked_target(shared["path"], "write"), shared["content"]
+        content, format = shared["content"], self.params["format"]
+        if format != "any" and not isinstance(content, str):
+            hint = "format-json makes a text of it"
+            raise PflowError(f"cannot write {kind_of(content)} as {format}: it is no text", hint=hint, exit=BAD_DATA)
+        return checked_target(shared["path"], "write"), content
 
     def exec(self, prepared: tuple[str, Any]) -> None:
         path, content = prepared

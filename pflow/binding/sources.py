@@ -8,7 +8,6 @@ from pflow import TYPE_CHECKING, Any, Callable, Collection, Mapping, MutableMapp
 from pflow.errors import BAD_DATA, DENIED, MISSING, PflowError, shorten
 from pflow.values.paths import Path, kind_of, look_up, missing, parse_path, write_path
 from pflow.values.templates import TEMPLATE, expand, join_path, join_texts, leading_references, references
-from pflow.values.urls import join_url
 
 if TYPE_CHECKING:
     from pflow.interface.interface import Item
@@ -204,6 +203,8 @@ class TemplateSource(Source):
             return without_newline(source.places(shared), value) if is_path else value
 
         if type is not None and type.is_url:
+            from pflow.values.urls import join_url
+
             self._hold_host()
             join = join_url
         elif is_path:

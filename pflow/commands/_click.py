@@ -10,7 +10,6 @@ import click
 
 from pflow.commands._output import print_json
 from pflow.driver.arguments import leading_flags
-from pflow.driver.driver import refuse_errors
 from pflow.errors import BAD_DATA, OK, USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
@@ -103,16 +102,6 @@ def seconds(text: str) -> float:
     if not 0.001 <= value <= 10 * 365 * 24 * 3600:
         raise click.UsageError(f"--timeout takes a number of seconds, not '{text}'")
     return value
-
-
-def checked(flow: FlowSpec, act: str) -> WiredFlow:
-    """Wire and check a flow, and print its findings. Raises PflowError (65) if it breaks a rule."""
-    wired = wire(flow)
-    findings = check(wired)
-    refuse_errors(findings, act)
-    for warning in [*(f"warning: {each}" for each in flow.warnings), *map(str, findings)]:
-        say(f"pflow {act}", warning)
-    return wired
 
 
 def examined(flow: FlowSpec, program: str) -> tuple[WiredFlow, list[Finding], int]:

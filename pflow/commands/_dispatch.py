@@ -7,10 +7,10 @@ import sys
 
 from pflow import Any
 from pflow.catalog.registry import names_in
-from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, NOT_FOUND, USAGE, PflowError, bug_error, shorten
+from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, bug_error, shorten
 from pflow.flow.pipe.scan import is_cut_separator, secret_flags, separates
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
-from pflow.process.streams import secure_standard_files, write_pieces
+from pflow.process.streams import closed_stdout, secure_standard_files, write_pieces
 from pflow.terminal.messages import say_error
 
 _OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
@@ -65,7 +65,7 @@ def _run(words: list[str], closed: list[int]) -> int:
     words = [words[1], "--help"] if is_help else words
     commands = names_in("commands")
     if 1 in closed and words and words[0] not in _RUNS and words[0] in ("--help", "-h", *commands):
-        raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
+        raise closed_stdout()
     if not words and not os.isatty(2):
         raise PflowError("cannot run pflow without a word", hint="pflow --help lists the commands", exit=USAGE)
     if not words or words[0] in ("--help", "-h"):

@@ -24,7 +24,7 @@ from pflow.commands._click import run_click, seconds
 from pflow.driver.arguments import RunFlags, own_flags
 from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs, nothing_gives
-from pflow.errors import CANNOT_WRITE, DENIED, OK, USAGE, PflowError, shorten
+from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.pipe.steps import part_flags
 from pflow.interface.common import RUN_FLAGS
 from pflow.plan.approval.dialogue import Dialogue
@@ -34,7 +34,7 @@ from pflow.plan.piped import Piped, piped_in
 from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.confine import has_landlock
 from pflow.process.signals import Interrupted, catch_signals, die_of
-from pflow.process.streams import Diverted
+from pflow.process.streams import Diverted, closed_stdout
 from pflow.stage.document import NOTHING, Document, Intake, take_in_for
 from pflow.stage.output import Output
 from pflow.stage.words import take_words
@@ -89,7 +89,7 @@ def command(
     flags = _flags_of_run(words)
     allowed = Allowed(allow)
     if 1 in closed and not flags.quiet:  # before a model is paid
-        raise PflowError("cannot write to stdout: it is closed", hint="-q prints nothing", exit=CANNOT_WRITE)
+        raise closed_stdout("-q prints nothing")
     terminal = None if yes or is_dry else open_terminal()
     document: Document | None = None
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import click
 
-from pflow.commands._click import FlowCommand, checked
+from pflow.commands._click import FlowCommand
 from pflow.commands._output import write_output
+from pflow.driver.driver import checked
 from pflow.export import exporter, targets
 from pflow.flow.subflow import load_named
 

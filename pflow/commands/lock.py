@@ -21,8 +21,9 @@ from collections.abc import Sequence
 import click
 
 from pflow.cache.code import code_of
-from pflow.commands._click import FlowCommand, checked
+from pflow.commands._click import FlowCommand
 from pflow.commands._output import write_output
+from pflow.driver.driver import checked
 from pflow.flow.lock import lock_file, lock_text
 from pflow.flow.subflow import load_named
 from pflow.process.streams import write_pieces

@@ -24,9 +24,10 @@ from typing import Any
 
 import click
 
-from pflow.commands._click import FlowCommand, checked, color_option, seconds
+from pflow.commands._click import FlowCommand, color_option, seconds
 from pflow.commands._dispatch import is_sentence
 from pflow.commands._output import write_output
+from pflow.driver.driver import checked
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.load import read_text

@@ -35,7 +35,8 @@ import os
 import click
 
 from pflow.catalog.kinds import find_node
-from pflow.commands._click import FlowCommand, checked
+from pflow.commands._click import FlowCommand
+from pflow.driver.driver import checked
 from pflow.errors import FAILED, USAGE, PflowError, shorten
 from pflow.flow.flow import FlowSpec
 from pflow.flow.subflow import load_named

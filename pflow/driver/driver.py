@@ -9,7 +9,7 @@ from pflow import Any, Callable, Mapping
 from pflow.driver.arguments import PROGRAM, RunFlags, separators, split
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
-from pflow.errors import BAD_DATA, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError
+from pflow.errors import BAD_DATA, TRY_AGAIN, USAGE, PflowError
 from pflow.flow.findings import Finding
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
@@ -17,6 +17,7 @@ from pflow.flow.subflow import is_stdin, load_named
 from pflow.flow.wired import WiredFlow
 from pflow.interface.common import RUN_FLAGS
 from pflow.process.signals import end_in_order
+from pflow.process.streams import closed_stdout
 from pflow.stage.document import NOTHING, Document, Intake, take_in_for
 from pflow.stage.flags import parsing_limit
 from pflow.stage.output import Output
@@ -90,7 +91,7 @@ class Driver:
 
     def _say(self, text: str) -> int:
         if self.output.is_closed:
-            raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
+            raise closed_stdout()
         self.output.write([text.encode()])
         return 0
 
@@ -203,20 +204,20 @@ def load(words: list[str]) -> FlowSpec:
     return flow
 
 
-def checked(flow: FlowSpec) -> WiredFlow:
-    """Wire a flow and say its warnings. Raises PflowError (65) for findings, after saying them."""
+def checked(flow: FlowSpec, act: str = "run") -> WiredFlow:
+    """Wire a flow and say its warnings, without those that a run says itself. Raises PflowError (65) for errors."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
 
     wired = wire(flow)
     findings = check(wired)
-    refuse_errors(findings)
-    said_now = [str(finding) for finding in findings if not finding.is_said_by_run]
+    refuse_errors(findings, act)
+    said_now = [str(finding) for finding in findings if act != "run" or not finding.is_said_by_run]
     warnings = [*(f"warning: {warning}" for warning in flow.warnings), *said_now]
     for warning in warnings[:MOST_WARNINGS]:
-        say(PROGRAM, warning)
+        say(f"pflow {act}", warning)
     if len(warnings) > MOST_WARNINGS:
-        say(PROGRAM, f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
+        say(f"pflow {act}", f"{len(warnings) - MOST_WARNINGS:,} more warnings: pflow check lists them")
     return wired
 
 

@@ -145,7 +145,7 @@ class RunInputs:
     def doubts(self, document: Document) -> Iterator[str]:
         """Yield a warning for each step that takes a value of these inputs, or of the store, instead of an answer."""
         first = self.wired.steps.get(self.wired.graph.first or "")
-        places = [place for place, *_ in uses(self.wired)]
+        places = (place for place, *_ in uses(self.wired))
         if first and (over := document.passed_over(first.interface, {*first.sources, *self.values}, places)):
             yield f"warning: '{first.id}' {over}"
         yield from map(str, passed_over(self.wired, {*self.values, *document}))

@@ -8,8 +8,7 @@ from io import BytesIO
 from pflow.errors import BAD_DATA, PflowError
 
 _PART, _LARGE_PART = 1 << 16, 1 << 20
-_LARGE = 1 << 26
-"""The size of a file that is read in parts: a signal waits until a smaller one is read."""
+"""The most bytes read at once, of a pipe and of a file: a signal waits no longer than that takes."""
 
 MOST_INPUT = 4_000_000_000
 _most = MOST_INPUT
@@ -28,18 +27,11 @@ def read_to_end(fd: int, act: str) -> bytes:
     """
     size = os.fstat(fd).st_size
     _check(size, act)
-    whole = _read(fd, max(_PART, size + 1) if size < _LARGE else _PART)
-    part = whole and _read(fd, _PART)
-    if part:
-        parts = BytesIO()  # which grows in place, and gives its bytes without a copy
-        parts.write(whole)
-        while part:
-            _check(parts.tell() + len(part), act)
-            parts.write(part)
-            part = _read(fd, _PART if size < _LARGE else _LARGE_PART)
-        return parts.getvalue()
-    _check(len(whole), act)
-    return whole
+    data = BytesIO()  # which grows in place, and gives its bytes without a copy
+    while part := _read(fd, _LARGE_PART if size > _PART else _PART):
+        data.write(part)
+        _check(data.tell(), act)
+    return data.getvalue()
 
 
 def _read(fd: int, size: int) -> bytes:

@@ -206,12 +206,17 @@ def check_shape(document: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]
     return _sound(document, SCHEMA, (), findings), findings
 
 
+_INLINE = 'write "over": "items", and "inputs": {"items": {"type": "list", "default": […]}} in the flow'
+"""The remedy for a batch over a list that is written in its place."""
+
+
 def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding]) -> Any:
     """Return the value without the parts that have a wrong shape; _LEFT_OUT if nothing remains."""
     if "anyOf" in schema and "properties" not in schema:
         schema = schema["anyOf"][isinstance(value, list)]
     if fault := _fault(value, schema):
-        findings.append(Finding(SHAPE, place, *fault))
+        is_inline = place[-2:] == ("batch", "over") and isinstance(value, list)
+        findings.append(Finding(SHAPE, place, fault[0], _INLINE if is_inline else fault[1]))
         return _LEFT_OUT
     if "items" in schema:
         checked = [_sound(each, schema["items"], (*place, n), findings) for n, each in enumerate(value)]

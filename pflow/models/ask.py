@@ -25,6 +25,7 @@ from pflow.models.settings import default_options
 from pflow.terminal.messages import say
 from pflow.values.jsontext import decode
 from pflow.words import budget
+from pflow.words.naming import read_pairs
 from pflow.words.printable import clause, one_line
 from pflow.words.usage import answer_members
 
@@ -37,12 +38,8 @@ def parse_options(params: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
     The last text of a name counts.
     """
-    options = {}
-    for text in params["option"] or []:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise PflowError(f"cannot read the option '{text}'", hint="it is written NAME=VALUE", exit=USAGE)
-        options[name.strip().replace("-", "_")] = value
+    pairs = read_pairs("--option", params["option"] or [])
+    options: dict[str, Any] = {name.strip().replace("-", "_"): value for name, value in pairs}
     return options | {name: params[name] for name in names if params[name] is not None}
 
 

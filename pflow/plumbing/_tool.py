@@ -6,12 +6,12 @@ import sys
 
 from pflow import Callable, NoReturn, __version__
 from pflow.binding.flag_value import flag_value, read_text
-from pflow.errors import CANNOT_WRITE, MISSING, USAGE, PflowError, shorten
+from pflow.errors import MISSING, USAGE, PflowError, shorten
 from pflow.files.reading import limit_input
 from pflow.help.usage import HELP, CommandUsage, Flag
 from pflow.interface.common import COMMON, SOURCES
 from pflow.process.signals import end_in_order
-from pflow.process.streams import secure_standard_files, write_pieces
+from pflow.process.streams import closed_stdout, secure_standard_files, write_pieces
 from pflow.stage.document import EMPTY, NOTHING, Document, Intake, take_in
 from pflow.stage.flags import common_value
 from pflow.stage.main import leave
@@ -46,7 +46,7 @@ def run_tool(usage: CommandUsage, work: Callable[[list[str], Tool], int], *, pri
 
     def begin() -> int:
         if 1 in closed:
-            raise PflowError("cannot write to stdout: it is closed", exit=CANNOT_WRITE)
+            raise closed_stdout()
         asked = [word for word in words[: (*words, "--").index("--")] if word in ("--help", "-h", "--version")]
         return _tell(usage, asked[0]) if asked else work(words, tool)
 

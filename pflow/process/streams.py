@@ -95,6 +95,10 @@ def secure_standard_files() -> list[int]:
     return closed
 
 
+def closed_stdout(hint: str = "") -> PflowError:
+    return PflowError("cannot write to stdout: it is closed", hint=hint, exit=CANNOT_WRITE)
+
+
 def divert_prints() -> int:
     """Send all prints to stdout from here on, children's too, to stderr. Returns the real stdout's descriptor."""
     saved = os.dup(1)

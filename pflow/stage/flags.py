@@ -12,7 +12,7 @@ from pflow.interface.interface import Interface, Item, spell_flag, with_keys
 from pflow.process.signals import Deadline
 from pflow.stage.words import doubts, take_words
 from pflow.values.paths import Path, is_step_name, meet
-from pflow.values.templates import broken_references, parse_place
+from pflow.values.templates import broken_references, double_braces, parse_place
 from pflow.values.types import Type
 
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     if not verbatim:
         broken = [each for text in texts for each in broken_references(str(text))]
         flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference" for each in broken]
+        braces = [each for text in texts for each in double_braces(str(text))]
+        flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference ({meant} is one)" for each, meant in braces]
     if item is None:
         flags.warnings += doubts(flag, flags.items)
     if item is None or item.kind == "read":

@@ -8,10 +8,10 @@ from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.resolve import Binding
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED, NodeStore
-from pflow.errors import CANNOT_WRITE, USAGE, PflowError
+from pflow.errors import USAGE, PflowError
 from pflow.interface.common import LETTERS
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
-from pflow.process.streams import divert_prints, raw_form, secure_standard_files, write_pieces
+from pflow.process.streams import closed_stdout, divert_prints, raw_form, secure_standard_files, write_pieces
 from pflow.stage.document import Document, Intake
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
@@ -65,7 +65,7 @@ class Output:
         """Choose the form by the flags of a stage or a run. Raises PflowError (2, 73 if stdout is closed)."""
         self.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact)
         if self.is_closed and not flags.quiet:
-            raise PflowError("cannot write to stdout: it is closed", hint="-q prints nothing", exit=CANNOT_WRITE)
+            raise closed_stdout("-q prints nothing")
 
     def write(self, pieces: list[Piece]) -> None:
         self.has_begun = True

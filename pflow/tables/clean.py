@@ -8,6 +8,7 @@ from typing import Any
 from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.tables.rows import BOOL, CONVERT, FITS, FLOAT, INT, TEXT, Row, cell, columns_of, is_missing
 from pflow.values.jsontext import compact
+from pflow.words.naming import read_pairs
 
 EMPTY, DUPLICATES, VALUES = "empty", "duplicates", "values"
 """The things to drop: empty rows, duplicate rows, values that do not have their column's type."""
@@ -109,15 +110,13 @@ def _refused(number: int, why: str, hint: str) -> PflowError:
 
 
 def pairs_of(texts: list[str], flag: str, values: tuple[str, ...] = ()) -> dict[str, str]:
-    """Read NAME=VALUE texts. Raises PflowError (2) for other texts, and for values not in `values`."""
-    pairs = {}
-    for text in texts:
-        name, sign, value = text.rpartition("=")
-        if not (name and sign and value) or (values and value not in values):
-            wanted = f"NAME={'|'.join(values)}" if values else "OLD=NEW"
-            raise PflowError(f"cannot read --{flag}='{text}'", hint=f"--{flag}={wanted}", exit=USAGE)
-        pairs[name] = value
-    return pairs
+    """Read NAME=VALUE texts by name. Raises PflowError (2) for other texts, and for values not in `values`."""
+    wanted = f"NAME={'|'.join(values)}" if values else "OLD=NEW"
+    pairs = read_pairs(f"--{flag}", texts, wanted, str.rpartition)
+    for name, value in pairs:
+        if not value or (values and value not in values):
+            raise PflowError(f"cannot read --{flag}='{name}={value}'", hint=f"it is --{flag}={wanted}", exit=USAGE)
+    return dict(pairs)
 
 
 KINDS = (INT, FLOAT, BOOL, TEXT)

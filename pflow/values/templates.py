@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Callable
+from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.errors import DENIED, PflowError, shorten
 from pflow.values.jsontext import text_of
 from pflow.values.paths import Path, parse_path, write_path
-from pflow.values.urls import is_address, join_url
 
 if TYPE_CHECKING:
     Part = str | Path
@@ -79,6 +78,18 @@ def broken_references(text: str) -> list[str]:
     """List texts that look like references and are not (`${a`, `${}`, `${1x}`), for a warning."""
     plain = "".join(part for part in parse_template(text.replace("$$", "_")) if isinstance(part, str))
     return ["${" + rest.partition("}")[0] + ("}" if "}" in rest else "") for rest in plain.split("${")[1:]]
+
+
+def double_braces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each `{{name}}` of other templates, and the reference that it would be here, for a warning."""
+    for rest in text.split("{{")[1:]:
+        inner, close, _ = rest.partition("}}")
+        try:
+            path = braced_path(inner.strip()) if close else None
+        except ValueError:
+            continue
+        if path is not None:
+            yield f"{{{{{inner}}}}}", f"${{{inner.strip()}}}"
 
 
 def braced_references(text: str) -> list[Path]:
@@ -177,7 +188,9 @@ def join_path(written: str, parts: list[Part], texts: list[str]) -> str:
 
     Where a file or an address may be given, the parts of an address are joined as such.
     """
-    if is_address(written):
+    if written.lower().startswith(("http://", "https://")):
+        from pflow.values.urls import join_url
+
         return join_url(written, parts, texts)
     path, at, is_begun = "".join(texts), 0, False
     for part, text in zip(parts, texts, strict=True):

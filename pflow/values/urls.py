@@ -6,12 +6,6 @@ from pflow.errors import DENIED, PflowError, shorten
 from pflow.values.paths import Path, write_path
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_SCHEMES = ("http://", "https://")
-
-
-def is_address(text: str) -> bool:
-    """Return True if a text begins like a URL, where a path or a URL may be given."""
-    return text.lower().startswith(_SCHEMES)
 
 
 def join_url(written: str, parts: list[str | Path], texts: list[str]) -> str:

@@ -1,8 +1,12 @@
-"""Names: suggestions for a misspelt one, lists of them, and valid variable names."""
+"""Names: suggestions for a misspelt one, lists of them, valid variable names, and NAME=VALUE."""
 
 from __future__ import annotations
 
-from pflow import Collection, Iterable
+from pflow import TYPE_CHECKING, Callable, Collection, Iterable
+from pflow.errors import USAGE, PflowError, shorten
+
+if TYPE_CHECKING:
+    Split = tuple[str, str, str]
 
 _SHOWN = 12
 """The most names in a list."""
@@ -112,3 +116,17 @@ def free(name: str, taken: set[str]) -> str:
     found = next(each for each in names if each not in taken and not iskeyword(each))
     taken.add(found)
     return found
+
+
+def read_pairs(
+    flag: str, texts: Iterable[str], wanted: str = "NAME=VALUE", split: Callable[[str, str], Split] = str.partition
+) -> list[tuple[str, str]]:
+    """Read the NAME=VALUE texts of a flag, split at their first `=`. Raises PflowError (2), which shows no value."""
+    pairs = []
+    for text in texts:
+        name, equals, value = split(text, "=")
+        if not (name.strip() and equals):
+            shown = f"{equals}…" if equals else shorten(text)
+            raise PflowError(f"cannot read {flag}='{shown}'", hint=f"it is written {flag}={wanted}", exit=USAGE)
+        pairs.append((name, value))
+    return pairs

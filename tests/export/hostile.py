@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from pflow.commands._click import checked
+from pflow.driver.driver import checked
 from pflow.errors import PflowError
 from pflow.export import exporter
 from pflow.flow.load import load_document

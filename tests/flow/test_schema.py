@@ -63,6 +63,11 @@ WRONG = [
         node(batch={"over": "x", "jobs": 257}),
         "nodes[0].batch.jobs: it is an int (257), more than 256; write 256 or less",
     ),
+    (
+        node(batch={"over": ["a"]}),
+        'nodes[0].batch.over: it is a list, not a str; write "over": "items", '
+        'and "inputs": {"items": {"type": "list", "default": […]}} in the flow',
+    ),
     (node(batch={}), "nodes[0].batch: 'over' is missing; add \"over\""),
     (
         node(batch={"over": "x", "on_error": "skip"}),

@@ -63,7 +63,7 @@ def test_a_query_a_form_and_headers_are_pairs(web):
         ({}, {"method": "HEAD"}, 2, "cannot HEAD with a body"),
         (None, {"form": ["a=b"]}, 2, "cannot GET with a body"),
         ("x", {"method": "POST", "form": ["a=b"]}, 2, "a form and a body"),
-        (None, {"query": ["a"]}, 2, "cannot read the query 'a'"),
+        (None, {"query": ["a"]}, 2, "cannot read --query='a'"),
         (None, {"header": ["Accept"]}, 2, "cannot read the header 'Accept'"),
         (None, {"max_silence": 0}, 2, "cannot wait for 0 s"),
         (None, {"max_silence": float("inf")}, 2, "at most 100000000"),

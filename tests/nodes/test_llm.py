@@ -238,7 +238,7 @@ class TestOptions:
         ("params", "words"),
         [
             ({"option": ["sed=1"]}, "cannot set 'sed': the model 'reply' has no such option"),
-            ({"option": ["seed"]}, "cannot read the option 'seed'"),
+            ({"option": ["seed"]}, "cannot read --option='seed'"),
             ({"option": ["seed=x"]}, "cannot set 'seed' to 'x': input should be a valid integer"),
             ({"temperature": 9.0}, "cannot set 'temperature' to '9.0': input should be less than or equal to 2"),
         ],

@@ -290,6 +290,9 @@ def test_a_flag_knows_the_paths_that_it_refers_to():
 
 def test_what_looks_like_a_reference_and_is_none_is_a_warning():
     assert parse("--text=a ${1x}").warnings == ["'${1x}' in --text is not a reference"]
+    assert parse("--text={{x.y}} {{#each}} {{a b}}").warnings == [
+        "'{{x.y}}' in --text is not a reference (${x.y} is one)"
+    ]
     assert parse("--text=$${a} $5").warnings == []
     assert parse("--text=${}", "--verbatim").warnings == []
     assert parse("--command=${}").warnings == []

@@ -9,7 +9,7 @@ from pflow.flow.graph import ERROR, Graph, distances
 from pflow.flow.pipe.carry import are_parallel, is_certain
 from pflow.flow.reaching import find_writes, uses, writes_by_name
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.flow.written import fits, path_text
+from pflow.flow.written import MAPPING, fits, path_text
 from pflow.interface.interface import Item
 from pflow.values.jsontext import quote
 from pflow.words.naming import joined
@@ -170,20 +170,23 @@ def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterat
 
     The store has that key from an earlier step, or from a required input; or else, with `given`, as one of these.
     """
-    soft = [(wired, key) for wired in flow.steps.values() for key in wired.step.soft or ()]
+    soft = {(id, key): set[str]() for id, wired in flow.steps.items() for key in wired.step.soft or ()}
+    """The steps whose answers each soft mapping takes."""
     if not soft or flow.is_uncertain:
         return
-    known = set(soft)
-    own = [{write.step for _, write in writes_by_name(flow, wired, key)} for wired, key in soft]
-    places = [("mappings", wired.id, "input_mappings", key) for wired, key in soft]
-    others = (writes for _, id, key, writes in uses(flow) if (flow.steps.get(id), key) not in known)
-    used = {write.step for writes in others for write in writes}.union(*own)
-    used |= {id for id in flow.order if _chooses(flow, id)}
+    own = {at: {write.step for _, write in writes_by_name(flow, flow.steps[at[0]], at[1])} for at in soft}
+    for each in flow.references:
+        if each.role == MAPPING and (each.step, each.key) in soft:
+            soft[each.step, each.key].update(write.step for write in each.writes)
+    used = {write.step for _, id, key, writes in uses(flow) if (id, key) not in soft for write in writes}
+    used = used.union(*own.values(), (id for id in flow.order if _chooses(flow, id)))
     needed = {name for name, each in flow.inputs.items() if each.declared and (each.required or each.has_default)}
-    for (wired, key), writers, place in zip(soft, own, places, strict=True):
-        answers = {write.step for each in flow.references if each.place == place for write in each.writes}
-        is_sure = key in needed or is_certain(flow, writers, wired.id)
-        if (is_sure if given is None else key in given and not is_sure) and answers and not answers & used:
+    for (id, key), answers in soft.items():
+        if not answers or answers & used:
+            continue
+        wired, writers = flow.steps[id], own[id, key]
+        is_sure = key in needed or (bool(writers) and is_certain(flow, writers, id))
+        if is_sure if given is None else key in given and not is_sure:
             source = wired.step.input_mappings[key]
             flags = " ".join(f"--map-in {key}={path}" for path in (source if isinstance(source, list) else [source]))
             message, remedy = f"'{wired.id}' takes '{key}' from the store", f"{flags} takes what is carried"

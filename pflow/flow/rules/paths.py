@@ -11,7 +11,7 @@ from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, PARAM, Part
 from pflow.values.paths import Path, write_path
 from pflow.values.plain import change_texts
-from pflow.values.templates import broken_references, parse_place
+from pflow.values.templates import broken_references, double_braces, parse_place
 from pflow.values.types import type_below
 from pflow.words.naming import nearest
 
@@ -83,6 +83,9 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
             what = "and would be handed on" if is_all else "so it is left as text"
             message, remedy = f"'{shorten(broken)}' is not a reference, {what}", "${name} is a reference, $$ a dollar"
             yield Finding("PF14", part.place, message, remedy, is_warning=not is_all)
+        for braces, remedy in double_braces(text):
+            message = f"'{shorten(braces)}' is not a reference, so it is left as text"
+            yield Finding("PF14", part.place, message, f"{shorten(remedy)} is one", is_warning=True)
 
 
 def _check_verbatim(flow: WiredFlow, part: Part, wired: WiredStep | None) -> Iterator[Finding]:

@@ -58,12 +58,3 @@ def _value_of(variable: str, act: str, exit: int) -> str:
     if not value:
         raise PflowError(f"{act}: the variable {variable} is not set", exit=exit)
     return value
-
-
-def read_pairs(what: str, texts: list[str]) -> list[tuple[str, str]]:
-    """Read NAME=VALUE texts. Raises PflowError (2)."""
-    pairs = [text.partition("=") for text in texts]
-    for name, equals, _ in pairs:
-        if not equals or not name:
-            raise PflowError(f"cannot read the {what} '{name}'", hint="it is written NAME=VALUE", exit=USAGE)
-    return [(name, value) for name, _, value in pairs]

@@ -15,15 +15,15 @@ def see_signals() -> None:
 
 def _in_thread(*about: Any, **more: Any) -> Any:
     answers: SimpleQueue[Any] = SimpleQueue()
-
-    def work() -> None:
-        try:
-            answers.put(look_up(*about, **more))
-        except Exception as error:
-            answers.put(error)
-
-    Thread(target=work, daemon=True).start()
+    Thread(target=lambda: answers.put(_outcome(*about, **more)), daemon=True).start()
     answer = answers.get()
     if isinstance(answer, Exception):
         raise answer
     return answer
+
+
+def _outcome(*about: Any, **more: Any) -> Any:
+    try:
+        return look_up(*about, **more)
+    except Exception as error:
+        return error

@@ -116,6 +116,7 @@ WORDS = [
         "'judge' does not run before 'query'; add an edge that leads from 'judge' to 'query'",
     ),
     (step("query", inputs={"prompt": "${x"}), "PF14: warning: '${x' is not a reference"),
+    (step("query", inputs={"prompt": "{{ x }}"}), "PF14: warning: '{{ x }}' is not a reference, so it is left as text"),
     (
         again("mend.answer"),
         "PF14: 'mend' does not run before the first 'query'; "
