@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.catalog.kinds import FLOW, PROGRAM
-from pflow.record.file_states import CHANGED, MISSING, file_key, listing_key, look_at
+from pflow.record.file_states import MISSING, file_key, listing_key, stamp_of, state_of
 from pflow.values.types import Type
 
 if TYPE_CHECKING:
     from pflow.binding.store import NodeStore
     from pflow.engine.context import Context
     from pflow.flow.wired import WiredStep
-    from pflow.record.file_states import State
 
 
 class StepFiles:
@@ -60,35 +59,25 @@ class FileWatch:
         assert context.commits is not None
         self.write = context.commits.write
         self.visit = visit
-        self.changes = files.changes
+        states = context.services.files
         self.read = named if files.reads else []
-        known, has_listing = context.services.files.inside.get(context.prefix, {}), context.services.files.has_listing
-        self.begun = [key for key in named if self.changes and (key in known or has_listing)]
-        self.watched = [key for key in (self.begun if context.item else known) if self.changes and key in known]
+        self.begun = named if files.changes and states.reads else []
+        known = states.inside.get(context.prefix, {})
+        others = [key for key in named if key in known] if context.item else known
+        self.watched = dict.fromkeys([*self.read, *others]) if files.changes else {}
 
     def __enter__(self) -> None:
-        self.found = {key: look_at(key) for key in self.read}
-        self.before = {key: look_at(key, digests=False)[1] for key in self.watched}
+        self.found = {key: state_of(key) for key in self.read}
+        self.before = {key: stamp_of(key) for key in self.watched}
         if self.begun:
             self.write({"left": dict.fromkeys(self.begun)})
 
     def __exit__(self, *failure: object) -> None:
-        states = {key: self._state_read(key, *found) for key, found in self.found.items()}
-        if known := {key: state for key, state in states.items() if state is not None}:
-            self.write({"read": self.visit, "files": known})
-        before = {key: "" if key in self.begun else stamp for key, stamp in self.before.items()}
-        if left := {key: look_at(key)[0] for key, stamp in before.items() if _may_differ(key, stamp)}:
+        changed = [key for key, stamp in self.before.items() if not stamp or stamp != stamp_of(key)]
+        left = {key: state_of(key) for key in dict.fromkeys([*changed, *self.begun]) if key in self.watched}
+        made = [key for key, state in left.items() if self.found.get(key) == MISSING != state]  # its own work
+        read = {key: state for key, state in self.found.items() if state is not None and key not in made}
+        if read:
+            self.write({"read": self.visit, "files": read})
+        if left:
             self.write({"left": left})
-
-    def _state_read(self, key: str, state: State, stamp: Any) -> State:
-        """Return the state that the visit found; None if there is nothing to compare."""
-        if state is None or not _may_differ(key, stamp):
-            return state
-        now = look_at(key)[0]
-        if now == state or not self.changes:
-            return state if now == state else CHANGED
-        return None if state == MISSING else now  # its own work
-
-
-def _may_differ(key: str, stamp: Any) -> bool:
-    return not stamp or look_at(key, digests=False)[1] != stamp

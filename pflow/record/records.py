@@ -109,7 +109,7 @@ def compacted(every: list[Record]) -> Iterator[Record]:
     """Yield the records that are enough for a journal with these: those inside a finished visit are not needed."""
     known = Records(every)
     yield known.begin
-    yield from known.files.whole()
+    yield from known.files.compacted()
     kept = {outer for path, record in known.done.items() if "error" in record for outer in outer_paths(path)}
     finished = known.done.keys() - kept  # where items failed, those and what is around them may run again
     ends = [record for path, record in known.done.items() if finished.isdisjoint(outer_paths(path))]

@@ -24,21 +24,6 @@ END
             raise ValueError("it is bad")
         shared["passed"] = shared["value"]
 END
-    # Fails so many times, as a server that is busy.
-    node busy 'Writes: shared["tries"]: int [pipe]  # how many it took' 'Params: times: int = 2  # how many fail' \
-        'Params: after: float = 0  # what it asks to wait' <<'END'
-    def exec(self, prepared):
-        from pflow.errors import PflowError
-        with open("tries", "a") as file:
-            file.write(".")
-            count = file.tell()
-        if count <= self.params["times"]:
-            raise PflowError("cannot yet", exit=75, retry_after=self.params["after"])
-        return count
-
-    def post(self, shared, prepared, result):
-        shared["tries"] = result
-END
     script words 'Reads: shared["text"]: str [pipe]  # a text' 'Writes: shared["words"]: int [pipe]  # how many' \
         <<<'jq '\''.words = (.text | split(" ") | length)'\'
     script odd 'Reads: shared["text"]: str [pipe]  # a text' 'Writes: shared["words"]: any [pipe]  # anything' \
@@ -288,32 +273,6 @@ END
     mkdir gone && mv two/a.json gone/
     run --separate-stderr pflow resume last
     [[ $status -eq 73 && $stderr == *'item 1 ("gone/a.json"): cannot write '*': item 0 ("one/a.json") of this batch writes it too'* ]]
-}
-
-@test "a busy server is tried again as often as the flow says, after as long as it asks" {
-    in_shells '
-        pflow run -n "busy --retries=2 --wait=0" -r; echo; rm tries
-        pflow run -n "busy --retries=1 --wait=0" -r; echo $? $(wc -c <tries); rm tries
-        pflow run -n "busy --retries=9 --wait=0" --after=99999 -r; echo $? $(wc -c <tries)'
-    expect 0 $'3\n\n75 2\n75 1' 'pflow run: busy (busy): cannot yet'
-}
-
-@test "a fork's branches run at once, meet, and one failure ends the others" {
-    mkfifo one two
-    cat >f.pflow.json <<'END'
-{"nodes":[{"id":"a","type":"count"},{"id":"x","type":"shell","inputs":{"command":"echo x >one; cat two"}},
-  {"id":"y","type":"shell","inputs":{"command":"cat one; echo y >two"}},{"id":"m","type":"say"}],
- "edges":[{"from":"a","to":"x"},{"from":"a","to":"y"},{"from":"x","to":"m"},{"from":"y","to":"m"}],
- "mappings":{"m":{"input_mappings":{"text":"template:${x.stdout}${y.stdout}${a.n}"}},
-  "x":{"output_mappings":{"stderr":"x.stderr","exit_code":"x.exit_code"}},
-  "y":{"output_mappings":{"stderr":"y.stderr","exit_code":"y.exit_code"}}}}
-END
-    run --separate-stderr timeout 20 pflow run -n f.pflow.json -r
-    expect 0 $'y\nx\n1'
-    sed -i 's/cat one; echo y >two/cat one; exit 7/; s/cat two/echo $$ >pid; sleep 60/' f.pflow.json
-    run --separate-stderr timeout 20 pflow run -n f.pflow.json -r
-    expect 7 '' "pflow run: y (shell): cannot finish 'cat one; exit 7': exit code 7"
-    [ ! -s pid ] || until_true ended "$(cat pid)"
 }
 
 @test "a loop of 20,000 visits takes no more memory than one of 10,000, without a journal" {

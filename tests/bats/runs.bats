@@ -110,19 +110,6 @@ otlp'
     expect 0 $'66\n0'
 }
 
-@test "what is kept of a run is for its owner alone, whatever the umask" {
-    in_shells "umask 0; $here $copy"'; find pflow -exec stat -c "%a %n" {} + | sed "s/[0-9A-Z]\{26\}/ID/" | sort'
-    expect 0 '600 pflow/key
-600 pflow/runs/.pruned
-600 pflow/runs/ID/flow.pflow.json
-600 pflow/runs/ID/lock
-600 pflow/runs/ID/snapshot.json
-600 pflow/runs/ID/trace.jsonl
-700 pflow
-700 pflow/runs
-700 pflow/runs/ID'
-}
-
 @test "a run that cannot be logged runs with --no-journal alone" {
     in_shells "$here"'XDG_STATE_HOME=$PWD/a; '"$copy; echo \$?; $copy"' --no-journal; echo $?; cat o'
     expect 0 $'73\n0\nhi' 'pflow run: warning: cannot keep a log of this run'

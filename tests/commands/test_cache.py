@@ -60,12 +60,6 @@ def test_clear_removes_what_a_node_answered_and_nothing_that_others_need(cache, 
     assert [path.name for path in results.rglob("*") if path.is_file()] == ["grown"]
 
 
-def test_clear_of_an_unknown_node_says_what_there_is(cache):
-    with pytest.raises(PflowError, match="cannot clear the cache of 'x': it has no answers") as caught:
-        cache("clear", "x")
-    assert (caught.value.exit, caught.value.hint) == (66, "the cache has llm, read-file")
-
-
 def test_verify_drops_what_is_damaged(cache, results):
     assert cache("verify") == (0, "", "pflow cache: 3 answers are whole; damaged: 0\n")
     next(blob for blob in (results / "blobs").iterdir() if blob.read_bytes() == b'"both"').write_bytes(b'"born"')

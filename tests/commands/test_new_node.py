@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pflow.catalog.kinds import find_kind, forget_kinds
+from pflow.catalog.kinds import forget_kinds
 from pflow.commands._click import run_click
 from pflow.commands.new_node import LANGUAGES, command
 from pflow.errors import PflowError
@@ -26,27 +26,6 @@ def own(tmp_path, monkeypatch):
 
 def new_node(*words):
     return run_click(command, "new-node", list(words))
-
-
-@pytest.mark.parametrize(
-    ("language", "file", "mode"),
-    [("python", "my_node.py", 0o644), ("sh", "pflow-my-node", 0o755), ("js", "pflow-my-node", 0o755)],
-)
-def test_it_is_a_node_at_once_and_its_path_is_printed(own, capfd, language, file, mode):
-    before = os.umask(0o022)
-    try:
-        assert new_node("my-node", f"--lang={language}") == 0
-    finally:
-        os.umask(before)
-    assert capfd.readouterr().out == f"{own / file}\n"
-    assert (own / file).stat().st_mode & 0o777 == mode
-    interface = find_kind("my-node").interface
-    assert (interface.fault, interface.open, interface.flow_safe) == ("", False, True)
-    assert (interface.pipe_read.name, interface.pipe_write.name, list(interface.params)) == (
-        "text",
-        "headed",
-        ["heading"],
-    )
 
 
 @pytest.mark.parametrize("there", ["mine.py", "pflow-mine"])

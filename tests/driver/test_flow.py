@@ -47,25 +47,6 @@ def test_nodes_keep_their_params_and_the_flows_own_go_over_them():
     assert shared["seen"] == [{"x": 1, "y": 1}, {"x": 2}, {"x": 5, "y": 1}, {"x": 5}]
 
 
-def test_actions_choose_the_edge_and_each_visit_has_a_copy():
-    a, b, c = node(action="on"), node(action="back"), node()
-    a - "on" >> b
-    b - "back" >> c
-    shared = {}
-    assert Flow(start=a).run(shared) is None
-    assert [each.get("action") for each in shared["seen"]] == ["on", "back", None]
-    assert not hasattr(a, "mark")
-
-
-def test_a_flow_is_a_node():
-    inner = Flow(start=node(x=1, action="out"))
-    after = node(x=2)
-    inner - "out" >> after
-    shared = {}
-    Flow(start=inner).run(shared)
-    assert [each["x"] for each in shared["seen"]] == [1, 2]
-
-
 class Ran(pocketflow.Node):
     def post(self, shared, prepared, result):
         shared["ran"] = shared.get("ran", "") + type(self).__name__[0]
@@ -201,30 +182,6 @@ def test_a_class_that_no_file_holds_is_a_step_too():
     exec("class Mixin: pass\nclass Typed(Mixin, Node):\n    def post(self, shared, *rest): shared['typed'] = 1", names)
     Flow(start=step(names["Typed"])).run(said)
     assert said == {"typed": 1}
-
-
-class Slow(pocketflow.AsyncNode):
-    async def post_async(self, shared, prepared, done):
-        shared["slow"] = True
-
-
-class Lengths(pocketflow.BatchNode):
-    def prep(self, shared):
-        return shared["words"]
-
-    def exec(self, word):
-        return len(word)
-
-    def post(self, shared, words, lengths):
-        shared["lengths"] = lengths
-
-
-def test_async_and_batch_nodes_are_steps_too():
-    one, two = step(Slow), step(Lengths)
-    one >> two
-    shared = {"words": ["a", "bcd"]}
-    Flow(start=one).run(shared)
-    assert (shared["slow"], shared["lengths"]) == (True, [1, 3])
 
 
 def test_an_instance_gives_its_params_and_tries():

@@ -542,12 +542,6 @@ def test_long_lines_of_workers_within_a_branch_stay_whole(tmp_path):
     assert ran.ends("step").count("s/f") == ran.ends("step").count("s/e") == 24
 
 
-def test_the_steps_of_a_subflow_that_runs_in_workers_are_in_the_trace(tmp_path):
-    type = write_flow(tmp_path, "inner", {"nodes": [{"id": "e", "type": "echo"}]})
-    ir = {"nodes": [{"id": "s", "type": type, "batch": {"over": "xs", "as": "value", "jobs": 2}}]}
-    assert run(ir, {"xs": [1, 2]}, str(tmp_path)).ends("step") == ["s/e", "s/e", "s"]
-
-
 BILLS = [0.01, None, 0.02, "no", 0.0]
 
 
@@ -594,13 +588,3 @@ def test_branches_and_flows_in_flows_are_counted_once(tmp_path):
     for event in ran.events:
         usage.add_event(event)
     assert (ran.error, usage.total()) == (None, {"model": "m", "cost": 0.02, "calls": 2, "unpriced": 0})
-
-
-def test_an_isolated_step_that_fails_says_what_it_read():
-    ran = run({"nodes": [{"id": "f", "type": "fail"}]}, {"unless": "bad"}, isolate=True)
-    assert ran.ends("reads") == [{"unless": ["unless"]}]
-
-
-def test_a_batch_over_an_object_keeps_its_names():
-    ir = flow(step("b", "echo", batch={"over": "items", "as": "value"}))
-    assert run(ir, {"items": {"one": 1, "two": 2}}).store["echoed"] == {"one": 1, "two": 2}

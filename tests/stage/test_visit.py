@@ -159,6 +159,7 @@ def test_a_retry_after_is_honoured(kind, asked, wait, pause, pauses):
         (PflowError("x", exit=77), 1),
         (PflowError("x", exit=78), 1),
         (FileNotFoundError(2, "x"), 1),
+        (PflowError("x", exit=75, retry_after=99_999), 1),
         (PflowError("x", exit=1), 4),
         (PflowError("x", exit=69), 4),
         (PflowError("x", exit=75), 4),
@@ -213,26 +214,6 @@ def test_each_item_of_a_batch_has_its_own_tries(pauses):
     assert shared == {"out": ["A", "B", "C"]}
     assert calls == [*"aaabbbccc"]
     assert pauses == [1] * 6
-
-
-@pytest.mark.parametrize("retries", [0, 1, 2])
-def test_one_item_that_always_fails_fails_the_batch(retries):
-    class Batch(pocketflow.BatchNode):
-        def prep(self, shared):
-            return ["a", "b"]
-
-        def exec(self, item):
-            if item == "b":
-                raise ValueError(item)
-            return item
-
-        def post(self, shared, items, answers):
-            shared["out"] = answers
-
-    shared: dict = {}
-    with pytest.raises(ValueError, match="b"):
-        run_node(Batch(), shared, retries=retries)
-    assert shared == {}
 
 
 @pytest.mark.parametrize("base", [pocketflow.AsyncBatchNode, pocketflow.AsyncParallelBatchNode])
