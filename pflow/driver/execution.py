@@ -203,7 +203,7 @@ class Execution:
     def _ends(self) -> list[str]:
         """Return the steps that no edge leaves."""
         graph = self.wired.graph
-        return [id for id in graph.order() if not graph.after(id)]
+        return [id for id in graph.order if not graph.after(id)]
 
     def _streaming_step(self) -> str:
         """Return the step whose `[pipe]` write the flow hands on, if that is known before it runs; else ""."""
@@ -227,7 +227,7 @@ def add_flow(document: Document, wired: WiredFlow, about: dict[str, Any]) -> Non
 def pretend(inputs: RunInputs, document: Document) -> Document:
     """Say each step on stderr; return the document for later stages, marked with the places that would be written."""
     wired = inputs.wired
-    for id in wired.graph.order():
+    for id in wired.graph.order:
         say(PROGRAM, _would(wired.steps[id], inputs, document))
     document = document.copy()
     if wired.carried is not None:
