@@ -37,10 +37,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
 def moment(text: str) -> float:
-    """Parse an age (2d, 3h, 90m) or a date with or without a time, and return the time in seconds.
-
-    Raises PflowError (2).
-    """
+    """Return the time, in seconds, of an age (2d, 3h, 90m), a date or a date with a time. Raises PflowError (2)."""
     if ago := re.fullmatch(r"(\d{1,9})([smhdw])", text, re.ASCII):
         return time.time() - int(ago[1]) * _UNITS[ago[2]]
     try:
