@@ -37,9 +37,7 @@ def execute(
 ) -> int:  # fmt: skip
     """Run a flow on the store that came in, and write the store that it leaves; return the exit code.
 
-    Raises PflowError, StepFailed.
-
-    Missing inputs are asked for on a terminal. `note` gets the id of the run.
+    Missing inputs are asked for on a terminal. `note` gets the id of the run. Raises PflowError, StepFailed.
     """
     document = intake.document
     is_dry = flags.dry_run or "dry" in document.header
