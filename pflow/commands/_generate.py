@@ -1,7 +1,5 @@
 """`make generate`: write all files that follow from nodes, tools and commands; with --check, name the stale ones."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -15,8 +15,6 @@ pflow runs --failed --since=2d
 pflow runs --json | jq -r '.[] | select(.status == "failed") | .run'
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 import shlex

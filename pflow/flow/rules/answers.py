@@ -149,17 +149,16 @@ def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) ->
     """Make the finding of a dropped answer, at the last step that writes one."""
     reader, key, batch = dropped.reader, dropped.item.name, flow.steps[dropped.reader].step.batch
     instead = f"'{key}' from {joined(dropped.older)}" if dropped.older else f"no '{key}'"
+    if batch is not None:
+        instead = f"the items of '{batch.over}'"
+        remedy = f"run it over that; with --with-item there, ${{{batch.item}.item}} is the item of each result"
+    else:
+        source = source_of(flow, dropped)
+        shown = quote(source) if isinstance(source, str) else f"[{', '.join(map(quote, source))}]" if source else "…"
+        remedy = f'"mappings": {{"{reader}": {{"input_mappings": {{"{key}": {shown}}}}}}}'
     verb = "writes" if len(dropped.writers) == 1 else "write"
     message = f"nothing uses what {joined(dropped.writers)} {verb}, while '{reader}' takes {instead}"
-    place = flow.steps[dropped.writers[-1]].step.place
-    if batch is not None:
-        message = f"nothing uses what {joined(dropped.writers)} {verb}: '{reader}' takes the items of '{batch.over}'"
-        remedy = f"run it over that; with --with-item there, ${{{batch.item}.item}} is the item of each result"
-        return Finding("PF18", place, message, remedy, is_warning=is_warning)
-    source = source_of(flow, dropped)
-    shown = quote(source) if isinstance(source, str) else f"[{', '.join(map(quote, source))}]" if source else "…"
-    remedy = f'"mappings": {{"{reader}": {{"input_mappings": {{"{key}": {shown}}}}}}}'
-    return Finding("PF18", place, message, remedy, is_warning=is_warning)
+    return Finding("PF18", flow.steps[dropped.writers[-1]].step.place, message, remedy, is_warning=is_warning)
 
 
 def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterator[Finding]:
