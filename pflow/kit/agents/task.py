@@ -1,7 +1,5 @@
 """An agent's task, reply and result, and the description of an agent's program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
