@@ -9,17 +9,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from pflow.errors import (
-    BAD_CONFIG,
-    BAD_DATA,
-    DENIED,
-    MISSING,
-    TRY_AGAIN,
-    UNAVAILABLE,
-    PflowError,
-    filled,
-    shorten,
-)
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, filled, shorten
 from pflow.files import atomic
 from pflow.files.directories import cache_directory, make_private
 from pflow.files.installation import no_extra
@@ -59,11 +49,9 @@ _FAILURES: dict[str, tuple[int, str, str]] = {
 def video_of(url: str) -> str:
     """Return the ID of the video in a URL, or the ID itself. Raises PflowError (66 if it is empty, 65)."""
     text = filled(url, "cannot get a transcript", "URL").strip()
-    if (
-        found := text
-        if len(text) == _ID_LENGTH and _is_id(text)
-        else _id_in(text if "://" in text else f"https://{text}")
-    ):
+    if len(text) == _ID_LENGTH and _is_id(text):
+        return text
+    if found := _id_in(text if "://" in text else f"https://{text}"):
         return found
     act = f"cannot get the transcript of '{shorten(text)}'"
     raise PflowError(f"{act}: it is not a YouTube video", hint=f"write {_FORMS}", exit=BAD_DATA, is_permanent=True)
@@ -80,13 +68,11 @@ def _id_in(url: str) -> str:
     except ValueError:
         return ""
     host = next((host[len(each) :] for each in _PREFIXES if host.startswith(each)), host)
-    folder, _, rest = parts.path.lstrip("/").partition("/")
-    found = ""
-    if parts.scheme.lower() in ("http", "https") and host in ("youtu.be", *_HOSTS):
-        if host == "youtu.be":
-            found = folder
-        else:
-            found = rest.partition("/")[0] if folder in _FOLDERS else parse_qs(parts.query).get("v", [""])[0]
+    if parts.scheme.lower() not in ("http", "https") or host not in ("youtu.be", *_HOSTS):
+        return ""
+    found, _, rest = parts.path.lstrip("/").partition("/")
+    if host != "youtu.be":
+        found = rest.partition("/")[0] if found in _FOLDERS else parse_qs(parts.query).get("v", [""])[0]
     return found if _is_id(found) else ""
 
 
@@ -108,7 +94,8 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
         with _session(proxy) as session:
             found = YouTubeTranscriptApi(http_client=session).list(video)
             codes = [transcript.language_code for transcript in found]
-            wanted = [code for each in languages for code in (each, *_variants(each, codes))]
+            variants = {each: [code for code in codes if code.startswith(f"{each}-")] for each in languages}
+            wanted = [code for each in languages for code in (each, *variants[each])]
             if not {*wanted} & {*codes}:
                 there = ", ".join(dict.fromkeys(codes))
                 what = f"{act}: it does not exist in '{', '.join(languages)}'"
@@ -116,10 +103,6 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
             return found.find_transcript(wanted).fetch().to_raw_data()
     except (*raised, AttributeError, RecursionError, TypeError, ValueError) as error:
         raise _explain(act, error) from error
-
-
-def _variants(language: str, codes: list[str]) -> list[str]:
-    return [code for code in codes if code.startswith(f"{language}-")]
 
 
 def _session(proxy: str | None) -> Any:
