@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from pflow import __version__
 from pflow.errors import PflowError
-from pflow.files.directories import pflow_directory
+from pflow.files.directories import state_directory
 from pflow.files.installation import NAME, UVX, Installation, read_installation, requirement_name
 from pflow.interface.source import in_words
 
@@ -163,7 +163,7 @@ def _nodes(installation: Installation) -> Iterator[Line]:
 
 
 def _state(installation: Installation) -> Iterator[Line]:
-    place = nearest = pflow_directory("XDG_STATE_HOME", ".local/state")
+    place = nearest = state_directory()
     if not place or not nearest:
         yield Line("state", ADVICE, "runs are not kept: the state directory is unknown", "set HOME")
         return

@@ -162,14 +162,14 @@ def remembered(question: list[str], find: Callable[[], tuple[Any, Iterable[str]]
         file = ""
     try:
         known = decode(read_cached(file) or b"")
-        if all(_stamp_of(path, _LATER) == stamp for path, stamp in known["files"].items()):
+        if all(stamp_of(path, _LATER) == stamp for path, stamp in known["files"].items()):
             touch(file)
             return known["answer"]
     except (ValueError, KeyError, TypeError, AttributeError):
         pass  # nothing is there, or it is not ours
     now = time.time_ns()
     answer, paths = find()
-    stamps = {path: _stamp_of(path, now) for path in paths}
+    stamps = {path: stamp_of(path, now) for path in paths}
     if file and all(stamps.values()):
         try:
             save(file, encode({"answer": answer, "files": stamps}, escape=False))
@@ -178,10 +178,10 @@ def remembered(question: list[str], find: Callable[[], tuple[Any, Iterable[str]]
     return answer
 
 
-def _stamp_of(path: str, now: int) -> str:
+def stamp_of(path: str, now: int) -> str:
     try:
         return file_stamp(os.stat(path), now)
-    except OSError:
+    except (OSError, ValueError):
         return "missing"
 
 

@@ -1,7 +1,5 @@
 """The parts that commands share: click with our exit codes, help and errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any

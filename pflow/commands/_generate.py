@@ -1,7 +1,5 @@
 """`make generate`: write all files that follow from nodes, tools and commands; with --check, name the stale ones."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -91,10 +89,7 @@ GENERATED: list[tuple[str, str, Callable[[Path], dict[str, str]]]] = [
 
 
 def differences(root: Path) -> Iterator[Difference]:
-    """Yield what `generate` would change, folder by folder.
-
-    Raises PflowError (65), with file and line, for the first node whose interface is missing or bad.
-    """
+    """Yield what `generate` would change. Raises PflowError (65) for the first node with a missing or bad interface."""
     for node in names_in(str(root / "nodes")):
         file = os.path.relpath(root / "nodes" / f"{node.replace('-', '_')}.py")
         if read_interface(file).open:

@@ -12,8 +12,6 @@ directories; else a node of yours that opens files needs --allow=paths, which en
 without running it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import TypeVar

@@ -16,8 +16,6 @@ pflow cache clear read-file
 pflow cache --json | jq .bytes
 """
 
-from __future__ import annotations
-
 import os
 import time
 

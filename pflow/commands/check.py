@@ -17,8 +17,6 @@ pflow check --json --strict examples/words.pflow.json
 pflow check 'read-file --path=notes.txt => llm --prompt=Summarize'
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -14,8 +14,6 @@ pflow doctor
 pflow doctor --json | jq -r '.findings[] | select(.state == "broken") | .todo'
 """
 
-from __future__ import annotations
-
 from pflow.admin.doctor import ADVICE, BROKEN, WELL, Line, examine
 from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, OK, PflowError

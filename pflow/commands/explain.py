@@ -8,8 +8,6 @@ pflow explain examples/report.pflow.json
 pflow explain --graph 'read-file --path=a.txt => llm --prompt=Summarize'
 """
 
-from __future__ import annotations
-
 import click
 
 from pflow.commands._click import FlowCommand, color_option, examined

@@ -9,8 +9,6 @@ pflow export --to=sh 'list-files --pattern=*.txt => shell --command=wc' >wc.sh
 pflow export --to=mermaid examples/report.pflow.json
 """
 
-from __future__ import annotations
-
 import click
 
 from pflow.commands._click import FlowCommand

@@ -13,8 +13,6 @@ pflow find a summary of my notes
 pflow find summary --json | jq -r '.[0].name'
 """
 
-from __future__ import annotations
-
 from itertools import islice
 
 import click

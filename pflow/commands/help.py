@@ -10,8 +10,6 @@ pflow help save
 pflow help exit
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from copy import copy

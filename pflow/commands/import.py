@@ -14,8 +14,6 @@ pflow export --to=python -o report.py examples/report.pflow.json
 pflow import report.py:flow -o again.pflow.json
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Any

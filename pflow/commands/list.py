@@ -13,8 +13,6 @@ pflow list
 pflow list --json
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

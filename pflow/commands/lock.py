@@ -13,8 +13,6 @@ pflow lock words.pflow.json
 pflow check --locked words.pflow.json
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 

@@ -35,8 +35,6 @@ pflow mcp serve --read-only
 pflow mcp serve read-file pflow_trace
 """
 
-from __future__ import annotations
-
 import click
 
 from pflow.files.installation import no_extra

@@ -12,8 +12,6 @@ pflow models
 pflow models --json | jq -r '.[].name'
 """
 
-from __future__ import annotations
-
 import click
 
 from pflow.commands._click import Known

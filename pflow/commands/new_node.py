@@ -12,8 +12,6 @@ pflow new-node loud --lang=sh --dir=nodes && PFLOW_NODES=$PWD/nodes pflow loud -
 pflow new-node heading --lang=js --print >pflow-heading
 """
 
-from __future__ import annotations
-
 import keyword
 import os
 

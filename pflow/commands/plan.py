@@ -17,8 +17,6 @@ pflow plan 'read-file --path=examples/notes.txt => llm --prompt=Summarize'
 pflow plan 'read examples/notes.txt, summarize it and write summary.md' --pipe
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -10,8 +10,6 @@ pflow remove count
 pflow show count --old --json | pflow save count
 """
 
-from __future__ import annotations
-
 import os
 
 import click

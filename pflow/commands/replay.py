@@ -18,8 +18,6 @@ pflow replay last --dry-run
 pflow replay last -r
 """
 
-from __future__ import annotations
-
 import os
 
 from pflow import errors

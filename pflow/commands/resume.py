@@ -27,8 +27,6 @@ pflow resume last -q --from=list-files
 pflow run --resume 'shell "test -e ready"' -n -q
 """
 
-from __future__ import annotations
-
 import os
 
 import click

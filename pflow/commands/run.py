@@ -1,7 +1,5 @@
 """pflow run: Run a flow as a stage of a pipe."""
 
-from __future__ import annotations
-
 
 def main(words: list[str]) -> int:
     """Run the flow that the words name. click would double the time of a run, so the driver parses the words itself."""

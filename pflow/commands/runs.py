@@ -15,8 +15,6 @@ pflow runs --failed --since=2d
 pflow runs --json | jq -r '.[] | select(.status == "failed") | .run'
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 import shlex
@@ -39,10 +37,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
 def moment(text: str) -> float:
-    """Parse an age (2d, 3h, 90m) or a date with or without a time, and return the time in seconds.
-
-    Raises PflowError (2).
-    """
+    """Return the time, in seconds, of an age (2d, 3h, 90m), a date or a date with a time. Raises PflowError (2)."""
     if ago := re.fullmatch(r"(\d{1,9})([smhdw])", text, re.ASCII):
         return time.time() - int(ago[1]) * _UNITS[ago[2]]
     try:

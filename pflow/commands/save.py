@@ -28,8 +28,6 @@ pflow save words --force 'shell --command="wc -w"'
 pflow show words --old --json | pflow save words --force -
 """
 
-from __future__ import annotations
-
 import os
 
 import click

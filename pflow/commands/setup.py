@@ -13,8 +13,6 @@ pflow setup --prefix /tmp/pflow --dry-run
 pflow setup --undo
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

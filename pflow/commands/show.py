@@ -14,8 +14,6 @@ pflow remove count
 pflow show count --old --json | pflow save count
 """
 
-from __future__ import annotations
-
 import click
 
 from pflow.catalog.registry import saved_flow

@@ -11,8 +11,6 @@ pflow test-node shell -v --only=error -- --command='wc -c'
 pflow test-node write-file --json | jq -r '.checks[] | select(.result != "ok") | .id, .why'
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 

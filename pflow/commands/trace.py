@@ -12,8 +12,6 @@ cat examples/notes.txt | pflow-shell --command='wc -w' | pflow trace
 pflow trace last --chrome >timeline.json
 """
 
-from __future__ import annotations
-
 import time
 
 import click

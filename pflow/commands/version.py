@@ -6,8 +6,6 @@ pflow -V and pflow --version print it too.
 pflow version
 """
 
-from __future__ import annotations
-
 from pflow import __version__
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.errors import PflowError

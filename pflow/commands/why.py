@@ -15,8 +15,6 @@ cat examples/notes.txt | pflow run 'shell "wc -l" --cache' -q
 pflow why last shell
 """
 
-from __future__ import annotations
-
 import click
 
 from pflow.process.streams import write_pieces

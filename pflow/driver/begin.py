@@ -199,10 +199,7 @@ def restore_environment(record: Record) -> None:
 
 
 def restore_flow(directory: str, place: Mapping[str, Any]) -> FlowSpec:
-    """Return the flow in a run's directory, with the paths and the file of its `place`.
-
-    Raises PflowError: 66 if it is gone, 65 if it is damaged.
-    """
+    """Return the flow in a run's directory, with the paths of its `place`. Raises PflowError (66, 65 if damaged)."""
     file = os.path.join(directory, FLOW)
     catalog = FlowCatalog(os.fsdecode(place["flow_directory"]))
     flow = load_text(read_text(file, f"the flow '{file}'"), file, catalog).usable()

@@ -37,9 +37,7 @@ def execute(
 ) -> int:  # fmt: skip
     """Run a flow on the store that came in, and write the store that it leaves; return the exit code.
 
-    Raises PflowError, StepFailed.
-
-    Missing inputs are asked for on a terminal. `note` gets the id of the run.
+    Missing inputs are asked for on a terminal. `note` gets the id of the run. Raises PflowError, StepFailed.
     """
     document = intake.document
     is_dry = flags.dry_run or "dry" in document.header
@@ -203,7 +201,7 @@ class Execution:
     def _ends(self) -> list[str]:
         """Return the steps that no edge leaves."""
         graph = self.wired.graph
-        return [id for id in graph.order() if not graph.after(id)]
+        return [id for id in graph.order if not graph.after(id)]
 
     def _streaming_step(self) -> str:
         """Return the step whose `[pipe]` write the flow hands on, if that is known before it runs; else ""."""
@@ -227,7 +225,7 @@ def add_flow(document: Document, wired: WiredFlow, about: dict[str, Any]) -> Non
 def pretend(inputs: RunInputs, document: Document) -> Document:
     """Say each step on stderr; return the document for later stages, marked with the places that would be written."""
     wired = inputs.wired
-    for id in wired.graph.order():
+    for id in wired.graph.order:
         say(PROGRAM, _would(wired.steps[id], inputs, document))
     document = document.copy()
     if wired.carried is not None:

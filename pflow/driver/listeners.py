@@ -42,10 +42,8 @@ class Listeners:
         self.flags = flags
         self.wired = beginning.wired
         self.snapshot = beginning.snapshot
-        self.failed_items: dict[tuple[str, Any], int] = {}
-        """How many items each visit of a batch left out, in its last try."""
-        self.untaken: dict[tuple[str, Any], int] = {}
-        """How many of them nothing in the flow takes."""
+        self.batches: dict[tuple[str, Any], dict[str, Any]] = {}
+        """The counts of items of each visit of a batch, in its last try; `untaken` are failures that no step takes."""
         self.usage = Usage()
         self.end_line = end_line
         document = beginning.intake.document
@@ -101,12 +99,11 @@ class Listeners:
         self.usage.add_event(event)
         if "exit" not in event and "items" in event:
             items = event["items"]
-            visit = event["step"], items.get("at") or event.get("visit", 1)
-            self.failed_items[visit], self.untaken[visit] = items["failed"], items.get("untaken", 0)
+            self.batches[event["step"], items.get("at") or event.get("visit", 1)] = items
 
     @property
     def failures(self) -> int:
-        return sum(self.untaken.values())
+        return sum(items.get("untaken", 0) for items in self.batches.values())
 
     def _show(self, event: dict[str, Any]) -> None:
         if self.progress is None and (self.is_drawn or event["event"] == "batch"):
@@ -161,9 +158,8 @@ class Listeners:
             name, code = self.wired.flow.name or "flow", error.exit
             step, node = (error.step, error.node) if isinstance(error, StepFailed) else (name, name)
             about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
-        if self.log.finish(
-            code, about, store, sum(self.failed_items.values()), self.usage.total(), is_kept=self.flags.keep_store
-        ):  # fmt: skip
+        failed_items = sum(items["failed"] for items in self.batches.values())
+        if self.log.finish(code, about, store, failed_items, self.usage.total(), is_kept=self.flags.keep_store):
             from pflow.record.runs import prune
 
             prune(os.path.dirname(self.log.directory))

@@ -83,10 +83,7 @@ class Turn:
         os.set_inheritable(self.fd, True)
 
     def try_now(self) -> Other | None:
-        """Take the turn, or return the run that has it.
-
-        If that run was killed, wait a moment until its programs have been ended.
-        """
+        """Take the turn, or return the run that has it; wait a moment until the programs of a killed run have ended."""
         limit = time.monotonic() + _PATIENCE
         while (other := self._other()) and not other.is_alive() and time.monotonic() < limit:
             time.sleep(0.02)

@@ -77,10 +77,7 @@ class LogProgress:
 
 
 class Progress(LogProgress):
-    """Progress on a terminal: the step that runs, its batch, and the time that each step took.
-
-    `end_line` is called before each line.
-    """
+    """Progress on a terminal: the step that runs, its batch, the time of each. `end_line` is called before a line."""
 
     def __init__(self, end_line: Callable[[], None], clock: Clock = time.monotonic) -> None:
         super().__init__(clock)

@@ -104,10 +104,7 @@ class BatchStep(StepNode):
         return {"item": item, key: changes.get(key)} if self.batch.keep_item and not why else changes.get(key)
 
     def _tell_failures(self, visit: Visit, errors: list[dict[str, Any]], count: int) -> None:
-        """Report on stderr and in the trace how many items failed, and the first of them.
-
-        Raises PflowError if all did.
-        """
+        """Report how many items failed, and the first of them, on stderr and in the trace. Raises it if all did."""
         first = errors[0]
         what = self._named(first["index"], first["item"])
         text = f"{len(errors)} of {count} items failed; the first, {what}: {first['message']}"

@@ -267,8 +267,5 @@ def _action(action: Any) -> Any:
 
 
 def step_key(context: Context, path: str) -> str:
-    """Return the key of a visit or an item, the same in all its tries and resumes; empty outside of a run.
-
-    It is the SHA-256 of the run and the path of the visit.
-    """
+    """Return a digest of the run and the path of a visit, the same in all tries and resumes; empty outside of a run."""
     return digest_of([context.run_id, path]) if context.run_id else ""

@@ -1,7 +1,5 @@
 """The pipe form of a flow for people: its inputs become literals, since pipe syntax cannot declare inputs."""
 
-from __future__ import annotations
-
 from copy import copy
 from typing import Any
 

@@ -4,8 +4,6 @@ Its `export(wired)` returns the text, or raises PflowError (65) if the target ca
 the file is its line in the help; IS_PROGRAM says that its text is a program.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any

@@ -1,7 +1,5 @@
 """A batch as a loop of a shell script: a stage for each item, its writes gathered in lists."""
 
-from __future__ import annotations
-
 from pflow.binding.sources import AlternativeSource, Constant
 from pflow.export._sh_stage import ShellStage, State, refused, word_of
 from pflow.flow.flow import Batch

@@ -1,7 +1,5 @@
 """One step as a stage of a shell pipe: its program and flags, or why no stage does the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pflow.binding.sources import AlternativeSource, Constant, Fallback, Source, TemplateSource

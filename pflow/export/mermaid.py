@@ -1,7 +1,5 @@
 """A flowchart for Markdown, in Mermaid."""
 
-from __future__ import annotations
-
 from pflow.export.dot import Arrow, Box, drawn, escaped
 from pflow.flow.wired import WiredFlow
 from pflow.values.jsontext import quote

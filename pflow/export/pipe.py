@@ -1,7 +1,5 @@
 """Pipe syntax, one step a line, if that can express the flow."""
 
-from __future__ import annotations
-
 from pflow.flow.pipe.write import write_pipe
 from pflow.flow.wired import WiredFlow
 

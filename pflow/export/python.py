@@ -1,7 +1,5 @@
 """A Python file with the steps, for people to read and change; it needs pflow-shell."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

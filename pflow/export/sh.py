@@ -1,7 +1,5 @@
 """A shell script: `pflow-NODE` programs in a pipe, for flows that are one line of steps; a batch becomes a loop."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from pflow import __version__

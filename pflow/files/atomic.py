@@ -136,6 +136,9 @@ def _put(target: Place, make: Callable[[Place], None], *, overwrite: bool, lasts
             os.rename(draft.name, target.name, src_dir_fd=folder, dst_dir_fd=folder)
         else:
             _take_name(draft, target)
+    except OSError as error:
+        error.filename = draft.real if error.filename == draft.name else error.filename
+        raise
     finally:
         try:
             os.unlink(draft.name, dir_fd=folder)

@@ -127,41 +127,38 @@ def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Place:
     todo = [*_parts(path), *([] if path.startswith("/") else _parts(os.getcwd()))]
     links, fd = 0, os.open("/", _DIRECTORY)
 
-    def from_root() -> None:
+    def enter(name: str) -> None:
         nonlocal fd
-        before, fd = fd, os.open("/", _DIRECTORY)
+        before, fd = fd, os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=fd)
         os.close(before)
-        names.clear()
 
     try:
         while True:
             name = todo.pop() if todo else "."
             if name == "..":
                 todo += names[-2::-1]
-                from_root()
-                continue
-            link = _link_in(fd, name) if todo or follow else None
-            if link is not None:
+                enter("/")
+                names.clear()
+            elif (todo or follow) and (link := _link_in(fd, name)) is not None:
                 links += 1
                 if links > _MOST_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
                 todo += _parts(link)
                 if link.startswith("/"):
-                    from_root()
-                continue
-            if not todo:
+                    enter("/")
+                    names.clear()
+            elif not todo:
                 real = _joined(names, [name])
                 _refuse(path, _fault_of_real(real, writes=writes))
                 return Place(fd, name, real)
-            if make and not _fault_of_real(_joined(names, [name])):
-                try:
-                    os.mkdir(name, dir_fd=fd)
-                except FileExistsError:
-                    pass
-            deeper = os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=fd)
-            before, fd = fd, deeper
-            os.close(before)
-            names += [name] * (name != ".")
+            else:
+                if make and not _fault_of_real(_joined(names, [name])):
+                    try:
+                        os.mkdir(name, dir_fd=fd)
+                    except FileExistsError:
+                        pass
+                enter(name)
+                names += [name] * (name != ".")
     except BaseException as error:
         os.close(fd)
         if isinstance(error, OSError):
@@ -218,16 +215,11 @@ def _fault_of_real(real: str, *, writes: bool = False) -> str:
     )
 
 
-_known: dict[str, Bounds] = {}
-
-
 def bounds_of(text: str) -> Bounds:
     """Return the bounds in the text of CONFINED."""
-    if text not in _known:
-        import json
+    import json
 
-        _known[text] = Bounds(**json.loads(text))
-    return _known[text]
+    return Bounds(**json.loads(text))
 
 
 def _fault_below_root(real: str, root: str) -> str:

@@ -53,8 +53,9 @@ class Graph:
                 if edge.target not in targets:
                     targets.append(edge.target)
                     self.before[edge.target].append(edge.source)
-        self._order = self._find_order()
-        self._places = {id: n for n, id in enumerate(dict.fromkeys([*self._order, *ids]))}
+        self.order = self._find_order()
+        """The reachable steps, each after those that lead to it, as far as loops allow."""
+        self._places = {id: n for n, id in enumerate(dict.fromkeys([*self.order, *ids]))}
         self.heads = self._find_heads()
         """For each step, the one that begins its chain: a run of steps, each with one way to the next and no other in.
 
@@ -120,10 +121,6 @@ class Graph:
             if found == known or not past_loops:
                 return found
 
-    def order(self) -> list[str]:
-        """Return the reachable steps, each after those that lead to it, as far as loops allow."""
-        return list(self._order)
-
     def _find_order(self) -> list[str]:
         seen = {self.first}
         done: list[str] = []
@@ -142,7 +139,7 @@ class Graph:
     def loops(self) -> list[list[str]]:
         """Return the steps of each loop: those that lead to one another."""
         loops: dict[int, list[str]] = {}
-        for id in self._order:
+        for id in self.order:
             if self.may_precede(id, id):
                 loops.setdefault(self._leading[True][self.heads[id]], []).append(id)
         return list(loops.values())

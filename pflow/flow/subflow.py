@@ -14,7 +14,7 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
 from pflow.flow.leads import led_by_input
 from pflow.flow.load import load_file, load_text, read_text
-from pflow.flow.pipe.carry import carried_out
+from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
@@ -117,13 +117,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         interface.reads[given.name] = item
     for name, type in _outputs(flow).items():
         interface.writes[name] = Item("write", name, type)
-    if key := key_handed_on(flow):
-        if key not in interface.writes:
-            interface.writes[key] = Item("write", key, Type("any"))
-            interface.writes[key].doc = "what it carries at its end"
-            interface.writes[key].marks.add(CARRIED)
-        interface.writes[key].marks.add("pipe")
-    if any(_may_end_with_error(wired, flow) for wired in flow.steps.values()):
+    _mark_carried(flow, interface)
+    if any(ERROR in endings(flow, id) for id in flow.steps):
         interface.actions = ("default", ERROR)
     interface.effects = tuple(dict.fromkeys(each for wired in flow.steps.values() for each in wired.interface.effects))
     interface.repeats = "yes" if all(map(repeats, flow.steps.values())) else "no"
@@ -142,34 +137,25 @@ def repeats(wired: WiredStep) -> bool:
     return wired.may_repeat({**wired.interface.defaults(), **wired.step.params})
 
 
-def _may_end_with_error(wired: WiredStep, flow: WiredFlow) -> bool:
-    declares_it = ERROR in wired.interface.actions and wired.step.batch is None
-    return declares_it and not flow.graph.next[wired.id].keys() & {ERROR, "default"}
-
-
 def has_open_steps(flow: WiredFlow) -> bool:
     return any(wired.interface.open for wired in flow.steps.values())
 
 
-def key_handed_on(flow: WiredFlow) -> str:
-    """Return the key under which a flow, as a node, hands on what it carries when it runs alone; "" if it never does.
-
-    It is that of a write of the flow where it always carries that, else a key besides: `output`.
-    """
-    own = _outputs(flow)
-    if len(flow.flow.outputs) == 1:
-        return next(iter(own))
-    places = set(carried_out(flow))
+def _mark_carried(flow: WiredFlow, interface: Interface) -> None:
+    """Mark the write that has what a flow carries when it runs alone; if none always has it, add one, `output`."""
+    places, writes = set(carried_out(flow)), interface.writes
     if flow.flow.outputs:
-        places = {(name,) if (name := flow.output_carrying(place)) is not None else None for place in places}
+        places = {None if name is None else (name,) for name in map(flow.output_carrying, places)}
     if places <= {None}:
-        return ""
-    if len(places) == 1 and (place := places.pop()) and len(place) == 1 and place[0] in own:
-        return str(place[0])
-    key = "output"
-    while key in own or key in flow.inputs:
-        key += "_of_flow"
-    return key
+        return
+    key = next((key for key in writes if places == {(key,)}), "")
+    if not key:
+        key = "output"
+        while key in writes or key in interface.reads:
+            key += "_of_flow"
+        writes[key] = item = Item("write", key, Type("any"))
+        item.doc, item.marks = "what it carries at its end", {CARRIED}
+    writes[key].marks.add("pipe")
 
 
 def _outputs(flow: WiredFlow) -> dict[str, Type]:

@@ -142,8 +142,7 @@ class WiredFlow:
     def __init__(self, flow: FlowSpec, graph: Graph) -> None:
         self.flow = flow
         self.graph = graph
-        self.order = graph.order()
-        """The reachable steps, each after those that lead to it, as far as loops allow."""
+        self.order = graph.order
         self.reached = set(self.order)
         ids = {step.id for step in flow.steps}
         ends = {end for edge in flow.edges for end in (edge.source, edge.target)}

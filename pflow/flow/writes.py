@@ -45,10 +45,9 @@ class ReachingWrites:
     """
 
     def __init__(self, graph: Graph, stored: Iterable[tuple[str, Path, Write]]) -> None:
-        order = graph.order()
         self._graph = graph
-        self._places = {id: place for place, id in enumerate(order)}
-        self._chains = [id for id in order if graph.heads[id] == id]
+        self._places = {id: place for place, id in enumerate(graph.order)}
+        self._chains = [id for id in graph.order if graph.heads[id] == id]
         self._has_loops = bool(graph.loops())
         self._made: dict[Path, dict[str, list[Made]]] = {}
         """For each name, the writes of each chain (by its head), with their steps' places in the order of the flow."""

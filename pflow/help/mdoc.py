@@ -56,7 +56,8 @@ def lines(text: str) -> list[str]:
     made: list[str] = []
     line = ""
     for each in map(_unbroken, text.split()):
-        if line and (len(line) + len(each) >= _WIDTH or _ends_sentence(line, each)):
+        is_sentence = line.endswith((".", "!", "?")) and not line.endswith("..") and not each[:1].islower()
+        if line and (is_sentence or len(line) + len(each) >= _WIDTH):
             made.append(line)
             line = ""
         line = f"{line} {each}" if line else at_line_start(each)
@@ -66,10 +67,6 @@ def lines(text: str) -> list[str]:
 def _unbroken(word: str) -> str:
     """Escape a word of a text; a path or the like is not hyphenated."""
     return "\\%" * (not _OF_CODE.isdisjoint(word)) + escaped(word)
-
-
-def _ends_sentence(line: str, following: str) -> bool:
-    return line.endswith((".", "!", "?")) and not line.endswith("..") and not following[:1].islower()
 
 
 def at_line_start(text: str) -> str:

@@ -1,7 +1,5 @@
 """The executable of a saved flow: pflow-NAME, a script on PATH that runs it from anywhere."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The saved flows or nodes that a text is about: by words (BM25), or by meaning if an embedding model is configured."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

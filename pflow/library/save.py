@@ -3,8 +3,6 @@
 They lie in `old/` beside the flows as NAME.N.pflow.json; the highest N is the last. The catalog does not look there.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

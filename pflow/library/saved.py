@@ -1,7 +1,5 @@
 """The saved flows: their names, and the purpose, inputs, outputs and types of each, from its file alone."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from typing import Any

@@ -88,7 +88,7 @@ class Wiring:
 
     def fill(self) -> None:
         """Fill the gaps with one clear source, last step first: this may leave an earlier step without readers."""
-        for id in reversed(self.flow.graph.order()):
+        for id in reversed(self.flow.graph.order):
             for item in reversed(self.flow.steps[id].interface.reads.values()):
                 gap = self._gap(self.flow.steps[id], item)
                 if gap is not None and not (gap.source and self.add([gap])) and (gap.is_needed or gap.of_type()):
@@ -140,7 +140,7 @@ class Wiring:
             each = self.flow.inputs[name]
             if not each.secret and (each.required or each.has_default):
                 yield (name,), each.type
-        for id in [] if "explicit" in item.marks else reversed(self.flow.graph.order()):
+        for id in [] if "explicit" in item.marks else reversed(self.flow.graph.order):
             writer = self.flow.steps[id]
             for key, write in writer.interface.writes.items() if is_certain(self.flow, {id}, wired.id) else ():
                 if "secret" not in write.marks:

@@ -70,16 +70,12 @@ def _items(path: Path, value: Any) -> list[Any]:
 
 def _form(value: Any, flags: Collection[str]) -> bytes:
     if "--null" in flags:
-        return _with_nul(value)
-    is_raw = "--raw" in flags and "--json" not in flags
-    if "--json" in flags or ("--each" in flags and not is_raw):
+        return _ended(value, b"\0", "NUL")
+    if "--json" in flags or ("--each" in flags and "--raw" not in flags):
         return encode(value) + b"\n"
-    if "--each" not in flags:
-        return raw_form(value, exact="--exact" in flags)
-    line = raw_form(value, exact=True).removesuffix(b"" if isinstance(value, str | bytes) else b"\n")
-    if b"\n" in line:
-        raise PflowError("cannot print an item on one line: it contains a newline", hint="-0, or no -r", exit=BAD_DATA)
-    return line + b"\n"
+    if "--each" in flags:
+        return _ended(value, b"\n", "a newline", "-0, or no -r")
+    return raw_form(value, exact="--exact" in flags)
 
 
 def _value(document: Document, path: Path, *, is_test: bool) -> Any:
@@ -98,11 +94,12 @@ def _carried(document: Document) -> Path:
     return place(document.header["last"])
 
 
-def _with_nul(value: Any) -> bytes:
+def _ended(value: Any, end: bytes, name: str, hint: str = "") -> bytes:
     raw = raw_form(value, exact=True)
-    if b"\0" in raw:
-        raise PflowError("cannot end a value with NUL: it contains one", exit=BAD_DATA)
-    return (raw if isinstance(value, str | bytes) else raw.removesuffix(b"\n")) + b"\0"
+    raw = raw if isinstance(value, str | bytes) else raw.removesuffix(b"\n")
+    if end in raw:
+        raise PflowError(f"cannot end a value with {name}: it contains one", hint=hint, exit=BAD_DATA)
+    return raw + end
 
 
 def main() -> None:

@@ -6,8 +6,9 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator
+from pflow.cache import place
 from pflow.files.listing import list_paths
-from pflow.values.digest import file_digest, file_stamp
+from pflow.values.digest import file_digest
 from pflow.values.jsontext import decode, encode
 
 if TYPE_CHECKING:
@@ -50,12 +51,7 @@ def state_of(key: str) -> State:
 
 def stamp_of(key: str) -> State:
     """Return a stamp that changes with the state of a file or listing; empty if that cannot be told."""
-    if not key.startswith("/"):
-        return state_of(key)
-    try:
-        return file_stamp(os.stat(path_of(key)), time.time_ns())
-    except (OSError, ValueError):
-        return MISSING
+    return place.stamp_of(path_of(key), time.time_ns()) if key.startswith("/") else state_of(key)
 
 
 def _list(pattern: str, directory: str, hidden: bool, kind: str) -> list[str]:

@@ -38,8 +38,8 @@ class Run:
     `status` is done, finished with failures (of items of batches), failed (with `exit`), running, or killed: it has no
     end, and nothing of it runs any more. `steps` counts those of the flow, `steps_done` those that succeeded at least
     once; `missed` is the first that was looked for in the cache, and ran. `failed_items` counts the items that batches
-    left out, `usage` is what models took in all.
-    `begun` is in seconds; `ms` is its duration, for a killed run until its last event, None for a running one.
+    left out, `usage` is what models took in all. `begun` is in seconds; `ms` is its duration, for a killed run until
+    its last event, None for a running one.
     """
 
     def __init__(self, directory: str) -> None:
@@ -137,10 +137,7 @@ def list_runs(
 
 
 def find_run(word: str = "last") -> Run:
-    """Return the run of this id or prefix of an id; `last` or `@1` is the newest, `@2` the one before it.
-
-    Raises PflowError (66).
-    """
+    """Return the run of an id or its beginning; `last` or `@1` is the newest, `@2` the next. Raises PflowError (66)."""
     directories = list(run_directories())
     if not directories:
         raise PflowError(

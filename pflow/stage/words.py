@@ -242,10 +242,7 @@ def _flag_names(items: Items) -> list[str]:
 
 
 def doubts(flag: str, items: Items) -> list[str]:
-    """Return a warning for a flag of an open node that resembles a common one.
-
-    Raises PflowError (2) if it resembles one that the node's code reads.
-    """
+    """Return a warning for an open node's flag like a common one. Raises PflowError (2) for one like its own."""
     from pflow.words.naming import did_you_mean, nearest
 
     near = nearest(flag[2:], _flag_names(items))

@@ -112,7 +112,7 @@ def _refused(number: int, why: str, hint: str) -> PflowError:
 def pairs_of(texts: list[str], flag: str, values: tuple[str, ...] = ()) -> dict[str, str]:
     """Read NAME=VALUE texts by name. Raises PflowError (2) for other texts, and for values not in `values`."""
     wanted = f"NAME={'|'.join(values)}" if values else "OLD=NEW"
-    pairs = read_pairs(f"--{flag}", texts, wanted, str.rpartition)
+    pairs = read_pairs(f"--{flag}", texts, wanted, at_last=True)
     for name, value in pairs:
         if not value or (values and value not in values):
             raise PflowError(f"cannot read --{flag}='{name}={value}'", hint=f"it is --{flag}={wanted}", exit=USAGE)

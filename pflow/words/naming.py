@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Callable, Collection, Iterable
+from pflow import Collection, Iterable
 from pflow.errors import USAGE, PflowError, shorten
-
-if TYPE_CHECKING:
-    Split = tuple[str, str, str]
 
 _SHOWN = 12
 """The most names in a list."""
@@ -119,12 +116,12 @@ def free(name: str, taken: set[str]) -> str:
 
 
 def read_pairs(
-    flag: str, texts: Iterable[str], wanted: str = "NAME=VALUE", split: Callable[[str, str], Split] = str.partition
+    flag: str, texts: Iterable[str], wanted: str = "NAME=VALUE", *, at_last: bool = False
 ) -> list[tuple[str, str]]:
-    """Read the NAME=VALUE texts of a flag, split at their first `=`. Raises PflowError (2), which shows no value."""
+    """Read the NAME=VALUE texts of a flag, split at the first or last `=`. Raises PflowError (2), without values."""
     pairs = []
     for text in texts:
-        name, equals, value = split(text, "=")
+        name, equals, value = text.rpartition("=") if at_last else text.partition("=")
         if not (name.strip() and equals):
             shown = f"{equals}…" if equals else shorten(text)
             raise PflowError(f"cannot read {flag}='{shown}'", hint=f"it is written {flag}={wanted}", exit=USAGE)

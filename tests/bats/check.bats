@@ -17,7 +17,7 @@ load helper
     run --separate-stderr pflow run -n "list-files 'one/*' => template '\$f of \$files' --each --as=f" -r
     expect 0 '["one/a.txt of [\"one/a.txt\"]"]' "PF14: warning: 'files' is all that the batch runs over"
     run --separate-stderr pflow run -n "list-files 'one/*' => read-file --each => shell cat --each => write-file --each=files --as=f --path='\$f_stem'" -q
-    expect 0 '' "PF18: warning: nothing uses what 'shell' writes: 'write-file' takes the items of 'files'; run it over that;"
+    expect 0 '' "PF18: warning: nothing uses what 'shell' writes, while 'write-file' takes the items of 'files'; run it over that;"
 }
 
 @test "a flow without findings is one line, whichever form it is in" {

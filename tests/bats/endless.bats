@@ -59,15 +59,12 @@ ends() {
     ends <<'END'
 124 pflow-read-file silent -n --timeout=0.4
 124 pflow-load-csv silent -n --timeout=0.4
-124 pflow-load-json silent -n --timeout=0.4
-124 pflow-load-jsonl silent -n --timeout=0.4
 124 pflow-write-file unread --content=x -n --timeout=0.4
 124 pflow-template --template@silent -n --timeout=0.4
 124 pflow-llm x -a silent -n --timeout=0.4
 124 pflow-llm x --schema=./silent -n --timeout=0.4
 124 pflow-llm x -m stall -n --timeout=0.4
 124 pflow-shell "sleep 60" -n --timeout=0.4
-124 pflow run "read-file silent" -n --timeout=0.4
 124 pflow run "read-file silent --timeout=0.4" -n
 124 pflow run "shell 'echo silent' => read-file --each --jobs=2" -n --timeout=0.4
 124 pflow run template --template@silent -n --timeout=0.4
@@ -88,13 +85,12 @@ END
 65 yes | pflow-shell "head -1" --max-input=1000000
 65 yes | pflow-get --max-input=1000000
 65 yes | pflow run "shell cat" --max-input=1000000
-65 pflow run "load-csv zero.csv" -n --max-input=1000000
 65 printf 12345 | pflow-shell cat --max-input=4
 0 printf 1234 | pflow-shell cat --max-input=4
 2 pflow-shell true --max-input=0 -n
 2 pflow run "shell true --max-input=9 => shell true" -n
 END
-    [ "$(grep -l -- 'it has more than 1,000,000 bytes; --max-input=BYTES takes more' err.* | wc -l)" -eq 8 ]
+    [ "$(grep -l -- 'it has more than 1,000,000 bytes; --max-input=BYTES takes more' err.* | wc -l)" -eq 7 ]
 }
 
 @test "a time limit does not count how long an earlier stage takes" {

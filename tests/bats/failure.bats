@@ -64,7 +64,7 @@ setup() { quick_llm; }
 }
 
 @test "wrong words of a tool, of pflow trace or of pflow stop the pipe too, with their own code and line" {
-    local commands=('pflow-set --nope' 'pflow-set b' 'pflow-set a.b=1' 'pflow-get --nope' 'pflow-get -r a' 'pflow-get a..b'
+    local commands=('pflow-set --nope' 'pflow-set b' 'pflow-set a.b=1' 'pflow-get --nope' 'pflow-get -x a' 'pflow-get a..b'
         'pflow-get --from=stor' 'pflow-catch --nope' 'pflow-catch b=1' 'pflow set --nope' 'pflow trace --nope'
         'pflow trace --store --otlp' 'pflow "write a poem" about trees' 'pflow lmm --prompt=x' 'pflow ./lmm'
         'pflow "lmm --prompt=x"')

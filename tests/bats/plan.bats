@@ -43,7 +43,7 @@ END
     expect 0 2
     mkdir here && cp a.txt here && ln -s .. here/up && cd here
     run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q --write-path=up/b.txt # a link out of the directory
-    expect 77 '' "write writes 'up/b.txt', which is not below this directory (--allow=$(realpath ..))"
+    expect 77 '' "write writes 'up/b.txt': it is not below a directory that is allowed (--allow=$(realpath ..))"
     [ ! -e ../b.txt ]
     run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q --write-path=../b.txt --allow=..
     expect 0
@@ -56,14 +56,14 @@ END
         "nodes": [{"id": "w", "type": "write-file"}],
         "mappings": {"w": {"input_mappings": {"path": "name", "content": "text"}}}}' \
         >.local/share/pflow/flows/hook.pflow.json
-    cd here && echo old | tee .bashrc .env >/dev/null && ln -s .git/hooks hooks && ln -s .env plain && ln -s sub .up
-    for flag in --write-path=.bashrc --write-path=hooks/pre-commit --write-path=.git/hooks/a --read-path=.env --read-path=plain; do
+    cd here && ln -s .git/hooks hooks && ln -s sub .up
+    for flag in --write-path=hooks/pre-commit --read-path=.git/hooks/a; do
         run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q "$flag"
-        expect 77 '' ', which is hidden (--allow='
+        expect 77 '' ': it is hidden (--allow='
     done
     run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes -q
-    expect 77 '' "hook/w writes '.git/hooks/x', which is hidden"
-    [ ! -e b.txt ] && [ "$(ls -A .git/hooks)$(cat .bashrc)" = old ]
+    expect 77 '' "hook/w writes '.git/hooks/x': it is hidden"
+    [ ! -e b.txt ] && [ -z "$(ls -A .git/hooks)" ]
     run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q --write-path=.up/b.txt # where that leads is not hidden
     expect 0
     run --separate-stderr pflow 'copy a.txt to b.txt' --yes -q --write-path=hooks/pre-commit --allow=.git/hooks
@@ -71,21 +71,17 @@ END
     cmp a.txt sub/b.txt && cmp a.txt .git/hooks/pre-commit
 }
 
-@test "a link that a plan moves leads nowhere else: what it writes, deletes or reads stays inside, after a resume too" {
+@test "a link that a plan moves leads nowhere else, after a resume too" {
     mkdir -p out here/out here/sub .local/share/pflow/flows && echo secret >out/s.txt && echo inside >here/out/s.txt
     cd here && ln -s ../out/s.txt sub/link
-    local acts=('"write-file", "inputs": {"path": "new", "content": "x"}' '"delete-file", "inputs": {"path": "new"}'
-        '"read-file", "inputs": {"path": "new"}' '"copy-file", "inputs": {"path": "new", "destination": "got"}')
-    plan() { # what the model's flow does, after a command
-        printf '{"nodes": [{"id": "first", "type": %s}, {"id": "then", "type": %s}], "edges": [{"from": "first", "to": "then"}]}' \
-            "$1" "$2" >../.local/share/pflow/flows/hook.pflow.json
+    plan() { # its first step is this, its second reads the link
+        printf '{"nodes": [{"id": "first", "type": %s}, {"id": "then", "type": "read-file", "inputs": {"path": "new"}}],
+            "edges": [{"from": "first", "to": "then"}]}' "$1" >../.local/share/pflow/flows/hook.pflow.json
     }
-    for act in "${acts[@]}"; do
-        plan '"move-file", "inputs": {"path": "sub/link", "destination": "new"}' "$act"
-        run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes
-        expect 77 - "cannot move 'sub/link', a link to '../out/s.txt': it is not below a directory that is allowed"
-    done
-    plan '"shell", "inputs": {"command": "ls made || ! : >made"}' "${acts[2]}" # which fails at its first visit only
+    plan '"move-file", "inputs": {"path": "sub/link", "destination": "new"}'
+    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes
+    expect 77 - "cannot move 'sub/link', a link to '../out/s.txt': it is not below a directory that is allowed"
+    plan '"shell", "inputs": {"command": "ls made || ! : >made"}' # which fails at its first visit only
     run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes --allow=commands -q
     expect 1 '' "$("$PYTHON" -c 'from pflow.process.confine import has_landlock as has
 print("its commands could write only in the allowed directories: --allow=DIR, or --allow=paths" * has())')"

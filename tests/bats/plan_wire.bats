@@ -50,16 +50,6 @@ unchanged() {
     expect 0 - 'nothing to wire: every read has a source'
 }
 
-@test "what is left goes to a model, which chooses among the candidates only" {
-    need jq
-    run --separate-stderr pflow plan --model=wire-path --wire paths.pflow.json
-    expect 0 - 'write.path ← target: the model says so'
-    [ "$(jq -r .mappings.write.input_mappings.path <<<"$output")" = target ]
-    run --separate-stderr pflow plan --model=wire-never --write --yes --wire paths.pflow.json
-    expect 65 '' 'PL02'
-    unchanged
-}
-
 @test "without a capable model the candidates are said" {
     unset PFLOW_MODEL
     run --separate-stderr env PFLOW_PLAN_MODEL= LLM_USER_PATH="$HOME/none" pflow plan --wire paths.pflow.json
@@ -110,12 +100,6 @@ unchanged() {
     type_line y
     shows 'done 0'
     [ "$(jq -r '.nodes[2].inputs.path' hand.pflow.json)" = b.md ]
-}
-
-@test "a change that a model never gets right writes nothing" {
-    run --separate-stderr pflow plan --model=edit-never --write --yes --edit hand.pflow.json 'also write it to b.txt'
-    expect 65 '' 'the best try, which does not pass:'
-    unchanged
 }
 
 # bats test_tags=rights

@@ -206,5 +206,5 @@ N
     run bash -c "pflow-set -n 'l:=[\"a b\", 1, {\"k\": null}]' | pflow-get --each -r l"
     expect 0 $'a b\n1\n{"k":null}'
     run --separate-stderr bash -c "pflow-set -n 'l:=[\"a\nb\"]' | pflow-get --each -r l"
-    expect 65 - "it contains a newline; -0, or no -r"
+    expect 65 - "cannot end a value with a newline: it contains one; -0, or no -r"
 }

@@ -110,13 +110,6 @@ otlp'
     expect 0 $'66\n0'
 }
 
-@test "a run that cannot be logged runs with --no-journal alone" {
-    in_shells "$here"'XDG_STATE_HOME=$PWD/a; '"$copy; echo \$?; $copy"' --no-journal; echo $?; cat o'
-    expect 0 $'73\n0\nhi' 'pflow run: warning: cannot keep a log of this run'
-    in_shells "unset HOME XDG_STATE_HOME; echo hi >a; $copy; echo \$?; $copy --no-journal; cat o; pflow runs"
-    expect 0 $'78\nhi' 'there are no runs yet'
-}
-
 @test "a run that is killed has no end, and is running while something that got away from it is" {
     need setsid
     in_shells "$here"'mkfifo f

@@ -201,22 +201,6 @@ def test_a_mapping_that_may_lead_nowhere_leaves_the_read_to_the_next_rule_but_no
 
 
 @pytest.mark.parametrize(
-    ("line", "words", "is_plain"),
-    [
-        ("a: any", [], True),
-        ("a: any", ["--a=x"], False),
-        ("a: str", [], False),
-        ("a: any [explicit]", [], False),
-        ("a: any = 1", [], False),
-    ],
-)
-def test_a_binding_is_plain_where_every_value_is_the_stores_own(line, words, is_plain):
-    name, _, rest = line.partition(":")
-    interface = node(f'- Reads: shared["{name}"]:{rest}')
-    assert bind(interface, flags_of(words, interface), Document({"v": 1})).is_plain is is_plain
-
-
-@pytest.mark.parametrize(
     ("type", "word", "value"),
     [("str", '{"a": 1}', '{"a": 1}'), ("dict", '{"a": 1}', {"a": 1}), ("str", "$l", '["a"]'), ("list", "$l", ["a"])],
 )

@@ -16,8 +16,6 @@ TEXTS = {"raw_texts": {"doc1.txt": "one", "a.b": {"c": "two"}}, "list": [[1, 2],
     ("source", "value"),
     [
         ("fetch.issue_data.labels[0].name", "bug"),
-        ('fetch.issue_data["odd key"]', 7),
-        ("fetch/issue_data/labels/1/name", "ui"),
         ("raw_texts/a.b/c", "two"),
         ("template:$list and ${fetch.issue_data.title}", "[[1,2],[3]] and Crash"),
     ],

@@ -1,7 +1,5 @@
 """What is a sentence and what is not, the flags beside one, and the words of pflow plan."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -32,8 +32,8 @@ class Facts:
     def __init__(self, flow: FlowSpec) -> None:
         wired = wire(with_literals(wire(flow), {}))
         self.names: dict[str, str] = {}
-        self.types = [wired.steps[id].step.type for id in dict.fromkeys([*wired.graph.order(), *wired.steps])]
-        for number, id in enumerate(dict.fromkeys([*wired.graph.order(), *wired.steps])):
+        self.types = [wired.steps[id].step.type for id in dict.fromkeys([*wired.graph.order, *wired.steps])]
+        for number, id in enumerate(dict.fromkeys([*wired.graph.order, *wired.steps])):
             same = self.types[:number].count(self.types[number])
             self.names[id] = f"{self.types[number]}-{same + 1}" if same else self.types[number]
         self.edges = {(self.names[edge.source], self.names[edge.target], edge.action) for edge in flow.edges}

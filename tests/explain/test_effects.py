@@ -1,7 +1,5 @@
 """What each node of pflow touches: explain names it, and --yes lets by no file outside, no hidden one, no command."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The pipe form of a flow for people: its inputs are literals in it, and what it cannot say is an error."""
 
-from __future__ import annotations
-
 import pytest
 
 from pflow.errors import PflowError

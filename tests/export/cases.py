@@ -1,7 +1,5 @@
 """Flows that every way to run them must bring to the same store: what each is made of, and that store."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A flow that shows all that a picture may, and pictures of it."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Texts of a flow's file that would be code, in every place of one, and what an exporter makes of it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Running a case's flow: as `pflow run` does, as exported Python, as an exported script."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Flows as graphs of Graphviz, whatever their steps are called."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Flows as flowcharts of Mermaid, whatever their steps are called."""
 
-from __future__ import annotations
-
 import re
 
 import yaml

@@ -1,7 +1,5 @@
 """A flow from JSON and its pipe syntax: where there is one, every step works on the same values."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Exported Python: what it looks like, where it runs, how it fails, and that it ends with the store of `pflow run`."""
 
-from __future__ import annotations
-
 import ast
 import json
 import runpy

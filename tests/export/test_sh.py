@@ -1,7 +1,5 @@
 """Exported scripts: how they look, what they take, how they fail, what they refuse, and the store they end with."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

@@ -30,7 +30,7 @@ def test_the_first_step_starts_and_edges_go_by_action():
 
 def test_a_graph_without_steps_is_empty():
     empty = Graph([], [])
-    assert (empty.first, empty.order(), empty.loops(), empty.forks(), empty.reach(None)) == (None, [], [], [], {})
+    assert (empty.first, empty.order, empty.loops(), empty.forks(), empty.reach(None)) == (None, [], [], [], {})
 
 
 def test_edges_of_unknown_steps_and_edges_that_stand_twice_are_left_out():
@@ -57,13 +57,13 @@ def test_reach_counts_edges_and_goes_past_no_stop():
     ],
 )
 def test_a_step_comes_after_those_that_lead_to_it(found, order):
-    assert "".join(found.order()) == order
+    assert "".join(found.order) == order
 
 
 def test_a_thousand_steps_have_an_order():
     ids = [str(n) for n in range(1000)]
     chain = Graph(ids, [Edge(one, other) for one, other in pairwise(ids)])
-    assert chain.order() == ids
+    assert chain.order == ids
 
 
 @pytest.mark.parametrize(
@@ -172,12 +172,12 @@ graphs = st.lists(st.tuples(ids, ids, st.sampled_from(["default", "x", "y"])), m
 
 @given(graphs)
 def test_the_order_has_each_reached_step_once(found):
-    assert sorted(found.order()) == sorted(found.reach("a"))
+    assert sorted(found.order) == sorted(found.reach("a"))
 
 
 @given(graphs)
 def test_without_loops_every_edge_goes_forward_in_the_order(found):
-    order = found.order()
+    order = found.order
     backward = [id for id in order for target in found.after(id) if order.index(target) <= order.index(id)]
     assert bool(backward) == bool(found.loops())
 

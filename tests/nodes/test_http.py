@@ -49,24 +49,6 @@ def test_an_answer_is_text_in_its_charset_or_bytes(web, path, body):
     assert (answer["body"], answer["action"]) == (body, "default")
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "sent"),
-    [
-        ("Öl", "text/plain; charset=utf-8", "Öl"),
-        (b"\0\x01", "application/octet-stream", "\0\x01"),
-        ({"a": [1, "ö"], "$bytes": "AA=="}, "application/json", '{"a":[1,"ö"],"$bytes":"AA=="}'),
-        ([], "application/json", "[]"),
-        (False, "application/json", "false"),
-        ("", "text/plain; charset=utf-8", ""),
-        (None, None, ""),
-    ],
-)
-def test_a_body_is_sent_as_it_is_or_as_json(web, body, kind, sent):
-    ask(web.url + "/echo", body, method="POST")
-    seen = web.requests()[-1]
-    assert (seen["headers"].get("content-type"), seen["body"]) == (kind, sent)
-
-
 def test_a_query_a_form_and_headers_are_pairs(web):
     ask(web.url + "/echo", method="PUT", query=["q=a=b", "q="], form=["x=1"], header=["Content-Type: a/b", "X-A:"])
     seen = web.requests()[-1]

@@ -1,4 +1,7 @@
-"""Hostile plans under --yes: whatever their links, moves, FIFOs and races, nothing outside is read or written."""
+"""Hostile plans under --yes: whatever their links, moves and FIFOs, nothing outside is read or written.
+
+What is swapped at any moment of a step is in tests/files/test_beneath.py.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,8 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 from base64 import b64encode
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -37,19 +38,14 @@ def step(id, type, params=None, **inputs):
 
 
 def move(path, destination):
-    return step(
-        f"to-{destination.replace('/', '-').replace('.', '-')}", "move-file", path=path, destination=destination
-    )
+    id = "to-" + destination.replace("/", "-").replace(".", "-")
+    return step(id, "move-file", path=path, destination=destination)
 
 
 ROUTES = {
     "beside": ([], "../out/f", "../out"),
-    "absolute": ([], "{top}/out/f", "{top}/out"),
-    "up and down": ([], "sub/../../out/f", "sub/../../out"),
     "link": ([], "file", "folder"),
-    "through a link": ([], "folder/f", "folder/in"),
     "hidden": ([], ".env", ".private"),
-    "link to hidden": ([], "env", "private"),
     "moved link": ([move("sub/file", "new"), move("sub/folder", "nd")], "new", "nd"),
     "through a moved link": ([move("sub/folder", "nd")], "nd/f", "nd/in"),
     "link moved over a file": ([move("sub/file", "a.txt"), move("sub/folder", "b.txt")], "a.txt", "b.txt"),
@@ -62,7 +58,6 @@ ROUTES = {
     "made meanwhile": ([], "made", "made-folder"),
     "through one made meanwhile": ([], "made-folder/f", "made-folder/in"),
     "a FIFO made meanwhile": ([], "made-pipe", "made-pipe"),
-    "swapped meanwhile": ([], "d/f", "d/in"),
 }  # fmt: skip
 """Steps that go before, and a path that leads out to a file, and to a directory."""
 
@@ -72,9 +67,6 @@ MEANWHILE = {"made": "../out/f", "made-folder": "../out", "made-pipe": "../out/p
 LINKS = {
     "file": "../out/f",
     "folder": "../out",
-    "out-of-here": "../out",
-    "env": ".env",
-    "private": ".private",
     "sub/file": "../out/f",
     "sub/folder": "../out",
     "sub/later": "later/../../out/f",
@@ -113,11 +105,11 @@ def slots():
     return [*found, ("llm", "schema", {})]
 
 
-def hostile(slot, route, top):
+def hostile(slot, route):
     """The flow that takes a slot by a route."""
     name, key, params = slot
     before, file, folder = ROUTES[route]
-    path = (folder if key in FOLDERS else file).format(top=top) + "/*" * (key == "pattern")
+    path = (folder if key in FOLDERS else file) + "/*" * (key == "pattern")
     item = declared_interface(load_bundled(name))
     params = {**params, **({"model": "see"} if name == "llm" else {})}
     target = item.reads.get(key) or item.params.get(key)
@@ -129,11 +121,11 @@ def hostile(slot, route, top):
 
 
 def make_tree(top, secret):
-    for folder in ("here/sub/deep", "here/d", "here/.private/in", "out/in"):
+    for folder in ("here/sub/deep", "here/.private/in", "out/in"):
         (top / folder).mkdir(parents=True)
     for name in ("here/.env", "here/.private/f", "out/f", "out/in/f", f"out/{MARK}.txt", f"out/in/{MARK}"):
         (top / name).write_text(secret)
-    for name in ("a.txt", "b.txt", "d/f"):
+    for name in ("a.txt", "b.txt"):
         (top / "here" / name).write_text("inside")
     for name, target in LINKS.items():
         (top / "here" / name).symlink_to(target)
@@ -148,23 +140,16 @@ def state_of(*places):
 
 
 def in_child(work):
-    pid = os.fork()
-    if pid:
-        return pid
+    """The exit code of a child that does this work."""
+    if pid := os.fork():
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     try:
-        os._exit(work() or 0)
+        os._exit(work())
     finally:
         os._exit(70)
 
 
-def swap_for_long():
-    for _ in range(2000):
-        for one, other in (("d", "aside"), ("out-of-here", "d"), ("aside", "out-of-here")):
-            with suppress(OSError):  # the plan makes d anew in between
-                os.rename(one, other)
-
-
-def attempt(flow, top, *, swaps):
+def attempt(flow, top):
     """Run a plan as --yes does, if it is let; return its exit code, and what it said."""
     proposal = Proposal(flow.usable(), ["--timeout=60"])
     names = {each.type for each in flow.steps}
@@ -185,12 +170,7 @@ def attempt(flow, top, *, swaps):
 
     for name, target in MEANWHILE.items():
         os.symlink(target, name)
-    swapper = in_child(swap_for_long) if swaps else 0
-    code = os.waitstatus_to_exitcode(os.waitpid(in_child(run), 0)[1])
-    if swapper:
-        os.kill(swapper, signal.SIGKILL)
-        os.waitpid(swapper, 0)
-    return code, said.read_text()
+    return in_child(run), said.read_text()
 
 
 @pytest.fixture
@@ -219,7 +199,7 @@ def test_no_hostile_plan_gets_out(asked, tmp_path, monkeypatch):
         pipe = os.open(top / "out" / "pipe", os.O_RDWR | os.O_NONBLOCK)
         outside = [top / "out", top / "here" / ".env", top / "here" / ".private"]
         before = state_of(*outside)
-        code, said = attempt(hostile(slot, route, top), top, swaps=route.startswith("swapped"))
+        code, said = attempt(hostile(slot, route), top)
         codes.append(code)
         assert state_of(*outside) == before, (slot, route, code, said)
         with pytest.raises(BlockingIOError):
@@ -231,9 +211,8 @@ def test_no_hostile_plan_gets_out(asked, tmp_path, monkeypatch):
             assert MARK not in text, (slot, route, code, said)
             assert b64encode(secret.encode()).decode()[:60] not in text, (slot, route, code, said)
     assert codes.count(77) > HOW_MANY / 4, codes  # what the gate lets by is what is tried
-    assert codes.count("refused") > HOW_MANY / 4
-    assert "flawed" not in codes
-    assert not {70, 124} & set(codes)
+    assert "refused" in codes
+    assert not {"flawed", 70, 124} & {*codes}
 
 
 COMMAND = """for at in ../out/f ../out/new made made-folder/new made-pipe; do echo x >$at; done
@@ -251,7 +230,7 @@ def test_commands_write_nothing_outside_either(asked, tmp_path, monkeypatch):
     steps[1] |= {"batch": {"over": "files", "as": "input"}}
     flow = {"nodes": steps, "edges": [{"from": "which", "to": "act"}]}
     before = state_of(outside)
-    code, said = attempt(load_text(json.dumps(flow), "plan", FlowCatalog(".")), tmp_path / "top", swaps=False)
+    code, said = attempt(load_text(json.dumps(flow), "plan", FlowCatalog(".")), tmp_path / "top")
     assert state_of(outside) == before, said
     assert (code, said.count('"whole')) == (0, 2), said
     assert len(list(Path().glob("made.?.txt"))) == 2

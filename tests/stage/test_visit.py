@@ -1,7 +1,5 @@
 """Running a node: tries, pauses, what it emits; and the same alone, in a pipe, in a flow and in a batch."""
 
-from __future__ import annotations
-
 import asyncio
 import shlex
 import signal

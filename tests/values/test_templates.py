@@ -129,14 +129,6 @@ def test_a_template_in_an_objects_key_is_refused(written):
         expanded(written)
 
 
-def test_a_missing_name_says_what_there_is():
-    store = {"fetch": {"stdout": "", "exit_code": 0}}
-    message = r"no 'stdot' in fetch; it has stdout, exit_code \(did you mean stdout\?\)"
-    with pytest.raises(PflowError, match=message) as caught:
-        expand("${fetch.stdot}", lambda path: look_up(store, path))
-    assert caught.value.exit == 66
-
-
 @pytest.mark.parametrize(
     ("written", "broken"),
     [

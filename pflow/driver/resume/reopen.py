@@ -14,7 +14,6 @@ from pflow.driver.arguments import RunFlags
 from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
-from pflow.driver.resume.drift import refuse_drift, told_files
 from pflow.driver.resume.visits import name_of
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
@@ -36,7 +35,7 @@ from pflow.values.digest import keyed_digest
 from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
-    from pflow.driver.begin import Beginning
+    from pflow.driver.begin import Beginning, Facts
     from pflow.record.file_states import Change
     from pflow.record.records import Record
 
@@ -77,10 +76,7 @@ class Reopened:
         return list(self.records.begin.get("models", ()))
 
     def load(self) -> WiredFlow:
-        """Go to the directory that the run began in, and return its flow.
-
-        Raises PflowError: 66 if that is gone, 65 if the flow is damaged.
-        """
+        """Go to the run's directory, and return its flow. Raises PflowError: 66 if one is gone, 65 if damaged."""
         place = self.begin["place"]
         enter(place["directory"], "resume the run")
         restore_environment(self.begin)
@@ -92,7 +88,7 @@ class Reopened:
         if self.choices.accepts_changes:
             self.decided.append({**self.begin, "nodes": {}})  # its classes are in the script alone
             self.decided += self.records.files.accepted()
-        self._decide(self._decision(self.load()), {})
+        self.decided += Decision(self.run.id, self.load(), self.records, self.choices).decide(lambda path: False)
         self.log.line(event_line("resume", self.choices.about()))  # else it looks finished to the script
         self.commit()
         why = "it is a run of a Python script" + " (your choices are noted for it)" * is_decided
@@ -130,27 +126,18 @@ class Reopened:
         return text
 
     def settle(self, beginning: Beginning) -> None:
-        """Compare the flow with what the run began with, and decide what runs again.
-
-        Raises PflowError: 78 if something has changed, and what `Decision` raises.
-        """
-        decision = self._decision(beginning.wired)
+        """Compare the flow with what the run began with (78), and decide what runs again. Raises as `Decision` does."""
+        decision = Decision(self.run.id, beginning.wired, self.records, self.choices)
         facts = {**beginning.facts(), "secrets": self._secrets()}
         if not self.choices.accepts_changes:
-            refuse_drift(self.run.id, self.begin, facts)
+            _refuse_drift(self.run.id, self.begin, facts)
             if changed := self._changed(decision.runs_again):
                 raise self._refused(changed)
         else:
             if facts != {name: self.begin[name] for name in facts}:
                 self.decided.append({**self.begin, **facts})
             self.decided += self.records.files.accepted()
-        self._decide(decision, beginning.store)
-
-    def _decision(self, flow: WiredFlow) -> Decision:
-        return Decision(self.run.id, flow, self.records, self.choices)
-
-    def _decide(self, decision: Decision, store: Any) -> None:
-        self.decided += decision.decide(lambda path: has(store, path))
+        self.decided += decision.decide(lambda path: has(beginning.store, path))
 
     def _changed(self, runs_again: Callable[[str], bool]) -> list[Change]:
         """Return how files have changed since a step read them that is done, and does not run again."""
@@ -160,13 +147,10 @@ class Reopened:
         visit = changed[0][2]
         step = name_of(next(path for path in (*outer_paths(visit), visit) if path in self.records.done))
         hint = f"pflow resume {self.run.id} --from={step} reads it again, --accept-changes goes on with what was read"
-        return cannot_resume(self.run.id, f"{told_files(changed)}{more}", hint, BAD_CONFIG)
+        return cannot_resume(self.run.id, f"{_told_files(changed)}{more}", hint, BAD_CONFIG)
 
     def is_outdated(self, quiet: bool) -> bool:
-        """Return True if files have changed that it read, so that another run begins in its place; say so.
-
-        Raises PflowError (78) if a step has begun that may not repeat.
-        """
+        """Return True if files that it read have changed, and say so. Raises PflowError (78) if none may begin anew."""
         changed = [] if "superseded" in self.begin else self._changed(lambda path: False)
         if changed and "started" in self.begin:
             more = f"; a new run cannot begin, since '{name_of(self.begin['started'])}' may not repeat"
@@ -174,12 +158,8 @@ class Reopened:
         if changed:
             self.journal.write({"superseded": True})
             if not quiet:
-                say("pflow run", f"beginning anew, not resuming the run {self.run.id}: {told_files(changed)}")
+                say("pflow run", f"beginning anew, not resuming the run {self.run.id}: {_told_files(changed)}")
         return bool(changed) or "superseded" in self.begin
-
-    def close(self) -> None:
-        self.journal.finish(is_kept=True)
-        self.log.release()
 
     def told(self) -> str:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.run.begun))
@@ -191,6 +171,45 @@ class Reopened:
             record = {"decided": self.decided}
             self.journal.write(record)
             self.records.add(record)
+
+
+def _told_files(changed: list[Change]) -> str:
+    """Name the files that have changed, the first three of them."""
+    here = os.path.join(os.getcwd(), "")
+    words = [
+        f"'{path.removeprefix(here)}', which '{name_of(visit)}' read, {how}" for _, path, visit, how in changed[:3]
+    ]
+    return "; ".join(words + [f"and {len(changed) - 3:,} more"] * (len(changed) > 3))
+
+
+def _refuse_drift(run: str, before: Facts, now: Facts) -> None:
+    """Raise PflowError (78), naming all changes, if something has changed since a run began."""
+    changes = list(_changes(before["nodes"], now["nodes"]))
+    if before["flow"] != now["flow"]:
+        changes.insert(0, "its flow has changed")
+    others = [name for name, digest in before["secrets"].items() if digest != now["secrets"][name]]
+    changes += [f"the secret in {name} has changed" for name in others]
+    if changes:
+        hint = f"pflow resume {run} --accept-changes resumes it anyway"
+        raise cannot_resume(run, "; ".join(changes), hint, BAD_CONFIG)
+
+
+def _changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """Yield each change in words."""
+    for id, fact in before.items():
+        there = now.get(id, {})
+        if fact["version"] != there.get("version"):
+            yield f"'{id}' is {fact['type']} {there.get('version')}, was {fact['version']}"
+        for part in sorted(fact["code"].keys() | there.get("code", {}).keys()):
+            was, is_now = fact["code"].get(part), there.get("code", {}).get(part)
+            if was != is_now:
+                yield f"'{id}': {part} {_how(was, is_now)}"
+
+
+def _how(was: str | None, is_now: str | None) -> str:
+    if was is None or is_now is None:
+        return "is new" if was is None else "is gone"
+    return "has changed" if len(was) == 64 else f"is {is_now}, was {was}"
 
 
 def _refuse_finished(run: Run, choices: Choices) -> None:
@@ -246,8 +265,9 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
                 found = Reopened(run, Choices(), beginning.secrets)
                 if not found.is_outdated(flags.quiet):
                     return found
-                found.close()
-                return None
+                found.journal.finish(is_kept=True)
+                found.log.release()
+                break
     return None
 
 

@@ -90,7 +90,7 @@ def carried_out(flow: WiredFlow) -> list[Path | None]:
     """
     in_forks = {id for fork in flow.graph.forks() for branch in fork.branches for id in branch}
     places: dict[Path | None, None] = {}
-    todo = [(id, False) for id in flow.order if _may_end_at(flow, id)]
+    todo = [(id, False) for id in flow.order if endings(flow, id)]
     met = set(todo)
     for id, has_failed in todo:
         step = flow.steps[id]
@@ -109,11 +109,11 @@ def carried_out(flow: WiredFlow) -> list[Path | None]:
     return list(places)
 
 
-def _may_end_at(flow: WiredFlow, id: str) -> bool:
-    """Return True if no edge leads on from a step, or it may return an action without one."""
+def endings(flow: WiredFlow, id: str) -> list[str]:
+    """Return the actions that end the flow after a step: those without an edge; `error` may take the default one."""
     edges = flow.graph.next[id].keys()
     actions = ("default",) if flow.steps[id].step.batch is not None else flow.steps[id].interface.actions
-    return any(action not in edges and (action != ERROR or "default" not in edges) for action in actions)
+    return [action for action in actions if action not in edges and (action != ERROR or "default" not in edges)]
 
 
 def are_parallel(flow: WiredFlow, ids: set[str]) -> bool:

@@ -194,7 +194,9 @@ class _Compiler:
         read = wired.interface.pipe_read
         if read is not None and wired.id in self.fed:
             step.input_mappings[read.name] = _source(map(self._carried_place, self.fed[wired.id]))
-            step.soft = self._soft(wired, read.name)
+            carried = {self._carried_key(writer) for writer in self.fed[wired.id]}
+            if _is_inferred(wired) and carried != {read.name}:  # the store's own key comes before what is carried
+                step.soft = [read.name]
         if step.batch is not None:
             step.batch = copy(step.batch)
             step.batch.over = self._over(wired, step.batch.over)
@@ -207,11 +209,6 @@ class _Compiler:
                 own = {REST: path_text((wired.id,))}
             step.output_mappings = own | wired.step.output_mappings
         return step
-
-    def _soft(self, wired: WiredStep, key: str) -> list[str] | None:
-        """Return an inferred read for which the store's own key comes before what is carried, unless that is it."""
-        carried = {self._carried_key(writer) for writer in self.fed[wired.id]}
-        return [key] if _is_inferred(wired) and carried != {key} else None
 
     def _over(self, wired: WiredStep, written: str) -> str:
         """Return the one path that a batch runs over; "" if it is unknown."""

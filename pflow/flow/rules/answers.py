@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import Collection, Iterable, Iterator
+from pflow import Collection, Iterator
 from pflow.binding.sources import PathSource
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR, Graph, distances
@@ -42,11 +42,11 @@ def dropped_answers(flow: WiredFlow) -> list[Dropped]:
     """
     found: dict[str, Dropped] = {}
     seen: set[str] = set()
-    ahead = _Ahead(flow)
+    stops = _stops(flow, past_taken=False), _stops(flow, past_taken=True)
     while more := [id for id in _unused(flow, found) if id not in seen]:
         seen.update(more)
         for id in reversed(more):
-            for dropped in _nearest(flow, flow.steps[id], found, ahead):
+            for dropped in _nearest(flow, flow.steps[id], found, stops):
                 found.setdefault(dropped.reader, dropped).writers.insert(0, id)
     return list(found.values())
 
@@ -68,25 +68,22 @@ def _chooses(flow: WiredFlow, id: str) -> bool:
     return any(action != "default" and action in flow.steps[id].interface.actions for action in flow.graph.next[id])
 
 
-class _Ahead:
-    """The next step from each, itself included, where a search has to look: at a read left open, or an edge more.
+def _stops(flow: WiredFlow, *, past_taken: bool) -> dict[str, str]:
+    """Return for each step the next, or itself, where a search has to look: at a `[pipe]` read, or several edges.
 
-    Without `past_taken` also at a `[pipe]` read that the flow gives.
+    With `past_taken` not at a read that the flow gives.
     """
-
-    def __init__(self, flow: WiredFlow) -> None:
-        self._next: dict[bool, dict[str, str]] = {False: {}, True: {}}
-        for id in reversed(flow.order):
-            after, item = flow.graph.after(id), flow.steps[id].interface.pipe_read
-            for past_taken, known in self._next.items():
-                is_passed = item is None or (past_taken and not _is_left_open(flow.steps[id], item))
-                known[id] = known.get(after[0], after[0]) if is_passed and len(after) == 1 else id
-
-    def of(self, ids: Iterable[str], *, past_taken: bool) -> list[str]:
-        return [self._next[past_taken].get(id, id) for id in ids]
+    stops: dict[str, str] = {}
+    for id in reversed(flow.order):
+        after, item = flow.graph.after(id), flow.steps[id].interface.pipe_read
+        is_passed = item is None or (past_taken and not _is_left_open(flow.steps[id], item))
+        stops[id] = stops.get(after[0], after[0]) if is_passed and len(after) == 1 else id
+    return stops
 
 
-def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped], ahead: _Ahead) -> Iterator[Dropped]:
+def _nearest(
+    flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped], stops: tuple[dict[str, str], dict[str, str]]
+) -> Iterator[Dropped]:
     """Yield on each way the nearest `[pipe]` read that could take the answer, but takes an older write, or nothing.
 
     After a read that has a value from the flow, or is `found` to want a newer answer, taking nothing is no fault any
@@ -98,9 +95,9 @@ def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped], ahea
     type = flow.write_type(next(write for write in flow.writes[writer.id] if write.key == answer.name))
     is_first = True
     starts = [each for action, after in flow.graph.next[writer.id].items() if action != ERROR for each in after]
-    todo = dict.fromkeys(ahead.of(starts, past_taken=False))
-    queue = list(todo)
-    for id in queue:
+    todo = list(dict.fromkeys(stops[False][id] for id in starts))
+    seen = set(todo)
+    for id in todo:
         item = flow.steps[id].interface.pipe_read
         is_taken = id == writer.id or (id in found and found[id].has_newer(writer.id, flow.graph))
         taken = type if flow.steps[id].step.batch is None else type.items or type
@@ -109,9 +106,9 @@ def _nearest(flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped], ahea
             yield from [dropped] if dropped and (dropped.older or is_first) else []
         else:
             is_first = is_first and item is None
-            more = ahead.of(flow.graph.after(id), past_taken=not is_first)
-            queue += [each for each in dict.fromkeys(more) if each not in todo]
-            todo |= dict.fromkeys(more)
+            more = dict.fromkeys(stops[not is_first][each] for each in flow.graph.after(id))
+            todo += [each for each in more if each not in seen]
+            seen |= more.keys()
 
 
 def _is_left_open(wired: WiredStep, item: Item) -> bool:
@@ -152,17 +149,16 @@ def finding_of(flow: WiredFlow, dropped: Dropped, *, is_warning: bool = True) ->
     """Make the finding of a dropped answer, at the last step that writes one."""
     reader, key, batch = dropped.reader, dropped.item.name, flow.steps[dropped.reader].step.batch
     instead = f"'{key}' from {joined(dropped.older)}" if dropped.older else f"no '{key}'"
+    if batch is not None:
+        instead = f"the items of '{batch.over}'"
+        remedy = f"run it over that; with --with-item there, ${{{batch.item}.item}} is the item of each result"
+    else:
+        source = source_of(flow, dropped)
+        shown = quote(source) if isinstance(source, str) else f"[{', '.join(map(quote, source))}]" if source else "…"
+        remedy = f'"mappings": {{"{reader}": {{"input_mappings": {{"{key}": {shown}}}}}}}'
     verb = "writes" if len(dropped.writers) == 1 else "write"
     message = f"nothing uses what {joined(dropped.writers)} {verb}, while '{reader}' takes {instead}"
-    place = flow.steps[dropped.writers[-1]].step.place
-    if batch is not None:
-        message = f"nothing uses what {joined(dropped.writers)} {verb}: '{reader}' takes the items of '{batch.over}'"
-        remedy = f"run it over that; with --with-item there, ${{{batch.item}.item}} is the item of each result"
-        return Finding("PF18", place, message, remedy, is_warning=is_warning)
-    source = source_of(flow, dropped)
-    shown = quote(source) if isinstance(source, str) else f"[{', '.join(map(quote, source))}]" if source else "…"
-    remedy = f'"mappings": {{"{reader}": {{"input_mappings": {{"{key}": {shown}}}}}}}'
-    return Finding("PF18", place, message, remedy, is_warning=is_warning)
+    return Finding("PF18", flow.steps[dropped.writers[-1]].step.place, message, remedy, is_warning=is_warning)
 
 
 def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterator[Finding]:

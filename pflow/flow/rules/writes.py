@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Pair = tuple[Write, Write]
     """Two writes whose places meet, the earlier one first."""
     Numbered = list[tuple[int, Write]]
+    Test = Callable[[WiredFlow, Write, Write], bool]
 
 
 class _Index:
@@ -40,10 +41,10 @@ class _Index:
         return [self._inside.get(place, []), *self.around(place)]
 
 
-def _latest(several: Iterable[Numbered], later: Write, is_it: Callable[[Write, Write], bool]) -> Write | None:
+def _latest(flow: WiredFlow, several: Iterable[Numbered], later: Write, is_it: Test) -> Write | None:
     """Return the latest write in any of the lists that passes a test with a later one. Most often the last does."""
-    found = [next((each for each in reversed(there) if is_it(each[1], later)), None) for there in several]
-    return max([each for each in found if each is not None], key=lambda each: each[0], default=(0, None))[1]
+    found = [next((each for each in reversed(there) if is_it(flow, each[1], later)), (0, None)) for there in several]
+    return max(found, key=lambda each: each[0], default=(0, None))[1]
 
 
 def _overlaps(flow: WiredFlow) -> Iterator[tuple[Write, Write | None, Write | None]]:
@@ -51,14 +52,7 @@ def _overlaps(flow: WiredFlow) -> Iterator[tuple[Write, Write | None, Write | No
 
     Only those are looked at that can be either: in a flow whose steps all write one key there are many others.
     """
-
-    def is_clash(earlier: Write, later: Write) -> bool:
-        return _clash(flow, earlier, later)
-
-    def is_lost(earlier: Write, later: Write) -> bool:
-        return _is_lost(flow, earlier, later)
-
-    mapped, unmapped, number = _Index(), _Index(), 0
+    mapped, unmapped, number = _Index(), _Index(), 1
     for id in flow.order:
         own: Numbered = []
         for later in flow.writes[id]:
@@ -66,12 +60,12 @@ def _overlaps(flow: WiredFlow) -> Iterator[tuple[Write, Write | None, Write | No
             around = unmapped.around(place)
             beside = [each for each in own if meet(each[1].target, place)]
             lists = [beside, *mapped.meeting(place), *(around if is_mapped else [])]
-            clashing = _latest(lists, later, is_clash)
+            clashing = _latest(flow, lists, later, _clash)
             lists = around if is_mapped else [*mapped.meeting(place), *unmapped.meeting(place)]
-            yield later, clashing, _latest(lists, later, is_lost)
-            number += 1
+            yield later, clashing, _latest(flow, lists, later, _is_lost)
             own.append((number, later))
             (mapped if is_mapped else unmapped).add(number, later)
+            number += 1
 
 
 def check_apart(flow: WiredFlow) -> Iterator[Finding]:
@@ -195,13 +189,12 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
     branch_of = {id: n for n, ids in enumerate(fork.branches) for id in ids}
     index = _Index()
     meeting: dict[str, list[Pair]] = {}
-    writes = [write for id in flow.writes if id in branch_of for write in flow.writes[id]]
 
-    def are_apart(one: Write, other: Write) -> bool:
+    def are_apart(_: WiredFlow, one: Write, other: Write) -> bool:
         return branch_of[one.step] != branch_of[other.step]
 
-    for number, write in enumerate(writes):
-        other = _latest(index.meeting(write.target), write, are_apart)
+    for number, write in enumerate([each for id in flow.writes if id in branch_of for each in flow.writes[id]], 1):
+        other = _latest(flow, index.meeting(write.target), write, are_apart)
         if other is not None:
             meeting.setdefault(write.step, []).append((other, write))
         index.add(number, write)

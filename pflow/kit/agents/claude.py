@@ -102,17 +102,15 @@ class _Story:
     def _note_message(self, event: dict[str, Any]) -> None:
         if event.get("parent_tool_use_id"):  # a message of its subagent
             return
-        message = event.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
-        parts = [each for each in content or [] if isinstance(each, dict)]
-        text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+        parts = event["message"]["content"]
+        text = "".join(part.get("text") or "" for part in parts)
         is_report = all(part.get("type") != "tool_use" for part in parts)  # not its words before it uses a tool
         self.text = (text or self.text) if is_report else ""
         self.error = str(event.get("error") or "")
 
     def _note_limit(self, event: dict[str, Any]) -> None:
-        info = event.get("rate_limit_info")
-        if isinstance(info, dict) and info.get("status") == "rejected" and isinstance(info.get("resetsAt"), int):
+        info = event["rate_limit_info"]
+        if info.get("status") == "rejected" and info.get("resetsAt"):
             self.resets_at = min(max(info["resetsAt"], 0), 1e11)  # within what a calendar can show
 
 
@@ -190,11 +188,10 @@ def _error(result: dict[str, Any], story: _Story) -> PflowError:
     return PflowError(f"cannot finish 'claude': {_words(result, story)}", hint=hint, exit=exit, retry_after=wait)
 
 
-def _denied(denials: Any) -> PflowError:
-    first = denials[0] if isinstance(denials, list) and isinstance(denials[0], dict) else {}
-    tool, input = str(first.get("tool_name") or "a tool"), first.get("tool_input")
-    what = next((v for v in input.values() if isinstance(v, str)), "") if isinstance(input, dict) else ""
-    more = f", and {len(denials) - 1} more" if isinstance(denials, list) and len(denials) > 1 else ""
+def _denied(denials: list[dict[str, Any]]) -> PflowError:
+    tool, input = str(denials[0].get("tool_name") or "a tool"), denials[0].get("tool_input") or {}
+    what = next((value for value in input.values() if isinstance(value, str)), "")
+    more = f", and {len(denials) - 1} more" if len(denials) > 1 else ""
     hint = f"--allowed-tools={_rule_for(tool, what)} allows it; list the others too, or tell it to work without"
     return PflowError(f"cannot finish 'claude': {tool} was denied: {shorten(what)}{more}", hint=hint, exit=DENIED)
 

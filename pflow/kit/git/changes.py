@@ -108,17 +108,14 @@ def find_changes(git: Git, selected: list[Word]) -> list[dict[str, Any]]:
             if not path:
                 next(fields)
                 path = next(fields)
-            found[path] |= {} if found[path]["change"] == "conflicted" else _lines(added, deleted)
+            if added != b"-" and found[path]["change"] != "conflicted":
+                found[path] |= {"added": int(added), "deleted": int(deleted)}
     return list(found.values())
 
 
 def _change(path: bytes, origin: bytes | None, letter: str) -> dict[str, Any]:
     paths = {"path": text_or_bytes(path), "from": None if origin is None else text_or_bytes(origin)}
     return {**paths, "change": _CHANGES.get(letter, letter), "added": None, "deleted": None}
-
-
-def _lines(added: bytes, deleted: bytes) -> dict[str, Any]:
-    return {} if added == b"-" else {"added": int(added), "deleted": int(deleted)}
 
 
 def find_patch(git: Git, selected: list[Word]) -> str:

@@ -21,11 +21,8 @@ def find_commits(git: Git, revision: str, paths: list[Word], *options: str) -> l
     printed = git.run(*words, "--end-of-options", revision, "--", *paths).decode("utf-8", "replace")
     values = printed.split("\0")
     step = len(_FIELDS)
-    return [_commit(values[at : at + step]) for at in range(0, len(values) - 1, step)]
-
-
-def _commit(values: list[str]) -> dict[str, Any]:
-    return {**dict(zip(_FIELDS, values, strict=True)), "body": values[-1].rstrip("\n")}
+    commits = [dict(zip(_FIELDS, values[at : at + step], strict=True)) for at in range(0, len(values) - 1, step)]
+    return [{**each, "body": each["body"].rstrip("\n")} for each in commits]
 
 
 def head_of(git: Git) -> str | None:

@@ -49,9 +49,8 @@ _FAILURES: dict[str, tuple[int, str, str]] = {
 def video_of(url: str) -> str:
     """Return the ID of the video in a URL, or the ID itself. Raises PflowError (66 if it is empty, 65)."""
     text = filled(url, "cannot get a transcript", "URL").strip()
-    if len(text) == _ID_LENGTH and _is_id(text):
-        return text
-    if found := _id_in(text if "://" in text else f"https://{text}"):
+    is_id = len(text) == _ID_LENGTH and _is_id(text)
+    if found := text if is_id else _id_in(text if "://" in text else f"https://{text}"):
         return found
     act = f"cannot get the transcript of '{shorten(text)}'"
     raise PflowError(f"{act}: it is not a YouTube video", hint=f"write {_FORMS}", exit=BAD_DATA, is_permanent=True)

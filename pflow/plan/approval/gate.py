@@ -14,7 +14,7 @@ from pflow.errors import USAGE, PflowError, shorten
 from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM, Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
-from pflow.files.beneath import Bounds, is_below
+from pflow.files.beneath import Bounds
 from pflow.flow.wired import WiredFlow
 from pflow.interface.interface import ANYTHING as OPEN
 from pflow.models.identity import settings_directory
@@ -54,10 +54,11 @@ class Allowed:
         except (OSError, ValueError):  # the working directory is gone, or a NUL in it
             return None
 
-    def allows_path(self, path: str) -> bool:
-        """Return True if a path, taken literally and with ~ expanded, stays below an allowed directory."""
-        found = [self.real_path(each) for each in {path, os.path.expanduser(path)}]
-        return all(real is not None and not self.bounds.fault_of(real) for real in found)
+    def fault_of(self, path: str) -> str:
+        """Say why a path, taken literally or with ~ expanded, is not allowed; empty if it is."""
+        found = [self.real_path(each) for each in (os.path.expanduser(path), path)]
+        faults = ("its place is unknown" if real is None else self.bounds.fault_of(real) for real in found)
+        return next(filter(None, faults), "")
 
 
 @dataclass(frozen=True)
@@ -209,11 +210,8 @@ class Gate:
             return
         if path is None:
             yield Refusal(step, f"{does} a file that is not known yet: {key} {why}", f"--allow={PATHS}")
-        elif not allowed.allows_path(path):
-            here = allowed.bounds.here
-            is_hidden = real is not None and here is not None and is_below(real, here)
-            why = "which is hidden" if is_hidden else "which is not below this directory"
-            yield Refusal(step, f"{does} '{shown}', {why}", _flag_for(real))
+        elif fault := allowed.fault_of(path):
+            yield Refusal(step, f"{does} '{shown}': {fault}", _flag_for(real))
 
 
 def _programs(wired: WiredFlow, allowed: Allowed) -> set[str]:

@@ -344,7 +344,7 @@ def test_an_unknown_name_that_ends_as_a_write_is_called_names_it_where_the_step_
     ],
 )
 def test_an_unknown_name_is_an_input_anywhere_else(text):
-    assert not [warning for warning in warnings(text) if "is taken for" in warning]
+    assert not [warning for warning in warnings(text) if "is read as" in warning]
 
 
 def test_a_name_that_is_a_slip_is_refused_with_the_right_one():

@@ -78,7 +78,7 @@ def test_a_batch_whose_item_takes_the_place_of_an_answer_drops_it(batch, mapping
     ask, save = {**ASK, **EACH}, {**SAVE, "batch": batch}
     document = flow(LOAD, ask, save, mappings={"save": {"input_mappings": mapping}})
     lost = [each.message for each in findings(document) if each.rule == "PF18"]
-    assert lost == ["nothing uses what 'query' writes: 'save' takes the items of 'load.content'"] * is_lost
+    assert lost == ["nothing uses what 'query' writes, while 'save' takes the items of 'load.content'"] * is_lost
 
 
 KEPT = [
