@@ -61,10 +61,7 @@ class Offered:
 
 
 def _tool_name(label: str, taken: Container[str]) -> str:
-    """Return the tool's name of a node or a saved flow (`flow:NAME`): NAME, or `flow_NAME` if a node has that.
-
-    Raises PflowError if clients do not accept it.
-    """
+    """Return the tool's name of a node or a flow: NAME, or `flow_NAME` if a node has that. Raises PflowError."""
     for name in (label.removeprefix("flow:"), label.replace(":", "_", 1)):
         if _GOOD_NAME.fullmatch(name) and name not in taken:
             return name
