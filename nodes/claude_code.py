@@ -9,7 +9,7 @@ from pflow.errors import USAGE, PflowError, filled
 from pflow.node import Node, Shared
 
 if TYPE_CHECKING:
-    from pflow.kit.agents.task import AgentReply, AgentTask
+    from pflow.kit.agents.work import AgentReply, AgentTask
 
 
 class ClaudeCode(Node):
@@ -50,7 +50,7 @@ class ClaudeCode(Node):
     """
 
     def prep(self, shared: Shared) -> AgentTask:
-        from pflow.kit.agents.task import AgentTask
+        from pflow.kit.agents.work import AgentTask
 
         params, act = self.params, "cannot have claude work"
         prompt = filled(shared["prompt"], act, "prompt", "--prompt gives one")

@@ -1,13 +1,11 @@
 """Installing man pages and completions below a prefix, and removing them by the list of what was written."""
 
-from __future__ import annotations
-
-import hashlib
 import json
 import os
 import shlex
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from pflow.files.atomic import replace
 from pflow.files.directories import pflow_directory
 from pflow.help.man import files as man_pages
 from pflow.help.usage import CommandUsage, usage_of_node
+from pflow.values.digest import bytes_digest
 
 FOLDERS = {
     "man": "man",
@@ -78,8 +77,8 @@ class Setup:
         path, known = self.share / name, self.files.get(name, [])
         if not os.path.lexists(path):
             return "" if wanted is None else WRITE
-        digest = _digest(path.read_bytes()) if path.is_file() and not path.is_symlink() else ""
-        if wanted is not None and digest == _digest(wanted):
+        digest = bytes_digest(path.read_bytes()) if path.is_file() and not path.is_symlink() else ""
+        if wanted is not None and digest == bytes_digest(wanted):
             return KEEP
         if digest in known:
             return REMOVE if wanted is None else UPDATE
@@ -97,7 +96,7 @@ class Setup:
         changes, is_first = self.changes(wanted), not self.files
         ours = [name for name, change in changes.items() if change in (WRITE, UPDATE)]
         for name in ours:
-            self.files[name] = list(dict.fromkeys([*self.files.get(name, []), _digest(wanted[name])]))
+            self.files[name] = list(dict.fromkeys([*self.files.get(name, []), bytes_digest(wanted[name])]))
         if zshrc and (block := new_block(self.share, zshrc)):
             self.zshrc, self.block = str(zshrc), block
         try:
@@ -137,14 +136,11 @@ class Setup:
             self.directories.append(os.path.relpath(directory, self.share))
 
     def _remove_directories(self) -> None:
-        """Remove the empty directories that setup made, deepest first."""
-        paths = {name: os.path.normpath(self.share / name) for name in self.directories}
-        for name in sorted(paths, key=lambda name: len(paths[name]), reverse=True):
-            try:
-                os.rmdir(paths[name])
-            except OSError:
-                continue
-            self.directories.remove(name)
+        """Remove the empty directories that setup made; parents stand before their children."""
+        for name in self.directories[::-1]:
+            with suppress(OSError):
+                os.rmdir(os.path.normpath(self.share / name))
+                self.directories.remove(name)
 
     def _save(self) -> None:
         members = {name: value for name, value in vars(self).items() if name != "share"}
@@ -165,15 +161,8 @@ def read_setup(share: Path) -> Setup:
         raise PflowError(what, hint=hint, exit=BAD_DATA) from None
 
 
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
 def find_wanted() -> tuple[dict[str, bytes], list[str]]:
-    """Return the files to install by their names below share/, and the reasons why some own nodes have none.
-
-    Raises PflowError (66) if pflow's own pages are missing.
-    """
+    """Return the files to install by name, and why some own nodes have none. Raises PflowError (66) without pflow's."""
     usages: list[CommandUsage] = []
     left_out: list[str] = []
     for kind in [each for each in list_kinds() if each.origin in (PYTHON, PROGRAM)]:

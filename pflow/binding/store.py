@@ -16,8 +16,8 @@ STAND_IN, FOUND, OWN = 0, 1, 2
 REMOVED = ...
 """In place of a value: the node deleted the key. The same object in a child process and in its parent."""
 
-_PENDING = object()
-"""The value of a key that has not been read yet."""
+_FILLED: Any = object()
+"""A key that no node sees: without any, json in C takes a store of which nothing has been read for an empty one."""
 
 
 if TYPE_CHECKING:
@@ -55,19 +55,25 @@ class NodeStore(_MutableDict):
         """Keys whose value the node changed in place, but that `changes` did not count as changed."""
         self.asked: set[str] = set()
         """Keys that the node looked for without reading a value; `*` if it listed all keys."""
-        keys = dict.fromkeys(store, _PENDING)
-        for key in hidden:
-            keys.pop(key, None)
-        dict.update(self, keys, **dict.fromkeys([*self._stand_ins, *self.found], _PENDING))
+        dict.__setitem__(self, _FILLED, None)
 
-    def __getitem__(self, key: str) -> Any:
-        value = dict.__getitem__(self, key)
-        return self._take(key) if value is _PENDING else value
+    __getitem__ = dict.__getitem__
+
+    def __missing__(self, key: str) -> Any:
+        if self._is_there(key):
+            return self._take(key)
+        self._ask(key)
+        raise KeyError(key)
 
     def peek(self, key: str) -> Any:
         """Return a value without counting it as read; the caller must not change it."""
-        value = dict.__getitem__(self, key)
-        return self._look_up(key)[1] if value is _PENDING else value
+        return dict.__getitem__(self, key) if dict.__contains__(self, key) else self._look_up(key)[1]
+
+    def _is_there(self, key: Any) -> bool:
+        """Return True for a key that may be read, but has not been read or changed yet."""
+        if key in self._changed:
+            return False
+        return key in self.found or (key in self._store and key not in self._hidden) or key in self._stand_ins
 
     def _look_up(self, key: str) -> tuple[int, Any]:
         if key in self.found:
@@ -89,20 +95,19 @@ class NodeStore(_MutableDict):
         self._changed[key] = None
 
     def __delitem__(self, key: str) -> None:
-        dict.__delitem__(self, key)
+        if key not in self:
+            raise KeyError(key)
+        dict.pop(self, key, None)
         self._changed[key] = None
 
     def __iter__(self) -> Iterator[str]:  # because it is overridden, dict(self) asks for each value
         self.asked.add("*")
-        return dict.__iter__(self)
-
-    def __missing__(self, key: str) -> Any:
-        self._ask(key)
-        raise KeyError(key)
+        keys = dict.fromkeys([*self._store, *self._stand_ins, *self.found, *self._changed])
+        return iter([key for key in keys if dict.__contains__(self, key) or self._is_there(key)])
 
     def __contains__(self, key: object) -> bool:
         self._ask(key)
-        return dict.__contains__(self, key)
+        return dict.__contains__(self, key) or self._is_there(key)
 
     def _ask(self, key: Any) -> None:
         if key not in self._changed:
@@ -113,8 +118,7 @@ class NodeStore(_MutableDict):
         return sorted((self.asked | self.reads.keys()) - {*names}, key=str)
 
     def __len__(self) -> int:
-        self.asked.add("*")
-        return dict.__len__(self)
+        return sum(1 for _ in self)
 
     def copy(self) -> dict[str, Any]:
         return dict(self)
@@ -142,7 +146,7 @@ class NodeStore(_MutableDict):
 
     def known(self) -> dict[str, Any]:
         """Return the keys that have been read or set so far, with their values."""
-        return {key: value for key, value in dict.items(self) if value is not _PENDING}
+        return {key: value for key, value in dict.items(self) if key is not _FILLED}
 
     def changes(self, is_watched: Callable[[str], bool]) -> dict[str, Any]:
         """Return what the node set, deleted (REMOVED) or, where `is_watched`, changed in place, in order."""

@@ -46,10 +46,7 @@ class Verdict:
 
 
 def choose_checks(wanted: Sequence[str]) -> list[Check]:
-    """Return the checks with one of these ids, or an id that contains one; all if none is wanted.
-
-    Raises PflowError (2).
-    """
+    """Return the checks whose ids equal or contain one of these; all if none is wanted. Raises PflowError (2)."""
     chosen: list[Check] = []
     for text in wanted:
         found = [check for check in CHECKS if check.id == text] or [check for check in CHECKS if text in check.id]

@@ -160,10 +160,7 @@ class Trial:
         return self.interface.reads[self.samples.pipe] if self.samples.pipe else None
 
     def run(self, words: list[str], stdin: bytes | None, *, under: tuple[str, ...] = (), **more: Any) -> NodeRun:
-        """Run the node, `under` another program, with `more` for Run; the same run is made once.
-
-        Raises Skipped if too many runs did not end.
-        """
+        """Run the node, `under` another program; the same run is made once. Raises Skipped if too many did not end."""
         key = (tuple(words), stdin, under, repr(more))
         if key not in self._runs:
             if sum(run.code is None for run in self.begun) >= PATIENCE:

@@ -241,10 +241,7 @@ def noted(text: str, notes: list[str]) -> str:
 
 
 def split_flags(words: list[str], known: list[Flag]) -> tuple[dict[str, list[str]], list[str]]:
-    """Split the flags of a tool, each with its values by its long name, from the other words.
-
-    Raises PflowError (2) for an unknown flag.
-    """
+    """Split a tool's flags, with their values by long name, from other words. Raises PflowError (2) if unknown."""
     by_name = {name: flag for flag in known for name in flag.names}
     flags: dict[str, list[str]] = {}
     others: list[str] = []

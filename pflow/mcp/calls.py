@@ -4,8 +4,6 @@ Arguments are data. Reads go into the store, which is never scanned for template
 step of a flow takes, becomes a flag: one word, with the value after its `=`, verbatim.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import deque
@@ -267,12 +265,12 @@ def _document(stdout: bytes) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def trim(value: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]:
-    """Cut long values, keeping all types, until the whole has at most `limit` bytes of JSON."""
-    if size_of(value) <= limit:
+def trim(value: dict[str, Any]) -> dict[str, Any]:
+    """Cut long values, keeping all types, until the whole has at most LIMIT bytes of JSON."""
+    if size_of(value) <= LIMIT:
         return value
     cuts = (_cut(value, cap) for cap in _CAPS)
-    return next((cut for cut in cuts if size_of(cut) <= limit), {})
+    return next((cut for cut in cuts if size_of(cut) <= LIMIT), {})
 
 
 def size_of(value: Any) -> int:

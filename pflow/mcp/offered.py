@@ -1,7 +1,5 @@
 """A node or a saved flow as a tool: its name, JSON schemas and effects as a client sees them, without its secrets."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
@@ -63,10 +61,7 @@ class Offered:
 
 
 def _tool_name(label: str, taken: Container[str]) -> str:
-    """Return the tool's name of a node or a saved flow (`flow:NAME`): NAME, or `flow_NAME` if a node has that.
-
-    Raises PflowError if clients do not accept it.
-    """
+    """Return the tool's name of a node or a flow: NAME, or `flow_NAME` if a node has that. Raises PflowError."""
     for name in (label.removeprefix("flow:"), label.replace(":", "_", 1)):
         if _GOOD_NAME.fullmatch(name) and name not in taken:
             return name

@@ -1,7 +1,5 @@
 """The MCP server on stdin and stdout. The official SDK speaks the protocol, and passes calls on."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -179,7 +177,9 @@ def serve(only: list[str], root: str | None, *, read_only: bool) -> None:
     try:
         anyio.run(McpServer(catalogue, own_tools(only, read_only=read_only)).serve)
     except BaseExceptionGroup as group:
-        first = _first_of(group)
+        first: BaseException = group
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
         raise (ClosedPipe() if isinstance(first, BrokenPipeError) else first) from None
 
 
@@ -196,8 +196,3 @@ def _enter(root: str | None) -> None:
         raise PflowError(
             "cannot serve: the working directory is /, and every file lies below it", hint=hint, exit=USAGE
         )
-
-
-def _first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    first = group.exceptions[0]
-    return _first_of(first) if isinstance(first, BaseExceptionGroup) else first

@@ -34,10 +34,7 @@ MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_p
 
 
 def parse_options(params: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return the NAME=VALUE texts of the param `option` and these params, if set, by name. Raises PflowError (2).
-
-    The last text of a name counts.
-    """
+    """Return the options in the param `option`, of which the last of a name counts, and these params, if set."""
     pairs = read_pairs("--option", params["option"] or [])
     options: dict[str, Any] = {name.strip().replace("-", "_"): value for name, value in pairs}
     return options | {name: params[name] for name in names if params[name] is not None}

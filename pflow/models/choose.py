@@ -36,10 +36,7 @@ class NoModel(PflowError):
 
 
 def choose(name: str | None) -> Model:
-    """Return the model called `name` (an id, an alias, a GGUF file), or the default one if it is None.
-
-    Raises PflowError: 78, or 66 for a missing GGUF file.
-    """
+    """Return the model called `name` (an id, an alias, a GGUF file), or the default one. Raises PflowError (78, 66)."""
     if name and name.endswith(SUFFIX):
         return from_file(name)
     try:

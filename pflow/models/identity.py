@@ -49,10 +49,7 @@ def identify(name: str | None) -> dict[str, str]:
 
 
 def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, Any]:
-    """Return the parts of an answer's cache key beside the question: the model, its options, a schema's file.
-
-    Raises PflowError (78) for an attached address, whose content may change.
-    """
+    """Return the parts of an answer's cache key beside the question. Raises PflowError (78) for an attached address."""
     for place in places:
         if str(place).lower().startswith(("http://", "https://")):
             raise PflowError(f"cannot cache an answer to '{place}': its content may change", exit=BAD_CONFIG)

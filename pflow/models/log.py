@@ -54,10 +54,7 @@ def set_system(conversation: Conversation, system: str | None) -> None:
 
 
 def is_kept(log: bool | None, *, goes_on: bool) -> bool:
-    """Return True if an answer goes into the log: as `log` says, else if its conversation `goes_on`.
-
-    `llm logs off` turns off the latter.
-    """
+    """Return True if an answer is logged: as `log` says, else if its conversation `goes_on`, unless `llm logs off`."""
     return (goes_on and not (settings.directory() / "logs-off").exists()) if log is None else log
 
 

@@ -110,10 +110,7 @@ def find_listed(model: Any, find: Callable[[str, dict[str, Any]], T]) -> T | Non
 
 
 def _list_usage(answer: dict[str, Any], place: Any, input: int, output: int) -> Any:
-    """Return the usage in the list's form, with the tokens from a provider's cache if it says so in a known shape.
-
-    Raises LookupError for an unknown provider or model.
-    """
+    """Return the usage in the list's form, with cached tokens if they are told. Raises LookupError if it is unknown."""
     from genai_prices import Usage, extract_usage
 
     for flavor in ("responses", "chat", "default"):

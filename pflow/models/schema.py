@@ -26,10 +26,7 @@ from pflow.words.printable import one_line
 
 
 def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
-    """Return the schema that is given as JSON, in llm's short form or as a file's path.
-
-    Raises PflowError: the code of a failed read, or 65 for a bad schema.
-    """
+    """Return the schema given as JSON, in llm's short form or as a path. Raises PflowError: a read's code, or 65."""
     is_json = isinstance(given, dict) or given.lstrip().startswith("{")
     name = "the schema" if is_json else f"the schema '{one_line(str(given))}'"
     try:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     """The key of a file or listing, the path of what changed, a visit that read it, and how it changed."""
 
 MISSING = "missing"
+_LARGEST = 1 << 30  # bytes; of a larger file, which a step may only move, size and time count
 
 
 def file_key(path: str | bytes) -> str:
@@ -44,7 +45,8 @@ def state_of(key: str) -> State:
     if key.startswith(("/dev/", "/proc/")) or not os.path.isfile(path):  # to open a pipe is to disturb it
         return None
     try:
-        return file_digest(path)
+        status = os.stat(path)
+        return file_digest(path) if status.st_size <= _LARGEST else f"{status.st_size} {status.st_mtime_ns}"
     except OSError:
         return None
 

@@ -6,7 +6,6 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator
 from itertools import chain
 from types import SimpleNamespace
 from typing import Any
@@ -134,11 +133,7 @@ def write_csv(rows: list[Row], delimiter: str = ",", *, header: bool = True) -> 
     if header and names:
         has_marks = any(mark in name for name in names for mark in DELIMITERS)  # a reader would split at them
         csv.writer(sink, **form, quoting=csv.QUOTE_ALL if has_marks else csv.QUOTE_MINIMAL).writerow(names)
-    csv.writer(sink, **form).writerows(_records(rows, names))
+    records = ([each if isinstance(each, str) else cell(each) for each in map(row.get, names)] for row in rows)
+    csv.writer(sink, **form).writerows(records)
     text = "".join(f"{line[:-2]}\n" for line in lines)
     return "\ufeff" + text if text.startswith("\ufeff") else text  # or a reader would take it for a byte order mark
-
-
-def _records(rows: list[Row], names: list[str]) -> Iterator[list[str]]:
-    for row in rows:
-        yield [value if isinstance(value, str) else cell(value) for value in map(row.get, names)]

@@ -35,17 +35,13 @@ def query(rows: list[Row], sql: str) -> list[Row]:
 
     def serve(number: int, parent: Parent) -> list[Row]:
         stop_catching()
-        return _query(rows, sql)
+        names = columns_of(rows)
+        base = sqlite3.connect(":memory:", isolation_level=None)
+        _fill(base, rows, names)
+        _restrict(base)
+        return _run(base, sql, names)
 
     return run_all(1, serve, jobs=1, is_reused=False, take=print)[0]  # type: ignore[no-any-return]
-
-
-def _query(rows: list[Row], sql: str) -> list[Row]:
-    names = columns_of(rows)
-    base = sqlite3.connect(":memory:", isolation_level=None)
-    _fill(base, rows, names)
-    _restrict(base)
-    return _run(base, sql, names)
 
 
 def _fill(base: sqlite3.Connection, rows: list[Row], names: list[str]) -> None:

@@ -84,14 +84,11 @@ def _quantile(ordered: list[Any], ends: list[int], at: float) -> Any:
     return below + (ordered[bisect_right(ends, low + 1)] - below) * part
 
 
-def table_of(stats: dict[str, Any], *, is_detailed: bool) -> list[Row]:
-    """Return a row of statistics for each column, brief or detailed."""
-    return [{"column": name, **_told(about, is_detailed)} for name, about in stats["columns"].items()]
-
-
-def _told(about: dict[str, Any], is_detailed: bool) -> Row:
-    told = {name: about.get(name) for name in (*_BRIEF, *(_QUARTILES if is_detailed else ()))}
+def _told(column: str, about: dict[str, Any], is_detailed: bool) -> Row:
+    """Return the row that tells a column's statistics, brief or detailed."""
+    told = {"column": column, **{name: about.get(name) for name in _BRIEF}}
     if is_detailed:
+        told |= {name: about.get(name) for name in _QUARTILES}
         told["top"] = ", ".join(f"{cell(top['value'])} ({top['count']})" for top in about["top"])
     return told
 
@@ -104,7 +101,8 @@ def analyze(rows: list[Row], sql: str | None, *, is_detailed: bool = False) -> t
         rows = query(rows, sql)
     stats = describe(rows)
     size = f"{_counted_word(len(rows), 'row')}, {_counted_word(len(stats['columns']), 'column')}"
-    table = rows if sql is not None else table_of(stats, is_detailed=is_detailed)
+    columns = stats["columns"].items()
+    table = rows if sql is not None else [_told(name, about, is_detailed) for name, about in columns]
     shown = markdown_table(table[:_LONGEST], _WIDEST)
     more = f"\n{len(table) - _LONGEST:,} more rows are not shown.\n" if len(table) > _LONGEST else ""
     return "\n".join(filter(None, (f"{size}\n", shown))) + more, stats, table

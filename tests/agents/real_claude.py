@@ -19,7 +19,7 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.kit.agents.claude import words
-from pflow.kit.agents.task import AgentTask
+from pflow.kit.agents.work import AgentTask
 from pflow.nodes.claude_code import ClaudeCode
 from tests.agents.messages_server import STALLS, MessagesServer, fails, says, uses
 

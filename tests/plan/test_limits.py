@@ -73,6 +73,7 @@ READ_AND_WRITTEN = [
          "nodes[0].inputs.command"),
         ({"nodes": [ask(f"a{n}") for n in range(MOST_STEPS + 1)]}, "PL05", "nodes"),
         ({"nodes": [ask(retries=11)]}, "PL05", "nodes[0].retries"),
+        ({"nodes": [ask()], "max_visits": 1_001}, "PL05", "max_visits"),
         ({"nodes": [{"id": "a", "type": "shell", "inputs": {"command": "true" + " " * 4000 + "; touch unseen"}}]},
          "PL05", "nodes[0].inputs.command"),
         ({"nodes": [{"id": "a", "type": "shell", "inputs": {"command": "true " + "\x1b" * 1000 + "; touch unseen"}}]},

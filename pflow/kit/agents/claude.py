@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
-from pflow.kit.agents.task import Agent, AgentReply, AgentTask
+from pflow.kit.agents.work import Agent, AgentReply, AgentTask
 from pflow.words.printable import one_line
 
 LOG_IN = "set ANTHROPIC_API_KEY, or log in: claude, /login; --load-settings where your settings have the key"

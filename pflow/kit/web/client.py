@@ -1,7 +1,5 @@
 """HTTP requests by httpx2, with redirects, limits and keys."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -175,15 +173,12 @@ def _next(request: _Request, response: httpx2.Response) -> _Request | None:
         raise PflowError(what, hint="request that URL directly if you trust it", exit=DENIED)
     headers, made = request.headers, replace(request, url=url)
     if url.origin != request.url.origin:
-        headers = {name: value for name, value in headers.items() if not _is_bound(name, value, request.secrets)}
+        bound = {name for name, value in headers.items() if any(secret in value for secret in request.secrets)}
+        headers = {name: value for name, value in headers.items() if name not in _OF_AN_ORIGIN | bound}
     if response.status_code == 303 or (response.status_code in (301, 302) and request.method == "POST"):
         headers = {name: value for name, value in headers.items() if name not in _OF_A_BODY}
         made = replace(made, method="HEAD" if request.method == "HEAD" else "GET", body=None)
     return replace(made, headers=headers)
-
-
-def _is_bound(name: str, value: str, secrets: Collection[str]) -> bool:
-    return name in _OF_AN_ORIGIN or any(secret in value for secret in secrets)
 
 
 def _answer(request: _Request, response: httpx2.Response) -> Response:

@@ -22,9 +22,8 @@ def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
         if not colon:
             raise PflowError(f"cannot read the header '{name}'", hint="it is written 'NAME: VALUE'", exit=USAGE)
         if is_secret(name) and value and not _FROM_ENVIRONMENT.search(value):
-            hint = (
-                f"--header='{name}: {'Bearer ' * (name.lower() == 'authorization')}env:NAME' takes it from a variable"
-            )
+            scheme = "Bearer " * (name.lower() == "authorization")
+            hint = f"--header='{name}: {scheme}env:NAME' takes it from a variable"
             what = f"cannot send '{name}' with its value written out: other users can see it"
             raise PflowError(what, hint=hint, exit=USAGE)
         parts = _FROM_ENVIRONMENT.split(value)  # every second is a variable
@@ -40,10 +39,7 @@ def is_secret(name: str) -> bool:
 
 
 def read_proxy(text: str | None) -> str | None:
-    """Read the URL of a proxy; env:NAME is that variable's value.
-
-    Raises PflowError: 2 for a password that is written out, 78 for an unset variable.
-    """
+    """Read a proxy's URL, or the variable env:NAME. Raises PflowError: 2 for a written password, 78 if unset."""
     text = text or ""
     if variable := _FROM_ENVIRONMENT.fullmatch(text):
         return _value_of(variable[1], "cannot use the proxy", BAD_CONFIG)

@@ -1,7 +1,5 @@
 """Transcripts of YouTube videos, by the youtube-transcript-api library."""
 
-from __future__ import annotations
-
 import os
 import re
 import time
@@ -9,17 +7,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from pflow.errors import (
-    BAD_CONFIG,
-    BAD_DATA,
-    DENIED,
-    MISSING,
-    TRY_AGAIN,
-    UNAVAILABLE,
-    PflowError,
-    filled,
-    shorten,
-)
+from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, PflowError, filled, shorten
 from pflow.files import atomic
 from pflow.files.directories import cache_directory, make_private
 from pflow.files.installation import no_extra
@@ -77,13 +65,11 @@ def _id_in(url: str) -> str:
     except ValueError:
         return ""
     host = next((host[len(each) :] for each in _PREFIXES if host.startswith(each)), host)
-    folder, _, rest = parts.path.lstrip("/").partition("/")
-    found = ""
-    if parts.scheme.lower() in ("http", "https") and host in ("youtu.be", *_HOSTS):
-        if host == "youtu.be":
-            found = folder
-        else:
-            found = rest.partition("/")[0] if folder in _FOLDERS else parse_qs(parts.query).get("v", [""])[0]
+    if parts.scheme.lower() not in ("http", "https") or host not in ("youtu.be", *_HOSTS):
+        return ""
+    found, _, rest = parts.path.lstrip("/").partition("/")
+    if host != "youtu.be":
+        found = rest.partition("/")[0] if found in _FOLDERS else parse_qs(parts.query).get("v", [""])[0]
     return found if _is_id(found) else ""
 
 
@@ -105,7 +91,8 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
         with _session(proxy) as session:
             found = YouTubeTranscriptApi(http_client=session).list(video)
             codes = [transcript.language_code for transcript in found]
-            wanted = [code for each in languages for code in (each, *_variants(each, codes))]
+            variants = {each: [code for code in codes if code.startswith(f"{each}-")] for each in languages}
+            wanted = [code for each in languages for code in (each, *variants[each])]
             if not {*wanted} & {*codes}:
                 there = ", ".join(dict.fromkeys(codes))
                 what = f"{act}: it does not exist in '{', '.join(languages)}'"
@@ -113,10 +100,6 @@ def fetch_segments(video: str, languages: list[str], proxy: str | None) -> list[
             return found.find_transcript(wanted).fetch().to_raw_data()
     except (*raised, AttributeError, RecursionError, TypeError, ValueError) as error:
         raise _explain(act, error) from error
-
-
-def _variants(language: str, codes: list[str]) -> list[str]:
-    return [code for code in codes if code.startswith(f"{language}-")]
 
 
 def _session(proxy: str | None) -> Any:

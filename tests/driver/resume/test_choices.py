@@ -110,23 +110,13 @@ def test_what_failed_items_need_to_run_again_outlasts_compaction():
     assert [*compacted([BEGIN, *ends])][1:] == [*ends[:5], ends[6]]
 
 
-LOOP = {
-    "nodes": [{"id": id, "type": "shell", "inputs": {"command": "true"}} for id in ("a", "b", "c", "d")],
-    "edges": [
-        {"from": "a", "to": "b"},
-        {"from": "b", "to": "c"},
-        {"from": "c", "to": "b", "action": "again"},
-        {"from": "c", "to": "d"},
-    ],
-}
+NODES = [{"id": id, **COMMAND} for id in "abcd"]
 
 
 @pytest.fixture
 def outer(tmp_path):
-    inner = {"nodes": [{"id": id, "type": "shell", "inputs": {"command": "true"}} for id in ("x", "y", "z")]}
-    type = write_flow(tmp_path, "inner", inner)
-    nodes = [LOOP["nodes"][0], {"id": "in", "type": type}, LOOP["nodes"][3]]
-    return plan_of({"nodes": nodes}, str(tmp_path))
+    type = write_flow(tmp_path, "inner", {"nodes": [{"id": id, **COMMAND} for id in "xyz"]})
+    return plan_of({"nodes": [NODES[0], {"id": "in", "type": type}, NODES[3]]}, str(tmp_path))
 
 
 def test_steps_of_flows_in_a_flow_are_called_as_its_trace_calls_them(outer):
@@ -157,14 +147,14 @@ def test_what_runs_again_with_a_step(outer, name, path, again, with_later):
 
 
 def test_in_a_loop_every_step_of_it_is_after_each():
-    loop = plan_of(LOOP)
+    edges = [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}, {"from": "c", "to": "d"}]
+    loop = plan_of({"nodes": NODES, "edges": [*edges, {"from": "c", "to": "b", "action": "again"}]})
     assert [is_again(loop, "c", f"{id}@1", with_later=True) for id in "abcd"] == [False, True, True, True]
 
 
 def test_the_failure_that_left_a_fork_goes_with_any_step_of_its_branches():
-    nodes = [{"id": id, "type": "shell", "inputs": {"command": "true"}} for id in ("a", "b", "c", "d")]
     edges = [{"from": "a", "to": "b"}, {"from": "a", "to": "c"}, {"from": "b", "to": "d"}, {"from": "c", "to": "d"}]
-    fork = plan_of({"nodes": nodes, "edges": edges})
+    fork = plan_of({"nodes": NODES, "edges": edges})
     assert [is_again(fork, id, "a@1:fork", with_later=False) for id in "abcd"] == [False, True, True, False]
     assert [is_again(fork, id, "a@1:fork", with_later=True) for id in "abcd"] == [True, True, True, False]
 
@@ -178,7 +168,7 @@ def skip(nodes: list[dict], id: str, *there: str, **more: object) -> str:
     return ""
 
 
-SAYS = {"id": "says", "type": "shell", "inputs": {"command": "true"}}
+SAYS = {"id": "says", **COMMAND}
 TAKES = {"id": "takes", "type": "write-file", "inputs": {"path": "o", "content": "${says.stdout}"}}
 BY_NAME = {"id": "takes", "type": "write-file", "inputs": {"path": "o"}}
 NEEDED = "cannot skip 'says': 'takes' needs '{}', which it would have written (66)"
@@ -200,7 +190,7 @@ def test_no_step_is_skipped_whose_writes_a_later_one_needs(nodes, there, fault):
 
 
 def test_a_step_with_another_to_take_its_place_may_be_skipped():
-    nodes = [{"id": "first", "type": "shell", "inputs": {"command": "true"}}, SAYS, BY_NAME]
+    nodes = [{"id": "first", **COMMAND}, SAYS, BY_NAME]
     mappings = {"takes": {"input_mappings": {"content": ["first.stdout", "says.stdout"]}}}
     assert skip(nodes, "says", mappings=mappings) == ""
 
