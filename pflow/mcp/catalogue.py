@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from pflow.catalog.kinds import Kind, forget_kinds, list_kinds, own_places
 from pflow.catalog.lines import find
@@ -41,7 +41,9 @@ class Catalogue:
         if (state := state_of_files()) != self._listed:
             forget_kinds()
             self._tools = {}
-            for kind in _kinds():
+            catalog = FlowCatalog()
+            flows = filter(None, [catalog.find(f"flow:{name}") for name in saved_flows()])
+            for kind in [*list_kinds(), *flows]:
                 if self.only is None or kind.name in self.only:
                     self._offer(kind)
             self._listed = state
@@ -68,12 +70,6 @@ class Catalogue:
             return tools[name]
         hint = guess(name, tools, "pflow_list lists all of them", 2)
         raise PflowError(f"cannot find '{name}': no such node or saved flow here", hint=hint, exit=NOT_FOUND)
-
-
-def _kinds() -> Iterator[Kind]:
-    yield from list_kinds()
-    catalog = FlowCatalog()
-    yield from filter(None, (catalog.find(f"flow:{name}") for name in saved_flows()))
 
 
 def _label(name: str) -> str:
