@@ -3,8 +3,6 @@
 Checks import in their functions, so that a damaged part does not stop the other checks.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import shlex

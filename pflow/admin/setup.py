@@ -1,7 +1,5 @@
 """Installing man pages and completions below a prefix, and removing them by the list of what was written."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

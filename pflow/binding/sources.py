@@ -148,10 +148,7 @@ class AlternativeSource(Source):
 
 
 def without_newline(places: tuple[Path, ...], value: Any) -> Any:
-    """Return the name that a program printed as its only line, for a path; any other value unchanged.
-
-    A list of files may hold a name that ends with a newline, but who prints one name ends the line.
-    """
+    """Return the name that a program printed as its only line, without the line's end; any other value unchanged."""
     is_printed = len(places) == 1 and places[0][-1] in ("stdin", "stdout") and isinstance(value, str)
     return value[:-1] if is_printed and value.find("\n") == len(value) - 1 else value
 

@@ -100,7 +100,9 @@ class _Parts:
             try:
                 counted = value if item is None else self._with_files(name, item.type, value)
                 if self._is_secret(item, value):
-                    yield KeyPart(kind, name, digest=_of_secret(counted))
+                    from pflow.files.state_key import state_key
+
+                    yield KeyPart(kind, name, digest=keyed_digest(state_key(), counted))
                 else:
                     yield KeyPart(kind, name, value, digest_of(counted), self._found)
             except PflowError as error:
@@ -162,12 +164,6 @@ def _ask(name: str, node: Any, reads: dict[str, Any]) -> dict[str, Any]:
         raise
     except Exception as error:
         raise cannot_cache(name, f"its cache_parts fails: {type(error).__name__}: {error}") from error
-
-
-def _of_secret(value: Any) -> str:
-    from pflow.files.state_key import state_key
-
-    return keyed_digest(state_key(), value)
 
 
 def _counted(path: str) -> str:

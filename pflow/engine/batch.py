@@ -65,11 +65,8 @@ class BatchStep(StepNode):
         self.names = name_items(item for _, item in items) if is_run else [str(n) for n in range(len(items))]
         self._keep_data(shared)
         try:
-            if self.files is None:
+            with FileWatch(self.files, self.context, self.visit_path()):
                 done = self._noted_items(shared, items, visit)
-            else:
-                with FileWatch(self.files, self.context, self.visit_path(), []):
-                    done = self._noted_items(shared, items, visit)
         finally:
             self.context.services.release(self.visit_path())
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])

@@ -52,19 +52,22 @@ def _paths_in(type: Type, value: Any) -> Iterator[str | bytes]:
 class FileWatch:
     """Notes what a visit reads and changes of files, in records that go before its end.
 
-    `named` are the files that it names itself. A visit that is not an item of a batch may change any that are known.
+    A visit that is not an item of a batch may change any that are known. Without `files` there is nothing to note.
     """
 
-    def __init__(self, files: StepFiles, context: Context, visit: str, named: list[str]) -> None:
-        assert context.commits is not None
-        self.write = context.commits.write
+    def __init__(
+        self, files: StepFiles | None, context: Context, visit: str, node: Any = None, view: Any = None
+    ) -> None:
+        self.write = context.services.keep
         self.visit = visit
         states = context.services.files
-        self.read = named if files.reads else []
-        self.begun = named if files.changes and states.reads else []
+        reads, changes = (files.reads, files.changes) if files else (False, False)
+        named = files.named(node, view) if files and node is not None else []
+        self.read = named if reads else []
+        self.begun = named if changes and states.reads else []
         known = states.inside.get(context.prefix, {})
         others = [key for key in named if key in known] if context.item else known
-        self.watched = dict.fromkeys([*self.read, *others]) if files.changes else {}
+        self.watched = dict.fromkeys([*self.read, *others]) if changes else {}
 
     def __enter__(self) -> None:
         self.found = {key: state_of(key) for key in self.read}

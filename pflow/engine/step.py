@@ -148,11 +148,8 @@ class StepNode(PlainStep, Visitor):
         view = self.open(store)
         if binding.param_finders:
             node.set_params(binding.find_params(store))
-        if self.files is None:
+        with FileWatch(self.files, self.context, self.visit_path(), node, view):
             changes, lookup = self.visit(node, view, store, visit)
-        else:
-            with FileWatch(self.files, self.context, self.visit_path(), self.files.named(node, view)):
-                changes, lookup = self.visit(node, view, store, visit)
         if self.context.secret_paths:
             self.learn([*self._secrets_in(changes)])
         if lookup is not None:

@@ -56,10 +56,7 @@ def id_after(type: str, taken: dict[str, int]) -> str:
 
 
 def numbered(name: str, taken: dict[str, int]) -> str:
-    """Return the name if it is free, else the first free one of `NAME-2`, `NAME-3`…
-
-    `taken` has for each name the number to begin with, at first 2; it is moved on, as names are never given back.
-    """
+    """Return the name if it is free, else the first free `NAME-2`…; `taken` has the next number, at first 2."""
     if name not in taken:
         return name
     while f"{name}-{taken[name]}" in taken:

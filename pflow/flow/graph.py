@@ -57,10 +57,7 @@ class Graph:
         """The reachable steps, each after those that lead to it, as far as loops allow."""
         self._places = {id: n for n, id in enumerate(dict.fromkeys([*self.order, *ids]))}
         self.heads = self._find_heads()
-        """For each step, the one that begins its chain: a run of steps, each with one way to the next and no other in.
-
-        All that is asked about ways is answered for chains, of which most flows have few.
-        """
+        """For each step, the first of its chain, which nothing enters or leaves midway; most flows have few chains."""
         self._bits = {id: 1 << n for n, id in enumerate(dict.fromkeys(self.heads.values()))}
         self._leading: dict[bool, dict[str, int]] = {}
         self._before_first: dict[str, set[str]] = {}

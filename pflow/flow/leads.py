@@ -20,12 +20,11 @@ def led_by_input(flow: WiredFlow, name: str) -> str:
 
 def begins_url(flow: WiredFlow, name: str) -> bool:
     """Return True if a template of a URL begins with this input, also in a flow inside."""
-    leading = [each for each in flow.references if each.input == name and each.part.is_template]
-    if any(_led(flow, each) == HOST for each in leading):
-        return True
+    templates = [each for each in flow.references if each.input == name and each.part.is_template]
     readers = flow.inputs[name].readers if name in flow.inputs else ()
-    inside = [(flow.steps[id].subflow, key) for id, key in readers if id in flow.steps]
-    return any(each is not None and begins_url(each, key) for each, key in inside)
+    inside = ((flow.steps[id].subflow, key) for id, key in readers)
+    is_inside = (each is not None and begins_url(each, key) for each, key in inside)
+    return any(_led(flow, each) == HOST for each in templates) or any(is_inside)
 
 
 def _led(flow: WiredFlow, reference: Reference) -> str:

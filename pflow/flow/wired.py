@@ -190,10 +190,6 @@ class WiredFlow:
         below = [name for name in self.reaching.names.get(path[0], ()) if name[: len(path)] == path]
         return [(path, write) for name in below for write in self.reaching.at(id, name).values()]
 
-    def writes_named(self, id: str, name: Path) -> list[Write]:
-        """Return the writes that may be found by exactly this name when a step begins."""
-        return list(self.reaching.at(id, name).values())
-
     def roots_at(self, id: str) -> list[str]:
         """Return the keys of the store that may be there when a step begins."""
         there = self.reaching.names.items()

@@ -144,7 +144,7 @@ class _Wiring:
         for key in [each for each in wired.interface.reads if begins_url(flow, each)]:
             source, path = wired.sources.get(key, PathSource((key,))), (key,)
             given = [each for each in self.wired.references if (each.step, each.key) == (wired.id, key)]
-            by_name = self.wired.writes_named(wired.id, path) if key not in wired.sources else ()
+            by_name = self.wired.reaching.at(wired.id, path).values() if key not in wired.sources else ()
             is_written = any(self._is_written(each, wired) for each in given) or not all(w.is_data for w in by_name)
             if is_written and not isinstance(source, TemplateSource):
                 wired.sources[key] = template = TemplateSource(f"${{{key}}}", {path: source})

@@ -4,8 +4,6 @@ Arguments are data. Reads go into the store, which is never scanned for template
 step of a flow takes, becomes a flag: one word, with the value after its `=`, verbatim.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import deque

@@ -1,7 +1,5 @@
 """The tools of the server, listed again whenever a node or a saved flow was added, removed or changed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 

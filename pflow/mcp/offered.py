@@ -1,7 +1,5 @@
 """A node or a saved flow as a tool: its name, JSON schemas and effects as a client sees them, without its secrets."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The server's own tools: list, describe, check, plan, run and trace."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

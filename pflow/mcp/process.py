@@ -1,7 +1,5 @@
 """The children of the server: their lines are passed on at once, and a cancelled call ends all that it started."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

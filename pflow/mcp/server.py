@@ -1,7 +1,5 @@
 """The MCP server on stdin and stdout. The official SDK speaks the protocol, and passes calls on."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

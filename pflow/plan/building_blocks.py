@@ -1,7 +1,5 @@
 """The prompt of a plan: how to write a flow, the nodes and saved flows to build with, findings, and the schema."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

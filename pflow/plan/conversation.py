@@ -3,8 +3,6 @@
 The answer is one JSON object, which may stand among prose, fences and other JSON.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

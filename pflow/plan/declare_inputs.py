@@ -1,7 +1,5 @@
 """Making the values that a sentence names inputs of the flow, so that it can be saved and run with others."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

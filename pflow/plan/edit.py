@@ -1,7 +1,5 @@
 """pflow plan --edit: a change in words to a flow. A model answers with the whole flow, held to the rules of a plan."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pflow.errors import BAD_DATA, USAGE, PflowError

@@ -1,7 +1,5 @@
 """Limits for a flow that a model wrote, beyond the rules; a person who writes a flow may do more."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterator

@@ -1,13 +1,11 @@
 """Planning: with a model's help a sentence becomes a flow that passes every rule."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pflow.catalog.kinds import Catalog, forget_kinds
 from pflow.errors import BAD_DATA, USAGE, PflowError
@@ -21,7 +19,7 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
-from pflow.models.choose import NoCapableModel, choose_capable
+from pflow.models.choose import Model, NoCapableModel, choose_capable
 from pflow.models.talk import Said
 from pflow.plan.building_blocks import (
     SYSTEM,
@@ -41,15 +39,10 @@ from pflow.plan.secrets import refuse_secrets
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import decode, encode
 
-if TYPE_CHECKING:
-    from pflow.models.choose import Model
-
 LONGEST = 20_000
 """The most characters of a sentence."""
 
 _LONGEST_NAME = 40
-
-
 _FORM = "plan 2"
 _MOST = 500
 """Plans that are kept; the oldest go first."""

@@ -1,7 +1,5 @@
 """Secrets: finding texts that look like one, and masking those that a flow holds."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """pflow plan --wire: mappings for a flow whose reads have no source, or a wrong one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

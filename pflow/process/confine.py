@@ -1,7 +1,5 @@
 """A run within its bounds: held by our file layer and, where the kernel has Landlock, in all its processes too."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import struct

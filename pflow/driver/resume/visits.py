@@ -33,7 +33,9 @@ def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool
     ids = path.split("/")
     for level, wanted in enumerate(name.split("/")):
         id = ids[level].partition("@")[0]
-        if ids[level].endswith(FORK) and any(wanted in branch for branch in _branches(flow, id)):
+        if ids[level].endswith(FORK) and any(
+            wanted in branch for fork in flow.graph.forks() if fork.source == id for branch in fork.branches
+        ):
             return True
         if id != wanted or ids[level].endswith(FORK):
             return with_later and id in flow.graph.reach(wanted)
@@ -42,8 +44,3 @@ def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool
             return True
         flow = inner
     return True
-
-
-def _branches(flow: WiredFlow, id: str) -> list[set[str]]:
-    """Return the steps of each branch of the forks behind a step."""
-    return [branch for fork in flow.graph.forks() if fork.source == id for branch in fork.branches]

@@ -84,10 +84,7 @@ UNKNOWN: Path = ()
 
 
 def carried_out(flow: WiredFlow) -> list[Path | None]:
-    """Find every place that the flow may carry at its end: the latest `[pipe]` write on every way to a last step.
-
-    None stands for a way without one: the flow then carries what it was given.
-    """
+    """Find the places that a flow may carry at its end: the latest `[pipe]` write on each way; None without one."""
     in_forks = {id for fork in flow.graph.forks() for branch in fork.branches for id in branch}
     places: dict[Path | None, None] = {}
     todo = [(id, False) for id in flow.order if endings(flow, id)]

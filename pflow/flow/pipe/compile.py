@@ -247,7 +247,7 @@ class _Compiler:
     def _map_by_name(self, wired: WiredStep, step: Step) -> None:
         """Map the reads that take the store's key of their name to the place that its latest write moved to."""
         for key, item in wired.interface.reads.items():
-            writes = latest(self.flow.writes_named(wired.id, (key,)))
+            writes = latest(self.flow.reaching.at(wired.id, (key,)).values())
             steps = {write.step for write in writes if not write.is_data}
             is_fed = "pipe" in item.marks and bool(self._fitting_carriers(wired))
             if is_fed or not _reads_by_name(wired, key) or not steps & self.moved:

@@ -129,7 +129,7 @@ def _by_name(flow: WiredFlow, id: str, key: str, item: Item | None) -> set[Any]:
     """Return what a read takes by its name, if the flow does not mention it."""
     if item is None or "explicit" in item.marks:
         return set()
-    found = {(write.step, write.key, (), ()) for write in latest(flow.writes_named(id, (key,)))}
+    found = {(write.step, write.key, (), ()) for write in latest(flow.reaching.at(id, (key,)).values())}
     return {*found, ("stdin",)} if flow.first_read == (id, key) else {*found}
 
 

@@ -41,11 +41,8 @@ def _check_whole(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
     if batch is None or wired is None or wired.over is None or not reference.part.is_template or reference.is_item:
         return
     if reference.places == wired.over.paths and (reference.input or reference.writes):
-        keeps_item = any(
-            flow.steps[write.step].step.batch is not None and write.key in (wired.item_type.fields or ())
-            for write in reference.writes
-        )
         name, key = write_path(reference.path), reference.path[-1]
+        keeps_item = key in wired.item_type.fields
         remedy = f"${{{batch.item}.{key}}} is that of the item" if keeps_item else f"${batch.item} is the item"
         message = f"'{name}' is all that the batch runs over, in each of its items"
         yield Finding("PF14", reference.place, message, remedy, is_warning=not keeps_item)

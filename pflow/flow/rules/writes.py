@@ -48,10 +48,7 @@ def _latest(flow: WiredFlow, several: Iterable[Numbered], later: Write, is_it: T
 
 
 def _overlaps(flow: WiredFlow) -> Iterator[tuple[Write, Write | None, Write | None]]:
-    """Yield each write with the latest earlier one that it may not meet, and the latest whose value is lost by it.
-
-    Only those are looked at that can be either: in a flow whose steps all write one key there are many others.
-    """
+    """Yield each write with the latest earlier one that it may not meet, and the latest whose value is lost by it."""
     mapped, unmapped, number = _Index(), _Index(), 1
     for id in flow.order:
         own: Numbered = []

@@ -1,7 +1,5 @@
 """Where GitHub's REST API is, the key for it, and the repository: a named one, else that of the remote here."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

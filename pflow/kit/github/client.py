@@ -1,7 +1,5 @@
 """Requests to GitHub's REST API: pages of answers, posts that happen once, and failures in GitHub's words."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any

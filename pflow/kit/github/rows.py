@@ -1,7 +1,5 @@
 """Lists from GitHub: the query for one, and its rows reduced to what people use, as data and as text."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """HTTP requests by httpx2, with redirects, limits and keys."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Transcripts of YouTube videos, by the youtube-transcript-api library."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

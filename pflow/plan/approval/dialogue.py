@@ -1,7 +1,5 @@
 """The dialogue about a plan: run it, edit it as text, save it, explain it, or leave it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy

@@ -1,7 +1,5 @@
 """The gate of --yes: each effect of a flow is compared with what is allowed, and what is not known is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
