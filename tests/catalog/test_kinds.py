@@ -143,6 +143,21 @@ def test_a_misspelt_node_is_told_what_it_is_near_to():
     assert no_such_kind("qqqq").hint.startswith("known: ")
 
 
+@pytest.mark.parametrize(
+    ("type", "hint"),
+    [
+        ("flow:wsub", "known: flow:bom, analyze, "),
+        ("flow:bim", "did you mean flow:bom?"),
+        ("bon", "did you mean flow:bom?"),
+        ("bom", "did you mean flow:bom?"),
+        ("flow:shel", "did you mean shell?"),
+    ],
+)
+def test_names_of_saved_flows_are_compared_without_their_prefix(monkeypatch, type, hint):
+    monkeypatch.setattr("pflow.catalog.kinds.saved_flows", lambda: ["bom"])
+    assert no_such_kind(type).hint.startswith(hint)
+
+
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """Two directories of a user's own, and two on PATH."""
