@@ -114,12 +114,8 @@ def summary(node: TestedNode, verdicts: Sequence[Verdict]) -> str:
 
 def as_json(node: TestedNode, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """Return the report for other programs."""
-    return {
-        "node": node.name,
-        "file": node.file,
-        "ok": not any(each.failed for each in verdicts),
-        "checks": [_entry(each) for each in verdicts],
-    }
+    is_ok = not any(each.failed for each in verdicts)
+    return {"node": node.name, "file": node.file, "ok": is_ok, "checks": [_entry(each) for each in verdicts]}
 
 
 def _entry(verdict: Verdict) -> dict[str, Any]:

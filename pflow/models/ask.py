@@ -51,11 +51,8 @@ def _name(model: Model, name: str) -> str:
         name = next((other for other in MAX_TOKENS if other in known), name)
     if name in known:
         return name
-    raise PflowError(
-        f"cannot set '{name}': the model '{model.model_id}' has no such option",
-        hint=f"it has {', '.join(sorted(known))}" if known else "it has no options",
-        exit=USAGE,
-    )
+    hint = f"it has {', '.join(sorted(known)) or 'no options'}"
+    raise PflowError(f"cannot set '{name}': the model '{model.model_id}' has no such option", hint=hint, exit=USAGE)
 
 
 def _fit(model: Model, name: str, value: Any) -> Any:
@@ -274,9 +271,7 @@ def _text(data: bytes) -> str | None:
 
 def _refused(name: str, kind: str | None, model: Model) -> PflowError:
     takes = ", ".join(sorted(model.attachment_types)) or "no attachments"
+    what = f"it is {kind or 'of an unknown type'}, and the model '{model.model_id}' takes {takes}"
     is_text = (kind or "").startswith("text/")
-    return PflowError(
-        f"cannot attach {name}: it is {kind or 'of an unknown type'}, and the model '{model.model_id}' takes {takes}",
-        hint="send text through the pipe" if is_text else "`llm models --options` shows what each model takes",
-        exit=BAD_DATA,
-    )
+    hint = "send text through the pipe" if is_text else "`llm models --options` shows what each model takes"
+    return PflowError(f"cannot attach {name}: {what}", hint=hint, exit=BAD_DATA)

@@ -25,11 +25,9 @@ def is_priced(model: Model) -> bool:
 
 def no_price(model: Model) -> PflowError:
     """Return the error for a model that --max-cost cannot limit."""
-    return PflowError(
-        f"cannot ask '{model.model_id}' under --max-cost: its price is not known",
-        hint=f"{_file() or 'prices.toml'} can give it, in dollars for a million tokens: {_example(model.model_id)}",
-        exit=BAD_CONFIG,
-    )
+    what = f"cannot ask '{model.model_id}' under --max-cost: its price is not known"
+    hint = f"{_file() or 'prices.toml'} can give it, in dollars for a million tokens: {_example(model.model_id)}"
+    return PflowError(what, hint=hint, exit=BAD_CONFIG)
 
 
 def no_tokens(model: Model) -> PflowError:

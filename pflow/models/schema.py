@@ -145,8 +145,5 @@ def _beginning(text: str) -> str:
 
 
 def _unfit(model_id: str, why: str) -> PflowError:
-    return PflowError(
-        f"cannot take the answer of '{model_id}': it does not fit the schema: {why}",
-        hint="--retries asks again",
-        exit=BAD_DATA,
-    )
+    what = f"cannot take the answer of '{model_id}': it does not fit the schema: {why}"
+    return PflowError(what, hint="--retries asks again", exit=BAD_DATA)

@@ -37,10 +37,7 @@ class SummaryTask:
 
 
 def summarise(task: SummaryTask, emit: Callable[[str], None]) -> Answer:
-    """Summarise a text. `emit` gets the parts of the final summary as they come.
-
-    Raises PflowError: any that asking raises, and 1 if the summaries of the parts are no shorter than the text.
-    """
+    """Summarise a text; `emit` gets the final summary as it comes. Raises PflowError: 1 if parts do not get shorter."""
     return _Summarising(task, choose(task.model)).run(emit)
 
 
