@@ -9,8 +9,8 @@ from pflow.errors import CANNOT_WRITE, DENIED, PflowError, reason_of
 from pflow.files.atomic import replace
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of, for_locale, table, terminal_width
-from pflow.values.jsontext import encode
-from pflow.words.printable import clean, clean_json, encodable
+from pflow.values.jsontext import compact
+from pflow.words.printable import clean, clean_json
 
 
 def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
@@ -50,16 +50,5 @@ def print_json(value: Any) -> None:
 
 def json_line(value: Any) -> bytes:
     """Return a document and a newline. A byte that is not UTF-8, as in a file's name, becomes \\\\udcff."""
-    try:
-        text = str(encode(value, escape=False), "utf-8")
-    except PflowError:
-        text = str(encode(_encodable(value), escape=False), "utf-8")
+    text = "".join(f"\\\\u{ord(c):x}" if "\ud800" <= c <= "\udfff" else c for c in compact(value))
     return clean_json(text).encode() + b"\n"
-
-
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return encodable(value)
-    if isinstance(value, dict):
-        return {encodable(key): _encodable(member) for key, member in value.items()}
-    return [_encodable(item) for item in value] if isinstance(value, list | tuple) else value

@@ -20,18 +20,9 @@ from pflow.commands._click import usage_of_click
 from pflow.driver.help import usage_of_run
 from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.errors import PflowError
+from pflow.help import usage as kinds
 from pflow.help.text import help_text
-from pflow.help.usage import (  # fmt: skip
-    HELP,
-    SENTENCE,
-    WORD,
-    CommandUsage,
-    Flag,
-    argument,
-    split_flags,
-    usage_of_command,
-    usage_of_node,
-)
+from pflow.help.usage import HELP, CommandUsage, Flag, argument, split_flags, usage_of_command, usage_of_node
 from pflow.interface.source import read_interface
 from pflow.process.streams import write_pieces
 
@@ -49,7 +40,7 @@ def _pages() -> dict[str, str]:
 
 USAGE = usage_of_command("pflow help", __doc__, "pflow help [WORD]")
 USAGE.flags = [HELP]
-USAGE.arguments = [argument("WORD", WORD, sorted(_pages()))]
+USAGE.arguments = [argument("WORD", kinds.WORD, sorted(_pages()))]
 
 
 def main(words: list[str]) -> int:
@@ -100,7 +91,7 @@ allow more. pflow-plan(1) describes pflow plan, which prints the flow without ru
 
 Templates such as $name are pflow's: single quotes keep the shell from eating them."""
 DRIVER.flags = [HELP, Flag(("-V", "--version"), "print the version")]
-DRIVER.arguments = [argument("WORD", WORD)]
+DRIVER.arguments = [argument("WORD", kinds.WORD)]
 DRIVER.examples = (
     "cat examples/notes.txt | pflow llm 'Summarize'",
     "pflow 'read-file examples/notes.txt => llm \"Summarize\"' -r",
@@ -165,7 +156,7 @@ def typed() -> list[CommandUsage]:
     """Return the usages that TAB knows: the driver, commands and tools, and the flags beside a sentence."""
     from pflow.commands import _run_sentence
 
-    beside = usage_of_click(_run_sentence.command, SENTENCE.removeprefix("pflow "))
+    beside = usage_of_click(_run_sentence.command, kinds.SENTENCE.removeprefix("pflow "))
     own = {name for flag in beside.flags for name in flag.names}
     beside.flags += [flag for flag in usage_of_run().flags if own.isdisjoint(flag.names)]
     return [*(each for each in usages() if not each.is_node), beside]

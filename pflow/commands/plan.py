@@ -79,9 +79,7 @@ def _change(words: list[str], timeout: float | None, color: str, *, wire: bool, 
     return int(module.main(words, ChangeOptions(timeout=timeout, color=color, **options)))
 
 
-def _flow(
-    words: list[str], model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool
-) -> WiredFlow:  # fmt: skip
+def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool) -> WiredFlow:
     """Return the flow of pipe syntax or a sentence. Raises PflowError (2) without words, and for an existing flow."""
     if words == ["-"]:
         no_stdin = True
@@ -99,9 +97,7 @@ def _flow(
     return _planned(sentence, model, timeout, fresh=fresh, no_stdin=no_stdin)
 
 
-def _planned(
-    sentence: str, model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool
-) -> WiredFlow:  # fmt: skip
+def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool) -> WiredFlow:
     """Plan the flow of a sentence; only this loads a model's library. Raises PflowError for an error from the pipe."""
     from pflow.commands._run_sentence import plan, with_signals
     from pflow.plan.piped import piped_in

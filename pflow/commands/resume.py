@@ -76,9 +76,7 @@ def command(
     return driver.run_prepared(words, lambda: _prepare(find_run(run), RunFlags(texts), choices, driver.secrets))
 
 
-def _prepare(
-    run: Run, flags: RunFlags, choices: Choices, secrets: Secrets
-) -> tuple[RunFlags, RunInputs, Intake]:  # fmt: skip
+def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:
     """Return the run's flags, inputs and piped input. Raises PflowError as Reopened does; 65 if it breaks a rule."""
     reopened = Reopened(run, choices, secrets)
     if reopened.script:

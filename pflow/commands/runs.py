@@ -54,9 +54,7 @@ def moment(text: str) -> float:
 @click.option("--since", type=moment, metavar="WHEN", help="List only runs that began since a date or an age (2d, 3h).")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @color_option
-def command(
-    limit: int | None, failed: bool, name: str | None, since: float | None, as_json: bool, when: str
-) -> int:  # fmt: skip
+def command(limit: int | None, failed: bool, name: str | None, since: float | None, as_json: bool, when: str) -> int:
 
     def is_wanted(run: Run) -> bool:
         return (name is None or run.name == name) and (not failed or run.status in (FAILED, FINISHED, KILLED))

@@ -18,28 +18,15 @@ from pathlib import Path
 
 import click
 
-from pflow.admin.setup import (
-    CHANGED,
-    FOLDERS,
-    KEEP,
-    REMOVE,
-    UPDATE,
-    WRITE,
-    Setup,
-    advise,
-    find_share,
-    find_wanted,
-    new_block,
-    read_setup,
-    zshrc_path,
-)
+from pflow.admin import setup as admin
 from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, exit_code, reason_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 from pflow.words.printable import clean
 
-_DONE = {WRITE: "wrote", UPDATE: "updated", REMOVE: "removed", KEEP: "unchanged", CHANGED: "left"}
-_WOULD = _DONE | {WRITE: "would write", UPDATE: "would update", REMOVE: "would remove"}
+_DONE = {admin.WRITE: "wrote", admin.UPDATE: "updated", admin.REMOVE: "removed"}
+_DONE |= {admin.KEEP: "unchanged", admin.CHANGED: "left"}
+_WOULD = _DONE | {admin.WRITE: "would write", admin.UPDATE: "would update", admin.REMOVE: "would remove"}
 
 
 @click.command(help=__doc__)
@@ -52,17 +39,17 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
     if undo and with_zshrc:
         hint = "--undo alone removes the block from ~/.zshrc too"
         raise PflowError("cannot take both --zshrc and --undo", hint=hint, exit=USAGE)
-    share = find_share(prefix)
-    setup = read_setup(share)
+    share = admin.find_share(prefix)
+    setup = admin.read_setup(share)
     if undo and not setup.files:
         say("pflow setup", f"there is nothing to undo in '{share}'")
         return 0
-    wanted, left_out = ({}, []) if undo else find_wanted()
+    wanted, left_out = ({}, []) if undo else admin.find_wanted()
     for line in left_out:
         say("pflow setup", line)
     try:
         lines = _report(setup, wanted, is_dry=is_dry, verbose=verbose or is_dry)
-        lines += _act(setup, wanted, zshrc_path() if with_zshrc else None, is_dry=is_dry, undo=undo)
+        lines += _act(setup, wanted, admin.zshrc_path() if with_zshrc else None, is_dry=is_dry, undo=undo)
     except OSError as error:
         what = f"cannot write '{error.filename}'" if error.filename else "cannot write"
         hint = "run the same command again to finish, or with --undo to undo it"
@@ -73,22 +60,22 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
     return 0
 
 
-def _report(setup: Setup, wanted: dict[str, bytes], *, is_dry: bool, verbose: bool) -> list[str]:
+def _report(setup: admin.Setup, wanted: dict[str, bytes], *, is_dry: bool, verbose: bool) -> list[str]:
     """Return lines on what happens to the files; stderr names those that are left."""
     words, changes = _WOULD if is_dry else _DONE, setup.changes(wanted)
-    for name in [name for name, change in changes.items() if change == CHANGED]:
+    for name in [name for name, change in changes.items() if change == admin.CHANGED]:
         say("pflow setup", f"'{setup.share / name}' is left unchanged: it was edited since setup wrote it")
     lines = [f"{words[change]} {clean(str(setup.share / name))}" for name, change in changes.items() if verbose]
-    for program, folder in FOLDERS.items():
+    for program, folder in admin.FOLDERS.items():
         counts = Counter(words[change] for name, change in changes.items() if name.startswith(f"{folder}/"))
         said = ", ".join(f"{word} {count}" for word, count in counts.items())
         lines += [f"{program:5} {said} in {clean(str(setup.share / folder))}"] * bool(said)
     return lines
 
 
-def _act(setup: Setup, wanted: dict[str, bytes], zshrc: Path | None, *, is_dry: bool, undo: bool) -> list[str]:
+def _act(setup: admin.Setup, wanted: dict[str, bytes], zshrc: Path | None, *, is_dry: bool, undo: bool) -> list[str]:
     """Install or undo, unless `is_dry`; return lines on what happens to zsh's start-up file."""
-    is_new = bool(zshrc and new_block(setup.share, zshrc))
+    is_new = bool(zshrc and admin.new_block(setup.share, zshrc))
     file, would = clean(setup.zshrc if undo else str(zshrc)), "would " * is_dry
     lines = [f"zsh   {would}add{'ed' * (not is_dry)} a block to {file}"] * is_new
     lines += [f"zsh   {would}remove{'d' * (not is_dry)} the block from {file}"] * bool(undo and setup.block)
@@ -100,7 +87,7 @@ def _act(setup: Setup, wanted: dict[str, bytes], zshrc: Path | None, *, is_dry: 
 
 
 def _advice_lines(share: Path) -> list[str]:
-    advice = advise(share)
+    advice = admin.advise(share)
     done = ", ".join(program for program, (_, text) in advice.items() if not text)
     lines = ["", f"New shells find these by themselves: {done}."] if done else []
     for program, (file, text) in advice.items():

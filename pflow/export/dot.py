@@ -29,10 +29,10 @@ class Arrow(NamedTuple):
 def drawn(wired: WiredFlow) -> tuple[list[Box], list[Arrow]]:
     """Return the steps and the edges between them."""
     boxes = {id: _box(number, step) for number, (id, step) in enumerate(wired.steps.items(), 1)}
-    edges = [edge for edge in wired.flow.edges if edge.source in boxes and edge.target in boxes]
-    actions = [edge.action if edge.action != "default" else "" for edge in edges]
-    ends = [(boxes[edge.source].name, boxes[edge.target].name) for edge in edges]
-    return list(boxes.values()), [Arrow(*names, action) for names, action in zip(ends, actions, strict=True)]
+    return list(boxes.values()), [
+        Arrow(boxes[edge.source].name, boxes[edge.target].name, edge.action if edge.action != "default" else "")
+        for edge in wired.flow.edges
+    ]
 
 
 def _box(number: int, wired: WiredStep) -> Box:

@@ -45,9 +45,7 @@ class Output:
                 names.add(LETTERS[letter])
         self.choose_form(quiet="quiet" in names, raw="raw" in names, json="json" in names)
 
-    def choose_form(
-        self, *, quiet: bool, raw: bool, json: bool, stream: bool = False, exact: bool = False
-    ) -> None:  # fmt: skip
+    def choose_form(self, *, quiet: bool, raw: bool, json: bool, stream: bool = False, exact: bool = False) -> None:
         """Choose the form by the flags and the kind of stdout. Raises PflowError (2) for a streamed document."""
         self.is_exact = exact
         if quiet or self.is_closed:

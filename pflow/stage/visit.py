@@ -85,9 +85,7 @@ class Visitor:
             self.learn([*secret_values(self.binding, store)])
         return self.binding.open(store)
 
-    def visit(
-        self, node: Any, view: NodeStore, store: Any, visit: Visit
-    ) -> tuple[dict[str, Any], Lookup | None]:  # fmt: skip
+    def visit(self, node: Any, view: NodeStore, store: Any, visit: Visit) -> tuple[dict[str, Any], Lookup | None]:
         """Take the node's changes from the cache, or run it. Return them, checked, with the cache's lookup, if any."""
         lookup, is_kept = None, False
         try:
