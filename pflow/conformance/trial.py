@@ -21,10 +21,7 @@ from pflow.interface.source import read_interface, source_version
 
 @dataclass
 class TestedNode:
-    """A node's name, its file, and the command that starts it (`argv`).
-
-    `fault` says why its interface cannot be read; then `interface` is an open one.
-    """
+    """A node's name, file and command (`argv`). `fault` says why its interface, then an open one, cannot be read."""
 
     name: str
     file: str
@@ -39,11 +36,7 @@ class TestedNode:
 
 
 def find_node(path: str) -> TestedNode:
-    """Find the node that a path or a bare name stands for.
-
-    Raises PflowError: 66 for a missing file, 77 for one that is not executable, 65 for one that cannot be a node, 127
-    for an unknown name.
-    """
+    """Find the node that a path or a bare name stands for. Raises PflowError (2, 65, 66, 77, 127)."""
     node = _of_file(path) if _is_path(path) else _of_name(path)
     try:
         node.interface = program_interface(node.file)[0] if node.is_program else read_interface(node.file)
@@ -81,9 +74,8 @@ def _of_file(path: str) -> TestedNode:
         return TestedNode(base[:-3].replace("_", "-"), file, [_executable("pflow"), file])
     if not base.startswith("pflow-") or base == "pflow-":
         hint = shlex.join(["mv", path, os.path.join(folder, "pflow-" + base)])
-        raise PflowError(
-            f"cannot test '{path}': a program that is a node is called pflow-NAME", hint=hint, exit=BAD_DATA
-        )
+        what = f"cannot test '{path}': a program that is a node is called pflow-NAME"
+        raise PflowError(what, hint=hint, exit=BAD_DATA)
     if not os.access(file, os.X_OK):
         hint = shlex.join(["chmod", "+x", path])
         raise PflowError(f"cannot run '{path}': it is not executable", hint=hint, exit=DENIED)

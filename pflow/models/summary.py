@@ -1,7 +1,5 @@
 """A summary of a text of any length: a text too long for the model is summarised in parts, and these are merged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,10 +35,7 @@ class SummaryTask:
 
 
 def summarise(task: SummaryTask, emit: Callable[[str], None]) -> Answer:
-    """Summarise a text. `emit` gets the parts of the final summary as they come.
-
-    Raises PflowError: any that asking raises, and 1 if the summaries of the parts are no shorter than the text.
-    """
+    """Summarise a text; `emit` gets the final summary as it comes. Raises PflowError: 1 if parts do not get shorter."""
     return _Summarising(task, choose(task.model)).run(emit)
 
 
