@@ -28,16 +28,13 @@ def wire(flow: FlowSpec) -> WiredFlow:
 class _Wiring:
     def __init__(self, flow: FlowSpec) -> None:
         self.flow = flow
-        ids: dict[str, Step] = {}
-        taken: dict[str, int] = {}
+        ids: dict[str, int] = {}
         for step in flow.steps:  # the rules look at each step, even if an earlier one has its id
-            id = numbered(step.id, taken)
-            ids[id] = step
-            taken.setdefault(id, 2)
+            ids.setdefault(numbered(step.id, ids), 2)
         self.wired = WiredFlow(flow, Graph(list(ids), flow.edges))
         self.steps = self.wired.steps
         self.inputs = self.wired.inputs
-        for number, (id, step) in enumerate(ids.items(), 1):
+        for number, (id, step) in enumerate(zip(ids, flow.steps, strict=True), 1):
             wired = self.steps[id] = _wired_step(step, number, flow.catalog)
             wired.id = id
             self.wired.parts[id] = list(parts_of_step(step, wired.interface))

@@ -1,7 +1,5 @@
 """A summary of a text of any length: a text too long for the model is summarised in parts, and these are merged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

@@ -154,18 +154,14 @@ def leading_references(written: Any) -> list[Path]:
     return [part for part in first if not isinstance(part, str)]
 
 
-def join_texts(written: str, parts: list[Part], texts: list[str]) -> str:
-    return "".join(texts)
-
-
 def expand(
-    written: Any, look_up: Callable[[Path], Any], join: Callable[[str, list[Part], list[str]], str] = join_texts
+    written: Any, look_up: Callable[[Path], Any], join: Callable[[str, list[Part], list[str]], str] | None = None
 ) -> Any:
     """Replace each reference in `written` by what `look_up` finds, once: inserted text is never expanded.
 
     One whole reference keeps its value's type. Inside text, null is empty, bytes are decoded, with lone surrogates for
-    invalid ones, and anything else is JSON. Then `join` makes one text of the literal and the inserted ones. Raises
-    ValueError for a reference in an object's key.
+    invalid ones, and anything else is JSON. `join`, if given, makes one text of the literal and the inserted ones.
+    Raises ValueError for a reference in an object's key.
     """
     if isinstance(written, list):
         return [expand(item, look_up, join) for item in written]
@@ -180,7 +176,7 @@ def expand(
     if len(parts) == 1 and not isinstance(parts[0], str):
         return look_up(parts[0])
     texts = [part if isinstance(part, str) else _inside_text(look_up(part)) for part in parts]
-    return join(written, parts, texts)
+    return join(written, parts, texts) if join else "".join(texts)
 
 
 def join_path(written: str, parts: list[Part], texts: list[str]) -> str:
