@@ -54,7 +54,7 @@ class Replay:
         return restore_flow(self.run.directory, self.kept.place)
 
     def inputs(self, wired: WiredFlow) -> RunInputs:
-        """Return the values of flags, answers and variables; unset other variables. Raises PflowError (78: a secret)."""
+        """Return the values of flags, answers and variables; unset other variables. Raises PflowError (78)."""
         if flow_hash(wired) != self.kept.flow_hash:
             say("pflow replay", "warning: the version of a node, or a subflow, has changed since the run")
         inputs = RunInputs(wired)

@@ -254,7 +254,7 @@ def _first_event(lines: Iterable[bytes]) -> Event:
 
 
 def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
-    """Remove runs older than so many days, then the oldest while all take more bytes; the newest and running ones stay."""
+    """Remove runs older than so many days, then the oldest while all take too much; newest and running ones stay."""
     oldest = time.time() - days * 86_400
     taken = 0
     try:
