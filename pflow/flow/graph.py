@@ -143,7 +143,7 @@ class Graph:
         return self._forks
 
     def _fork(self, source: str, action: str, starts: list[str]) -> Fork:
-        """Make a fork. A branch has what only handles its failures and leads to the meeting step; the rest are exits."""
+        """Make a fork. A branch has what only handles its failures and leads to the meeting step; others exit."""
         reached = [self.reach(start, source, past_errors=False) for start in starts]
         common = set(reached[0]).intersection(*reached[1:]) - {source}
         place = {id: at for at, id in enumerate(self.ids)}

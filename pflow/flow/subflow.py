@@ -170,7 +170,7 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
 
 
 def load_named(words: Sequence[str]) -> FlowSpec:
-    """Load the flow that words name: `-` (stdin), a file, a saved flow or pipe syntax. Raises PflowError (2, 65, 66)."""
+    """Load the flow of these words: `-` (stdin), a file, a saved flow or pipe syntax. Raises PflowError (2, 65, 66)."""
     if not words:
         raise PflowError("cannot load a flow: none is named", hint="a file, a saved flow or 'a => b'", exit=USAGE)
     word = words[0]

@@ -54,7 +54,7 @@ class Draft:
 
 
 def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) -> Draft:
-    """Make a step from its type and words; its id is empty if they give none. Raises PflowError (2) for a wrong flag."""
+    """Make a step from its type and words; its id is empty if they give none. Raises PflowError (2) for wrong flags."""
     interface, is_known = interface_of_type(type, catalog)
     if not catalog.opens_files:
         _refuse_files(words)
