@@ -115,10 +115,7 @@ def models() -> list[Candidate]:
 
 
 def files(typed: str, wanted: str) -> list[Candidate]:
-    """Return the files in the typed directory, with a / after directories.
-
-    `wanted` is the ending of files, or `/` for directories alone.
-    """
+    """Return the files in the typed directory that end with `wanted` (`/`: directories alone); these end with a /."""
     folder, _, begun = typed.rpartition("/")
     folder = os.path.expanduser(folder) or ("/" if typed.startswith("/") else ".")
     try:
@@ -158,10 +155,7 @@ def usage_of_flow(word: str) -> CommandUsage:
 
 
 def usage_of_step(name: str, before: list[str]) -> CommandUsage:
-    """Return the usage of a step: the flags of its type's interface, and the common ones that are not for a whole run.
-
-    `before` are the words of the steps before it.
-    """
+    """Return the usage of a step: its type's flags and the common ones but a run's. `before` are words of other steps."""
     from pflow.flow.pipe.steps import OF_STEPS
     from pflow.flow.subflow import FlowCatalog
 

@@ -26,10 +26,7 @@ _MOMENT = 100_000_000
 
 
 def digest_of(value: Any) -> str:
-    """Return the SHA-256, in hex, of a JSON value or bytes. Raises PflowError (65) for anything else.
-
-    Values that differ in type (1, 1.0, "1", true) or in the order of members have different digests.
-    """
+    """Return the SHA-256, in hex, of bytes or JSON; types and the order of members count. Raises PflowError (65)."""
     return bytes_digest(frame(value))
 
 
