@@ -99,7 +99,6 @@ def runs() -> list[Candidate]:
 
 
 def steps_of(run: str) -> list[Candidate]:
-    """Return the steps of a run's flow, each with its type."""
     from pflow.record.log import FLOW
     from pflow.record.runs import find_run
 
@@ -110,7 +109,6 @@ def steps_of(run: str) -> list[Candidate]:
 
 
 def models() -> list[Candidate]:
-    """Return the models of the list that pflow.models.list keeps."""
     from pflow.models.list import read_models
 
     return [Candidate(MODELS, model, about) for model, about in read_models()]
@@ -217,6 +215,5 @@ def _interface_of(kind: Kind | None) -> Interface:
 
 
 def named(flags: Iterable[Flag], wanted: Iterable[str]) -> list[Flag]:
-    """Return the common flags with these names."""
     names = set(map(spell_flag, wanted))
     return [each for each in flags if each.group == kinds.COMMON and each.names[-1] in names]

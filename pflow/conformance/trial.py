@@ -30,17 +30,14 @@ class TestedNode:
     version: str = ""
     fault: str = ""
 
-    @property
-    def is_program(self) -> bool:
-        return not self.file.endswith(".py")
-
 
 def find_node(path: str) -> TestedNode:
     """Find the node that a path or a bare name stands for. Raises PflowError (2, 65, 66, 77, 127)."""
     node = _of_file(path) if _is_path(path) else _of_name(path)
+    is_program = not node.file.endswith(".py")
     try:
-        node.interface = program_interface(node.file)[0] if node.is_program else read_interface(node.file)
-        node.version = node.interface.version or ("" if node.is_program else source_version(node.file))
+        node.interface = program_interface(node.file)[0] if is_program else read_interface(node.file)
+        node.version = node.interface.version or ("" if is_program else source_version(node.file))
     except PflowError as error:
         node.fault = error.message
     except OSError as error:

@@ -1,7 +1,5 @@
 """The price of an answer: by the user's own prices, else by the list of genai-prices, without the network."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Callable
