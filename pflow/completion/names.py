@@ -155,7 +155,7 @@ def usage_of_flow(word: str) -> CommandUsage:
 
 
 def usage_of_step(name: str, before: list[str]) -> CommandUsage:
-    """Return the usage of a step: its type's flags and the common ones but a run's. `before` are words of other steps."""
+    """Return the usage of a step: its type's flags and the common ones but a run's. `before` are earlier words."""
     from pflow.flow.pipe.steps import OF_STEPS
     from pflow.flow.subflow import FlowCatalog
 
