@@ -106,10 +106,7 @@ def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
 
 
 def expanded_value(flag: str, type: Type, written: Any, value: Any) -> Any:
-    """Convert a template's `value`, its references replaced; text is read like a flag's. A lone null gives None.
-
-    Raises PflowError (65) if it does not fit the type.
-    """
+    """Convert a template's `value` as a flag's text is; null gives None. Raises PflowError (65) if it does not fit."""
     if type.name == "list" and isinstance(written, str) and not isinstance(value, list | None):
         value = [value]
     return None if value is None else flag_value(flag, type, value, BAD_DATA)

@@ -92,9 +92,7 @@ def file_digest(path: str | bytes) -> str:
 
 
 def file_stamp(status: os.stat_result, now: int) -> str:
-    """Return a stamp that changes with the file; empty if the last change is too close to `now` (nanoseconds) to tell
-    the next one apart.
-    """
+    """Return a stamp that changes with the file; empty if the file changed too close to `now` (nanoseconds) to tell."""
     if status.st_ctime_ns > now - _MOMENT:
         return ""
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"

@@ -93,10 +93,7 @@ def double_braces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def braced_references(text: str) -> list[Path]:
-    """List the braced references in a text that is not a template.
-
-    Forms that only a shell has, and names that the text itself sets, do not count.
-    """
+    """List the braced references in a text that is no template, but not a shell's own forms and names that it sets."""
     found = []
     for rest in text.split("${")[1:]:
         inner, close, _ = rest.partition("}")
@@ -180,10 +177,7 @@ def expand(
 
 
 def join_path(written: str, parts: list[Part], texts: list[str]) -> str:
-    """Join the parts of a path. Raises PflowError (77) if a value after literal text is not a part of one name.
-
-    Where a file or an address may be given, the parts of an address are joined as such.
-    """
+    """Join the parts of a path, or an address. Raises PflowError (77) if a value after text is no part of one name."""
     if written.lower().startswith(("http://", "https://")):
         from pflow.values.urls import join_url
 
