@@ -79,6 +79,8 @@ def _secrets_of(node: TestedNode) -> Secrets:
 def _judge(trial: Trial, check: Check, secrets: Secrets) -> Verdict:
     before = len(trial.begun)
     try:
+        if check.of_good_run:
+            trial.answer  # noqa: B018 - raises Skipped
         check.function(trial)
     except Skipped as skipped:
         return Verdict(check, SKIPPED, trial.begun[before:], why=secrets.mask(str(skipped)))

@@ -100,27 +100,22 @@ ALIENS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Check:
-    """One demand: its id, its words, and the function that raises Failed or Skipped."""
+    """One demand: its id, its words, the function that raises Failed or Skipped, and whether the node must run."""
 
     id: str
     demand: str
     function: Callable[[Trial], None]
+    of_good_run: bool
 
 
 CHECKS: list[Check] = []
 
 
-def check(id: str, demand: str, *, of_good_run: bool = True) -> Callable[[Callable[[Trial], None]], Check]:
+def check(id: str, demand: str, *, of_good_run: bool = True) -> Callable[[Callable[[Trial], None]], None]:
     """Enter a function into the table of checks. With `of_good_run` it is skipped for a node that does not run."""
 
-    def enter(function: Callable[[Trial], None]) -> Check:
-        def run(trial: Trial) -> None:
-            if of_good_run:
-                trial.answer  # noqa: B018 - raises Skipped
-            function(trial)
-
-        CHECKS.append(Check(id, demand, run))
-        return CHECKS[-1]
+    def enter(function: Callable[[Trial], None]) -> None:
+        CHECKS.append(Check(id, demand, function, of_good_run))
 
     return enter
 
