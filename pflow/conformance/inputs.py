@@ -1,7 +1,5 @@
 """Checks of a node's input, on stdin and as flags: what it takes, passes on, and refuses with which code."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The samples that a node is sent: values of its types, flags, store documents; and its answer, taken apart."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -30,17 +30,14 @@ class TestedNode:
     version: str = ""
     fault: str = ""
 
-    @property
-    def is_program(self) -> bool:
-        return not self.file.endswith(".py")
-
 
 def find_node(path: str) -> TestedNode:
     """Find the node that a path or a bare name stands for. Raises PflowError (2, 65, 66, 77, 127)."""
     node = _of_file(path) if _is_path(path) else _of_name(path)
+    is_program = not node.file.endswith(".py")
     try:
-        node.interface = program_interface(node.file)[0] if node.is_program else read_interface(node.file)
-        node.version = node.interface.version or ("" if node.is_program else source_version(node.file))
+        node.interface = program_interface(node.file)[0] if is_program else read_interface(node.file)
+        node.version = node.interface.version or ("" if is_program else source_version(node.file))
     except PflowError as error:
         node.fault = error.message
     except OSError as error:
@@ -103,27 +100,22 @@ ALIENS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Check:
-    """One demand: its id, its words, and the function that raises Failed or Skipped."""
+    """One demand: its id, its words, the function that raises Failed or Skipped, and whether the node must run."""
 
     id: str
     demand: str
     function: Callable[[Trial], None]
+    of_good_run: bool
 
 
 CHECKS: list[Check] = []
 
 
-def check(id: str, demand: str, *, of_good_run: bool = True) -> Callable[[Callable[[Trial], None]], Check]:
+def check(id: str, demand: str, *, of_good_run: bool = True) -> Callable[[Callable[[Trial], None]], None]:
     """Enter a function into the table of checks. With `of_good_run` it is skipped for a node that does not run."""
 
-    def enter(function: Callable[[Trial], None]) -> Check:
-        def run(trial: Trial) -> None:
-            if of_good_run:
-                trial.answer  # noqa: B018 - raises Skipped
-            function(trial)
-
-        CHECKS.append(Check(id, demand, run))
-        return CHECKS[-1]
+    def enter(function: Callable[[Trial], None]) -> None:
+        CHECKS.append(Check(id, demand, function, of_good_run))
 
     return enter
 

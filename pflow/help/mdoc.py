@@ -1,7 +1,5 @@
 """mdoc, the markup of man pages: any text as markup that shows exactly that text, and a page as plain text again."""
 
-from __future__ import annotations
-
 import re
 
 # Characters that roff would interpret, or replace by typographic ones.

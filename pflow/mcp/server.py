@@ -161,8 +161,7 @@ def write_line(line: str) -> None:
 def serve(only: list[str], root: str | None, *, read_only: bool) -> None:
     """Serve until the client hangs up, in the directory `root`, which the files of calls may not leave.
 
-    Raises PflowError: 127 for an unknown name in `only`, 64 for a closed stdin, 2 for the implied root /, 66 and 77 for
-    a root that is not a directory; ClosedPipe for a closed stdout.
+    Raises PflowError (2, 64, 66, 77, 127); ClosedPipe for a closed stdout.
     """
     _enter(root)
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # some clients leave it so; children had no exit code then

@@ -1,7 +1,5 @@
 """Asking a model: a request and what goes along with it, its answer part by part, and the tokens it used."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
@@ -209,8 +207,7 @@ PIPE = "-"
 def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) -> tuple[str, list[Attachment]]:
     """Return the prompt and its attachments: the piped bytes, then the files and addresses.
 
-    An SVG goes into the prompt if the model takes no drawings. Raises PflowError: 65 for a type that the model does not
-    take, else the code of the failed read.
+    An SVG goes into the prompt if the model takes no drawings. Raises PflowError: 65, or a failed read's code.
     """
     found = [("the text", Attachment(content=piped, type=_type_of(piped)))] if piped else []
     found += [(f"'{place}'", _at(place, model)) for place in places if place != PIPE]

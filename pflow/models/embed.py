@@ -1,7 +1,5 @@
 """The nearness of texts in meaning, by llm's embedding model. llm is imported only when the model is asked."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The end of a model's answer: the provider's reason, and failures in pflow's words, without any key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from copy import copy
 from operator import attrgetter

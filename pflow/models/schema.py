@@ -1,7 +1,5 @@
 """A JSON schema for an answer: reading it, putting it into the prompt for some models, and checking the answer."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A conversation with a model in several turns, whose answers are read up to a bound."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

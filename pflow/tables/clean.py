@@ -1,7 +1,5 @@
 """Cleaning rows: white space, types, empty rows and duplicates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CSV: reading rows, with line and column of errors, and writing them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
