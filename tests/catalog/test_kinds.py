@@ -143,19 +143,10 @@ def test_a_misspelt_node_is_told_what_it_is_near_to():
     assert no_such_kind("qqqq").hint.startswith("known: ")
 
 
-@pytest.mark.parametrize(
-    ("type", "hint"),
-    [
-        ("flow:wsub", "known: flow:bom, analyze, "),
-        ("flow:bim", "did you mean flow:bom?"),
-        ("bon", "did you mean flow:bom?"),
-        ("bom", "did you mean flow:bom?"),
-        ("flow:shel", "did you mean shell?"),
-    ],
-)
-def test_names_of_saved_flows_are_compared_without_their_prefix(monkeypatch, type, hint):
+def test_names_of_saved_flows_are_compared_without_their_prefix(monkeypatch):
     monkeypatch.setattr("pflow.catalog.kinds.saved_flows", lambda: ["bom"])
-    assert no_such_kind(type).hint.startswith(hint)
+    assert {no_such_kind(type).hint for type in ("flow:bim", "bon", "bom")} == {"did you mean flow:bom?"}
+    assert no_such_kind("flow:wsub").hint.startswith("known: flow:bom, analyze, ")
 
 
 @pytest.fixture
