@@ -57,7 +57,6 @@ def main(words: list[str]) -> int:
 
 
 def _show(file: str) -> None:
-    """Show a page by man, or as text."""
     import shutil
     import subprocess
 

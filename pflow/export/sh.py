@@ -110,7 +110,6 @@ class _Script:
             raise refused(f"the flag for '{id}' and its '{key}' is for this step alone, but others use that place")
 
     def _no_stdin(self) -> str:
-        """Return the flag of a first command that takes nothing from the pipe."""
         return "" if self.commands or self.takes_pipe else " -n"
 
     def _add(self, step: WiredStep) -> None:

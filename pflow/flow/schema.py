@@ -198,10 +198,7 @@ _OTHER_WORDS = {
 
 
 def check_shape(document: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """Return the parts of the right shape, and a finding for every other part, in the order of the file.
-
-    A part of a wrong shape is left out; in a list, null replaces it.
-    """
+    """Return the parts of the right shape (in lists, null for others), and a finding for each other part, in order."""
     findings: list[Finding] = []
     return _sound(document, SCHEMA, (), findings), findings
 

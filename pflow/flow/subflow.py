@@ -182,10 +182,7 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
 
 
 def load_named(words: Sequence[str]) -> FlowSpec:
-    """Find and load a flow: `-` is stdin, one word a file or a saved flow, anything else pipe syntax.
-
-    Raises PflowError: 66 for a missing file, 65 for one that does not parse, 2 for no words and for wrong pipe syntax.
-    """
+    """Load the flow of these words: `-` (stdin), a file, a saved flow or pipe syntax. Raises PflowError (2, 65, 66)."""
     if not words:
         raise PflowError("cannot load a flow: none is named", hint="a file, a saved flow or 'a => b'", exit=USAGE)
     word = words[0]

@@ -9,8 +9,6 @@ pflow-set -n name=Ada year:=1815
 pflow-read-file --path=examples/notes.txt | pflow-set draft.title=Notes | pflow-get draft
 """
 
-from __future__ import annotations
-
 from pflow.binding.sources import find
 from pflow.help.usage import Flag, argument, split_flags, usage_of_command
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, set_members, source_in

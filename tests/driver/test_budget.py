@@ -96,9 +96,7 @@ def test_what_a_provider_bills_counts_and_a_model_without_a_price_is_not_asked(l
     ran = limited(flow(llm("a", "priced"), llm("b", "priced"), llm("c", "priced")), {"cost": 0.5})
     assert (ran.error.message, ran.used["cost"]) == ("cannot ask 'priced': the run has spent $0.50 of $0.50", 0.5)
     ran = limited(flow(llm("a", "echo")), {"cost": 0.5})
-    assert (ran.error.exit, ran.error.message) == (
-        78, "cannot ask 'echo' under --max-cost: its price is not known",
-    )  # fmt: skip
+    assert (ran.error.exit, ran.error.message) == (78, "cannot ask 'echo' under --max-cost: its price is not known")
     assert "prices.toml" in ran.error.hint
     assert len(server.requests()) == 2
     assert limited(flow(llm("a", "echo")), {"calls": 5}).store["response"] == "Name three trees"

@@ -102,15 +102,17 @@ class _Story:
     def _note_message(self, event: dict[str, Any]) -> None:
         if event.get("parent_tool_use_id"):  # a message of its subagent
             return
-        parts = event["message"]["content"]
-        text = "".join(part.get("text") or "" for part in parts)
+        message = event.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        parts = [each for each in content or [] if isinstance(each, dict)]
+        text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
         is_report = all(part.get("type") != "tool_use" for part in parts)  # not its words before it uses a tool
         self.text = (text or self.text) if is_report else ""
         self.error = str(event.get("error") or "")
 
     def _note_limit(self, event: dict[str, Any]) -> None:
-        info = event["rate_limit_info"]
-        if info.get("status") == "rejected" and info.get("resetsAt"):
+        info = event.get("rate_limit_info")
+        if isinstance(info, dict) and info.get("status") == "rejected" and isinstance(info.get("resetsAt"), int):
             self.resets_at = min(max(info["resetsAt"], 0), 1e11)  # within what a calendar can show
 
 
