@@ -132,7 +132,7 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
 
 
 def _stdin_of(flow: WiredFlow) -> Iterator[FlowInput]:
-    """Yield an input for the paths to `stdin` in a flow; if its first batch runs over that, what is carried gives it."""
+    """Yield an input for the paths to `stdin`; what is carried gives it if the flow begins with a batch over it."""
     named = [each for each in flow.references if each.input == "stdin"]
     if named and "stdin" not in flow.inputs:
         given = FlowInput("stdin", ("stdin",), Type("any"))
