@@ -1,7 +1,5 @@
 """The copy-file node: copy a file, whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import stat
 

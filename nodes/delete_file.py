@@ -1,7 +1,5 @@
 """The delete-file node: delete a file."""
 
-from __future__ import annotations
-
 import os
 
 from pflow.files.beneath import locate

@@ -1,7 +1,5 @@
 """The git-checkout node: switch to a branch."""
 
-from __future__ import annotations
-
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.kit.git.program import Git
 from pflow.node import Node, Shared

@@ -1,7 +1,5 @@
 """The git-push node: push a branch or tag."""
 
-from __future__ import annotations
-
 from pflow.kit.git.program import Git
 from pflow.kit.git.push import push
 from pflow.node import Node, Shared

@@ -1,7 +1,5 @@
 """The git-tag node: tag a commit."""
 
-from __future__ import annotations
-
 from pflow.errors import CANNOT_WRITE, MISSING, PflowError
 from pflow.kit.git.commit import commit_of
 from pflow.kit.git.program import Git, message_of

@@ -1,7 +1,5 @@
 """The list-files node: list files that match a pattern."""
 
-from __future__ import annotations
-
 import os
 
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError

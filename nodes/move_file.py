@@ -1,7 +1,5 @@
 """The move-file node: move or rename a file."""
 
-from __future__ import annotations
-
 import os
 
 from pflow.errors import CANNOT_WRITE, PflowError

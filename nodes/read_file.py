@@ -1,7 +1,5 @@
 """The read-file node: read a file exactly."""
 
-from __future__ import annotations
-
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files.file_paths import check_encoding, checked_path, read_whole
 from pflow.node import Node, Shared

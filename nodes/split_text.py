@@ -1,7 +1,5 @@
 """The split-text node: split a text into chunks."""
 
-from __future__ import annotations
-
 from pflow.errors import USAGE, PflowError
 from pflow.node import Node, Shared, flow_safe
 from pflow.values.chunks import chunks, parts

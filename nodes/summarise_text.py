@@ -70,9 +70,7 @@ class SummariseText(Node):
         return SummaryTask(text, params["model"], params["style"], options, params["max_tokens"], params["chunk"])
 
     def exec(self, task: SummaryTask) -> Answer:
-        from pflow.models.summary import summarise
-
-        return summarise(task, self.emit)
+        return task.run(self.emit)
 
     def post(self, shared: Shared, task: SummaryTask, answer: Answer) -> None:
         shared["summary"] = answer.response

@@ -1,7 +1,5 @@
 """What tests need beside Python: programs, root's rights, and what the system says of processes."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

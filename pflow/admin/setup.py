@@ -247,9 +247,9 @@ def advise(share: Path) -> dict[str, tuple[str, list[str]]]:
 
 def _man_lines(pages: str) -> list[str]:
     listed = os.environ.get("MANPATH", "").split(":")
-    searched = listed
+    searched = ""
     if shutil.which("manpath"):
-        searched = subprocess.run(["manpath", "-q"], capture_output=True, text=True, check=False).stdout.split(":")
-    if pages in [*listed, *(each.strip() for each in searched)]:
+        searched = subprocess.run(["manpath", "-q"], capture_output=True, text=True, check=False).stdout
+    if pages in [*listed, *searched.strip().split(":")]:
         return []
     return [f"export MANPATH={shlex.quote(':'.join([pages, *listed]))}"]

@@ -30,11 +30,7 @@ _MOST = 100_000_000
 
 
 def read_text(flag: str, file: str) -> Word:
-    """Read the file that a flag names, without the newlines at its end, like `$(cat FILE)`.
-
-    Raises PflowError: 2 if the word names no file, 65 if the file is not text, 77 out of bounds, else the exit code
-    of the system's error.
-    """
+    """Read the file that a flag names, as `$(cat FILE)` does. Raises PflowError: 2, 65, 77 or a failed read's code."""
     from pflow.files.beneath import open_file
 
     if file in ("", "-", "/dev/stdin"):
@@ -106,10 +102,7 @@ def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
 
 
 def expanded_value(flag: str, type: Type, written: Any, value: Any) -> Any:
-    """Convert a template's `value`, its references replaced; text is read like a flag's. A lone null gives None.
-
-    Raises PflowError (65) if it does not fit the type.
-    """
+    """Convert a template's `value` as a flag's text is; null gives None. Raises PflowError (65) if it does not fit."""
     if type.name == "list" and isinstance(written, str) and not isinstance(value, list | None):
         value = [value]
     return None if value is None else flag_value(flag, type, value, BAD_DATA)

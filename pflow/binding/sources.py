@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Mapping, MutableMapping
 from pflow.errors import BAD_DATA, DENIED, MISSING, PflowError, shorten
 from pflow.values.paths import Path, kind_of, look_up, missing, parse_path, write_path
-from pflow.values.templates import TEMPLATE, expand, join_path, join_texts, leading_references, references
+from pflow.values.templates import TEMPLATE, expand, join_path, leading_references, references
 
 if TYPE_CHECKING:
     from pflow.interface.interface import Item
@@ -192,7 +192,8 @@ class TemplateSource(Source):
 
     def find(self, shared: Mapping[str, Any], type: Type | None = None) -> Any:
         """Return the text. Raises PflowError (77) if a value from the store leads a path or a URL elsewhere."""
-        join, is_path = join_texts, type is not None and type.is_path
+        is_path = type is not None and type.is_path
+        join = join_path if is_path else None
 
         def find_one(path: Path) -> Any:
             source = self.sources[path]
@@ -204,8 +205,6 @@ class TemplateSource(Source):
 
             self._hold_host()
             join = join_url
-        elif is_path:
-            join = join_path
         return expand(self.written, find_one, join)
 
     def _hold_host(self) -> None:

@@ -28,9 +28,7 @@ class KeyPart:
 
     __slots__ = ("digest", "facts", "files", "framed", "kind", "name", "value")
 
-    def __init__(
-        self, kind: str, name: str, value: Any = ..., digest: str = "", files: Iterable[str] = ()
-    ) -> None:  # fmt: skip
+    def __init__(self, kind: str, name: str, value: Any = ..., digest: str = "", files: Iterable[str] = ()) -> None:
         self.kind = kind
         self.name = name
         self.value = value

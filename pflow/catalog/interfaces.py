@@ -102,10 +102,7 @@ class Kind:
 
 
 def program_interface(file: str) -> tuple[Interface, str]:
-    """Return a program's interface, and the interpreter that it asks for.
-
-    Raises PflowError (65) for an interface that does not parse, OSError for a file that cannot be read.
-    """
+    """Return a program's interface and the interpreter that it asks for. Raises PflowError (65), OSError."""
     beside = file + ".interface"
     if os.path.isfile(beside):
         return _parse(beside, *read_header(beside)), _interpreter_of_binary(file)

@@ -211,10 +211,7 @@ def _described(item: Item) -> dict[str, Any]:
 
 
 def find(name: str, catalog: Catalog) -> Kind:
-    """Find the node whose file a path is, else the node of this name, else the saved flow.
-
-    Raises PflowError (127) for an unknown name.
-    """
+    """Find the node whose file a path is, else the node of this name, else the saved flow. Raises PflowError (127)."""
     kind = node_at(os.path.abspath(name)) if "/" in name and os.path.lexists(name) else None
     if kind is not None and kind.fault:
         raise PflowError(f"cannot use the node '{name}': {kind.fault}", exit=NOT_FOUND)
@@ -227,10 +224,7 @@ def find(name: str, catalog: Catalog) -> Kind:
 
 
 def entry(kind: Kind) -> dict[str, Any]:
-    """Return a kind's interface as `describe` gives it, with its `origin`, `file` and `fault`, if it has one.
-
-    If the file cannot be read, the fault replaces the interface.
-    """
+    """Return what `describe` gives for a kind, with its `origin`, `file` and `fault`; if unreadable, only these."""
     where = {"origin": kind.origin, "file": kind.file}
     try:
         if not os.path.isfile(kind.file):

@@ -28,7 +28,6 @@ USAGE.flags = [Flag(("--json",), "print one JSON document: ok, and findings with
 
 
 def main(words: list[str]) -> int:
-    """Raises PflowError (2)."""
     flags, others = split_flags(words, USAGE.flags)
     if others:
         raise PflowError(f"cannot take '{others[0]}': pflow doctor takes no words", exit=WRONG_FLAGS)

@@ -19,8 +19,7 @@ import click
 
 from pflow.commands._click import color_option
 from pflow.commands._output import print_json, print_table
-from pflow.errors import BAD_CONFIG, FAILED, PflowError, shorten
-from pflow.errors import USAGE as WRONG_FLAGS
+from pflow.errors import BAD_CONFIG, FAILED, USAGE, PflowError, shorten
 from pflow.library.nearest import about_flow, nearest, nearest_by_meaning, nearest_by_words
 from pflow.library.saved import Saved, list_saved, readable
 from pflow.models.embed import configured
@@ -39,10 +38,10 @@ from pflow.words.printable import clean
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @color_option
 @click.argument("word", nargs=-1, required=True)
-def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, when: str) -> int:
+def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, when: str) -> None:
     text = " ".join(word)
     if not text.strip():
-        raise PflowError("cannot find a flow: the words are missing", hint="pflow list shows all", exit=WRONG_FLAGS)
+        raise PflowError("cannot find a flow: the words are missing", hint="pflow list shows all", exit=USAGE)
     saved = {each.name: each for each in readable(list_saved(), "pflow find")}
     found = [(saved[name], round(100 * score)) for name, score in islice(_matches(text, saved, by).items(), most)]
     if not found:
@@ -52,7 +51,6 @@ def command(word: tuple[str, ...], most: int, by: str | None, as_json: bool, whe
         print_json([_entry(flow, near) for flow, near in found])
     else:
         print_table([(clean(flow.name), f"{near:3}", clean(flow.description)) for flow, near in found], when)
-    return 0
 
 
 def _matches(text: str, saved: dict[str, Saved], by: str | None) -> dict[str, float]:

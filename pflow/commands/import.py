@@ -34,7 +34,7 @@ from pflow.terminal.messages import say
 @click.command(help=__doc__)
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
 @click.argument("source", metavar="FILE.py:NAME")
-def command(source: str, output: str | None) -> int:
+def command(source: str, output: str | None) -> None:
     file, colon, name = source.rpartition(":")
     if not colon or not file or not name:
         raise PflowError(f"cannot import '{source}': it has no NAME", hint="FILE.py:NAME", exit=USAGE)
@@ -44,7 +44,6 @@ def command(source: str, output: str | None) -> int:
     for warning in flow.warnings:
         say("pflow import", f"warning: {warning}")
     write_output(output, canonical_json(flow_to_ir(flow)).encode())
-    return 0
 
 
 def _run_file(file: str) -> Any:

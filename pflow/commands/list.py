@@ -36,16 +36,15 @@ _LONGEST = 24
     "--json", "as_json", is_flag=True, help="Print one JSON list: name, description, inputs, outputs, types, needs."
 )
 @color_option
-def command(as_json: bool, when: str) -> int:
+def command(as_json: bool, when: str) -> None:
     saved = list_saved()
     if as_json:
         print_json([_entry(each) for each in saved])
-        return 0
+        return
     rows = [_row(each) for each in readable(saved, "pflow list")]
     if not saved:
         say("pflow list", "no flow is saved yet; pflow save NAME FLOW saves one")
     print_table(rows, when)
-    return 0
 
 
 def _row(saved: Saved) -> tuple[str, str, str]:

@@ -30,7 +30,7 @@ from pflow.terminal.messages import say
 
 @click.command(help=__doc__, cls=FlowCommand)
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, required=True, metavar="FLOW")
-def command(flow: Sequence[str]) -> int:
+def command(flow: Sequence[str]) -> None:
     loaded = load_named(flow)
     file = lock_file(loaded)
     wired = checked(loaded, "lock")
@@ -40,4 +40,3 @@ def command(flow: Sequence[str]) -> int:
         if fault := code_of(kind).fault:
             say("pflow lock", f"warning: the code of {name} is not known: {fault}")
     write_pieces(1, [os.fsencode(file) + b"\n"])
-    return 0

@@ -26,7 +26,7 @@ from pflow.terminal.messages import say
 @click.argument("act", required=False, type=click.Choice(["get"]), metavar="[get]")
 @click.argument("name", required=False, type=Known([SMALL.lower()]))
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
-def command(act: str | None, name: str | None, as_json: bool) -> int:
+def command(act: str | None, name: str | None, as_json: bool) -> None:
     if act and not name:
         raise PflowError("cannot get a model without its name", hint="pflow models get smollm2", exit=USAGE)
     if act and name:
@@ -34,7 +34,7 @@ def command(act: str | None, name: str | None, as_json: bool) -> int:
         if not is_new:
             say("pflow models", f"'{name}' is there already")
         write_pieces(1, [f"{path}\n".encode()])
-        return 0
+        return
     from pflow.models.choose import all_models, describe
     from pflow.models.settings import report_faults
 
@@ -42,7 +42,6 @@ def command(act: str | None, name: str | None, as_json: bool) -> int:
     report_faults()
     if as_json:
         print_json([{"name": name, "about": each} for name, each in about.items()])
-        return 0
+        return
     width = max(map(len, about), default=0)
     write_pieces(1, [f"{name:{width}}  {each}\n".encode() for name, each in about.items()])
-    return 0

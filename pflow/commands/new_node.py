@@ -36,13 +36,13 @@ _GOOD = "lower-case words with dashes between them: count-words"
 @click.option("--lang", type=click.Choice(LANGUAGES), default=PYTHON, help="The language: python (default), sh, js.")
 @click.option("--dir", "directory", metavar="DIR", help="Write it to DIR, instead of where pflow finds it by itself.")
 @click.option("--print", "is_printed", is_flag=True, help="Print the node instead of writing a file.")
-def command(name: str, lang: str, directory: str | None, is_printed: bool) -> int:
+def command(name: str, lang: str, directory: str | None, is_printed: bool) -> None:
     _check_name(name)
     with open(os.path.join(PACKAGE, "commands", f"new_node_{lang}.txt"), encoding="utf-8") as template:
         text = template.read().replace("@name@", name).replace("@Class@", _class_name(name))
     if is_printed:
         write_pieces(1, [text.encode()])
-        return 0
+        return
     folder = directory or data_directory("nodes")
     if folder is None:
         what = "cannot find the place of your nodes: neither XDG_DATA_HOME nor HOME names one"
@@ -63,7 +63,6 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> in
     if os.isatty(2):
         word = os.path.join(os.curdir, file) if directory else name
         write_stderr(f"try it: echo 'to be or not' | pflow {word}\n        pflow test-node {file}\n")
-    return 0
 
 
 def _check_name(name: str) -> None:

@@ -24,7 +24,7 @@ from pflow.terminal.messages import say, say_error
 
 @click.command(help=__doc__)
 @click.argument("saved", nargs=-1, required=True, metavar="FLOW…")
-def command(saved: tuple[str, ...]) -> int:
+def command(saved: tuple[str, ...]) -> None:
     found = _find([name.removeprefix("flow:") for name in saved])
     for name, file in found.items():
         for removed in remove_commands(name, file):  # first: after an interrupt the flow is still found
@@ -35,7 +35,6 @@ def command(saved: tuple[str, ...]) -> int:
     for name in found:
         for user in users_of(name):
             say("pflow remove", f"warning: the saved flow '{user.name}' uses flow:{name}")
-    return 0
 
 
 def _find(names: list[str]) -> dict[str, str]:

@@ -50,7 +50,6 @@ USAGE.arguments = [argument("RUN", kinds.RUN)]
 
 
 def main(words: list[str]) -> int:
-    """Repeat the run that the words name."""
     return Driver(USAGE.name).run_prepared(words, lambda: _prepare(words))
 
 

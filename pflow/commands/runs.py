@@ -54,7 +54,7 @@ def moment(text: str) -> float:
 @click.option("--since", type=moment, metavar="WHEN", help="List only runs that began since a date or an age (2d, 3h).")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @color_option
-def command(limit: int | None, failed: bool, name: str | None, since: float | None, as_json: bool, when: str) -> int:
+def command(limit: int | None, failed: bool, name: str | None, since: float | None, as_json: bool, when: str) -> None:
 
     def is_wanted(run: Run) -> bool:
         return (name is None or run.name == name) and (not failed or run.status in (FAILED, FINISHED, KILLED))
@@ -62,13 +62,12 @@ def command(limit: int | None, failed: bool, name: str | None, since: float | No
     runs = list_runs(limit, since=since or 0.0, is_wanted=is_wanted)
     if as_json:
         print_json([_members(run) for run in runs])
-        return 0
+        return
     if not runs and limit != 0:
         is_filtered = failed or name is not None or since is not None
         say("pflow runs", "no run matches" if is_filtered else "there are no runs yet")
     colour = colour_of(1, when)
     write_pieces(1, [_line(run, colour).encode() for run in runs])
-    return 0
 
 
 def _next(run: Run) -> list[str]:

@@ -71,7 +71,7 @@ class _Command(FlowCommand):
 @click.option("--force", is_flag=True, help="Replace another flow of this name without asking.")
 @click.argument("name")
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="[FLOW…]")
-def command(name: str, flow: tuple[str, ...], description: str | None, with_command: bool, force: bool) -> int:
+def command(name: str, flow: tuple[str, ...], description: str | None, with_command: bool, force: bool) -> None:
     check_name(name)
     if not flow and os.isatty(0):
         hint = f"pflow save {name} FILE, or pflow save {name} 'a => b'"
@@ -89,7 +89,6 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
         say("pflow save", f"the command is {file}")
         if not is_on_path(folder := os.path.dirname(file)):
             say("pflow save", f"warning: '{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile")
-    return 0
 
 
 def _own_words(wired: WiredFlow) -> str:

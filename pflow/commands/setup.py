@@ -35,7 +35,7 @@ _WOULD = _DONE | {admin.WRITE: "would write", admin.UPDATE: "would update", admi
 @click.option("--undo", is_flag=True, help="Remove exactly what an earlier setup installed.")
 @click.option("--zshrc", "with_zshrc", is_flag=True, help="Also add the line that zsh needs to ~/.zshrc.")
 @click.option("-v", "--verbose", is_flag=True, help="Print a line for each file.")
-def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verbose: bool) -> int:
+def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verbose: bool) -> None:
     if undo and with_zshrc:
         hint = "--undo alone removes the block from ~/.zshrc too"
         raise PflowError("cannot take both --zshrc and --undo", hint=hint, exit=USAGE)
@@ -43,7 +43,7 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
     setup = admin.read_setup(share)
     if undo and not setup.files:
         say("pflow setup", f"there is nothing to undo in '{share}'")
-        return 0
+        return
     wanted, left_out = ({}, []) if undo else admin.find_wanted()
     for line in left_out:
         say("pflow setup", line)
@@ -57,7 +57,6 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
         raise PflowError(f"{what}: {reason_of(error)}", hint=hint, exit=exit) from None
     lines += [] if undo or is_dry else _advice_lines(share)
     write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])
-    return 0
 
 
 def _report(setup: admin.Setup, wanted: dict[str, bytes], *, is_dry: bool, verbose: bool) -> list[str]:

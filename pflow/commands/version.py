@@ -17,7 +17,6 @@ USAGE.flags = [HELP]
 
 
 def main(words: list[str]) -> int:
-    """Print the version. Raises PflowError (2) for other words."""
     _, others = split_flags(words, USAGE.flags)
     if others:
         raise PflowError(f"cannot take '{others[0]}': pflow version takes no words", exit=WRONG_FLAGS)

@@ -27,7 +27,6 @@ from pflow.words.printable import clean
 @click.argument("run")
 @click.argument("step")
 @click.option("--against", metavar="RUN", help="Compare with RUN, instead of the newest earlier run that has the step.")
-def command(run: str, step: str, against: str | None) -> int:
+def command(run: str, step: str, against: str | None) -> None:
     lines = explain(find_run(run), step, find_run(against) if against else None)
     write_pieces(1, [f"{clean(line)}\n".encode() for line in lines])
-    return 0

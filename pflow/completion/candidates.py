@@ -31,7 +31,6 @@ class Candidates:
 
 
 def answer(line: Typed) -> Candidates:
-    """Return the candidates at the cursor of a command line."""
     programs = [word.rpartition("/")[2] for word in line.words]
     start = next(n for n, name in enumerate(programs) if name == "pflow" or name.startswith("pflow-"))
     words = line.words[start + 1 :]

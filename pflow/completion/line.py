@@ -25,7 +25,6 @@ class Typed:
         self.begin(0)
 
     def begin(self, at: int) -> None:
-        """Begin a word at this place of the text."""
         self.start = at
         self.word = self.quote = ""
         self.places: list[int] = []

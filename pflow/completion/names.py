@@ -99,7 +99,6 @@ def runs() -> list[Candidate]:
 
 
 def steps_of(run: str) -> list[Candidate]:
-    """Return the steps of a run's flow, each with its type."""
     from pflow.record.log import FLOW
     from pflow.record.runs import find_run
 
@@ -110,17 +109,13 @@ def steps_of(run: str) -> list[Candidate]:
 
 
 def models() -> list[Candidate]:
-    """Return the models of the list that pflow.models.list keeps."""
     from pflow.models.list import read_models
 
     return [Candidate(MODELS, model, about) for model, about in read_models()]
 
 
 def files(typed: str, wanted: str) -> list[Candidate]:
-    """Return the files in the typed directory, with a / after directories.
-
-    `wanted` is the ending of files, or `/` for directories alone.
-    """
+    """Return the files in the typed directory that end with `wanted` (`/`: directories alone); these end with a /."""
     folder, _, begun = typed.rpartition("/")
     folder = os.path.expanduser(folder) or ("/" if typed.startswith("/") else ".")
     try:
@@ -160,10 +155,7 @@ def usage_of_flow(word: str) -> CommandUsage:
 
 
 def usage_of_step(name: str, before: list[str]) -> CommandUsage:
-    """Return the usage of a step: the flags of its type's interface, and the common ones that are not for a whole run.
-
-    `before` are the words of the steps before it.
-    """
+    """Return the usage of a step: its type's flags and the common ones but a run's. `before` are earlier words."""
     from pflow.flow.pipe.steps import OF_STEPS
     from pflow.flow.subflow import FlowCatalog
 
@@ -217,6 +209,5 @@ def _interface_of(kind: Kind | None) -> Interface:
 
 
 def named(flags: Iterable[Flag], wanted: Iterable[str]) -> list[Flag]:
-    """Return the common flags with these names."""
     names = set(map(spell_flag, wanted))
     return [each for each in flags if each.group == kinds.COMMON and each.names[-1] in names]

@@ -1,7 +1,5 @@
 """Checks of what a node declares and answers when it has all that it needs, and that it does nothing else."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

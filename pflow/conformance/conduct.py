@@ -1,7 +1,5 @@
 """The conduct of all checks, and the report: a line a check, the account of each failure, and the numbers."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Generator, Sequence
@@ -59,8 +57,7 @@ def choose_checks(wanted: Sequence[str]) -> list[Check]:
 def conduct(node: TestedNode, given: list[str], checks: Sequence[Check], timeout: float) -> Generator[Verdict]:
     """Yield the verdict of each check on a node. `given` are the user's words for runs that must succeed.
 
-    Everything happens in a new directory, which is removed at the end. Raises PflowError: 2 if the words do not fit the
-    node, 73 if the directory cannot be made.
+    Everything happens in a new directory, which is removed at the end. Raises PflowError (2, 73).
     """
     try:
         directory = TemporaryDirectory(prefix="pflow-test-node-", ignore_cleanup_errors=True)
@@ -82,6 +79,8 @@ def _secrets_of(node: TestedNode) -> Secrets:
 def _judge(trial: Trial, check: Check, secrets: Secrets) -> Verdict:
     before = len(trial.begun)
     try:
+        if check.of_good_run:
+            trial.answer  # noqa: B018 - raises Skipped
         check.function(trial)
     except Skipped as skipped:
         return Verdict(check, SKIPPED, trial.begun[before:], why=secrets.mask(str(skipped)))
@@ -114,12 +113,8 @@ def summary(node: TestedNode, verdicts: Sequence[Verdict]) -> str:
 
 def as_json(node: TestedNode, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """Return the report for other programs."""
-    return {
-        "node": node.name,
-        "file": node.file,
-        "ok": not any(each.failed for each in verdicts),
-        "checks": [_entry(each) for each in verdicts],
-    }
+    is_ok = not any(each.failed for each in verdicts)
+    return {"node": node.name, "file": node.file, "ok": is_ok, "checks": [_entry(each) for each in verdicts]}
 
 
 def _entry(verdict: Verdict) -> dict[str, Any]:

@@ -1,8 +1,5 @@
 """The samples that a node is sent: values of its types, flags, store documents; and its answer, taken apart."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -161,21 +158,19 @@ def document(members: Mapping[str, Any], last: str | None = None, **header: Any)
     return b"".join(map(bytes, made.pieces()))
 
 
-def laid_out_otherwise(data: bytes) -> bytes:
-    """Rewrite a document as another JSON tool might: indented, its header last."""
-    members = json.loads(data)
-    header = members.pop("$pflow")
-    del header["members"]  # it counts the lines of our own layout
-    return json.dumps({**members, "$pflow": header}, indent=3).encode() + b"\n\n"
-
-
 class OutputDocument:
     """The document that a node wrote: its header, and its members by key; if it wrote none, `fault` says why."""
 
-    def __init__(self, document: Document | None, fault: str = "") -> None:
-        self.header = document.header if document else {}
-        self.members: dict[str, Any] = dict(document or {})
-        self.fault = fault
+    def __init__(self, stdout: bytes) -> None:
+        found, self.fault = None, f"{shown(stdout)} is not a document" if stdout.strip() else "nothing"
+        try:
+            found = read_document(stdout.strip())
+        except PflowError as error:
+            self.fault = error.message.removeprefix("cannot read the document on stdin: ")
+        if found:
+            self.fault = ""
+        self.header = found.header if found else {}
+        self.members: dict[str, Any] = dict(found or {})
 
     @property
     def error(self) -> dict[str, Any] | None:
@@ -199,15 +194,6 @@ class OutputDocument:
         """The keys that it has read, by its own entry."""
         reads = self.entry.get("reads")
         return [*reads] if isinstance(reads, dict) else []
-
-
-def read_answer(stdout: bytes) -> OutputDocument:
-    try:
-        found = read_document(stdout.strip())
-    except PflowError as error:
-        return OutputDocument(None, error.message.removeprefix("cannot read the document on stdin: "))
-    fault = f"{shown(stdout)} is not a document" if stdout.strip() else "nothing"
-    return OutputDocument(found, "" if found else fault)
 
 
 def same(one: Any, other: Any) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from pflow.conformance.samples import FILES, OutputDocument, read_answer
+from pflow.conformance.samples import FILES, OutputDocument
 from pflow.errors import EXIT_CODES, reason_of
 from pflow.models.identity import settings_directory
 from pflow.process.children import running_groups, signal_session
@@ -133,7 +133,7 @@ class NodeRun:
 
     @cached_property
     def answer(self) -> OutputDocument:
-        return read_answer(self.stdout)
+        return OutputDocument(self.stdout)
 
     def writes(self, names: Iterable[str]) -> dict[str, Any]:
         """Return the values that it wrote of these keys, and the action that it returned."""

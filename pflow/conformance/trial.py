@@ -21,10 +21,7 @@ from pflow.interface.source import read_interface, source_version
 
 @dataclass
 class TestedNode:
-    """A node's name, its file, and the command that starts it (`argv`).
-
-    `fault` says why its interface cannot be read; then `interface` is an open one.
-    """
+    """A node's name, file and command (`argv`). `fault` says why its interface, then an open one, cannot be read."""
 
     name: str
     file: str
@@ -33,21 +30,14 @@ class TestedNode:
     version: str = ""
     fault: str = ""
 
-    @property
-    def is_program(self) -> bool:
-        return not self.file.endswith(".py")
-
 
 def find_node(path: str) -> TestedNode:
-    """Find the node that a path or a bare name stands for.
-
-    Raises PflowError: 66 for a missing file, 77 for one that is not executable, 65 for one that cannot be a node, 127
-    for an unknown name.
-    """
+    """Find the node that a path or a bare name stands for. Raises PflowError (2, 65, 66, 77, 127)."""
     node = _of_file(path) if _is_path(path) else _of_name(path)
+    is_program = not node.file.endswith(".py")
     try:
-        node.interface = program_interface(node.file)[0] if node.is_program else read_interface(node.file)
-        node.version = node.interface.version or ("" if node.is_program else source_version(node.file))
+        node.interface = program_interface(node.file)[0] if is_program else read_interface(node.file)
+        node.version = node.interface.version or ("" if is_program else source_version(node.file))
     except PflowError as error:
         node.fault = error.message
     except OSError as error:
@@ -81,9 +71,8 @@ def _of_file(path: str) -> TestedNode:
         return TestedNode(base[:-3].replace("_", "-"), file, [_executable("pflow"), file])
     if not base.startswith("pflow-") or base == "pflow-":
         hint = shlex.join(["mv", path, os.path.join(folder, "pflow-" + base)])
-        raise PflowError(
-            f"cannot test '{path}': a program that is a node is called pflow-NAME", hint=hint, exit=BAD_DATA
-        )
+        what = f"cannot test '{path}': a program that is a node is called pflow-NAME"
+        raise PflowError(what, hint=hint, exit=BAD_DATA)
     if not os.access(file, os.X_OK):
         hint = shlex.join(["chmod", "+x", path])
         raise PflowError(f"cannot run '{path}': it is not executable", hint=hint, exit=DENIED)
@@ -111,27 +100,22 @@ ALIENS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Check:
-    """One demand: its id, its words, and the function that raises Failed or Skipped."""
+    """One demand: its id, its words, the function that raises Failed or Skipped, and whether the node must run."""
 
     id: str
     demand: str
     function: Callable[[Trial], None]
+    of_good_run: bool
 
 
 CHECKS: list[Check] = []
 
 
-def check(id: str, demand: str, *, of_good_run: bool = True) -> Callable[[Callable[[Trial], None]], Check]:
+def check(id: str, demand: str, *, of_good_run: bool = True) -> Callable[[Callable[[Trial], None]], None]:
     """Enter a function into the table of checks. With `of_good_run` it is skipped for a node that does not run."""
 
-    def enter(function: Callable[[Trial], None]) -> Check:
-        def run(trial: Trial) -> None:
-            if of_good_run:
-                trial.answer  # noqa: B018 - raises Skipped
-            function(trial)
-
-        CHECKS.append(Check(id, demand, run))
-        return CHECKS[-1]
+    def enter(function: Callable[[Trial], None]) -> None:
+        CHECKS.append(Check(id, demand, function, of_good_run))
 
     return enter
 

@@ -57,9 +57,7 @@ class Budget:
         hint = f"{flag} allows more"
         if self.log is not None and self.log.journal is not None:
             hint = f"pflow resume {os.path.basename(self.log.directory)} {flag}=… goes on"
-        error = PflowError(
-            f"cannot ask '{model}': the run has {what}", hint=hint, exit=OVER_BUDGET, is_permanent=True
-        )  # fmt: skip
+        error = PflowError(f"cannot ask '{model}': the run has {what}", hint=hint, exit=OVER_BUDGET, is_permanent=True)
         error.ends_run = True
         return error
 

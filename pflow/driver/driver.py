@@ -235,9 +235,7 @@ def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow 
     raise PflowError(f"cannot {act}: {len(errors)} findings", hint=hint, exit=BAD_DATA)
 
 
-def parse(
-    wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None
-) -> tuple[RunFlags, RunInputs]:  # fmt: skip
+def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None = None) -> tuple[RunFlags, RunInputs]:
     """Return the flags of the run, and the inputs that flags of the flow set; without a flag, `pinned` values count."""
     flow_flags = FlowFlags(wired)
     items = flow_flags.items()

@@ -62,10 +62,7 @@ class Other:
 
 
 class Turn:
-    """The turn of one flow: a lock that children inherit, and the programs that they become.
-
-    A run without --if-running takes no turn; its own lock tells that it is going.
-    """
+    """The turn of one flow: a lock that children and programs inherit. A run without --if-running takes none."""
 
     def __init__(self, flow: FlowSpec) -> None:
         """Raises PflowError: 78 if there is no place for a lock, 73 if it cannot be made."""

@@ -223,16 +223,16 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         self.context = context
 
     def prep(self, shared: Any) -> dict[str, Any]:
-        return {name: shared[name] for name in self.flow.inputs if name in shared}
+        return {name: shared[name] for name in (*self.flow.inputs, "stdin") if name in shared}
 
     def exec(self, given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         store: dict[str, Any] = {}
         data: dict[str, dict[str, Any]] = {}
         params: dict[str, dict[str, Any]] = {}
         for name, value in given.items():
-            known = self.flow.inputs[name]
-            if known.step is None:
-                assign(store, known.path, value)
+            known = self.flow.inputs.get(name)
+            if known is None or known.step is None:
+                assign(store, known.path if known else (name,), value)
             else:
                 data.setdefault(known.step, {})[known.readers[0][1]] = value
         for name, value in self.params.items():

@@ -39,14 +39,14 @@ def results_of(
     That may have a key besides. A flow whose steps carry nothing hands on what was `given` to its input from the pipe.
     """
     outputs, write = flow.flow.outputs, interface.pipe_write
-    inputs = {each.path[0] for each in flow.inputs.values()}
+    inputs = {"stdin", *(each.path[0] for each in flow.inputs.values())}
     is_open, writes = interface.open, interface.writes  # an open one may write any key
     found = {key: value for key, value in store.items() if key in writes or (is_open and key not in inputs)}
     found = outputs_of(flow, store) if outputs else found
     if write is None or CARRIED not in write.marks:
         return found
     if carried is None:
-        values = [given[name] for name, each in flow.inputs.items() if each.pipe and name in given]
+        values = [given[name] for name, each in interface.reads.items() if "pipe" in each.marks and name in given]
     elif outputs:
         values = [value for name, value in found.items() if name == flow.output_carrying(carried)]
     else:

@@ -91,7 +91,7 @@ def _traced(origins: list[Origin], outside: Outside) -> list[Origin]:
     """Replace the inputs of a subflow among these origins by their origins in the outer flow."""
     traced = []
     for origin in origins:
-        name = origin.get("input")
+        name = origin.get("path" if origin["from"] == "pipe" else "input")
         if name in outside and origin["path"] == name:
             traced += outside[name]
         else:

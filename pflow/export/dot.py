@@ -27,7 +27,6 @@ class Arrow(NamedTuple):
 
 
 def drawn(wired: WiredFlow) -> tuple[list[Box], list[Arrow]]:
-    """Return the steps and the edges between them."""
     boxes = {id: _box(number, step) for number, (id, step) in enumerate(wired.steps.items(), 1)}
     return list(boxes.values()), [
         Arrow(boxes[edge.source].name, boxes[edge.target].name, edge.action if edge.action != "default" else "")
@@ -44,7 +43,6 @@ def _box(number: int, wired: WiredStep) -> Box:
 
 
 def escaped(text: str, escapes: Mapping[str, str]) -> str:
-    """Escape a text for one line of a label."""
     return "".join([escapes.get(each, each if each.isprintable() else " ") for each in text])
 
 

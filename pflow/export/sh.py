@@ -124,7 +124,6 @@ class _Script:
         return f" ${{has_{self.names[self.piped.name]}:+--store}}"
 
     def _no_stdin(self) -> str:
-        """Return the flag of a first command that takes nothing from the pipe."""
         return "" if self.commands or self.takes_store else " -n"
 
     def _add(self, step: WiredStep) -> None:

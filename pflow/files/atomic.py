@@ -118,9 +118,7 @@ def _existing(target: Place, overwrite: bool) -> os.stat_result | None:
     return status
 
 
-def _fill(
-    target: Place, fill: Callable[[int], None], mode: int, *, overwrite: bool = True, lasts: bool = True
-) -> None:  # fmt: skip
+def _fill(target: Place, fill: Callable[[int], None], mode: int, *, overwrite: bool = True, lasts: bool = True) -> None:
     """Replace the content of a file by what `fill` writes to its descriptor."""
     old = _existing(target, overwrite)
     _put(target, lambda draft: _write(draft, fill, mode, old, lasts=lasts), overwrite=overwrite, lasts=lasts)
@@ -148,9 +146,7 @@ def _put(target: Place, make: Callable[[Place], None], *, overwrite: bool, lasts
         _sync_folder(folder)
 
 
-def _write(
-    draft: Place, fill: Callable[[int], None], mode: int, old: os.stat_result | None, *, lasts: bool
-) -> None:  # fmt: skip
+def _write(draft: Place, fill: Callable[[int], None], mode: int, old: os.stat_result | None, *, lasts: bool) -> None:
     fd = os.open(draft.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else mode, dir_fd=draft.folder)
     try:
         fill(fd)

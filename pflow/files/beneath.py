@@ -74,9 +74,7 @@ def is_confined() -> bool:
     return bool(os.environ.get(ROOT) or os.environ.get(CONFINED))
 
 
-def locate(
-    path: str, *, follow: bool = True, make: bool = False, writes: bool = True, is_own: bool = False
-) -> Place:  # fmt: skip
+def locate(path: str, *, follow: bool = True, make: bool = False, writes: bool = True, is_own: bool = False) -> Place:
     """Open the directory that holds a path; with `make`, make it if it is missing.
 
     With `follow` a link at its end is followed too. There are no bounds for pflow's own files (`is_own`). Raises

@@ -1,7 +1,5 @@
 """pflow's own directories, as XDG names them, and the files of its cache."""
 
-from __future__ import annotations
-
 import os
 import stat
 

@@ -100,9 +100,7 @@ def check_encoding(encoding: str | None, more: str = "") -> None:
         raise PflowError(f"cannot read as '{encoding}': no such encoding", hint=hint, exit=USAGE) from None
 
 
-def write_whole(
-    path: str, data: str | bytes, *, adds: bool = False, overwrite: bool = True, instead: str = ""
-) -> None:  # fmt: skip
+def write_whole(path: str, data: str | bytes, *, adds: bool = False, overwrite: bool = True, instead: str = "") -> None:
     """Replace a file's content, or append to it; write to a stream directly.
 
     Raises PflowError: 73, 77 if that is not allowed, 65 for a lone surrogate.

@@ -1,7 +1,5 @@
 """Reading to the end: in parts, so that signals and time limits are seen, and never more than the limit."""
 
-from __future__ import annotations
-
 import os
 from io import BytesIO
 

@@ -1,7 +1,5 @@
 """The user's key: random bytes in pflow's state, by which digests reveal nothing to others."""
 
-from __future__ import annotations
-
 import os
 
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of

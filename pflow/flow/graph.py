@@ -26,10 +26,7 @@ class Fork:
 
 
 def distances(starts: Iterable[str], follow: Callable[[str], Iterable[str]]) -> dict[str, int]:
-    """Return the steps that may be reached from `starts`, each with its distance from the nearest, nearest first.
-
-    `follow` returns the steps right after one.
-    """
+    """Return the steps reached from `starts`, nearest first, with their distances; `follow` gives those after one."""
     found = dict.fromkeys(starts, 0)
     todo = list(found)
     for id in todo:
@@ -79,10 +76,7 @@ class Graph:
         return list(dict.fromkeys(found))
 
     def reach(self, start: str | None, *stops: str | None, past_errors: bool = True) -> dict[str, int]:
-        """Return the distance in edges of each step reachable from `start`, itself included, not past the `stops`.
-
-        Without `past_errors`, `error` edges do not count.
-        """
+        """Return each step reachable from `start`, itself included, not past `stops`, with its distance in edges."""
         starts = [] if start is None else [start]
         return distances(starts, lambda id: [] if id in stops else self.after(id, past_errors=past_errors))
 
@@ -149,11 +143,7 @@ class Graph:
         return self._forks
 
     def _fork(self, source: str, action: str, starts: list[str]) -> Fork:
-        """Make a fork.
-
-        Steps that handle a branch's failures and lead on to the meeting step belong to the branch, unless another
-        branch leads to them too; any other `error` edge is an exit.
-        """
+        """Make a fork. A branch has what only handles its failures and leads to the meeting step; others exit."""
         reached = [self.reach(start, source, past_errors=False) for start in starts]
         common = set(reached[0]).intersection(*reached[1:]) - {source}
         place = {id: at for at, id in enumerate(self.ids)}

@@ -15,10 +15,7 @@ from pflow.words.printable import clause
 
 
 def load_file(file: str, catalog: Catalog | None = None) -> FlowSpec:
-    """Load the flow in a file, JSON or pipe syntax. Without a `catalog` its steps are nodes only.
-
-    Raises PflowError: 66 for a missing or empty file, 77 if it may not be read, 65 if it does not parse.
-    """
+    """Load the flow in a file, JSON or pipe syntax; without `catalog` of nodes only. Raises PflowError (65, 66, 77)."""
     is_kept = is_lasting(file)
     catalog = (catalog or Catalog()).at(os.path.dirname(file) or "." if is_kept else ".")
     flow = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
@@ -50,10 +47,7 @@ def read_text(file: str | int, what: str) -> str:
 
 
 def load_text(text: str, name: str, catalog: Catalog | None = None) -> FlowSpec:
-    """Load the flow in a text, JSON or pipe syntax. `name` is for errors; without a `catalog` its steps are nodes only.
-
-    Raises PflowError: 65, with line and column, if JSON does not parse; 66 if the text is empty.
-    """
+    """Load the flow in a text, as `load_file` does; `name` is for errors. Raises PflowError (65; 66 if it is empty)."""
     if not text.strip():
         raise PflowError(f"cannot read the flow '{name}': it is empty", exit=MISSING)
     if name.endswith(".json") or text.lstrip()[0] in '{["':  # pipe syntax begins with a node's name

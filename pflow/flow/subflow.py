@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from pflow import Any, Sequence
+from pflow import Any, Iterator, Sequence
 from pflow.binding.sources import DIRECTORY
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
-from pflow.flow.flow import FlowSpec
+from pflow.flow.flow import FlowInput, FlowSpec
 from pflow.flow.graph import ERROR
 from pflow.flow.leads import led_by_input
 from pflow.flow.load import load_file, load_text, read_text
@@ -105,13 +105,14 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     interface = Interface()
     interface.open = has_open_steps(flow) and not (flow.flow.inputs and flow.flow.outputs)
     interface.summary = flow.flow.description
-    for given in flow.inputs.values():
+    for given in [*flow.inputs.values(), *_stdin_of(flow)]:
         led = led_by_input(flow, given.name) if given.type.name in ("any", "str") else ""
         item = Item("read", given.name, Type("path" if led == DIRECTORY else "url") if led else given.type)
         item.doc = given.doc
         if not given.required:
             item.default = given.default
         marks = {"pipe": given.pipe, "secret": given.secret, "explicit": given.step is not None}
+        marks["own"] = given.name == "stdin"
         item.marks = {mark for mark, is_so in marks.items() if is_so}
         item.flags = [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item
@@ -128,6 +129,17 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
             param.doc, param.default, param.marks = item.doc, None, set(item.marks)
             interface.params[param.name] = param
     return interface
+
+
+def _stdin_of(flow: WiredFlow) -> Iterator[FlowInput]:
+    """Yield an input for the paths to `stdin`; what is carried gives it if the flow begins with a batch over it."""
+    named = [each for each in flow.references if each.input == "stdin"]
+    if named and "stdin" not in flow.inputs:
+        given = FlowInput("stdin", ("stdin",), Type("any"))
+        given.doc, given.pipe = "the data from the pipe", flow.runs_over_pipe
+        given.required = any(each.part.is_template or len(each.part.paths) == 1 for each in named)
+        given.secret = any(each.step in flow.steps and flow.steps[each.step].is_secret(each.key) for each in named)
+        yield given
 
 
 def repeats(wired: WiredStep) -> bool:
@@ -170,10 +182,7 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
 
 
 def load_named(words: Sequence[str]) -> FlowSpec:
-    """Find and load a flow: `-` is stdin, one word a file or a saved flow, anything else pipe syntax.
-
-    Raises PflowError: 66 for a missing file, 65 for one that does not parse, 2 for no words and for wrong pipe syntax.
-    """
+    """Load the flow of these words: `-` (stdin), a file, a saved flow or pipe syntax. Raises PflowError (2, 65, 66)."""
     if not words:
         raise PflowError("cannot load a flow: none is named", hint="a file, a saved flow or 'a => b'", exit=USAGE)
     word = words[0]

@@ -28,16 +28,13 @@ def wire(flow: FlowSpec) -> WiredFlow:
 class _Wiring:
     def __init__(self, flow: FlowSpec) -> None:
         self.flow = flow
-        ids: dict[str, Step] = {}
-        taken: dict[str, int] = {}
+        ids: dict[str, int] = {}
         for step in flow.steps:  # the rules look at each step, even if an earlier one has its id
-            id = numbered(step.id, taken)
-            ids[id] = step
-            taken.setdefault(id, 2)
+            ids.setdefault(numbered(step.id, ids), 2)
         self.wired = WiredFlow(flow, Graph(list(ids), flow.edges))
         self.steps = self.wired.steps
         self.inputs = self.wired.inputs
-        for number, (id, step) in enumerate(ids.items(), 1):
+        for number, (id, step) in enumerate(zip(ids, flow.steps, strict=True), 1):
             wired = self.steps[id] = _wired_step(step, number, flow.catalog)
             wired.id = id
             self.wired.parts[id] = list(parts_of_step(step, wired.interface))
@@ -142,13 +139,13 @@ class _Wiring:
     def _hold_hosts(self, wired: WiredStep, flow: WiredFlow) -> None:
         """Let a flow inside take the beginning of a URL from no step either: its templates cannot tell."""
         for key in [each for each in wired.interface.reads if begins_url(flow, each)]:
-            source, path = wired.sources.get(key, PathSource((key,))), (key,)
+            source = wired.sources.get(key, PathSource((key,)))
             given = [each for each in self.wired.references if (each.step, each.key) == (wired.id, key)]
-            by_name = self.wired.reaching.at(wired.id, path).values() if key not in wired.sources else ()
-            is_written = any(self._is_written(each, wired) for each in given) or not all(w.is_data for w in by_name)
+            writes = [write for path in source.paths for _, write in self.wired.writes_at(wired.id, path)]
+            is_written = any(self._is_written(each, wired) for each in given) or not all(w.is_data for w in writes)
             if is_written and not isinstance(source, TemplateSource):
-                wired.sources[key] = template = TemplateSource(f"${{{key}}}", {path: source})
-                template.from_steps = [path]
+                wired.sources[key] = template = TemplateSource(f"${{{key}}}", {(key,): source})
+                template.from_steps = template.sources
 
     def _note_reader(self, reference: Reference, wired: WiredStep | None, part: Part) -> None:
         """Make a path that no step writes an input of the flow; note who reads it."""

@@ -72,13 +72,12 @@ class ReachingWrites:
         return self._past(name, head, bisect_left(made.get(head, []), (self._places[id],)))
 
     def _at_end(self, name: Path) -> Writes:
-        """Return the writes after every last step; after every step of a flow with loops, which may end anywhere."""
+        """Return the writes after every last step; all writes of a flow with loops, which may end anywhere."""
         if self._has_loops:
-            counts = [(head, count) for head in self._chains for count in range(self._count(name, head) + 1)]
-        else:
-            tails = [id for id in self._places if not self._graph.after(id)]
-            counts = [(head, self._count(name, head)) for head in map(self._graph.heads.__getitem__, tails)]
-        return _merged(self._past(name, *each) for each in counts)
+            made = self._made[name].values()
+            return {(write.step, write.key): write for each in made for _, write in each}
+        tails = [self._graph.heads[id] for id in self._places if not self._graph.after(id)]
+        return _merged(self._past(name, head, self._count(name, head)) for head in tails)
 
     def _count(self, name: Path, head: str) -> int:
         return len(self._made[name].get(head, ()))

@@ -1,7 +1,5 @@
 """Man pages, made from the usage of each command."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """mdoc, the markup of man pages: any text as markup that shows exactly that text, and a page as plain text again."""
 
-from __future__ import annotations
-
 import re
 
 # Characters that roff would interpret, or replace by typographic ones.
@@ -100,17 +98,13 @@ def paragraphs(text: str) -> list[str]:
     """Return the paragraphs of a text, separated by vertical space."""
     made: list[str] = []
     for each in filter(None, (part.strip("\n") for part in text.split("\n\n"))):
-        prose, block = _split(each.split("\n"))
-        if prose:
-            made += [".Pp"] * bool(made) + lines(" ".join(prose))
-        if block:
-            made += _block(block, [".Pp"] * bool(made))
+        rows = each.split("\n")
+        start = next((n for n in range(len(rows)) if all(row.startswith("  ") for row in rows[n:])), len(rows))
+        if start:
+            made += [".Pp"] * bool(made) + lines(" ".join(rows[:start]))
+        if rows[start:]:
+            made += _block(rows[start:], [".Pp"] * bool(made))
     return made
-
-
-def _split(rows: list[str]) -> tuple[list[str], list[str]]:
-    start = next((n for n in range(len(rows)) if all(row.startswith("  ") for row in rows[n:])), len(rows))
-    return rows[:start], rows[start:]
 
 
 def _block(rows: list[str], space: list[str]) -> list[str]:

@@ -1,7 +1,5 @@
 """The help that a command, a tool or a node prints."""
 
-from __future__ import annotations
-
 from pflow.help.usage import COMMON, TITLES, CommandUsage, Flag
 
 _COLUMN = 28

@@ -125,10 +125,7 @@ class _Progress:
 
 
 def call_of(offered: Offered, arguments: dict[str, Any]) -> tuple[list[str], bytes]:
-    """Return the words and the stdin of a child.
-
-    Raises PflowError: 2 for arguments that do not fit the schema, 65 for values that JSON or a flag cannot hold, 77.
-    """
+    """Return the words and the stdin of a child. Raises PflowError (2, 65, 77) for arguments that it cannot take."""
     kind, optional = offered.kind, {name for name, item in offered.inputs.items() if not item.required}
     given = {name: value for name, value in arguments.items() if value is not None or name not in optional}
     check_arguments(offered.tool.name, offered.tool.input_schema, given)

@@ -1,7 +1,7 @@
 """The tools of the server, listed again whenever a node or a saved flow was added, removed or changed."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from pflow.catalog.kinds import Kind, forget_kinds, list_kinds, own_places
 from pflow.catalog.lines import find
@@ -39,7 +39,9 @@ class Catalogue:
         if (state := state_of_files()) != self._listed:
             forget_kinds()
             self._tools = {}
-            for kind in _kinds():
+            catalog = FlowCatalog()
+            flows = filter(None, [catalog.find(f"flow:{name}") for name in saved_flows()])
+            for kind in [*list_kinds(), *flows]:
                 if self.only is None or kind.name in self.only:
                     self._offer(kind)
             self._listed = state
@@ -66,12 +68,6 @@ class Catalogue:
             return tools[name]
         hint = guess(name, tools, "pflow_list lists all of them", 2)
         raise PflowError(f"cannot find '{name}': no such node or saved flow here", hint=hint, exit=NOT_FOUND)
-
-
-def _kinds() -> Iterator[Kind]:
-    yield from list_kinds()
-    catalog = FlowCatalog()
-    yield from filter(None, (catalog.find(f"flow:{name}") for name in saved_flows()))
 
 
 def _label(name: str) -> str:

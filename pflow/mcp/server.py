@@ -100,9 +100,8 @@ class McpServer:
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             self.session = context.session
         self.listed = state_of_files()
-        return types.ListToolsResult(
-            tools=[*self.own.values(), *(each.tool for each in self.catalogue.tools().values())]
-        )
+        offered = self.catalogue.tools().values()
+        return types.ListToolsResult(tools=[*self.own.values(), *(each.tool for each in offered)])
 
     async def _call(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in self.own and params.name not in self.catalogue.tools():
@@ -162,8 +161,7 @@ def write_line(line: str) -> None:
 def serve(only: list[str], root: str | None, *, read_only: bool) -> None:
     """Serve until the client hangs up, in the directory `root`, which the files of calls may not leave.
 
-    Raises PflowError: 127 for an unknown name in `only`, 64 for a closed stdin, 2 for the implied root /, 66 and 77 for
-    a root that is not a directory; ClosedPipe for a closed stdout.
+    Raises PflowError (2, 64, 66, 77, 127); ClosedPipe for a closed stdout.
     """
     _enter(root)
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # some clients leave it so; children had no exit code then
@@ -193,6 +191,5 @@ def _enter(root: str | None) -> None:
         raise PflowError(what, hint="--root takes a directory", exit=exit_code(error)) from None
     if root is None and os.environ[ROOT] == "/":  # some clients start their servers there
         hint = "--root DIR limits the files that a client may reach; --root=/ allows all"
-        raise PflowError(
-            "cannot serve: the working directory is /, and every file lies below it", hint=hint, exit=USAGE
-        )
+        what = "cannot serve: the working directory is /, and every file lies below it"
+        raise PflowError(what, hint=hint, exit=USAGE)

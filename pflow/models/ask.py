@@ -1,7 +1,5 @@
 """Asking a model: a request and what goes along with it, its answer part by part, and the tokens it used."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +25,7 @@ from pflow.values.jsontext import decode
 from pflow.words import budget
 from pflow.words.naming import read_pairs
 from pflow.words.printable import clause, one_line
-from pflow.words.usage import answer_members
+from pflow.words.usage import amount, answer_members
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
 """Names for a token limit; the first that a model has is its own."""
@@ -51,11 +49,8 @@ def _name(model: Model, name: str) -> str:
         name = next((other for other in MAX_TOKENS if other in known), name)
     if name in known:
         return name
-    raise PflowError(
-        f"cannot set '{name}': the model '{model.model_id}' has no such option",
-        hint=f"it has {', '.join(sorted(known))}" if known else "it has no options",
-        exit=USAGE,
-    )
+    hint = f"it has {', '.join(sorted(known)) or 'no options'}"
+    raise PflowError(f"cannot set '{name}': the model '{model.model_id}' has no such option", hint=hint, exit=USAGE)
 
 
 def _fit(model: Model, name: str, value: Any) -> Any:
@@ -202,7 +197,7 @@ def _usage(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
 
 
 def _first(*values: Any) -> Any:
-    return next((value for value in values if isinstance(value, int | float) and not isinstance(value, bool)), None)
+    return next((each for each in map(amount, values) if each is not None), None)
 
 
 PIPE = "-"
@@ -212,8 +207,7 @@ PIPE = "-"
 def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) -> tuple[str, list[Attachment]]:
     """Return the prompt and its attachments: the piped bytes, then the files and addresses.
 
-    An SVG goes into the prompt if the model takes no drawings. Raises PflowError: 65 for a type that the model does not
-    take, else the code of the failed read.
+    An SVG goes into the prompt if the model takes no drawings. Raises PflowError: 65, or a failed read's code.
     """
     found = [("the text", Attachment(content=piped, type=_type_of(piped)))] if piped else []
     found += [(f"'{place}'", _at(place, model)) for place in places if place != PIPE]
@@ -274,9 +268,7 @@ def _text(data: bytes) -> str | None:
 
 def _refused(name: str, kind: str | None, model: Model) -> PflowError:
     takes = ", ".join(sorted(model.attachment_types)) or "no attachments"
+    what = f"it is {kind or 'of an unknown type'}, and the model '{model.model_id}' takes {takes}"
     is_text = (kind or "").startswith("text/")
-    return PflowError(
-        f"cannot attach {name}: it is {kind or 'of an unknown type'}, and the model '{model.model_id}' takes {takes}",
-        hint="send text through the pipe" if is_text else "`llm models --options` shows what each model takes",
-        exit=BAD_DATA,
-    )
+    hint = "send text through the pipe" if is_text else "`llm models --options` shows what each model takes"
+    return PflowError(f"cannot attach {name}: {what}", hint=hint, exit=BAD_DATA)

@@ -1,7 +1,5 @@
 """The nearness of texts in meaning, by llm's embedding model. llm is imported only when the model is asked."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Sequence
@@ -32,11 +30,7 @@ def configured() -> str | None:
 
 
 def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
-    """Return how near each text is to the query, at most 1. The vectors of texts are cached, the query's is not.
-
-    Raises PflowError: 78 for an unknown model, 75 for one that takes too long, 65 for an answer without the vectors,
-    and any that asking raises.
-    """
+    """Return how near each text is to the query, at most 1; texts are cached as vectors. Raises PflowError."""
     import llm
 
     from pflow.models.errors import explain

@@ -1,7 +1,5 @@
 """The end of a model's answer: the provider's reason, and failures in pflow's words, without any key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from copy import copy
 from operator import attrgetter
@@ -178,22 +176,17 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     chain = causes(error)
     status = next((status for cause in chain if (status := _status(cause))), None)
     exit, words = _exit_and_words(error, chain, status)
-    after = next((after for cause in chain if (after := _retry_after(cause)) is not None), None)
-    return PflowError(
-        f"{act}: {hide_keys(words, model)}",
-        hint=f"llm keys set {model.needs_key}" if status == 401 and model.needs_key else _HINTS.get(exit, ""),
-        exit=exit,
-        retry_after=after if exit == TRY_AGAIN else None,
-    )
+    hint = f"llm keys set {model.needs_key}" if status == 401 and model.needs_key else _HINTS.get(exit, "")
+    headers = [getattr(getattr(cause, "response", None), "headers", None) or {} for cause in chain]
+    waits = [retry_after(each.get("retry-after") or "") for each in headers] if exit == TRY_AGAIN else []
+    wait = next((each for each in waits if each is not None), None)
+    return PflowError(f"{act}: {hide_keys(words, model)}", hint=hint, exit=exit, retry_after=wait)
 
 
 def no_key(model: Model) -> PflowError:
     variable = f", or set {model.key_env_var}" if model.key_env_var else ""
-    return PflowError(
-        f"cannot ask '{model.model_id}': it needs a key",
-        hint=f"llm keys set {model.needs_key or 'NAME'}{variable}",
-        exit=DENIED,
-    )
+    hint = f"llm keys set {model.needs_key or 'NAME'}{variable}"
+    return PflowError(f"cannot ask '{model.model_id}': it needs a key", hint=hint, exit=DENIED)
 
 
 def _status(error: Any) -> int | None:
@@ -248,8 +241,3 @@ def _secrets(model: Any) -> set[str]:
         values.append(before.partition("//")[2])
     found = {word for value in values if value for word in (str(value), *str(value).split()) if len(word) >= 4}
     return {*found, str(key)} if key else found
-
-
-def _retry_after(error: Any) -> float | None:
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    return retry_after(headers.get("retry-after") or "")

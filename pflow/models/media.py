@@ -1,7 +1,5 @@
 """Texts that are files of another type, told by their signature: a PDF or an SVG may be pure ASCII."""
 
-from __future__ import annotations
-
 import re
 
 PDF, SVG = "application/pdf", "image/svg+xml"

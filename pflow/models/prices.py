@@ -1,7 +1,5 @@
 """The price of an answer: by the user's own prices, else by the list of genai-prices, without the network."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Callable
@@ -25,11 +23,9 @@ def is_priced(model: Model) -> bool:
 
 def no_price(model: Model) -> PflowError:
     """Return the error for a model that --max-cost cannot limit."""
-    return PflowError(
-        f"cannot ask '{model.model_id}' under --max-cost: its price is not known",
-        hint=f"{_file() or 'prices.toml'} can give it, in dollars for a million tokens: {_example(model.model_id)}",
-        exit=BAD_CONFIG,
-    )
+    what = f"cannot ask '{model.model_id}' under --max-cost: its price is not known"
+    hint = f"{_file() or 'prices.toml'} can give it, in dollars for a million tokens: {_example(model.model_id)}"
+    return PflowError(what, hint=hint, exit=BAD_CONFIG)
 
 
 def no_tokens(model: Model) -> PflowError:
@@ -41,10 +37,7 @@ def no_tokens(model: Model) -> PflowError:
 
 
 def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> float | None:
-    """Return the price of an answer in dollars; None if the price or a number of tokens is unknown.
-
-    `details` is the provider's own account of the tokens. Raises PflowError (78) for a malformed file.
-    """
+    """Return an answer's price in dollars by the provider's `details`; None if unknown. Raises PflowError (78)."""
     price = _own_prices().get(model.model_id)
     if price is None and (known := getattr(model, "cost", None)) is not None:
         return float(known)  # a model on this machine

@@ -1,7 +1,5 @@
 """A JSON schema for an answer: reading it, putting it into the prompt for some models, and checking the answer."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import suppress
@@ -145,8 +143,5 @@ def _beginning(text: str) -> str:
 
 
 def _unfit(model_id: str, why: str) -> PflowError:
-    return PflowError(
-        f"cannot take the answer of '{model_id}': it does not fit the schema: {why}",
-        hint="--retries asks again",
-        exit=BAD_DATA,
-    )
+    what = f"cannot take the answer of '{model_id}': it does not fit the schema: {why}"
+    return PflowError(what, hint="--retries asks again", exit=BAD_DATA)

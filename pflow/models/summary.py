@@ -1,7 +1,5 @@
 """A summary of a text of any length: a text too long for the model is summarised in parts, and these are merged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,58 +32,45 @@ class SummaryTask:
     max_tokens: int | None = None
     chunk: int | None = None
     done: dict[str, Answer] = field(default_factory=dict)
-
-
-def summarise(task: SummaryTask, emit: Callable[[str], None]) -> Answer:
-    """Summarise a text. `emit` gets the parts of the final summary as they come.
-
-    Raises PflowError: any that asking raises, and 1 if the summaries of the parts are no shorter than the text.
-    """
-    return _Summarising(task, choose(task.model)).run(emit)
-
-
-class _Summarising:
-    def __init__(self, task: SummaryTask, model: Model) -> None:
-        self.task = task
-        self.model = model
-        self.size = task.chunk or characters_for(model)
-        self.used = Usage()
+    used: Usage = field(default_factory=Usage)
 
     def run(self, emit: Callable[[str], None]) -> Answer:
-        text, what = self.task.text, WHOLE
+        """Summarise; `emit` gets the final summary as it comes. Raises PflowError: 1 if parts do not get shorter."""
+        model, self.used = choose(self.model), Usage()
+        size = self.chunk or characters_for(model)
+        text, what = self.text, WHOLE
         try:
-            while len(text) > self.size:
-                text, what = self._shorten(text), MERGE
-            answer = self._ask(what, text, emit)
+            while len(text) > size:
+                text, what = self._shorten(text, model, size), MERGE
+            answer = self._ask(model, what, text, emit)
         except PflowError as error:
             self._count(usage_of(error))
             error.usage = self.used.members()
             raise
-        flaws = [each.flaw for each in (*self.task.done.values(), answer)]
+        flaws = [each.flaw for each in (*self.done.values(), answer)]
         return Answer(answer.response, self._usage(), next(filter(None, flaws), ""))
 
-    def _shorten(self, text: str) -> str:
+    def _shorten(self, text: str, model: Model, size: int) -> str:
         """Summarise all parts of a text, and join the summaries."""
-        parts = [*chunks(text, self.size, "paragraph")]
-        of_what = f"the text has {len(text):,} characters, and '{self.model.model_id}' gets {self.size:,} at once"
+        parts = [*chunks(text, size, "paragraph")]
+        of_what = f"the text has {len(text):,} characters, and '{model.model_id}' gets {size:,} at once"
         say("pflow", f"{of_what}: {len(parts)} parts are summarised, and merged")
-        done = self.task.done
         for part in parts:
-            if part not in done:
-                done[part] = self._ask(PART, part, lambda _: None)
-        shorter = "\n\n".join(done[part].response.strip() for part in parts)
+            if part not in self.done:
+                self.done[part] = self._ask(model, PART, part, lambda _: None)
+        shorter = "\n\n".join(self.done[part].response.strip() for part in parts)
         if len(shorter) >= len(text):
             what = f"cannot summarise {len(text):,} characters: the summaries of the parts are no shorter"
             raise PflowError(what, hint="--chunk makes the parts larger, --model asks another model", exit=FAILED)
         return shorter
 
-    def _ask(self, what: str, text: str, emit: Callable[[str], None]) -> Answer:
-        task, options = self.task, dict(self.task.options)
-        if what != PART and task.max_tokens is not None:
-            options["max_tokens"] = task.max_tokens
-        style = f"Its style: {task.style}." if task.style and what != PART else ""
+    def _ask(self, model: Model, what: str, text: str, emit: Callable[[str], None]) -> Answer:
+        options = dict(self.options)
+        if what != PART and self.max_tokens is not None:
+            options["max_tokens"] = self.max_tokens
+        style = f"Its style: {self.style}." if self.style and what != PART else ""
         prompt = " ".join(filter(None, (what, style, ALONE)))
-        answer = ask(self.model.conversation(), Request(f"{prompt}\n\n{text}", options=options), emit)
+        answer = ask(model.conversation(), Request(f"{prompt}\n\n{text}", options=options), emit)
         self._count(answer_members(answer.usage))
         return answer
 

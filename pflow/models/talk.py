@@ -1,7 +1,5 @@
 """A conversation with a model in several turns, whose answers are read up to a bound."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,10 +43,7 @@ class Talk:
         self._said: list[llm.Message] = [llm.system(self._system)] if self._system else []
 
     def say(self, text: str, *, schema: dict[str, Any] | None = None) -> Said:
-        """Send a text and return the answer, unchecked. `schema` is for a model that `has_schemas`.
-
-        Raises PflowError for the provider's failures, and for a refusal by the protocol.
-        """
+        """Send a text and return the answer, unchecked. A model that `has_schemas` takes a `schema`."""
         asked = self._ahead + text
         try:
             said = self._ask(asked, schema)

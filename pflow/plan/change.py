@@ -1,7 +1,5 @@
 """A changed flow: its diff and new effects go to stderr, its IR to stdout or back to its file."""
 
-from __future__ import annotations
-
 import difflib
 import json
 import os
@@ -35,6 +33,19 @@ from pflow.words.printable import clean
 
 _FORMS = {"pipe": "pipe syntax", "bindings": "an older form", "keys": "an older form"}
 _PAINTS = {"---": Colour.heading, "+++": Colour.heading, "@@": Colour.dim, "+": Colour.good, "-": Colour.fault}
+
+
+@dataclass
+class ChangeOptions:
+    """The options of pflow plan --wire and --edit."""
+
+    write: bool = False
+    yes: bool = False
+    as_pipe: bool = False
+    as_json: bool = False
+    model: str | None = None
+    timeout: float | None = None
+    color: str = AUTO
 
 
 class FlowFile:
@@ -97,19 +108,6 @@ def open_flow(words: Sequence[str], options: ChangeOptions, act: str) -> tuple[F
     if flow.findings:
         raise change_error(f"cannot {act} '{place}': its parts have wrong shapes", flow.findings)
     return place, wire(flow)
-
-
-@dataclass
-class ChangeOptions:
-    """The options of pflow plan --wire and --edit."""
-
-    write: bool = False
-    yes: bool = False
-    as_pipe: bool = False
-    as_json: bool = False
-    model: str | None = None
-    timeout: float | None = None
-    color: str = AUTO
 
 
 @dataclass

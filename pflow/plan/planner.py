@@ -176,9 +176,7 @@ def _judge_answer(said: Said, sentence: str, piped: Piped | None) -> tuple[Any, 
     return (ir, flow, findings), [each for each in findings if flow is None and not each.is_warning]
 
 
-def judge(
-    document: dict[str, Any], sentence: str, piped: Piped | None = None
-) -> tuple[FlowSpec | None, list[Finding]]:  # fmt: skip
+def judge(document: dict[str, Any], sentence: str, piped: Piped | None = None) -> tuple[FlowSpec | None, list[Finding]]:
     """Return the flow, named and with its inputs declared, and its warnings; or None and its findings."""
     wired, findings = check_answer(document, FlowCatalog(), lambda flow: drop_choices(flow, sentence))
     if wired is not None and all(each.is_warning for each in findings):

@@ -8,8 +8,6 @@ failed stage should have passed on, the pipe carries that key.
 pflow-read-file --path=/nope | pflow-catch --set content='nothing to read' | pflow-get content
 """
 
-from __future__ import annotations
-
 from pflow import errors
 from pflow.errors import PflowError
 from pflow.help.usage import Flag, split_flags, usage_of_command

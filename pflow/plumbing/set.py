@@ -9,8 +9,6 @@ pflow-set -n name=Ada year:=1815
 pflow-read-file --path=examples/notes.txt | pflow-set draft.title=Notes | pflow-get draft
 """
 
-from __future__ import annotations
-
 from pflow.binding.sources import find, has
 from pflow.errors import BAD_STDIN, PflowError
 from pflow.help.usage import Flag, argument, split_flags, usage_of_command

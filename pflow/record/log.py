@@ -59,9 +59,7 @@ class RunLog:
         self._size = 0
 
     @classmethod
-    def open(
-        cls, run_id: str, flow: bytes, about: dict[str, Any], *, is_needed: bool = False
-    ) -> RunLog | None:  # fmt: skip
+    def open(cls, run_id: str, flow: bytes, about: dict[str, Any], *, is_needed: bool = False) -> RunLog | None:
         """Begin the log of a run; return None if there is no place for it, with a warning if there should be one.
 
         If it `is_needed`, raises PflowError instead: 78 without a place, 73 if nothing can be written there.

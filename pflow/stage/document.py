@@ -51,7 +51,6 @@ class Document:
         return self._values[key]
 
     def json(self, key: str) -> Piece:
-        """Return the JSON text of a key in its original bytes."""
         return self._members[key]
 
     def last_for(self, interface: Interface) -> Any:
@@ -154,7 +153,6 @@ class Document:
         return next(id for id in ids if id not in taken)
 
     def add_step(self, entry: dict[str, Any]) -> None:
-        """Add an entry to the trace."""
         self.header.setdefault("steps", []).append(entry)
 
     def pieces(self) -> list[Piece]:
@@ -256,13 +254,12 @@ def take_in_for(flags: Any, warm: Callable[[], None] | None = None) -> Intake:
     """Read stdin as the flags of a stage or a run say; raises as `take_in`."""
     source = getattr(flags, "from")
     limit_input(flags.max_input)
-    limits = {"allow_empty": flags.allow_empty, "timeout": flags.timeout}
-    return take_in(no_stdin=flags.no_stdin, source=source, warm=warm, **limits)
+    return take_in(flags.no_stdin, source, allow_empty=flags.allow_empty, warm=warm, timeout=flags.timeout)
 
 
 def take_in(
-    *, no_stdin: bool = False, source: str = "auto", allow_empty: bool = False, warm: Callable[[], None] | None = None,
-    timeout: float | None = None,
+    no_stdin: bool = False, source: str = "auto", *, allow_empty: bool = False,
+    warm: Callable[[], None] | None = None, timeout: float | None = None,
 ) -> Intake:  # fmt: skip
     """Read stdin, if it is to be read, and recognize what it holds.
 

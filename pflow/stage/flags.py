@@ -203,7 +203,6 @@ def check_common(values: Mapping[str, Any]) -> None:
 
 
 def _check(flags: Flags) -> None:
-    """Check what concerns several flags, or the interface."""
     check_common(vars(flags))
     if flags.id is not None and not is_step_name(flags.id):
         hint = "letters, digits, _ and -, with a letter first; stdin is reserved"

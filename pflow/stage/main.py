@@ -29,7 +29,6 @@ def main(name: str) -> NoReturn:
 
 
 def main_of_file(file: str, name: str, words: list[str]) -> NoReturn:
-    """Run a user's own node as a stage."""
     collect_rarely()
     from pflow.stage.stage import Stage
 

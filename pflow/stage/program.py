@@ -182,7 +182,6 @@ class _Output:
 
 
 def program_class(file: str, name: str, interface: Interface) -> type[ProgramNode]:
-    """Make a node class for a program."""
     about = {
         "file": file,
         "name": name,

@@ -76,7 +76,6 @@ class Visitor:
         return self.binding.origins(view, store)
 
     def spend(self, node: Any, usage: dict[str, Any], visit: Visit) -> None:
-        """Count what a try or an answer took of models."""
         visit.spent.append(usage)
 
     def open(self, store: Any) -> NodeStore:

@@ -94,7 +94,6 @@ def _letters(items: Items) -> Items:
 
 
 def _count(item: Item) -> int:
-    """Return the number of values after an item's letter."""
     return 2 if "pair" in item.marks else 1
 
 

@@ -1,7 +1,5 @@
 """Cleaning rows: white space, types, empty rows and duplicates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -50,10 +48,7 @@ class Cleaner:
                     row[name] = stripped[row[name]]
 
     def convert(self, types: dict[str, str], misfits: str) -> None:
-        """Convert columns to types; an empty text becomes null.
-
-        A value that does not fit is an error (65), becomes null or drops its row: `misfits` is error, null or drop.
-        """
+        """Convert columns to types, empty texts to null. `misfits` is error (65), null or drop (the row)."""
         self._check_names(types, "types")
         fits = [True] * len(self.rows)
         for name, kind in types.items():

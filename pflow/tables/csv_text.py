@@ -1,7 +1,5 @@
 """CSV: reading rows, with line and column of errors, and writing them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -35,10 +33,7 @@ def delimiter_of(text: str) -> str:
 def read_csv(
     text: str, name: str, *, delimiter: str | None = None, quotes: bool = True, header: bool = True
 ) -> list[Row]:  # fmt: skip
-    """Read the rows of a text, each value a text. Without `quotes` a quotation mark is an ordinary character.
-
-    Raises PflowError (65) with line and column; 66 for an empty text without its header.
-    """
+    """Read rows, each value a text. Raises PflowError: 65 with line and column, 66 for a text without its header."""
     form: dict[str, Any] = {"quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE}
     form |= {"delimiter": delimiter or _delimiter_in(text, form), "strict": True}
     limit = csv.field_size_limit(sys.maxsize)

@@ -1,7 +1,5 @@
 """An HTML file of rows: a table and a bar plot. All data is escaped: it is text, never markup."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The formats of a results file: JSON, JSON lines, CSV and Markdown."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

@@ -1,7 +1,5 @@
 """An SQL query over rows, in an in-memory SQLite that can only read them."""
 
-from __future__ import annotations
-
 import resource
 import sqlite3
 import sys

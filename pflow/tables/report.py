@@ -1,7 +1,5 @@
 """Statistics of rows: for each column the number, type and range of its values, and the most frequent ones."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter
 from itertools import accumulate

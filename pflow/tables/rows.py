@@ -1,7 +1,5 @@
 """Rows: their columns, cells as text, the types of texts, and a table in Markdown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection
 from typing import Any

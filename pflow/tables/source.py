@@ -1,7 +1,5 @@
 """The input of a data node, from a file or the pipe: its text, or the JSON in it."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

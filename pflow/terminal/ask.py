@@ -38,7 +38,6 @@ class Terminal:
         take_turn(self.turn)
 
     def ask(self, question: str) -> str | None:
-        """Ask a question and return the answer, stripped."""
         line = self.read_line(question)
         return line if line is None else line.strip()
 
@@ -64,7 +63,6 @@ class Terminal:
         return os.fsdecode(line.rstrip(b"\r\n")) if line else None
 
     def read_secret(self, prompt: str) -> str | None:
-        """Read a line without showing it."""
         try:
             modes = termios.tcgetattr(self.fd)
             hidden = [*modes[:3], modes[3] & ~termios.ECHO, *modes[4:]]

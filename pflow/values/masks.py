@@ -140,10 +140,7 @@ _FLAG = r"""(?x)
 
 
 def find_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int]]:
-    """Find the values of secret flags in a text, by flag name: secret by its words, in `names`, or a near miss.
-
-    A word without dashes before a = counts as a flag too.
-    """
+    """Find the values of secret flags in a text, `--key=` or `key=`: secret by words, by `names`, or near misses."""
     import re
 
     from pflow.words.naming import nearest

@@ -68,10 +68,7 @@ def meet(one: Path, other: Path) -> bool:
 
 
 def look_up(value: Any, steps: Path, at: int = 0) -> Any:
-    """Return the value at `steps[at:]` below `value`, which `steps[:at]` led to.
-
-    Raises PflowError (66), which says what is there instead.
-    """
+    """Return the value at `steps[at:]` below `value`, to which `steps[:at]` led. Raises PflowError (66)."""
     for n in range(at, len(steps)):
         value = _step_into(value, steps, n)
     return value

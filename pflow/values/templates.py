@@ -20,10 +20,7 @@ _WORD = _LETTERS + "0123456789"
 
 
 def parse_template(text: str) -> list[Part]:
-    """Parse a template into its parts. `$$` is a dollar; so is a `$` before anything but a name or a braced path.
-
-    Raises ValueError for a wrong braced path (`${a.}`), and for a reference inside another.
-    """
+    """Parse a template into its parts; `$$` is a dollar, as is `$` before no name or path. Raises ValueError."""
     parts: list[Part] = []
     literal = ""
     at = 0
@@ -93,10 +90,7 @@ def double_braces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def braced_references(text: str) -> list[Path]:
-    """List the braced references in a text that is not a template.
-
-    Forms that only a shell has, and names that the text itself sets, do not count.
-    """
+    """List the braced references in a text that is no template, but not a shell's own forms and names that it sets."""
     found = []
     for rest in text.split("${")[1:]:
         inner, close, _ = rest.partition("}")
@@ -154,18 +148,14 @@ def leading_references(written: Any) -> list[Path]:
     return [part for part in first if not isinstance(part, str)]
 
 
-def join_texts(written: str, parts: list[Part], texts: list[str]) -> str:
-    return "".join(texts)
-
-
 def expand(
-    written: Any, look_up: Callable[[Path], Any], join: Callable[[str, list[Part], list[str]], str] = join_texts
+    written: Any, look_up: Callable[[Path], Any], join: Callable[[str, list[Part], list[str]], str] | None = None
 ) -> Any:
     """Replace each reference in `written` by what `look_up` finds, once: inserted text is never expanded.
 
     One whole reference keeps its value's type. Inside text, null is empty, bytes are decoded, with lone surrogates for
-    invalid ones, and anything else is JSON. Then `join` makes one text of the literal and the inserted ones. Raises
-    ValueError for a reference in an object's key.
+    invalid ones, and anything else is JSON. `join`, if given, makes one text of the literal and the inserted ones.
+    Raises ValueError for a reference in an object's key.
     """
     if isinstance(written, list):
         return [expand(item, look_up, join) for item in written]
@@ -180,14 +170,11 @@ def expand(
     if len(parts) == 1 and not isinstance(parts[0], str):
         return look_up(parts[0])
     texts = [part if isinstance(part, str) else _inside_text(look_up(part)) for part in parts]
-    return join(written, parts, texts)
+    return join(written, parts, texts) if join else "".join(texts)
 
 
 def join_path(written: str, parts: list[Part], texts: list[str]) -> str:
-    """Join the parts of a path. Raises PflowError (77) if a value after literal text is not a part of one name.
-
-    Where a file or an address may be given, the parts of an address are joined as such.
-    """
+    """Join the parts of a path, or an address. Raises PflowError (77) if a value after text is no part of one name."""
     if written.lower().startswith(("http://", "https://")):
         from pflow.values.urls import join_url
 

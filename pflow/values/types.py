@@ -242,10 +242,7 @@ _CUT = ('["', "[{", "[[", '{"')
 
 
 def items_in(value: Any) -> Any:
-    """Return the items of a batch: of a text, the JSON list in it, or else its lines that are not blank.
-
-    Truncated JSON stays one text: its lines are not items.
-    """
+    """Return the items of a batch: of a text the JSON list in it, else its lines; truncated JSON is one item."""
     value = list_in(value)
     if not isinstance(value, str):
         return value

@@ -9,10 +9,7 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 
 def join_url(written: str, parts: list[str | Path], texts: list[str]) -> str:
-    """Join the parts of a URL; what comes in behind its beginning is percent-encoded, as RFC 6570 does for `{var}`.
-
-    Raises PflowError (77) if that is in the scheme, user, host or port, or leads to another directory.
-    """
+    """Join the parts of a URL, values as RFC 6570 encodes them. Raises PflowError (77) in its origin, and for `..`."""
     url = like = ""
     for at, (part, text) in enumerate(zip(parts, texts, strict=True)):
         if isinstance(part, str) or at == 0:

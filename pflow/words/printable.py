@@ -1,7 +1,5 @@
 """Text that is safe to print: control characters and lone surrogates are escaped."""
 
-from __future__ import annotations
-
 
 def clean(text: str) -> str:
     """Put a text on one line and escape characters that would control the terminal."""

@@ -3,8 +3,6 @@
 `make agents` runs this with `claude` on PATH; no other test does.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import select

@@ -242,10 +242,34 @@ END
             [ -n "$alone" ]
             run --separate-stderr pflow run -n "shell 'printf %s $text' => $name => pass-on" -r
             expect 0 "$alone"
+            [[ $stderr != *PF10* ]]
             run --separate-stderr pflow run -n "shell 'printf %s $text' => split-text --by=line => $name --each --jobs=2 => join-text" -r
             expect 0 "$alone"
         done
     done
+}
+
+@test "a flow takes what a pipe brings as a step too: for its first batch, and where its paths name stdin" {
+    mkdir d && touch d/a d/b && echo '[["d/a"],["d/b"]]' >lists
+    pflow save named 'shell cat => template "<$stdin|$stdout>"'
+    pflow save asking 'http --url="$stdin/x" --method=POST'
+    [ "$(echo hi | pflow run 'shell "tr a-z A-Z" => named' -r)" = "$(echo hi | pflow-shell 'tr a-z A-Z' | pflow named -r)" ]
+    run --separate-stderr pflow run -n 'shell "echo hi" => named' -r
+    expect 66 '' "pflow run: cannot find 'stdin' (the data from the pipe) for flow:named: nothing gives it"
+    run --separate-stderr pflow run -n 'shell "echo http://127.0.0.1:9" => asking --map-in=stdin=stdout' -r
+    expect 77 '' "the host of a URL comes from a person"
+    for words in --each '--each --keep-going' '--each --as=input --jobs=2'; do
+        pflow save --force up "shell 'tr a-z A-Z' $words"
+        pflow save --force nested 'up => up'
+        for name in up nested; do
+            run pflow run -n "list-files 'd/*' => $name => shell cat" -r
+            expect 0 '["D/A","D/B"]'
+            run pflow run -n "shell 'cat lists' => $name --each --jobs=2 => shell cat" -r
+            expect 0 '[["D/A"],["D/B"]]'
+        done
+    done
+    pflow export "list-files 'd/*' => up => shell cat" --to=python >up.py
+    [ "$(python up.py -n -r)" = "$(pflow-list-files -n 'd/*' | pflow up | pflow-shell cat -r)" ]
 }
 
 @test "no item of a batch writes over the file of another; an addition, a stream, a loop and a try may" {

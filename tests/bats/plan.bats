@@ -95,6 +95,22 @@ print("its commands could write only in the allowed directories: --allow=DIR, or
     expect 0 secret
 }
 
+@test "paths that only the run knows take a directory, and each is held when it is used" {
+    mkdir -p here/many .local/share/pflow/flows && echo secret >out && echo one >here/many/a && cd here
+    echo '{"nodes": [{"id": "list", "type": "list-files", "inputs": {"pattern": "many/*"}, "params": {"kind": "all"}},
+        {"id": "read", "type": "read-file", "batch": {"over": "files", "as": "path", "jobs": 2}}]}' \
+        >../.local/share/pflow/flows/hook.pflow.json
+    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes -r
+    expect 77 '' 'reads a file that is not known yet: path from path of each in files (--allow=DIR)'
+    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes -r --allow=many
+    expect 2
+    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes -r --allow=./many
+    expect 0 '["one\n"]'
+    ln -s ../../out many/b
+    run --separate-stderr pflow 'use the copier for data.txt' --model=d-hook --yes -r --allow=./many
+    expect 77 '' "cannot use 'many/b': it is not below a directory that is allowed"
+}
+
 @test "without a terminal and without --yes it is shown, and nothing runs, nor with --dry-run" {
     need setsid
     run --separate-stderr setsid -w pflow 'copy a.txt to b.txt' --allow=anything -r </dev/null

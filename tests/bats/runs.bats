@@ -43,7 +43,7 @@ setup() {
     in_shells "$here $copy"'; pflow trace </dev/null | sed "s/  [0-9.]* m*s$//; s/ after .*//; s/run [0-9A-Z]*/run ID/"'
     expect 0 $'[1] read-file (read-file)\n    ← reads: path given\n    → writes: content
 
-[2] write-file (write-file)\n    ← reads: path given, content from content
+[2] write-file (write-file)\n    ← reads: content from content, path given
 
 run ID (flow): done'
 }

@@ -14,6 +14,9 @@ END
     export PFLOW_NODES=$PWD
     echo '{"inputs": {"base": {"type": "str", "required": true}}, "nodes": [{"id": "v", "type": "visit", "inputs": {"url": "$base/in"}}],
         "outputs": {"got": "v.got"}}' >in.pflow.json
+    sed 's/base/stdout/g' in.pflow.json >named.pflow.json
+    echo '{"nodes": [{"id": "a", "type": "shell", "inputs": {"command": "printf http://h"}}, {"type": "./named.pflow.json"},
+        {"type": "template", "inputs": {"template": "${a.stdout}"}}]}' >moved.pflow.json
     sed 's/visit/.\/in.pflow.json/; s/"url": "$base/"base": "$base/' in.pflow.json >outer.pflow.json
 }
 
@@ -62,6 +65,8 @@ END
 77 - pflow run -n "shell 'printf http://h' => visit --url='\$u/i' --each --as=u" -q
 77 - pflow run -n "shell 'printf http://h' => ./in.pflow.json --map-in base=stdout" -q
 77 - pflow run -n "shell 'printf http://h' => ./outer.pflow.json --map-in base=stdout" -q
+77 - pflow run -n "shell 'printf http://h' => ./named.pflow.json" -q
+77 - pflow run -n moved.pflow.json -q
 END
 }
 

@@ -1,7 +1,5 @@
 """What a step costs in the engine, against plain pocketflow; and ten branches at once. Prints JSON for `speed.py`."""
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

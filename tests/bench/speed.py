@@ -4,8 +4,6 @@ CPU time is user and system time of the processes themselves, the median of many
 so that a busy moment of the machine meets all of them. Run it with the interpreter of an ordinary installation.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -188,9 +188,9 @@ def test_refresh_replaces_require_fails_and_the_environment_turns_it_off(project
 
 
 def test_code_that_changes_while_a_stage_waits_for_its_input_is_not_taken_for_what_runs(project, monkeypatch):
-    def edit_and_take_in(**options):
+    def edit_and_take_in(*words, **options):
         project.file.write_text(CALC.replace("FACTOR = 2", "FACTOR = 10"))
-        return take_in(**options)
+        return take_in(*words, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr("pflow.stage.document.take_in", edit_and_take_in)

@@ -4,7 +4,7 @@ import pytest
 
 from pflow.commands._click import run_click
 from pflow.commands.test_node import command
-from pflow.conformance.samples import Samples, Skipped, document, misfit_of, read_answer, same, value_of
+from pflow.conformance.samples import OutputDocument, Samples, Skipped, document, misfit_of, same, value_of
 from pflow.errors import PflowError
 from pflow.interface.grammar import parse_interface
 from pflow.values.types import fit, parse_type
@@ -72,7 +72,7 @@ NO_DOCUMENTS = [
 
 @pytest.mark.parametrize(("stdout", "why"), NO_DOCUMENTS)
 def test_what_is_no_document_is_said(stdout, why):
-    assert why in read_answer(stdout).fault
+    assert why in OutputDocument(stdout).fault
 
 
 @pytest.mark.parametrize(("one", "other", "is_same"), [(1, 1.0, True), (1, True, False), ([0], [False], False)])

@@ -11,7 +11,7 @@ from tests.engine.flows import run, write_flow
 from tests.peers.openai_server import REPLY
 
 PRICES = (
-    '"silent" = { input = 1, output = 1 }\n'
+    '"silent" = { input = 1, output = 1 }\n"misbilled" = { input = 1, output = 1 }\n'
     '"reply" = { input = 100, output = 0.0 }\n"priced" = { input = 1, output = 1.0 }\n'
 )
 
@@ -96,19 +96,18 @@ def test_what_a_provider_bills_counts_and_a_model_without_a_price_is_not_asked(l
     ran = limited(flow(llm("a", "priced"), llm("b", "priced"), llm("c", "priced")), {"cost": 0.5})
     assert (ran.error.message, ran.used["cost"]) == ("cannot ask 'priced': the run has spent $0.50 of $0.50", 0.5)
     ran = limited(flow(llm("a", "echo")), {"cost": 0.5})
-    assert (ran.error.exit, ran.error.message) == (
-        78, "cannot ask 'echo' under --max-cost: its price is not known",
-    )  # fmt: skip
+    assert (ran.error.exit, ran.error.message) == (78, "cannot ask 'echo' under --max-cost: its price is not known")
     assert "prices.toml" in ran.error.hint
     assert len(server.requests()) == 2
     assert limited(flow(llm("a", "echo")), {"calls": 5}).store["response"] == "Name three trees"
 
 
-def test_a_model_whose_answer_does_not_say_what_it_took_ends_a_run_that_money_limits(limited, server):
+@pytest.mark.parametrize("model", ["silent", "misbilled"])
+def test_a_model_whose_answer_does_not_say_what_it_took_ends_a_run_that_money_limits(limited, server, model):
     batch = {"over": "items", "as": "prompt", "on_error": "keep"}
-    ran = limited(flow({**llm("a", "silent"), "inputs": {}, "batch": batch}), {"cost": 0.5}, ITEMS)
+    ran = limited(flow({**llm("a", model), "inputs": {}, "batch": batch}), {"cost": 0.5}, ITEMS)
     assert (ran.error.exit, len(server.requests())) == (78, 1)
-    assert ran.error.message == "cannot hold 'silent' to --max-cost: its answer does not say how many tokens it took"
+    assert ran.error.message == f"cannot hold '{model}' to --max-cost: its answer does not say how many tokens it took"
 
 
 def test_a_run_goes_on_with_what_its_earlier_parts_used(limited, server):

@@ -4,8 +4,6 @@ python tests/eval/run.py --model NAME       any model that llm has; else the one
 python tests/eval/run.py --self-test        a model on 127.0.0.1 that knows the answers: it scores 60 of 60
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Scoring a plan: how far it is one of the flows that were expected of a sentence. Pure functions."""
 
-from __future__ import annotations
-
 import re
 from posixpath import expanduser, normpath
 from typing import Any

@@ -1,7 +1,5 @@
 """The evaluation: its sentences are what they say, its scores count what is wrong, its program does not break."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

@@ -3,8 +3,6 @@
 The repository is real, and GitHub a small one on 127.0.0.1 (tests/peers/github.py). `make kills` runs it.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

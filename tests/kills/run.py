@@ -4,8 +4,6 @@ Whatever comes between, `pflow resume` ends in the store of a run that nothing d
 what may not repeat is never repeated unasked. Each step notes its PFLOW_STEP_KEY in a file: so its runs are counted.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -77,7 +77,7 @@ def test_another_try_goes_on_after_the_parts_that_are_done(server):
         ("reply", "", {}, 66, "the text: it is empty"),
         ("reply", " \n", {}, 66, "the text: it is empty"),
         ("reply", "x", {"chunk": 99}, 2, "--chunk=99: it must be at least 100"),
-        ("reply", "x", {"option": ["a"]}, 2, "the option 'a'"),
+        ("reply", "x", {"option": ["a"]}, 2, "--option='a'"),
         ("echo", LONG, {"chunk": 1000}, 1, "the summaries of the parts are no shorter"),
         ("nobody", "x", {}, 78, "'nobody'"),
         ("broken", "x", {}, 75, "500"),

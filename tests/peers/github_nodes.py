@@ -1,7 +1,5 @@
 """What the github nodes' tests stand on: an environment without key or repository, a small GitHub, a node's run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

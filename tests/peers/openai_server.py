@@ -319,6 +319,7 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "many": replying("word " * 2000),
     "silent": silent,
     "priced": replying(REPLY, cost=0.25),
+    "misbilled": replying(REPLY, prompt_tokens=-1, completion_tokens=float("nan"), cost=-0.5),
     "see": echo,
     "tools": echo,
     "form": form,

@@ -1,7 +1,5 @@
 """Git repositories for tests: real ones, Ada's, without settings of whoever runs the tests."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -149,9 +149,7 @@ def test_data_never_decides_where_a_file_is_written(capfd):
 
 
 def test_what_a_branch_writes_is_not_taken_by_the_other():
-    document = flow(
-        "a:query", "b:fetch", "c:count", inputs={"prompt": {}, **NUMBER}, edges=edges("a b", "a c"),
-    )  # fmt: skip
+    document = flow("a:query", "b:fetch", "c:count", inputs={"prompt": {}, **NUMBER}, edges=edges("a b", "a c"))
     document["nodes"][2]["params"] = {"least": 1}
     assert settled(document) == ["c.items ?"]
 

@@ -1,7 +1,5 @@
 """The papers' code blocks, in the order in which they are printed, and what of them is a command line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

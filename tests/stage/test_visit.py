@@ -15,7 +15,7 @@ import pocketflow
 import pytest
 
 from pflow.catalog.registry import load_bundled, names_in
-from pflow.conformance.samples import OutputDocument, Samples, document, read_answer
+from pflow.conformance.samples import OutputDocument, Samples, document
 from pflow.errors import PflowError
 from pflow.node import Node, declared_interface
 from pflow.stage import visit
@@ -296,7 +296,7 @@ class Tried:
         program = [str(BIN / words[0]), *words[1:], "-j"]
         done = subprocess.run(program, cwd=self.folder, capture_output=True, timeout=60, check=False, **given)
         assert done.returncode == self.case.exit, done.stderr.decode()
-        answer = read_answer(done.stdout)
+        answer = OutputDocument(done.stdout)
         assert not answer.fault, f"{answer.fault}: {done.stderr.decode()}"
         return answer
 

@@ -219,11 +219,7 @@ class _Compiler:
         return path_text(places[0]) if len(places) == 1 else written
 
     def _as_mapping(self, step: WiredStep, item: Item | None, value: Any) -> str | list[str] | None:
-        """Return the mapping that a templated flag becomes; None if it stays an input.
-
-        A flag that a stage would not store becomes a mapping, and so does the latest of several steps' writes, which no
-        input can express.
-        """
+        """Return the mapping for a templated flag that no stage stores, or that means several writes; else None."""
         if item is None or not is_liftable(item, value):
             return None
         if not (item.is_textual and is_reference(value)):

@@ -157,10 +157,7 @@ def _check_word(text: str, word: Token) -> None:
 
 
 def _read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[FlowSpec, set[str]]:
-    """Read the flow as it is written, without implied mappings, and the steps with --id.
-
-    Raises PflowError (2) with the place in the text.
-    """
+    """Read the flow as written, without implied mappings, and the steps with --id. Raises PflowError (2)."""
     chains = read_chains(text, tokens)
     reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])
     flow = FlowSpec([draft.step for draft in reader.drafts], reader.edges(chains))
@@ -253,10 +250,7 @@ _FILES = {"cat": "read-file --path=", "tee": "write-file --path="}
 
 
 def _check_pasted(text: str, mentions: list[Mention], catalog: Catalog) -> list[str]:
-    """Refuse the parts of a pasted pipe that need a shell; warn of those that a shell would read differently.
-
-    `mentions` are those that define a step, not those that refer back to one.
-    """
+    """Refuse what needs a shell in the steps of a pasted pipe; warn of what a shell would read differently."""
     has_driver = any(each.prefix for each in mentions) and any(each.is_beside_bar() for each in mentions)
     if not has_driver and not any(each.prefix == "pflow-" for each in mentions):
         return []

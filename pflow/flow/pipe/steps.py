@@ -54,10 +54,7 @@ class Draft:
 
 
 def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) -> Draft:
-    """Make the step of a type with the flags in `words`; its id is "" if no flag gives one.
-
-    Raises PflowError (2) for the first wrong flag. For an unknown type every flag is data.
-    """
+    """Make a step from its type and words; its id is empty if they give none. Raises PflowError (2) for wrong flags."""
     interface, is_known = interface_of_type(type, catalog)
     if not catalog.opens_files:
         _refuse_files(words)
@@ -106,10 +103,7 @@ def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
 
 
 def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
-    """Return the words with `=true` after each unknown flag that has no value.
-
-    For an unknown type only flags are left: the rules say what is wrong with it.
-    """
+    """Return the words with `=true` after unknown flags without a value; for an unknown type only flags are left."""
     found = []
     for group, _ in _groups(words, items, {}, is_open=True):
         behind_it = [values_after(group[0], [word], items, is_open=True) for word in ("a", "-a")]
@@ -137,10 +131,7 @@ def _groups(
 
 
 def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
-    """Split the words of one step from the flags among them that are for the command.
-
-    `own` are the command's flags, each with True if a value may follow. A flag that the node has too is the step's.
-    """
+    """Split a step's words from flags that only the command has: its `own`, each True if a value may follow."""
     name = "".join(words[:1]).removeprefix("pflow-")
     interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
     is_batch = any(word.partition("=")[0] == "--each" for word in words)  # then --jobs are its own

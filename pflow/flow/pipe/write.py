@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 
 
 def write_pipe(flow: FlowSpec) -> str:
-    """Write a flow as pipe syntax, one step a line. Raises PflowError (65) if it cannot express the flow.
-
-    Mappings that compiling makes by itself are left out. Required versions are in a comment.
-    """
+    """Write a flow as pipe syntax, a step a line, without mappings that it implies. Raises PflowError (65)."""
     try:
         _refuse_unsayable(flow)
         wanted = wire(flow)
@@ -67,10 +64,7 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
 
 
 def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[str, str]:
-    """Return the flow as text, and the difference, in words, when that is compiled.
-
-    `is_short` writes mappings as flags, which keeps their values from other reads.
-    """
+    """Return the flow as text, its mappings as flags if `is_short`; and what is different when that is compiled."""
     flow, here = wanted.flow, _facts(wanted)
     text = _text(*_draft(wanted, here, is_short=is_short))
     compiled = parse_pipe([text], flow.catalog)

@@ -69,10 +69,7 @@ def _chooses(flow: WiredFlow, id: str) -> bool:
 
 
 def _stops(flow: WiredFlow, *, past_taken: bool) -> dict[str, str]:
-    """Return for each step the next, or itself, where a search has to look: at a `[pipe]` read, or several edges.
-
-    With `past_taken` not at a read that the flow gives.
-    """
+    """Return for each step the next, or itself, with several edges or a `[pipe]` read (an open one if `past_taken`)."""
     stops: dict[str, str] = {}
     for id in reversed(flow.order):
         after, item = flow.graph.after(id), flow.steps[id].interface.pipe_read

@@ -31,6 +31,8 @@ def check_words(flow: WiredFlow) -> Iterator[Finding]:
     warned = set()
     for place, path in _made_keys(flow):
         steps = path[1:] if path[0] in flow.steps else path
+        if place[-2] == "output_mappings" and steps[-1:] == place[-1:]:
+            steps = steps[:-1]  # a name that the node itself gave its write
         odd = [step for step in steps if isinstance(step, str) and not _is_plain_word(step)]
         if odd and not str(path[0]).startswith("$") and path not in warned:
             warned.add(path)

@@ -77,10 +77,7 @@ def unset_params(wired: WiredStep) -> list[Item]:
 
 
 def _check_needed(wired: WiredStep) -> Iterator[Finding]:
-    """Warn of params without a default that the flow does not give; a flag still may.
-
-    A class written for plain pocketflow has its defaults in its code.
-    """
+    """Warn of params that neither the flow nor a default gives; code without an interface has its own defaults."""
     if wired.interface.inferred:
         return
     step, misspelt = wired.step, slips(wired)

@@ -1,7 +1,5 @@
 """Running an agent: it starts with its prompt, ends with us or at its time limit, and is judged by its results."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
@@ -40,10 +38,7 @@ class AgentTask:
 
 @dataclass
 class AgentReply:
-    """An agent's answer: its report, its session, `usage` as a node writes it, and the failure if it is not done.
-
-    `changed_files` are known once its work is finished.
-    """
+    """An agent's answer; `usage` as a node writes it, `failure` if it is not done, `changed_files` once it is."""
 
     report: str = ""
     session: str = ""

@@ -67,13 +67,10 @@ def check(answer: Response, secrets: Collection[str] = ()) -> Response:
         return answer
     exit = _BY_STATUS.get(status, _BY_CLASS.get(status // 100, FAILED))
     said = ": ".join(filter(None, (f"{status} {answer.reason}".strip(), _words_of(answer))))
-    error = PflowError(
-        f"cannot {answer.method} '{show(answer.url)}': {said}",
-        hint=HINTS.get(exit, ""),
-        exit=exit,
-        retry_after=retry_after(answer.headers.get("retry-after", "")) if exit == TRY_AGAIN else None,
-        is_permanent=exit != TRY_AGAIN,
-    )
+    what = f"cannot {answer.method} '{show(answer.url)}': {said}"
+    error = PflowError(what, hint=HINTS.get(exit, ""), exit=exit, is_permanent=exit != TRY_AGAIN)
+    if exit == TRY_AGAIN:
+        error.retry_after = retry_after(answer.headers.get("retry-after", ""))
     raise masked(error, *secrets)
 
 

@@ -21,7 +21,8 @@ def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
         name, colon, value = (part.strip() for part in text.partition(":"))
         if not colon:
             raise PflowError(f"cannot read the header '{name}'", hint="it is written 'NAME: VALUE'", exit=USAGE)
-        if is_secret(name) and value and not _FROM_ENVIRONMENT.search(value):
+        is_secret = name.lower() in _SECRET or is_secret_name(name)
+        if is_secret and value and not _FROM_ENVIRONMENT.search(value):
             scheme = "Bearer " * (name.lower() == "authorization")
             hint = f"--header='{name}: {scheme}env:NAME' takes it from a variable"
             what = f"cannot send '{name}' with its value written out: other users can see it"
@@ -31,11 +32,6 @@ def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
         headers[name] = "".join(parts)
         secrets += parts[1::2]
     return headers, secrets
-
-
-def is_secret(name: str) -> bool:
-    """Return True if a header of this name most likely has a key."""
-    return name.lower() in _SECRET or is_secret_name(name)
 
 
 def read_proxy(text: str | None) -> str | None:

@@ -13,7 +13,7 @@ from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
 from pflow.files.beneath import Bounds
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import ANYTHING as OPEN
 from pflow.models.identity import settings_directory
 from pflow.process.confine import has_landlock
@@ -28,7 +28,10 @@ _LONGEST = 200
 
 
 class Allowed:
-    """The words and directories of --allow: commands, paths, anything, and files below the `folders`."""
+    """The words and directories of --allow: commands, paths, anything, and files below the `folders`.
+
+    A directory also allows paths that only the run will know, where pflow itself opens them.
+    """
 
     def __init__(self, words: Sequence[str]) -> None:
         """Raises PflowError (2) for an unknown word."""
@@ -37,6 +40,7 @@ class Allowed:
         for word in self.words - {COMMANDS, PATHS, ANYTHING}:
             hint = f"it takes {COMMANDS}, {PATHS}, {ANYTHING} or a directory: ./{word}"
             raise PflowError(f"cannot allow '{word}': --allow does not know it", hint=hint, exit=USAGE)
+        self.has_folders = bool(folders)
         real = [self.real_path(os.path.expanduser(each)) for each in folders]
         here = self.real_path(".")
         # Services start in /, and everything is below it.
@@ -207,7 +211,10 @@ class Gate:
         if allowed.allows(PATHS):
             return
         if path is None:
-            yield Refusal(step, f"{does} a file that is not known yet: {key} {why}", f"--allow={PATHS}")
+            is_held = _is_opened_by_pflow(effect.step)
+            if not (is_held and allowed.has_folders):
+                flag = "--allow=DIR" if is_held else f"--allow={PATHS}"
+                yield Refusal(step, f"{does} a file that is not known yet: {key} {why}", flag)
         elif fault := allowed.fault_of(path):
             yield Refusal(step, f"{does} '{shown}': {fault}", _flag_for(real))
 
@@ -224,6 +231,12 @@ def bounds_text(wired: WiredFlow, allowed: Allowed) -> str:
         return ""
     allowed.bounds.programs = [] if allowed.allows(COMMANDS) else sorted(_programs(wired, allowed))
     return json.dumps(vars(allowed.bounds))
+
+
+def _is_opened_by_pflow(step: WiredStep) -> bool:
+    """Return True if pflow opens a step's files itself, and so holds each within the bounds."""
+    is_bundled = step.kind is not None and step.kind.origin == BUNDLED
+    return is_bundled and "repo" not in step.interface.reads and "runs commands" not in step.interface.effects
 
 
 def _git_directory(path: str) -> str:

@@ -1,7 +1,5 @@
 """A flow with the words of its command, and the text that shows it on a terminal before it runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -57,7 +55,7 @@ class Proposal:
             if name in inputs.values or (each.has_default and not each.pipe)
         }
 
-    def edited(self, flow: FlowSpec) -> Proposal:
+    def edited(self, flow: FlowSpec) -> "Proposal":
         """Propose the same run of another flow, which already has the values of the flags."""
         return Proposal(flow, _words_of_run(self.flags))
 

@@ -3,8 +3,6 @@
 Each text that is asked for is a line of the file that EMBED_LOG names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -82,6 +82,7 @@ def agent(**params):
 
 
 PATHS = ["s --allow=paths"]
+DIR = ["s --allow=DIR"]
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,7 @@ def test_what_goes_along_with_a_question_is_a_path(place):
     assert found(asking()) == found(asking("a.png", "sub/b.pdf", "https://example.org/c.png")) == []
     assert found(asking("a.png", "/etc/passwd")) == ["s --allow=/etc"]
     assert found(asking("link.txt")) == [f"s --allow={place.parent}/outside"]
-    assert found(asking("$content")) == PATHS
+    assert found(asking("$content")) == DIR
 
 
 def test_what_was_said_before_is_somebody_s_own(place):
@@ -245,8 +246,8 @@ def test_a_path_from_a_step_is_unknown(place):
         ],
         "mappings": {"s": {"input_mappings": {"path": "name.content"}}},
     }
-    assert found(flow) == PATHS
-    assert found(flow, "..") == PATHS
+    assert found(flow) == DIR
+    assert found(flow, "..") == []  # held when it is used
     assert found(flow, "paths") == []
 
 
@@ -258,7 +259,7 @@ def test_a_param_that_stands_in_for_a_path_is_what_its_template_makes_of_it(plac
     (place / "li$nk").symlink_to("..")
     where = {"inputs": {"where": {"type": "path", "default": "/etc"}}}
     assert found(writing_to("a.txt")) == []
-    assert found(writing_to("${name.content}")) == found(writing_to("sub/${name.content}")) == PATHS
+    assert found(writing_to("${name.content}")) == found(writing_to("sub/${name.content}")) == DIR
     assert found(writing_to("$where/a.txt", **where)) == ["s --allow=/etc"]
     assert found(writing_to("li$$nk/a.txt")) == [f"s --allow={place.parent}"]
 
@@ -280,7 +281,7 @@ def test_a_template_of_inputs_that_have_values_is_known_and_any_other_is_not(pla
 
     assert found(templated("$folder/a.txt", "sub")) == []
     assert found(templated("$folder/a.txt", "../x")) == [f"s --allow={place.parent / 'x'}"]
-    assert found(templated("$folder/$other", "sub")) == PATHS
+    assert found(templated("$folder/$other", "sub")) == DIR
     assert found(templated("$folder/$other", "sub"), words=["--other=a"]) == []
     assert found(templated("$folder/$other", "sub"), words=["--other=../../b"]) == [f"s --allow={place.parent}"]
     assert found(templated("li$$nk/x", "sub")) == []
@@ -296,7 +297,7 @@ def test_the_value_of_an_input_is_what_its_flag_gives_else_its_default(place):
     assert found(with_input(default="../a.txt"), words=["--path=a.txt"]) == []
     assert found(with_input(default="a.txt"), words=["--path=/etc/passwd"]) == ["s --allow=/etc"]
     assert found(with_input(required=True), words=["--path=link.txt"]) == [f"s --allow={place.parent / 'outside'}"]
-    assert found(with_input(required=True)) == PATHS
+    assert found(with_input(required=True)) == DIR
 
 
 def test_a_flag_for_what_stands_in_a_step_counts(place):
@@ -352,10 +353,10 @@ def test_a_pattern_looks_into_directories_below_this_one_only(place, pattern, di
 def test_names_that_are_hidden_are_listed_only_where_that_is_allowed(place):
     listing = step("list-files", pattern="**")
     assert found(listing, words=["--no-hidden"]) == []
-    assert found(listing, words=["--hidden"]) == PATHS
+    assert found(listing, words=["--hidden"]) == DIR
     listing["nodes"][0]["params"] = {"hidden": True}
-    assert found(listing) == PATHS
-    assert found(listing, ".") == PATHS
+    assert found(listing) == DIR
+    assert found(listing, ".") == []
     assert found(listing, "paths") == []
 
 
@@ -366,7 +367,7 @@ def test_an_item_of_a_batch_is_unknown(place):
             {"id": "s", "type": "read-file", "batch": {"over": "list.files", "as": "path"}},
         ],
     }
-    assert found(flow) == PATHS
+    assert found(flow) == DIR
     assert found(flow, "paths") == []
 
 
@@ -380,7 +381,7 @@ def test_the_steps_of_a_flow_within_are_held_too(place):
 
     assert found(outer("a.txt")) == []
     assert found(outer("/etc/x")) == ["o/s --allow=/etc"]
-    assert found(outer("$name")) == ["o/s --allow=paths"]
+    assert found(outer("$name")) == ["o/s --allow=DIR"]
     Path("inner.pflow.json").write_text(json.dumps(step("shell", command="ls")))
     forget_kinds()
     assert found({"nodes": [{"id": "o", "type": "./inner.pflow.json"}]}) == ["o/s --allow=commands"]
@@ -427,7 +428,7 @@ def test_names_within_a_flow_are_not_those_of_the_one_around_it(place):
         "nodes": [{"id": "o", "type": "./inner.pflow.json"}, {"id": "r", "type": "read-file"}],
         "mappings": {"o": {"input_mappings": {"path": "where"}}, "r": {"input_mappings": {"path": "path"}}},
     }
-    assert found(outer) == ["o/s --allow=paths"]
+    assert found(outer) == ["o/s --allow=DIR"]
 
 
 def test_of_alternatives_each_counts(place):
@@ -457,7 +458,7 @@ def test_an_input_that_a_loop_writes_over_is_unknown_after_its_first_visit(place
     }
     assert found(ir, "commands") == []
     ir["mappings"]["fix"] = {"output_mappings": {"response": "target"}}
-    assert found(ir, "commands") == PATHS
+    assert found(ir, "commands") == DIR
 
 
 @pytest.mark.parametrize(
