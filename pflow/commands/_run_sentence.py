@@ -22,7 +22,8 @@ import click
 from pflow.commands._click import run_click, seconds
 from pflow.driver.arguments import RunFlags, own_flags
 from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
-from pflow.driver.inputs import missing_inputs, nothing_gives
+from pflow.driver.inputs import missing_inputs
+from pflow.driver.questions import nothing_gives
 from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.pipe.steps import part_flags
 from pflow.interface.common import RUN_FLAGS
@@ -34,7 +35,8 @@ from pflow.plan.planner import Planned, Unplannable, plan_sentence
 from pflow.process.confine import has_landlock
 from pflow.process.signals import Interrupted, catch_signals, die_of
 from pflow.process.streams import Diverted, closed_stdout
-from pflow.stage.document import NOTHING, Document, Intake, take_in_for
+from pflow.stage.document import Document
+from pflow.stage.intake import NOTHING, Intake, take_in_for
 from pflow.stage.output import Output
 from pflow.stage.words import take_words
 from pflow.terminal.ask import Terminal, open_terminal

@@ -37,7 +37,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.plan.limits import LIMITS
 from pflow.process.streams import Diverted
-from pflow.stage.document import take_in
+from pflow.stage.intake import take_in
 
 _LIMITS = "\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items())])
 

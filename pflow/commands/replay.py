@@ -34,7 +34,7 @@ from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import Item, spell_flag
 from pflow.plan.approval.proposal import show, touched_text
 from pflow.record.runs import find_run
-from pflow.stage.document import Intake
+from pflow.stage.intake import Intake
 from pflow.stage.words import take_words
 from pflow.values.types import Type
 

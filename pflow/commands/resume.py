@@ -39,7 +39,7 @@ from pflow.driver.resume.reopen import Reopened
 from pflow.errors import USAGE, PflowError
 from pflow.flow.rules import check
 from pflow.record.runs import Run, find_run
-from pflow.stage.document import Intake
+from pflow.stage.intake import Intake
 from pflow.values.masks import Secrets
 
 

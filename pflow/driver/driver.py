@@ -18,8 +18,9 @@ from pflow.flow.wired import WiredFlow
 from pflow.interface.common import RUN_FLAGS
 from pflow.process.signals import end_in_order
 from pflow.process.streams import closed_stdout
-from pflow.stage.document import NOTHING, Document, Intake, take_in_for
+from pflow.stage.document import Document
 from pflow.stage.flags import parsing_limit
+from pflow.stage.intake import NOTHING, Intake, take_in_for
 from pflow.stage.output import Output
 from pflow.stage.words import take_words
 from pflow.terminal.messages import say, say_error

@@ -9,8 +9,9 @@ from pflow.binding.store import REMOVED, NodeStore
 from pflow.cache.wishes import Wishes
 from pflow.driver.arguments import PROGRAM, RunFlags
 from pflow.driver.begin import Beginning
-from pflow.driver.inputs import RunInputs, ask_for
+from pflow.driver.inputs import RunInputs
 from pflow.driver.listeners import Listeners
+from pflow.driver.questions import ask_for
 from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
@@ -18,7 +19,8 @@ from pflow.errors import PflowError
 from pflow.flow.leads import is_led_by_data
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.process.signals import ClosedPipe, Deadline
-from pflow.stage.document import Document, Intake, new_run_id
+from pflow.stage.document import Document, new_run_id
+from pflow.stage.intake import Intake
 from pflow.stage.output import Output, touched
 from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from copy import copy
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
-from pflow.binding.flag_value import FlagValue
-from pflow.binding.sources import DIRECTORY, Constant, PathSource, TemplateSource, find, has
+from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has
 from pflow.errors import BAD_STDIN, MISSING, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
 from pflow.flow.flow import FlowInput
-from pflow.flow.leads import led_by_input
 from pflow.flow.reaching import uses
 from pflow.flow.rules.answers import passed_over
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.interface.common import OF_RUNS
 from pflow.interface.interface import fresh
 from pflow.record.snapshot import Snapshot
-from pflow.stage.document import EMPTY, NOTHING, RAW, Document, Intake, empty_pipe
+from pflow.stage.document import Document
+from pflow.stage.intake import EMPTY, NOTHING, RAW, Intake, empty_pipe
 from pflow.values.paths import Path, meet, parse_path, write_path
 from pflow.values.types import list_in
-from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     from pflow.flow.flags import Target
-    from pflow.terminal.ask import Terminal
-
-
-_TEXTS = dict.fromkeys(("str", "url", "any", "bytes"), "")
-_EXPECTED = {**_TEXTS, "bool": "y|n", "dict": "JSON object", "list": "an item, or a JSON list"}
-"""The form of an answer, by the type's name; else the type as it is written."""
-
-_ANSWERS = {"y": "true", "yes": "true", "n": "false", "no": "false"}
 
 
 class RunInputs:
@@ -236,76 +224,3 @@ def names_stdin(wired: WiredFlow) -> bool:
         if step.interface.may_take_stdin or ("stdin" in step.interface.reads and "stdin" not in step.sources):
             return True
     return any(path[0] == "stdin" for source in wired.sources() for path in source.paths)
-
-
-def ask_for(wired: WiredFlow, missing: list[FlowInput], *, is_dry: bool = False) -> dict[str, Any]:
-    """Ask a person at the terminal for missing inputs; return the answers.
-
-    Raises PflowError (66) if stdin or stderr is not a terminal, in a dry run, when nobody answers any more, and for a
-    secret, which the terminal would show.
-    """
-    if not missing:
-        return {}
-    terminal = None if is_dry or any(each.secret for each in missing) else _open_terminal()
-    if terminal is None:
-        raise nothing_gives(wired, missing)
-    with terminal:
-        return {each.name: _ask(terminal, wired, each) for each in missing}
-
-
-def _open_terminal() -> Terminal | None:
-    from pflow.terminal.ask import open_terminal
-
-    return open_terminal() if os.isatty(0) else None
-
-
-def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
-    """Ask until an answer fits the type."""
-    type = wanted.type
-    is_path = type.name == "path" or led_by_input(wired, wanted.name) == DIRECTORY
-    about = f" ({wanted.doc})" if wanted.doc else ""
-    expected = str(type) if type.choices else _EXPECTED.get(type.name, str(type))
-    question = clean(f"{_reader_of(wired, wanted)} needs {wanted.flag}{about}: {expected}") + ("? " if expected else "")
-    while True:
-        line = terminal.read_path(question) if is_path else terminal.read_line(question)
-        if line is None:
-            raise nothing_gives(wired, [wanted])
-        try:
-            text = _ANSWERS.get(line.casefold(), line) if type.name == "bool" else line
-            if line:
-                return FlagValue(wanted.flag, type, [text], verbatim=True).value
-        except PflowError as error:
-            terminal.say(clean(error.message) + "\n")
-
-
-def nothing_gives(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
-    """Return one error for all missing inputs (PF03)."""
-    parts = [
-        f"'{each.name}'" + (f" ({each.doc})" if each.doc else "") + f" for {_reader_of(wired, each)}"
-        for each in missing
-    ]
-    shown = [each for each in missing if not each.secret]
-    typed = [each for each in shown if each.flag[2:].replace("-", "_") not in OF_RUNS]
-    hints = [" ".join(map(_flag, typed))] if typed else []
-    if len(typed) < len(shown):
-        hints.append("an input with the name of a flag of pflow run comes from the store, or needs another name")
-    if len(shown) < len(missing):
-        hints.append("a secret is never a flag; it comes from the store")
-    message = f"cannot find {', '.join(parts)}: nothing gives it (PF03)"
-    about = [{"name": each.name, "flag": each.flag, "type": str(each.type), "doc": each.doc} for each in typed]
-    return PflowError(message, hint="; ".join(hints), exit=MISSING, details={"missing": about})
-
-
-def _reader_of(wired: WiredFlow, wanted: FlowInput) -> str:
-    """Return the only node that reads an input, else the flow."""
-    nodes = {wired.steps[id].step.type for id, _ in wanted.readers}
-    return nodes.pop() if len(nodes) == 1 else wired.flow.name or "the flow"
-
-
-def _flag(wanted: FlowInput) -> str:
-    """Return `--issue=INT`, quoted as one word of a shell."""
-    from shlex import quote
-
-    type = wanted.type
-    value = "|".join(type.choices) or {"any": "VALUE"}.get(type.name, type.name.upper())
-    return quote(f"{wanted.flag}={value}")

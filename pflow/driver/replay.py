@@ -17,7 +17,8 @@ from pflow.record.log import SNAPSHOT
 from pflow.record.runs import Run
 from pflow.record.snapshot import Snapshot, environment_params, own_params
 from pflow.stage import VERSION
-from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, take_in
+from pflow.stage.document import Document
+from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake, take_in
 from pflow.terminal.messages import say
 from pflow.values.jsontext import text_of
 from pflow.values.masks import MASK

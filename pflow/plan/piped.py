@@ -18,7 +18,8 @@ from pflow.flow.wiring import wire
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, path_text, rewritten
 from pflow.plan.declare_inputs import free_name
 from pflow.plan.limits import NAME
-from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake
+from pflow.stage.document import Document
+from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake
 from pflow.values.masks import is_secret_name
 from pflow.values.paths import UNITS, Path, parse_path
 from pflow.values.templates import TEMPLATE

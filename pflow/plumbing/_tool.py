@@ -12,8 +12,9 @@ from pflow.help.usage import HELP, CommandUsage, Flag
 from pflow.interface.common import COMMON, SOURCES
 from pflow.process.signals import end_in_order
 from pflow.process.streams import closed_stdout, secure_standard_files, write_pieces
-from pflow.stage.document import EMPTY, NOTHING, Document, Intake, take_in
+from pflow.stage.document import Document
 from pflow.stage.flags import common_value
+from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
 from pflow.stage.main import leave
 from pflow.terminal.messages import say_error
 from pflow.values.paths import Path

@@ -13,7 +13,7 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.reaching import is_stored
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Item
-from pflow.stage.document import NOTHING, RAW, STORE, Intake
+from pflow.stage.intake import NOTHING, RAW, STORE, Intake
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import encode, path_value, text_or_bytes
 from pflow.values.masks import MASK, Secrets

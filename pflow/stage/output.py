@@ -12,7 +12,8 @@ from pflow.errors import USAGE, PflowError
 from pflow.interface.common import LETTERS
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, divert_prints, raw_form, secure_standard_files, write_pieces
-from pflow.stage.document import Document, Intake
+from pflow.stage.document import Document
+from pflow.stage.intake import Intake
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
 from pflow.values.paths import parse_path, write_path

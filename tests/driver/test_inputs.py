@@ -3,7 +3,8 @@
 import pytest
 
 from pflow.driver import inputs
-from pflow.driver.inputs import ask_for, missing_inputs, nothing_gives
+from pflow.driver.inputs import missing_inputs
+from pflow.driver.questions import ask_for, nothing_gives
 from pflow.errors import PflowError
 from tests.engine.flows import plan_of
 

@@ -24,7 +24,8 @@ from pflow.plan.approval.gate import Allowed, Gate, bounds_text
 from pflow.plan.approval.proposal import Proposal
 from pflow.process import confine
 from pflow.process.confine import has_landlock
-from pflow.stage.document import NOTHING, Document, Intake
+from pflow.stage.document import Document
+from pflow.stage.intake import NOTHING, Intake
 
 HOW_MANY, SEED = 200, 24
 MARK = "outside-secret"

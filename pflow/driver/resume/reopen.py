@@ -27,7 +27,7 @@ from pflow.record.log import FLOW, RunLog, runs_directory
 from pflow.record.records import JOURNAL, outer_paths
 from pflow.record.runs import FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
-from pflow.stage.document import Intake
+from pflow.stage.intake import Intake
 from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
