@@ -15,7 +15,7 @@ from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
 from pflow.catalog.registry import PACKAGE, is_flow_type, names_in, own_directories, saved_flows
 from pflow.errors import BAD_DATA, PflowError, reason_of
 from pflow.interface.source import plain
-from pflow.words.naming import guess
+from pflow.words.naming import did_you_mean, listed, meant
 
 __all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "TOOL", "Catalog", "Kind", "find_kind", "list_kinds"]
 
@@ -246,5 +246,10 @@ def no_such_kind(type: str) -> PflowError:
         return PflowError(f"cannot find the flow '{type}'", hint=hint, exit=BAD_DATA)
     if fault := fault_of(type):
         return PflowError(f"cannot use the node '{type}': {fault}", hint="pflow nodes lists them", exit=BAD_DATA)
-    names = [*(kind.name for kind in list_kinds()), *(f"flow:{name}" for name in saved_flows())]
-    return PflowError(f"cannot find the node '{type}'", hint=guess(type, names), exit=BAD_DATA)
+    nodes, flows = {kind.name: kind.name for kind in list_kinds()}, {each: f"flow:{each}" for each in saved_flows()}
+    first, other = (flows, nodes) if type.startswith("flow:") else (nodes, flows)
+    types = first | other | first
+    name = type.removeprefix("flow:")
+    near = name if name in types else meant(name, types)
+    hint = did_you_mean(types[near]) if near else f"known: {listed(types.values())}"
+    return PflowError(f"cannot find the node '{type}'", hint=hint, exit=BAD_DATA)

@@ -7,9 +7,10 @@ value. -n leaves stdin alone.
 
 Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not hidden.
 Commands, and files that are elsewhere, hidden or not known yet, need --allow. While it runs, no link leads to other
-files (77). If the kernel has Landlock (Linux 6.2), commands write only there too, and in pflow's and llm's own
-directories; else a node of yours that opens files needs --allow=paths, which ends both. pflow plan prints the flow
-without running it.
+files (77). If the kernel has Landlock (Linux 6.2), commands can write only there too, and in pflow's and llm's own
+directories; they can still read anywhere, and change modes and times of files that are yours. Without Landlock, a node
+of yours that opens files needs --allow=paths, which ends the confinement. pflow plan prints the flow without running
+it.
 """
 
 import os

@@ -48,6 +48,8 @@ class _Script:
         self.wired = wired
         self.order = _one_line(wired)
         looked_at = {reference.input for reference in wired.references if reference.input is not None}
+        own = {key for each in self.order if each.interface.inferred for key in each.interface.reads}
+        looked_at |= {name for name in own if name in wired.inputs and wired.inputs[name].step is None}
         self.inputs = [
             each
             for each in wired.inputs.values()
@@ -61,6 +63,8 @@ class _Script:
         self.commands: list[str] = []
         self.helpers = ""
         self.takes_pipe = wired.first_read is not None or _names_stdin(wired)
+        is_by_name = any(each.step is None and each not in self.required for each in wired.inputs.values())
+        self.takes_store = self.takes_pipe or is_by_name or any(each.interface.open for each in self.order)
         self.state = State()
         self._begin()
         for step in self.order:
@@ -82,8 +86,9 @@ class _Script:
         """Start the store with the script's flags, or with the data from the pipe."""
         if any(each.pipe and each.declared for each in self.inputs):
             raise refused("one of its inputs takes the data from the pipe")
-        if self.takes_pipe:
+        if self.takes_store:
             self.state.carried = None
+        if self.takes_pipe:
             self.state.places[("stdin",)] = False
         for each in self.inputs:
             if each.step is not None:
@@ -94,8 +99,9 @@ class _Script:
         defaults = [each for each in self.inputs if each.has_default]
         members = [f"{write_path(each.path)}:={str(encode(each.default), 'utf-8')}" for each in defaults]
         if self.inputs or _names_stdin(self.wired):
-            words = [*(["--"] if self.inputs else []), *map(quote, members), *(['"$@"'] if self.inputs else [])]
-            self.commands.append(" ".join([f"pflow-set{self._no_stdin()}", *words]))
+            program = f"pflow-set{self._intake()}"
+            words = [*(f"--default={quote(each)}" for each in members), *(["--", '"$@"'] if self.inputs else [])]
+            self.commands.append(" ".join([program, *words]))
 
     def _refuse_early(self, given: FlowInput, id: str) -> None:
         """Raise PflowError (65) if it counts that the flag of one step stands in the store before that step runs."""
@@ -109,8 +115,16 @@ class _Script:
         if any(meet(given.path, place) for place in places):
             raise refused(f"the flag for '{id}' and its '{key}' is for this step alone, but others use that place")
 
+    def _intake(self) -> str:
+        """Return the flag by which pflow-set takes what the steps take from the pipe."""
+        if not self.takes_pipe:
+            return " --store" if self.takes_store else " -n"
+        if self.piped is None or _names_stdin(self.wired):
+            return ""
+        return f" ${{has_{self.names[self.piped.name]}:+--store}}"
+
     def _no_stdin(self) -> str:
-        return "" if self.commands or self.takes_pipe else " -n"
+        return "" if self.commands or self.takes_store else " -n"
 
     def _add(self, step: WiredStep) -> None:
         if step.step.batch is not None:
@@ -135,7 +149,7 @@ class _Script:
         yield "    *) fail 2 \"cannot take '${word%%=*}': no such flag\" ;;\n    esac\ndone"
         for each in self.required:
             doc = f" ({each.doc})" if each.doc else ""
-            about = quote(clean(f"cannot find {each.name}{doc}: nothing gives it; {spell_flag(each.name)}=…"))
+            about = quote(clean(f"cannot find {each.name}{doc}: no flag gives it; {spell_flag(each.name)}=…"))
             yield f'[ "$has_{self.names[each.name]}" ] || fail 66 {about}'
         if any(each.type.name not in _TEXTS for each in self.inputs):
             yield 'pflow-set -n -- "$@" >/dev/null || exit  # invalid JSON stops the script here'

@@ -190,11 +190,11 @@ def type_fault(text: str) -> str:
 
 _LEFT_OUT: Any = object()
 
-_OTHER_WORDS = {
+OTHER_WORDS = {
     "condition": 'a step returns an action, which chooses the edge: {"from": …, "to": …, "action": …}',
     "flow": 'nodes and edges stand at the top; a step with "type": "flow:NAME" runs another flow',
 }
-"""Members that other programs have, but that are no slips for ours."""
+"""Members and types that other programs have, but that are no slips for ours."""
 
 
 def check_shape(document: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
@@ -225,7 +225,7 @@ def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding]) -> 
     sound = {}
     for key, each in value.items():
         if members and key not in members:
-            remedy = _OTHER_WORDS.get(key) or guess(key, members)
+            remedy = OTHER_WORDS.get(key) or guess(key, members)
             findings.append(Finding(SHAPE, (*place, key), "unknown member", remedy))
             continue
         checked = _sound(each, members.get(key, schema["additionalProperties"]), (*place, key), findings)

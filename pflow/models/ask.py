@@ -25,7 +25,7 @@ from pflow.values.jsontext import decode
 from pflow.words import budget
 from pflow.words.naming import read_pairs
 from pflow.words.printable import clause, one_line
-from pflow.words.usage import answer_members
+from pflow.words.usage import amount, answer_members
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
 """Names for a token limit; the first that a model has is its own."""
@@ -197,7 +197,7 @@ def _usage(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
 
 
 def _first(*values: Any) -> Any:
-    return next((value for value in values if isinstance(value, int | float) and not isinstance(value, bool)), None)
+    return next((each for each in map(amount, values) if each is not None), None)
 
 
 PIPE = "-"

@@ -136,8 +136,11 @@ def _note(said: Any, ending: Ending) -> None:
     elif status in ("completed", "failed", "cancelled"):
         ending.reason = status
         ending.words = getattr(getattr(response, "error", None), "message", None) or ""
-    if usage := getattr(response, "usage", None):
+    usage: Any = getattr(response, "usage", None)
+    if hasattr(usage, "model_dump"):
         ending.usage = usage.model_dump()
+    elif usage:  # llm takes for an object what the provider sent instead
+        response.usage = None
 
 
 _BY_STATUS = {

@@ -9,16 +9,19 @@ pflow-set -n name=Ada year:=1815
 pflow-read-file --path=examples/notes.txt | pflow-set draft.title=Notes | pflow-get draft
 """
 
-from pflow.binding.sources import find
+from pflow.binding.sources import find, has
+from pflow.errors import BAD_STDIN, PflowError
 from pflow.help.usage import Flag, argument, split_flags, usage_of_command
 from pflow.plumbing._tool import FROM, HELP_FLAGS, Tool, place, run_tool, set_members, source_in
 from pflow.process.streams import write_pieces
-from pflow.stage.document import EMPTY, empty_pipe, take_in
+from pflow.stage.document import EMPTY, RAW, Document, empty_pipe, take_in
 
 USAGE = usage_of_command("pflow-set", __doc__, "pflow-set [-n] [KEY=VALUE | KEY:=JSON | KEY:@FILE]…")
 USAGE.flags = [
     Flag(("-n", "--no-stdin"), "start a new store without reading stdin"),
     Flag(("--allow-empty",), "treat an empty pipe as an empty text"),
+    Flag(("--store",), "take a store or nothing from stdin: no raw input, and an empty pipe is nothing"),
+    Flag(("--default",), "set a member (KEY=VALUE) unless the store has it; repeatable", metavar="MEMBER"),
     Flag(("--carry",), "let the pipe carry the value at PATH from here on; nothing if PATH is empty", metavar="PATH"),
     FROM,
     *HELP_FLAGS,
@@ -29,13 +32,19 @@ USAGE.arguments = [argument("KEY=VALUE", repeats=True)]
 def work(words: list[str], tool: Tool) -> int:
     flags, members = split_flags(words, USAGE.flags)
     intake = take_in(no_stdin="--no-stdin" in flags, source=source_in(flags), allow_empty="--allow-empty" in flags)
-    if intake.kind == EMPTY:
+    if intake.kind == EMPTY and "--store" not in flags:
         raise empty_pipe()
+    if intake.kind == RAW and "--store" in flags:
+        what = f"cannot use stdin: its {len(intake.data):,} bytes are not a store"
+        raise PflowError(what, hint="</dev/null leaves stdin to others", exit=BAD_STDIN)
     document = tool.open(intake)
     if intake.ended_with is not None:
         write_pieces(1, [intake.data])
         return intake.ended_with or document.exit
     set_members(document, members)
+    for member in flags.get("--default", []):
+        if not has(document, *set_members(Document(), [member])):
+            set_members(document, [member])
     for path in flags.get("--carry", []):
         if path:
             find(document, place(path))

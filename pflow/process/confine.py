@@ -31,7 +31,8 @@ def confine(text: str) -> None:
     """Confine this process, and all that it starts from now on, to bounds (pflow.files.beneath), for good.
 
     With Landlock they write only there, in pflow's own directories and llm's, and into the files that they have open;
-    temporary files are pflow's own then. Raises PflowError (78) if the kernel does not do it.
+    temporary files are pflow's own then. Reads, modes and times are free: Landlock's writes are of content and names.
+    Raises PflowError (78) if the kernel does not do it.
     """
     os.environ[CONFINED] = text
     if not has_landlock():

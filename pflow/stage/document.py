@@ -72,7 +72,9 @@ class Document:
         `given` are the reads with a flag or a mapping, `used` all places that are read. What was written together with
         the carried value counts as that.
         """
-        last = self.header.get("last", "stdin")
+        last = self.header.get("last")
+        if last is None:
+            return ""
         place = parse_path(last)
         read = interface.read_fed(place[-1])
         is_taken = read is None or read.name in given or self.last_for(interface) is not None

@@ -30,13 +30,13 @@ class Usage:
 
     def add(self, about: dict[str, Any]) -> None:
         """Add usage in the form that `members` returns; without a call of a model it adds nothing."""
-        model, said, cost = about.get("model"), about.get("tokens"), _number(about.get("cost"))
-        counts = {side: _number(said.get(side)) for side in ("in", "out")} if isinstance(said, dict) else {}
+        model, said, cost = about.get("model"), about.get("tokens"), amount(about.get("cost"))
+        counts = {side: amount(said.get(side)) for side in ("in", "out")} if isinstance(said, dict) else {}
         tokens = {side: count for side, count in counts.items() if count is not None}
-        calls = _number(about.get("calls")) or int(bool(model or tokens or cost is not None))
+        calls = amount(about.get("calls")) or int(bool(model or tokens or cost is not None))
         if not calls:
             return
-        unpriced = _number(about.get("unpriced"))
+        unpriced = amount(about.get("unpriced"))
         name = model if isinstance(model, str) else ""
         self.model = name if self.model == name or not self.calls else ""
         self.calls += calls
@@ -99,7 +99,7 @@ def usage_of(error: BaseException) -> dict[str, Any]:
     return getattr(error, "usage", None) or {}
 
 
-def _number(value: Any) -> Any:
+def amount(value: Any) -> Any:
     """Return a count or a price; None for anything else."""
     is_one = isinstance(value, int | float) and not isinstance(value, bool)
     return value if is_one and 0 <= value < 1e15 else None

@@ -13,7 +13,7 @@ export flow='read-file --path=in.txt => shell:count --command="wc -w" => write-f
         pflow run -j "$flow" </dev/null | jq -S "del(.[\"\$pflow\"])" >by-run; cat in.txt.0; rm in.txt.0
         pflow export --to=sh -o flow.sh "$flow" && ./flow.sh | jq -S "del(.[\"\$pflow\"])" | cmp - by-run
         cat in.txt.0; tail -n 3 flow.sh'
-    expect 0 $'2\n2\npflow-read-file -n --path=in.txt |\n    pflow-shell --command=\'wc -w\' |\n    pflow-write-file --path=\'${path}.${exit_code}\''
+    expect 0 $'2\n2\npflow-read-file --path=in.txt |\n    pflow-shell --command=\'wc -w\' |\n    pflow-write-file --path=\'${path}.${exit_code}\''
 }
 
 @test "Python ends with that store as well, with the flags, stdin and codes of pflow run" {

@@ -37,6 +37,9 @@ load helper
     expect 66 - "pflow-set: cannot read 'gone' for x: no such file or directory"
     run --separate-stderr bash -c "pflow-set -n s=o --carry=s | pflow-set --carry= | pflow-get"
     expect 66 '' 'the pipe carries no value'
+    run --separate-stderr bash -c "echo Hi | pflow-set a:='[1]' | pflow-set --carry= | pflow-shell 'echo \$1' --map-in=args=a -r"
+    expect 0 1
+    [ -z "$stderr" ]
     run --separate-stderr pflow-set -n --carry=x
     expect 66 - "pflow-set: cannot find 'x'"
 }

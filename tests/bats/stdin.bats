@@ -209,10 +209,9 @@ P
     while IFS='|' read -r name start steps left; do
         wanted=$("$PYTHON" -c "import json, plain; s = dict([('${start/=/"', '"}')]); plain.$name.run(s); print(json.dumps(s))" | jq -cS .)
         pflow export --to=sh "$steps" --output=flow.sh
-        sed -i 's/ -n / /; s/ -n$/ /' flow.sh
         pflow export --to=python "$steps" --output=flow.py
         pflow import "plain.py:$name" --output=plain.json
-        for way in "sh -c 'pflow ${steps// => / | pflow }'" "pflow run '$steps'" 'sh flow.sh' "$PYTHON flow.py" 'pflow run plain.json'; do
+        for way in "sh -c 'pflow ${steps// => / | pflow }'" "pflow run '$steps'" 'sh flow.sh' "$PYTHON flow.py" 'pflow run plain.json' ": | sh flow.sh --$start"; do
             run -0 --separate-stderr eval "pflow-set -n '$start' | $way | store"
             expect 0 "$wanted"
             told=$(grep -o 'takes .* is carried' <<<"$stderr" || true)

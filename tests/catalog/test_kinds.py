@@ -143,6 +143,12 @@ def test_a_misspelt_node_is_told_what_it_is_near_to():
     assert no_such_kind("qqqq").hint.startswith("known: ")
 
 
+def test_names_of_saved_flows_are_compared_without_their_prefix(monkeypatch):
+    monkeypatch.setattr("pflow.catalog.kinds.saved_flows", lambda: ["bom"])
+    assert {no_such_kind(type).hint for type in ("flow:bim", "bon", "bom")} == {"did you mean flow:bom?"}
+    assert no_such_kind("flow:wsub").hint.startswith("known: flow:bom, analyze, ")
+
+
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """Two directories of a user's own, and two on PATH."""

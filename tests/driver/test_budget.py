@@ -11,7 +11,8 @@ from tests.engine.flows import run, write_flow
 from tests.peers.openai_server import REPLY
 
 PRICES = (
-    '"silent" = { input = 1, output = 1 }\n'
+    '"silent" = { input = 1, output = 1 }\n"misbilled" = { input = 1, output = 1 }\n'
+    '"misused" = { input = 1, output = 1 }\n'
     '"reply" = { input = 100, output = 0.0 }\n"priced" = { input = 1, output = 1.0 }\n'
 )
 
@@ -102,11 +103,12 @@ def test_what_a_provider_bills_counts_and_a_model_without_a_price_is_not_asked(l
     assert limited(flow(llm("a", "echo")), {"calls": 5}).store["response"] == "Name three trees"
 
 
-def test_a_model_whose_answer_does_not_say_what_it_took_ends_a_run_that_money_limits(limited, server):
+@pytest.mark.parametrize("model", ["silent", "misbilled", "misused"])
+def test_a_model_whose_answer_does_not_say_what_it_took_ends_a_run_that_money_limits(limited, server, model):
     batch = {"over": "items", "as": "prompt", "on_error": "keep"}
-    ran = limited(flow({**llm("a", "silent"), "inputs": {}, "batch": batch}), {"cost": 0.5}, ITEMS)
+    ran = limited(flow({**llm("a", model), "inputs": {}, "batch": batch}), {"cost": 0.5}, ITEMS)
     assert (ran.error.exit, len(server.requests())) == (78, 1)
-    assert ran.error.message == "cannot hold 'silent' to --max-cost: its answer does not say how many tokens it took"
+    assert ran.error.message == f"cannot hold '{model}' to --max-cost: its answer does not say how many tokens it took"
 
 
 def test_a_run_goes_on_with_what_its_earlier_parts_used(limited, server):

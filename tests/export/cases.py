@@ -84,6 +84,11 @@ def said(value: Any, tone: str = "plain") -> dict[str, Any]:
     return {"said": {"value": value, "tone": tone}}
 
 
+SAY_READ = chain(READ, node("say"), mappings=reads(say={"value": "content"}))
+QUIET = {**SAY_READ, "inputs": {"tone": {"type": "str", "default": "q"}}}
+LOUD, LOUD_READ = b'{"$pflow":{"v":1},"tone":"loud","own":1}', {**WAS_READ, **said("one two\n", "loud"), "tone": "loud"}
+
+
 def batch(over: str, **more: Any) -> dict[str, Any]:
     return {"over": over, "as": "item", **more}
 
@@ -132,6 +137,11 @@ CASES = {
         chain(READ, node("say", params={"value": 'it\'s "quoted" $$HOME `x`\n'})),
         {**WAS_READ, **said('it\'s "quoted" $HOME `x`\n')},
         sh="would keep it in the store",
+    ),
+    "an optional read from the store of the pipe": Case(SAY_READ, {**LOUD_READ, "own": 1}, stdin=LOUD),
+    "an input's default and the store of the pipe": Case(QUIET, {**LOUD_READ, "own": 1}, stdin=LOUD),
+    "an input's default and an empty pipe": Case(
+        QUIET, {**LOUD_READ, **said("one two\n", "q"), "tone": "q"}, stdin=b""
     ),
     "nothing for a pipe read": Case(chain(READ, node("say")), {**WAS_READ, **said(None)}),
     "a flag for one step": Case(chain(node("read", "read-file")), {**WAS_READ}, flags=("--path=a.txt",)),

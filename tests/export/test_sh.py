@@ -97,9 +97,10 @@ def test_a_template_that_uses_what_the_pipe_carries_leaves_the_read_to_a_mapping
     assert pipe(flow).splitlines()[1] == "    pflow say --tone='${content}' --map-in=value=content"
 
 
-def test_only_a_first_stage_that_takes_nothing_from_the_pipe_reads_no_stdin():
+def test_only_a_flow_that_takes_nothing_from_the_pipe_or_its_store_reads_no_stdin():
     assert pipe(chain(node("say"))) == "pflow say"
-    assert pipe(chain(node("say", inputs={"value": "x"}))) == "pflow say -n --value=x"
+    assert pipe(chain(node("say", inputs={"value": "x"}))) == "pflow say --value=x"  # the store may have 'tone'
+    assert pipe(chain(node("say", inputs={"value": "x", "tone": "y"}))) == "pflow say -n --value=x --tone=y"
 
 
 def run_script(case, folder, *flags):
@@ -109,8 +110,8 @@ def run_script(case, folder, *flags):
 @pytest.mark.parametrize(
     ("flags", "exit", "said"),
     [
-        ((), 66, "flow.sh: cannot find n: nothing gives it; --n=…"),
-        (("--n=1", "--s=x"), 66, "flow.sh: cannot find l: nothing gives it; --l=…"),
+        ((), 66, "flow.sh: cannot find n: no flag gives it; --n=…"),
+        (("--n=1", "--s=x"), 66, "flow.sh: cannot find l: no flag gives it; --l=…"),
         (("--nope=1",), 2, "flow.sh: cannot take '--nope': no such flag"),
         (("--n=a", "--s=x", "--l=[]"), 2, "pflow-set: cannot set 'n': "),
     ],
@@ -121,8 +122,11 @@ def test_flags_of_a_script_are_checked_before_anything_runs(tmp_path, flags, exi
     assert said in done.stderr.decode()
 
 
-@pytest.mark.parametrize(("stdin", "flags", "exit"), [(b"in", (), 0), (b"in", ("--content=x",), 0), (None, (), 66)])
-def test_a_flag_of_a_script_comes_before_what_its_pipe_carries(tmp_path, stdin, flags, exit):
+@pytest.mark.parametrize(
+    ("stdin", "flags", "exit"),
+    [(b"in", (), 0), (b"in", ("--content=x",), 64), (b"", ("--content=x",), 0), (None, (), 66)],
+)
+def test_a_flag_of_a_script_leaves_the_data_of_its_pipe_to_others(tmp_path, stdin, flags, exit):
     case = Case(chain(node("save", "write-file", inputs={"path": "o.txt"})), {}, stdin=stdin)
     assert run_script(case, tmp_path, *flags).returncode == exit
     assert exit or (tmp_path / "o.txt").read_text() == ("x" if flags else "in")

@@ -174,6 +174,9 @@ def denied(tool, **input):
         (0, {"modelUsage": [7]}, *MALFORMED),
         (0, {"total_cost_usd": float("inf")}, *MALFORMED),
         (0, {"subtype": {}}, *MALFORMED),
+        *((0, {"usage": usage}, *MALFORMED) for usage in ("x", [1], 0, "DEEP")),
+        *((0, {"usage": {"input_tokens": count}}, *MALFORMED) for count in ("many", -1, [1], 10**400, float("nan"))),
+        (0, {"usage": {"output_tokens": True}, "modelUsage": {}}, *MALFORMED),
     ],
 )
 def test_a_result_is_read_strictly(directory, monkeypatch, code, members, exit, words):
@@ -182,6 +185,14 @@ def test_a_result_is_read_strictly(directory, monkeypatch, code, members, exit, 
     monkeypatch.setenv("CLAUDE_PEER_RAW", f"{code} {PLAN}{result}")
     error = refuse()
     assert (error.exit, words in f"{error.message}; {error.hint}") == (exit, True), error.message
+
+
+def test_tokens_are_those_of_all_models_else_of_the_result_and_without_both_unknown(directory, monkeypatch):
+    monkeypatch.setenv("CLAUDE_PEER", "raw")
+    own, all = {"usage": {"input_tokens": 3, "output_tokens": 4}}, {"modelUsage": {"m": {"inputTokens": 5}}}
+    for members, tokens in (({}, {}), (own, {"input": 3, "output": 4}), (own | all, {"input": 5, "output": 0})):
+        monkeypatch.setenv("CLAUDE_PEER_RAW", f"0 {json.dumps(SUCCESS | members)}")
+        assert {**work()["usage"], "model": ""} == {"model": "", **tokens}
 
 
 @pytest.mark.parametrize(

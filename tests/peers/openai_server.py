@@ -139,9 +139,10 @@ class Call(BaseHTTPRequestHandler):
         choices = [{"index": 0, **choice}] if choice else []
         return {"id": "c", "object": kind, "created": 1, "model": self.model, "choices": choices}
 
-    def _usage(self, pieces: list[str], more: dict[str, Any]) -> dict[str, Any]:
+    def _usage(self, pieces: list[str], more: dict[str, Any]) -> Any:
         asked = len(json.dumps(self.body.get("messages") or self.body).split())
-        return {"prompt_tokens": asked, "completion_tokens": len(pieces), "total_tokens": asked + len(pieces), **more}
+        said = {"prompt_tokens": asked, "completion_tokens": len(pieces), "total_tokens": asked + len(pieces)}
+        return more.get("whole", said | more)
 
     def _send(self, status: int, kind: str, headers: dict[str, str]) -> None:
         self.send_response(status)
@@ -319,6 +320,8 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "many": replying("word " * 2000),
     "silent": silent,
     "priced": replying(REPLY, cost=0.25),
+    "misused": replying(REPLY, whole="x"),
+    "misbilled": replying(REPLY, prompt_tokens=-1, completion_tokens=float("nan"), cost=-0.5),
     "see": echo,
     "tools": echo,
     "form": form,

@@ -1,7 +1,4 @@
-"""Hostile plans under --yes: whatever their links, moves and FIFOs, nothing outside is read or written.
-
-What is swapped at any moment of a step is in tests/files/test_beneath.py.
-"""
+"""Hostile plans under --yes: whatever their links, moves, FIFOs and races, nothing outside is read or written."""
 
 from __future__ import annotations
 
@@ -9,8 +6,10 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 from base64 import b64encode
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -38,8 +37,9 @@ def step(id, type, params=None, **inputs):
 
 
 def move(path, destination):
-    id = "to-" + destination.replace("/", "-").replace(".", "-")
-    return step(id, "move-file", path=path, destination=destination)
+    return step(
+        "to-" + destination.translate({ord("/"): "-", ord("."): "-"}), "move-file", path=path, destination=destination
+    )
 
 
 ROUTES = {
@@ -58,6 +58,7 @@ ROUTES = {
     "made meanwhile": ([], "made", "made-folder"),
     "through one made meanwhile": ([], "made-folder/f", "made-folder/in"),
     "a FIFO made meanwhile": ([], "made-pipe", "made-pipe"),
+    "swapped meanwhile": ([], "d/f", "d/in"),
 }  # fmt: skip
 """Steps that go before, and a path that leads out to a file, and to a directory."""
 
@@ -67,6 +68,7 @@ MEANWHILE = {"made": "../out/f", "made-folder": "../out", "made-pipe": "../out/p
 LINKS = {
     "file": "../out/f",
     "folder": "../out",
+    "out-of-here": "../out",
     "sub/file": "../out/f",
     "sub/folder": "../out",
     "sub/later": "later/../../out/f",
@@ -121,11 +123,11 @@ def hostile(slot, route):
 
 
 def make_tree(top, secret):
-    for folder in ("here/sub/deep", "here/.private/in", "out/in"):
+    for folder in ("here/sub/deep", "here/d", "here/.private/in", "out/in"):
         (top / folder).mkdir(parents=True)
     for name in ("here/.env", "here/.private/f", "out/f", "out/in/f", f"out/{MARK}.txt", f"out/in/{MARK}"):
         (top / name).write_text(secret)
-    for name in ("a.txt", "b.txt"):
+    for name in ("a.txt", "b.txt", "d/f"):
         (top / "here" / name).write_text("inside")
     for name, target in LINKS.items():
         (top / "here" / name).symlink_to(target)
@@ -140,16 +142,23 @@ def state_of(*places):
 
 
 def in_child(work):
-    """The exit code of a child that does this work."""
-    if pid := os.fork():
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    pid = os.fork()
+    if pid:
+        return pid
     try:
-        os._exit(work())
+        os._exit(work() or 0)
     finally:
         os._exit(70)
 
 
-def attempt(flow, top):
+def swap_for_long():
+    for _ in range(2000):
+        for one, other in (("d", "aside"), ("out-of-here", "d"), ("aside", "out-of-here")):
+            with suppress(OSError):  # the plan makes d anew in between
+                os.rename(one, other)
+
+
+def attempt(flow, top, *, swaps):
     """Run a plan as --yes does, if it is let; return its exit code, and what it said."""
     proposal = Proposal(flow.usable(), ["--timeout=60"])
     names = {each.type for each in flow.steps}
@@ -170,7 +179,12 @@ def attempt(flow, top):
 
     for name, target in MEANWHILE.items():
         os.symlink(target, name)
-    return in_child(run), said.read_text()
+    swapper = in_child(swap_for_long) if swaps else 0
+    code = os.waitstatus_to_exitcode(os.waitpid(in_child(run), 0)[1])
+    if swapper:
+        os.kill(swapper, signal.SIGKILL)
+        os.waitpid(swapper, 0)
+    return code, said.read_text()
 
 
 @pytest.fixture
@@ -199,7 +213,7 @@ def test_no_hostile_plan_gets_out(asked, tmp_path, monkeypatch):
         pipe = os.open(top / "out" / "pipe", os.O_RDWR | os.O_NONBLOCK)
         outside = [top / "out", top / "here" / ".env", top / "here" / ".private"]
         before = state_of(*outside)
-        code, said = attempt(hostile(slot, route), top)
+        code, said = attempt(hostile(slot, route), top, swaps=route.startswith("swapped"))
         codes.append(code)
         assert state_of(*outside) == before, (slot, route, code, said)
         with pytest.raises(BlockingIOError):
@@ -230,7 +244,7 @@ def test_commands_write_nothing_outside_either(asked, tmp_path, monkeypatch):
     steps[1] |= {"batch": {"over": "files", "as": "input"}}
     flow = {"nodes": steps, "edges": [{"from": "which", "to": "act"}]}
     before = state_of(outside)
-    code, said = attempt(load_text(json.dumps(flow), "plan", FlowCatalog(".")), tmp_path / "top")
+    code, said = attempt(load_text(json.dumps(flow), "plan", FlowCatalog(".")), tmp_path / "top", swaps=False)
     assert state_of(outside) == before, said
     assert (code, said.count('"whole')) == (0, 2), said
     assert len(list(Path().glob("made.?.txt"))) == 2

@@ -26,10 +26,12 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             remedy = f"see pflow check {type}" if is_flow_type(type) else "fix the file"
             yield Finding("PF11", place, wired.fault, remedy)
         elif kind is None and type:  # an empty one comes of a wrong shape
+            from pflow.flow.schema import OTHER_WORDS
+
             fault, what = fault_of(type), "saved flow" if type.startswith("flow:") else "node"
             there = f"there is no {what} '{type.removeprefix('flow:')}'"
             message = f"'{type}' is not a node: {fault}" if fault else there
-            yield Finding("PF11", place, message, no_such_kind(type).hint)
+            yield Finding("PF11", place, message, OTHER_WORDS.get(type) or no_such_kind(type).hint)
         elif kind is not None:
             if kind.name not in seen and (file := shadowed_by(kind)):
                 message = f"'{kind.name}' is pflow's own node, which comes before '{file}'"

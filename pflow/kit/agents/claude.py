@@ -4,12 +4,13 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, DENIED, FAILED, OVER_BUDGET, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError, shorten
 from pflow.kit.agents.work import Agent, AgentReply, AgentTask
 from pflow.words.printable import one_line
+from pflow.words.usage import amount
 
 LOG_IN = "set ANTHROPIC_API_KEY, or log in: claude, /login; --load-settings where your settings have the key"
 
@@ -34,6 +35,13 @@ _BY_SUBTYPE = {
 
 _RULES = {"Write": "Edit", "NotebookEdit": "Edit", "MultiEdit": "Edit", "Edit": "Edit", "Read": "Read"}
 """The kind of rule that allows a tool a path. A path after any other name of these is ignored."""
+
+_BY_MODEL = {"input": ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"), "output": ("outputTokens",)}
+_IN_RESULT = {
+    "input": ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
+    "output": ("output_tokens",),
+}
+"""The names of its counts of tokens."""
 
 _BY_STATUS = {401: "authentication_failed", 403: "authentication_failed", 429: "rate_limit"}
 
@@ -141,24 +149,22 @@ def read(lines: Iterable[bytes]) -> AgentReply | None:
 
 
 def _usage(result: dict[str, Any], model: str) -> dict[str, Any]:
-    """Sum the tokens of all its models; the result's own `usage` omits calls that ended at a limit."""
-    used = result.get("modelUsage") or {}
+    """Sum the tokens of all its models, else those of the result, which omits calls that ended at a limit."""
+    by_model, own, cost = (result.get(name) for name in ("modelUsage", "usage", "total_cost_usd"))
+    tokens = {} if own is None else _tokens([own], _IN_RESULT)
+    if by_model is not None:
+        tokens = _tokens(by_model.values(), _BY_MODEL)
+    price = {} if cost is None else {"cost": float(_amount(cost))}
+    return {"model": model or next(iter(by_model or {}), "claude"), **tokens, **price}
 
-    def total(*names: str) -> int:
-        return sum(int(_amount(each.get(name))) for each in used.values() for name in names)
 
-    cost = result.get("total_cost_usd")
-    return {
-        "model": model or next(iter(used), "claude"),
-        "input": total("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"),
-        "output": total("outputTokens"),
-        **({} if cost is None else {"cost": float(_amount(cost))}),
-    }
+def _tokens(parts: Collection[dict[str, Any]], names: dict[str, tuple[str, ...]]) -> dict[str, int]:
+    return {side: sum(int(_amount(part.get(name))) for part in parts for name in of) for side, of in names.items()}
 
 
 def _amount(value: Any) -> float:
     """Return a count or a price, 0 for none. Raises ValueError for anything else."""
-    if value is not None and not (type(value) in (int, float) and 0 <= value < 1e15):
+    if value is not None and amount(value) is None:
         raise ValueError("an amount is no number")
     return value or 0
 

@@ -37,6 +37,8 @@ WORDS = [
     (step("qurey"), "nodes[0].type: PF11: there is no node 'qurey'; did you mean query?"),
     (step("read-fil"), "did you mean read-file?"),
     (step("flow:none"), "there is no saved flow 'none'; known: "),
+    (step("flow"), "there is no node 'flow'; nodes and edges stand at the top; a step with"),
+    (step("condition"), "there is no node 'condition'; a step returns an action"),
     (step("sub/none.pflow.json"), "paths begin at this file's directory"),
     (step("query", version="2.0.0"), "'a' asks for query 2.0.0, but there is 1.4.2"),
 ]
