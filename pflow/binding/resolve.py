@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, Any, Collection, Mapping
 from pflow.binding.flag_value import Finder
 from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead
 from pflow.binding.store import FOUND, INPUT_KEY, OWN, NodeStore, named_place
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, node_error
 from pflow.files.beneath import hold_in_bounds, is_confined
 from pflow.interface.interface import Interface, Item, fresh
 from pflow.values.jsontext import path_value
@@ -33,7 +33,18 @@ def rule_of(item: Item, has: Mapping[str, Collection[str]]) -> str:
 
 def nothing_gives(item: Item) -> PflowError:
     about = f" ({item.doc})" if item.doc else ""
-    return PflowError(f"cannot find '{item.name}'{about}: nothing gives it", hint=f"{item.flag}=…", exit=MISSING)
+    what = "the param " if item.kind == "param" else ""
+    return PflowError(f"cannot find {what}'{item.name}'{about}: nothing gives it", hint=f"{item.flag}=…", exit=MISSING)
+
+
+def failure_in(node: str, interface: Interface, error: BaseException) -> PflowError:
+    """Convert an exception in a node; for a KeyError with a param's name the hint has its flag."""
+    found, item = node_error(node, error), None
+    if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
+        item = interface.params.get(str(error.args[0]))
+    if item is not None:
+        found.hint = f"{item.flag}=… gives the param of that name; {found.hint}"
+    return found
 
 
 _SWITCH = {"1": "true", "0": "false"}
@@ -147,6 +158,8 @@ class Binding:
             else:
                 self.param_finders.append(finder)
         self.params.update(overrides)
+        missing = [item for key, item in known.items() if item.required and key not in {**self.params, **params}]
+        self.unset = missing if self.interface.open else []  # other classes may have a default in their code
 
     def _set_stand_in(self, item: Item, source: Source | None) -> None:
         """Set the fallback of a read that no earlier rule gives: a param, else its default."""
@@ -193,6 +206,8 @@ class Binding:
         for item in self.needed:
             if item.name not in view:
                 raise nothing_gives(item)
+        for item in self.unset:
+            raise nothing_gives(item)
         self._hold_paths(self.interface.reads, view)
         return view
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterable
-from pflow.binding.resolve import nothing_gives
+from pflow.binding.resolve import failure_in, nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
 from pflow.cache.wishes import Wishes
 from pflow.engine.commits import Commits, Services
-from pflow.errors import PflowError, node_error
+from pflow.errors import PflowError
 from pflow.files.state_key import state_key
 from pflow.flow.wired import WiredStep
 from pflow.record.journal import Journal
@@ -60,7 +60,7 @@ def in_words(node: str, wired: WiredStep, error: BaseException, secrets: Secrets
         item = wired.interface.reads.get(str(error.args[0]))
         if item is not None and item.required:
             return nothing_gives(item)
-    return secrets.hide(node_error(node, error))
+    return secrets.hide(failure_in(node, wired.interface, error))
 
 
 class Recorder:

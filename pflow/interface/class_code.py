@@ -25,6 +25,9 @@ _SURE: dict[type, Callable[[Any], list[ast.AST]]] = {
 }
 """The parts of conditional code that always run."""
 
+_ALWAYS = ("prep", "exec", "post", "prep_async", "exec_async", "post_async")
+"""Methods that run on each visit."""
+
 _CHANGES = ("append", "extend", "insert", "remove", "reverse", "sort", "update", "setdefault", "pop", "clear")
 """Methods that change a list or an object in place."""
 
@@ -45,10 +48,12 @@ def read_code(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], interface
         if key.isidentifier() and key != "stdin":
             interface.writes[key] = Item("write", key, Type("any"))
     params = _Uses("self.params")
-    for method in methods.values():
-        params.visit_method(method)
+    for name in sorted(methods, key=lambda name: name not in _ALWAYS):
+        params.depth = int(name not in _ALWAYS or "set_params" in methods)
+        params.visit_method(methods[name])
     for key, default in params.taken.items():
         if key not in interface.reads:
+            default = None if key in params.set and default is UNDECLARED else default
             _add(interface.params, Item("param", key, Type(_TYPES.get(default.__class__, "any"))), default)
     interface.inferred = bool(interface.reads or interface.writes or interface.params)
     interface.infer_pipe()

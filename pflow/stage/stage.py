@@ -7,7 +7,7 @@ import sys
 
 from pflow import TYPE_CHECKING, Any, __version__
 from pflow.binding.flag_value import unfilled
-from pflow.binding.resolve import Binding
+from pflow.binding.resolve import Binding, failure_in
 from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import PathSource, TemplateSource, has
 from pflow.binding.store import NodeStore
@@ -223,7 +223,7 @@ class Stage(Visitor):
         except (PflowError, ClosedPipe, Interrupted):
             raise
         except BaseException as error:
-            raise node_error(self.name, error) from error
+            raise failure_in(self.name, self.interface, error) from error
 
     def _make_node(self, node_class: Any, params: dict[str, Any]) -> Any:
         try:

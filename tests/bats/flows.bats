@@ -272,6 +272,30 @@ END
     [ "$(python up.py -n -r)" = "$(pflow-list-files -n 'd/*' | pflow up | pflow-shell cat -r)" ]
 }
 
+@test "a param that code reads without a default is wanted before the node runs; one that it may not need, when it does" {
+    mkdir more && printf '%s\n' 'from pocketflow import Node' 'class Digest(Node):' \
+        '    def prep(self, shared): return shared[self.params["input_key"]]' \
+        '    def exec(self, text): open("ran", "w"); return text + self.params["end"] if text > "m" else text' \
+        '    def exec_fallback(self, text, error): raise error if self.params["spare"] else error' \
+        '    def post(self, shared, _, text): shared[self.params["output_key"]] = text' >more/digest.py
+    export PFLOW_NODES=$PWD/more
+    run --separate-stderr pflow digest --input_key=stdin -r <<<a
+    expect 66 '' "pflow-digest: cannot find the param 'output_key': nothing gives it; --output-key=…"
+    run --separate-stderr pflow run 'digest --input_key=stdin => digest' -r <<<a
+    expect 66 '' "pflow run: digest (digest): cannot find the param 'output_key': nothing gives it; --output-key=…"
+    [ ! -e ran ]
+    run pflow check 'digest --input_key=a'
+    [[ $output == *"PF13: warning: nothing gives 'digest' the param 'output_key'; \"output_key\": …, or --output-key"* ]]
+    [[ $output != *"the param 'end'"* && $output != *"the param 'spare'"* ]]
+    run --separate-stderr pflow run 'digest --input_key=stdin' -r --output_key=o <<<a
+    expect 0 a
+    [[ $stderr != *PF13* ]]
+    for flow in 'digest' 'run digest'; do
+        run --separate-stderr pflow $flow --input_key=stdin --output_key=o -r <<<n
+        expect 1 '' "digest: KeyError: 'spare'; --spare=… gives the param of that name"
+    done
+}
+
 @test "no item of a batch writes over the file of another; an addition, a stream, a loop and a try may" {
     need jq
     pflow save put copy-file

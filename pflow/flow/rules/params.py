@@ -25,8 +25,8 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
                 is_param = place[-2] in ("inputs", "input_mappings") and key in wired.interface.params
                 remedy = f'it is a param: "params": {{"{key}": …}}' if is_param else guess(key, there)
                 yield Finding("PF13", place, message, remedy)
+        yield from _check_needed(wired)
         if wired.is_known:
-            yield from _check_needed(wired)
             for part in flow.parts[wired.id]:
                 yield from _check_value(flow, part, _item_of(part, wired), at.get(part.place))
         if wired.step.batch is not None and wired.step.batch.keep_item:
@@ -77,15 +77,16 @@ def unset_params(wired: WiredStep) -> list[Item]:
 
 
 def _check_needed(wired: WiredStep) -> Iterator[Finding]:
-    """Warn of params that neither the flow nor a default gives; code without an interface has its own defaults."""
-    if wired.interface.inferred:
+    """Warn of params that neither the flow nor a default gives; a declared class may have defaults in its code."""
+    if wired.interface.inferred and not wired.interface.open:
         return
     step, misspelt = wired.step, slips(wired)
     for item in unset_params(wired):
         if item.name not in misspelt:
             message = f"nothing gives '{wired.id}' the param '{item.name}'" + (f" ({item.doc})" if item.doc else "")
             remedy = f'"{item.name}": …, or {item.flag}'
-            yield Finding("PF13", (*step.place, "params"), message, remedy, is_warning=True)
+            is_said = wired.interface.open  # the step fails then, unless a flag gives it
+            yield Finding("PF13", (*step.place, "params"), message, remedy, is_warning=True, is_said_by_run=is_said)
 
 
 def _check_kept_items(wired: WiredStep, item: str) -> Iterator[Finding]:
