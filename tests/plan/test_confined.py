@@ -180,7 +180,7 @@ def attempt(flow, top, *, swaps):
 
     for name, target in MEANWHILE.items():
         os.symlink(target, name)
-    swapper = in_child(swap_for_long) if swaps else 0
+    swapper = in_child(swap_for_long) if swaps and not leave else 0  # commands that are allowed may read anywhere
     code = os.waitstatus_to_exitcode(os.waitpid(in_child(run), 0)[1])
     if swapper:
         os.kill(swapper, signal.SIGKILL)
