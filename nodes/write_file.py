@@ -25,7 +25,7 @@ class WriteFile(Node):
     Interface:
     - Reads: shared["content"]: any [pipe]  # the content
     - Reads: shared["path"]: path [explicit] [word]  # the file to write
-    - Params: format: any|text|markdown = "any"  # refuse content that is no text
+    - Params: format: any|text|markdown = "any"  # refuse content that is not text
     - Params: append: bool = false  # add the content to the end of the file
     - Params: exact: bool = false  # with --append or -r: do not add a newline to the text
     - Params: overwrite: bool = true  # replace an existing file; --no-overwrite: fail if the file exists
@@ -49,7 +49,7 @@ class WriteFile(Node):
         content, format = shared["content"], self.params["format"]
         if format != "any" and not isinstance(content, str):
             hint = "format-json makes a text of it"
-            raise PflowError(f"cannot write {kind_of(content)} as {format}: it is no text", hint=hint, exit=BAD_DATA)
+            raise PflowError(f"cannot write {kind_of(content)} as {format}: it is not text", hint=hint, exit=BAD_DATA)
         return checked_target(shared["path"], "write"), content
 
     def exec(self, prepared: tuple[str, Any]) -> None:

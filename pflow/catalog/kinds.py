@@ -119,7 +119,7 @@ def fault_of(name: str) -> str:
 
 
 def shadowed_by(kind: Kind) -> str:
-    """Return the file in a user's own directory that has the name of one of pflow's nodes; empty if there is none."""
+    """Return the file in a user's own directory that has the name of one of pflow's nodes; empty without one."""
     places = own_places() if kind.origin == BUNDLED else []
     return next((found.file for place in places for found in _in_own(place, plain(kind.name))), "")
 

@@ -106,7 +106,7 @@ def status(path: str, *, follow: bool = True) -> os.stat_result:
 
 
 def mode_of(path: str, *, follow: bool = True) -> int:
-    """Return the mode of a file, with its type; 0 if there is none within bounds."""
+    """Return the mode of a file, with its type; 0 if it is missing or out of bounds."""
     try:
         return status(path, follow=follow).st_mode
     except (OSError, ValueError, PflowError):

@@ -83,7 +83,7 @@ class ReachingWrites:
         return len(self._made[name].get(head, ()))
 
     def _past(self, name: Path, head: str, count: int) -> Writes:
-        """Return the writes after so many of a chain's own: the last replaces those before it, if it is no data."""
+        """Return the writes after so many of a chain's own: the last replaces those before it, but for a data flag."""
         if not count:
             return self._into(name, head)
         write = self._made[name][head][count - 1][1]

@@ -165,7 +165,7 @@ def _tokens(parts: Collection[dict[str, Any]], names: dict[str, tuple[str, ...]]
 def _amount(value: Any) -> float:
     """Return a count or a price, 0 for none. Raises ValueError for anything else."""
     if value is not None and amount(value) is None:
-        raise ValueError("an amount is no number")
+        raise ValueError("an amount is not a number")
     return value or 0
 
 
