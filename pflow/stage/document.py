@@ -50,7 +50,7 @@ class Document:
         return self._members[key]
 
     def last_for(self, interface: Interface) -> Any:
-        """Return the path that the pipe carries to a node; None if there is none, or the store's own key comes first.
+        """Return the path that the pipe carries to a node; None if it carries none, or the store's own key wins.
 
         It does for an inferred read, which never takes the whole object of `--from=json` either.
         """

@@ -17,7 +17,7 @@ _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE
 _DENIED = {"load_extension"}
 _PRAGMAS = ("table_info", "table_xinfo", "function_list", "collation_list", "compile_options", "pragma_list")
 _TABLE_FUNCTIONS = ("json_each", "json_tree", "jsonb_each", "jsonb_tree", "generate_series")
-"""What may stand in FROM besides: it reads its arguments, or what SQLite knows of itself."""
+"""The table functions that may stand in FROM: they read their arguments, or what SQLite knows of itself."""
 _MOST_ROWS = 1_000_000
 _MOST_BYTES, _LONGEST = 1 << 30, 1 << 28
 """The most memory of a query, beside its rows, and of one value."""

@@ -90,7 +90,7 @@ def double_braces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def braced_references(text: str) -> list[Path]:
-    """List the braced references in a text that is no template, but not a shell's own forms and names that it sets."""
+    """List the braced references in a text without templates; a shell's own forms and names are left out."""
     found = []
     for rest in text.split("${")[1:]:
         inner, close, _ = rest.partition("}")
@@ -174,7 +174,7 @@ def expand(
 
 
 def join_path(written: str, parts: list[Part], texts: list[str]) -> str:
-    """Join the parts of a path, or an address. Raises PflowError (77) if a value after text is no part of one name."""
+    """Join the parts of a path, or an address. Raises PflowError (77) if a value after text leaves its component."""
     if written.lower().startswith(("http://", "https://")):
         from pflow.values.urls import join_url
 

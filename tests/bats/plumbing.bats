@@ -205,7 +205,7 @@ N
     expect 0 3
 }
 
-@test "pflow-get --each -r prints raw lines, and no item that is none" {
+@test "pflow-get --each -r prints raw lines, and refuses a text that holds a newline" {
     run bash -c "pflow-set -n 'l:=[\"a b\", 1, {\"k\": null}]' | pflow-get --each -r l"
     expect 0 $'a b\n1\n{"k":null}'
     run --separate-stderr bash -c "pflow-set -n 'l:=[\"a\nb\"]' | pflow-get --each -r l"

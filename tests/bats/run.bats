@@ -383,7 +383,7 @@ class Tick(Node):
     expect 0 $'[1,1,1,1]\n[1,1,1,1]\n[[1,1],[1,1],[1,1]]\n[[1,1],[1,1],[1,1]]'
 }
 
-@test "a change in place to a read that is no write is dropped, and told in a stage, a step, Python and test-node" {
+@test "a change in place to a read that the node does not write is dropped, with a warning, in a stage, a step, Python and test-node" {
     export PFLOW_NODES=$BATS_TEST_TMPDIR
     node grow 'Reads: shared["items"]: list [pipe]' 'Writes: shared["n"]: int [pipe]' <<<'    def prep(self, shared): return shared["items"]
     def exec(self, items): return items.append(9) or len(items)

@@ -20,7 +20,7 @@ END
     sed 's/visit/.\/in.pflow.json/; s/"url": "$base/"base": "$base/' in.pflow.json >outer.pflow.json
 }
 
-# Run `CODE OUTPUT COMMAND` of each line; `-` is no output.
+# Run `CODE OUTPUT COMMAND` of each line; `-` stands for an empty output.
 holds() {
     local code wanted command
     while read -r code wanted command; do

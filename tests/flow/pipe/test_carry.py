@@ -47,7 +47,7 @@ NODES = {
 TWO = {"g": ["verdict", "issue"]}
 REPORT = "report --text=x --exit-code=0"
 TAKES = "'{}' takes 'text' from the store; --map-in text={} takes what is carried"
-"""What PF18 says."""
+"""The message of PF18."""
 
 
 @pytest.fixture(autouse=True)
