@@ -30,7 +30,11 @@ _MOST = 100_000_000
 
 
 def read_text(flag: str, file: str) -> Word:
-    """Read the file that a flag names, as `$(cat FILE)` does. Raises PflowError: 2, 65, 77 or a failed read's code."""
+    """Read the file that a flag names, without the newlines at its end, like `$(cat FILE)`.
+
+    Raises PflowError: 2 if the word names no file, 65 if the file is not text, 77 out of bounds, else the exit code
+    of the system's error.
+    """
     from pflow.files.beneath import open_file
 
     if file in ("", "-", "/dev/stdin"):

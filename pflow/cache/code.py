@@ -14,7 +14,10 @@ from pflow.values.jsontext import decode
 
 
 class Code:
-    """The code of a kind: `parts` by file or distribution, and the `digest` of all; None if a `fault` says why."""
+    """The code of a kind: `parts` are digests by file and versions by distribution, `digest` covers all of them.
+
+    If they cannot be found, `digest` is None, and `fault` says why.
+    """
 
     __slots__ = ("digest", "fault", "key_parts", "parts")
 

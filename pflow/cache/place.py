@@ -152,7 +152,10 @@ def remove(path: str) -> None:
 
 
 def remembered(question: list[str], find: Callable[[], tuple[Any, Iterable[str]]]) -> Any:
-    """Return the JSON that `find` gives, or gave if the files that it named are the same; without a cache find it."""
+    """Return the JSON that `find` gives, or gave earlier if the files that it names have not changed since.
+
+    Nothing is remembered if the cache cannot be used.
+    """
     try:
         file = os.path.join(directory("digests"), digest_of(question))
     except PflowError:

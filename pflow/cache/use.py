@@ -113,7 +113,10 @@ class Lookup:
     def keep(
         self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore, run: str = ""
     ) -> dict[str, str]:
-        """Keep the answer if it may be kept, or warn where that was expected; return the lookup as a trace tells it."""
+        """Keep the node's answer, if it may be kept; return the lookup as a trace tells it.
+
+        Warn if a pure node, or one that should be cached, is not.
+        """
         name = self.cached.name
         if self.key is not None and self.verdict == MISS:
             self.why = self._why_not(node, action, view) or self._put(action, changes, run)

@@ -224,7 +224,10 @@ def find(name: str, catalog: Catalog) -> Kind:
 
 
 def entry(kind: Kind) -> dict[str, Any]:
-    """Return what `describe` gives for a kind, with its `origin`, `file` and `fault`; if unreadable, only these."""
+    """Return a kind's interface as `describe` gives it, with its `origin`, `file` and `fault`, if it has one.
+
+    If the file cannot be read, the fault replaces the interface.
+    """
     where = {"origin": kind.origin, "file": kind.file}
     try:
         if not os.path.isfile(kind.file):

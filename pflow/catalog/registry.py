@@ -73,7 +73,10 @@ def _has_fresh_files(folder: str) -> bool:
 
 
 def pick_class(module: Any, name: str) -> type:
-    """Return a module's node class: the one with the node's name, else the only one. Raises PflowError (65; PF09)."""
+    """Return the node class of a module: the one with the node's name, else the only one.
+
+    Raises PflowError (65) for a module without one, and for a class that is not a pocketflow.Node (PF09).
+    """
     import pocketflow
 
     own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]

@@ -105,23 +105,25 @@ def command(
             proposal = Proposal(planned.flow, words)
             refuse_errors(proposal.findings)
             decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
-        if decided is None:
-            return OK
-        for fd in closed:
+        for fd in closed if decided else ():
             os.close(fd)
-        driver = Driver()
-        driver.confined = bounds_text(decided.wired, allowed) if yes else ""
-        # With the inputs that were shown: the incoming store might have others.
-        code = driver.run_flow(lambda: decided.flow, decided.words, decided.values, intake)
-        if code and driver.confined and allowed.allows(COMMANDS) and has_landlock():
-            say("pflow", "its commands could write only in the allowed directories: --allow=DIR, or --allow=paths")
-        return code
+        return _run(decided, intake, allowed if yes else None) if decided else OK
 
     try:
         return with_signals(work)
     except PflowError as error:
         error.store = document
         raise
+
+
+def _run(decided: Proposal, intake: Intake, allowed: Allowed | None) -> int:
+    """Run a flow, within what is `allowed`, with the inputs that were shown: the incoming store might have others."""
+    driver = Driver()
+    driver.confined = bounds_text(decided.wired, allowed) if allowed else ""
+    code = driver.run_flow(lambda: decided.flow, decided.words, decided.values, intake)
+    if code and allowed and driver.confined and allowed.allows(COMMANDS) and has_landlock():
+        say("pflow", "its commands could write only in the allowed directories: --allow=DIR, or --allow=paths")
+    return code
 
 
 def _flags_of_run(words: list[str]) -> RunFlags:

@@ -115,7 +115,10 @@ def models() -> list[Candidate]:
 
 
 def files(typed: str, wanted: str) -> list[Candidate]:
-    """Return the files in the typed directory that end with `wanted` (`/`: directories alone); these end with a /."""
+    """Return the files in the typed directory, with a / after directories.
+
+    `wanted` is the ending of files, or `/` for directories alone.
+    """
     folder, _, begun = typed.rpartition("/")
     folder = os.path.expanduser(folder) or ("/" if typed.startswith("/") else ".")
     try:
@@ -155,7 +158,10 @@ def usage_of_flow(word: str) -> CommandUsage:
 
 
 def usage_of_step(name: str, before: list[str]) -> CommandUsage:
-    """Return the usage of a step: its type's flags and the common ones but a run's. `before` are earlier words."""
+    """Return the usage of a step: the flags of its type's interface, and the common ones that are not for a whole run.
+
+    `before` are the words of the steps before it.
+    """
     from pflow.flow.pipe.steps import OF_STEPS
     from pflow.flow.subflow import FlowCatalog
 

@@ -21,7 +21,10 @@ from pflow.interface.source import read_interface, source_version
 
 @dataclass
 class TestedNode:
-    """A node's name, file and command (`argv`). `fault` says why its interface, then an open one, cannot be read."""
+    """A node's name, its file, and the command that starts it (`argv`).
+
+    `fault` says why its interface cannot be read; then `interface` is an open one.
+    """
 
     name: str
     file: str
@@ -32,7 +35,11 @@ class TestedNode:
 
 
 def find_node(path: str) -> TestedNode:
-    """Find the node that a path or a bare name stands for. Raises PflowError (2, 65, 66, 77, 127)."""
+    """Find the node that a path or a bare name stands for.
+
+    Raises PflowError: 2 for a flow, 66 for a missing file, 77 for one that is not executable, 65 for one that cannot be
+    a node, 127 for an unknown name.
+    """
     node = _of_file(path) if _is_path(path) else _of_name(path)
     is_program = not node.file.endswith(".py")
     try:

@@ -55,7 +55,10 @@ class Replay:
         return restore_flow(self.run.directory, self.kept.place)
 
     def inputs(self, wired: WiredFlow) -> RunInputs:
-        """Return the values of flags, answers and variables; unset other variables. Raises PflowError (78)."""
+        """Return the values of flags, answers and variables; unset each variable that was not set then.
+
+        Raises PflowError (78) if nothing gives a secret again.
+        """
         if flow_hash(wired) != self.kept.flow_hash:
             say("pflow replay", "warning: the version of a node, or a subflow, has changed since the run")
         inputs = RunInputs(wired)

@@ -181,7 +181,10 @@ def _edges(
 
 
 def _store(flow: WiredFlow, origins: Origins) -> list[Account]:
-    """Return a row for each place: path, type, writers and readers. Flags write too; an optional one has brackets."""
+    """Return a row for each place: its `path`, `type`, writers (`written_by`), and readers (`read_by`).
+
+    Flags write too; an optional one is in brackets.
+    """
     places: dict[Path, list[tuple[str, str]]] = {}
     for path, type, writer in [*_at_start(flow), *_while_it_runs(flow)]:
         places.setdefault(path, []).append((type, writer))

@@ -114,7 +114,10 @@ OF_BINDINGS = (*_BINDINGS, "config")
 
 
 def convert(node: Document, mapping: Document) -> tuple[Document, Document, str]:
-    """Return a node and its entry in `mappings`, both in pflow's form, and its dialect; of one key the entry counts."""
+    """Convert a node and its entry in `mappings` to pflow's form; return both and the node's dialect.
+
+    For a key that both name, the entry counts.
+    """
     dialect = PFLOW
     if keys := key_mappings(node.get("params", {})):
         keys = {goal: made for goal, made in keys.items() if "$" not in "".join(made)}  # a visit follows a template

@@ -38,7 +38,10 @@ def lost_arguments(node: Any) -> list[str]:
 
 
 def set_later(node: Any) -> list[str]:
-    """Name the attributes set on a node that one made alike lacks; clients and the like are compared by class."""
+    """Name the attributes set on a node after it was made, which another node made alike lacks.
+
+    Values that no flow could hold, such as clients, are compared by class.
+    """
     words, named = getattr(node, _ARGUMENTS, ((), {}))
     try:
         fresh = vars(type(node)(*words, **named))

@@ -93,7 +93,10 @@ class FlowFlags:
         self.targets.setdefault(_plain(name), {}).setdefault(target, item)
 
     def items(self) -> dict[str, Item]:
-        """Return an item for each flag, a refused one too; ambiguous ones last, as the parser suggests the first."""
+        """Return one item for each flag, for the parser, including refused ones, so that it can say why.
+
+        Flags that fit several targets come last: the parser suggests the first for a bare word.
+        """
         items = {name: Item(_REFUSED, name, Type("str")) for name in self.refused}
         for name, targets in sorted(self.targets.items(), key=lambda target: len(self._meant(target[0])) > 1):
             target, item = next(iter(targets.items()))
@@ -161,7 +164,11 @@ class FlowFlags:
         return targets
 
     def shown(self, wanted: FlowInput) -> str:
-        """Return an input's shortest unambiguous flag, never one of `pflow run`: one of its names, else `--ID.READ`."""
+        """Return the shortest unambiguous flag of an input: its name or an alias, else `--ID.READ`.
+
+        A declared input goes by its name and the aliases of reads of that name. A flag of `pflow run` itself is never
+        an input's.
+        """
         names = _names_of(wanted)
         if wanted.declared:
             reads = [self.wired.steps[id].interface.reads.get(key) for id, key in wanted.readers if key == wanted.name]

@@ -26,7 +26,10 @@ class Fork:
 
 
 def distances(starts: Iterable[str], follow: Callable[[str], Iterable[str]]) -> dict[str, int]:
-    """Return the steps reached from `starts`, nearest first, with their distances; `follow` gives those after one."""
+    """Return the steps that may be reached from `starts`, each with its distance from the nearest, nearest first.
+
+    `follow` returns the steps right after one.
+    """
     found = dict.fromkeys(starts, 0)
     todo = list(found)
     for id in todo:
@@ -143,7 +146,11 @@ class Graph:
         return self._forks
 
     def _fork(self, source: str, action: str, starts: list[str]) -> Fork:
-        """Make a fork. A branch has what only handles its failures and leads to the meeting step; others exit."""
+        """Make a fork.
+
+        Steps that handle a branch's failures and lead on to the meeting step belong to the branch, unless another
+        branch leads to them too; any other `error` edge is an exit.
+        """
         reached = [self.reach(start, source, past_errors=False) for start in starts]
         common = set(reached[0]).intersection(*reached[1:]) - {source}
         place = {id: at for at, id in enumerate(self.ids)}

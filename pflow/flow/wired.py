@@ -234,7 +234,10 @@ class WiredFlow:
 
     @property
     def carried(self) -> Path | None:
-        """The place that the pipe carries on: that of the last `[pipe]` write, its output, or the only output."""
+        """The place whose value goes on through the pipe: the only output, else that of the last `[pipe]` write.
+
+        With several outputs it is the one made from that place, if any.
+        """
         place = self._last_pipe_place()
         name = self.output_carrying(place)
         return place if not self.flow.outputs else None if name is None else (name,)

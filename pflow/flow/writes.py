@@ -32,7 +32,7 @@ class Write:
 
 
 def latest(writes: Iterable[Write]) -> list[Write]:
-    """Return the writes that a name means: a data flag counts only if there is no other write."""
+    """Return the writes that a name means: those of data flags only if no step writes it."""
     every = list(writes)
     return [write for write in every if not write.is_data] or every
 

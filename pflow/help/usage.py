@@ -80,7 +80,10 @@ def argument(metavar: str, values: str = TEXT, choices: Sequence[str] = (), *, r
 
 
 class CommandUsage:
-    """Everything about one command, as `pflow runs`. `writes` are pairs of key and text, `notes` further paragraphs."""
+    """Everything about one command. `name` is typed to run it: `pflow-llm`, `pflow runs`.
+
+    `writes` are pairs of key and text, `notes` further paragraphs.
+    """
 
     def __init__(self, name: str, summary: str, synopsis: tuple[str, ...] = ()) -> None:
         self.name = name

@@ -24,7 +24,11 @@ _HARMLESS = {"reads files"}
 
 
 def parse_interface(text: str, *, file: str | None = None, first_line: int | None = None) -> Interface:
-    """Parse the interface in a docstring or bare comments; `file` and `first_line` are for its PflowError (65)."""
+    """Parse the interface in `text`, a docstring or comments without their signs.
+
+    `file` and `first_line`, the line where the text begins, are for the error message. Raises PflowError (65) at the
+    first line that does not parse.
+    """
     interface = Interface()
     lines = text.expandtabs().split("\n")
     start = next((n for n, line in enumerate(lines) if line.strip() == "Interface:"), None)

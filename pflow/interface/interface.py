@@ -161,7 +161,10 @@ class Interface:
         return {name: fresh(item.default) for name, item in known.items() if not item.required}
 
     def infer_pipe(self) -> None:
-        """Without any mark [pipe], mark the first write and the first required read (in code, else the first)."""
+        """If no item has the mark [pipe], mark the first write and the first required read.
+
+        In an interface inferred from code the read may be optional.
+        """
         if self.pipe_read or self.pipe_write:
             return
         reads = [item for item in self.reads.values() if item.is_stored and "explicit" not in item.marks]

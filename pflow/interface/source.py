@@ -11,7 +11,10 @@ from pflow.words.printable import clean
 
 
 def read_interface(file: str) -> Interface:
-    """Read the interface in the docstring of a file's class; an open one without. Raises PflowError (65), OSError."""
+    """Read the interface in the docstring of a file's class; an open one without a docstring.
+
+    Raises PflowError (65) if it does not parse, OSError if the file cannot be read.
+    """
     return next(filter(None, (_declared(node, file) for node in _node_classes(_parse(file), file))), Interface())
 
 

@@ -69,7 +69,10 @@ def identity_of(name: str | None) -> dict[str, str]:
 
 
 def choose_capable(name: str | None, act: str = "plan") -> Model:
-    """Return the model called `name`, else PFLOW_PLAN_MODEL's, else the steps' own. Raises NoCapableModel."""
+    """Return the model called `name`, else that of PFLOW_PLAN_MODEL, else the one that steps would ask.
+
+    Raises PflowError (78): NoCapableModel, which names the `act`, if none was named and the default will not do.
+    """
     if meant := name or os.environ.get(PLAN_VARIABLE):
         return choose(meant)
     try:

@@ -37,7 +37,10 @@ def no_tokens(model: Model) -> PflowError:
 
 
 def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> float | None:
-    """Return an answer's price in dollars by the provider's `details`; None if unknown. Raises PflowError (78)."""
+    """Return the price of an answer in dollars; None if the price or a number of tokens is unknown.
+
+    `details` is the provider's own account of the tokens. Raises PflowError (78) for a malformed file.
+    """
     price = _own_prices().get(model.model_id)
     if price is None and (known := getattr(model, "cost", None)) is not None:
         return float(known)  # a model on this machine
@@ -103,7 +106,10 @@ def find_listed(model: Any, find: Callable[[str, dict[str, Any]], T]) -> T | Non
 
 
 def _list_usage(answer: dict[str, Any], place: Any, input: int, output: int) -> Any:
-    """Return the usage in the list's form, with cached tokens if they are told. Raises LookupError if it is unknown."""
+    """Return the usage in the list's form, with the tokens from a provider's cache if it says so in a known shape.
+
+    Raises LookupError for an unknown provider or model.
+    """
     from genai_prices import Usage, extract_usage
 
     for flavor in ("responses", "chat", "default"):

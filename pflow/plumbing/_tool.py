@@ -98,7 +98,10 @@ def place(text: str) -> Path:
 
 
 def set_members(document: Document, words: list[str]) -> list[Path]:
-    """Set members by KEY=VALUE (a text), KEY:=JSON or KEY:@FILE; return their places. Raises PflowError."""
+    """Set members of a document, and return their places: KEY=VALUE a text, KEY:=JSON a JSON value, KEY:@FILE a file's.
+
+    Raises PflowError (2) for any other word, and the error of a file that cannot be read.
+    """
     from pflow.values.jsontext import decode, encode
     from pflow.values.paths import parse_path
     from pflow.values.types import Type, from_text

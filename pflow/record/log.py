@@ -118,7 +118,10 @@ class RunLog:
             _warn(f"cannot keep the snapshot of this run: {reason_of(error)}")
 
     def _put(self, name: str, data: bytes) -> None:
-        """Write a file, without the fsync that would double a short run: a log need not outlast a power cut."""
+        """Write a file. Without fsync: a log need not outlast a power cut, and a short run would take twice as long.
+
+        Raises OSError.
+        """
         failpoint(name)
         replace(os.path.join(self.directory, name), data, mode=0o600, lasts=False)
         failpoint(f"{name}.written")

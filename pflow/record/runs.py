@@ -254,7 +254,10 @@ def _first_event(lines: Iterable[bytes]) -> Event:
 
 
 def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
-    """Remove runs older than so many days, then the oldest while all take too much; newest and running ones stay."""
+    """Remove runs that are older than so many days, then the oldest until the rest takes so many bytes.
+
+    The newest and those that go on stay. A run that cannot be removed is left for the next time.
+    """
     oldest = time.time() - days * 86_400
     taken = 0
     try:

@@ -198,7 +198,10 @@ def here() -> str:
 
 
 def environment_params(wired: WiredFlow, given: Values) -> Iterator[tuple[str, str, Item]]:
-    """Yield each param that only a variable sets, none of `given`: its step, name (or `inner.param`), and itself."""
+    """Yield each param that only a variable sets: its step, its name (`inner.param` in a flow within), and itself.
+
+    `given` are the params that are set otherwise, by step and name.
+    """
     for step in wired.steps.values():
         there = {**step.params, **given.get(step.id, {})}
         yield from ((step.id, name, item) for name, item in own_params(step) if item.env and name not in there)

@@ -75,7 +75,10 @@ def _kept_values(run: Run) -> Iterator[Any]:
 
 
 def earlier(run: Run, step: str) -> Visits | None:
-    """Return the newest earlier run of the same flow, by its name or else its wiring, that has keys of the step."""
+    """Return the newest run before this one, of the same flow, that has keys of the step.
+
+    A flow is the same if it has the same name, or, without a name, the same wiring.
+    """
     for directory in run_directories():
         if os.path.basename(directory) >= run.id or not os.path.isfile(os.path.join(directory, KEYS)):
             continue

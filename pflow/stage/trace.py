@@ -38,7 +38,10 @@ def event_line(event: str, about: dict[str, Any]) -> bytes:
 
 
 def write_line(program: str, line: bytes) -> None:
-    """Append an event to stderr (PFLOW_TRACE=1), a file, or a process's file in a directory; warn if that fails."""
+    """Append an event to the trace. PFLOW_TRACE is 1 for stderr, a file, or a directory with a file for each process.
+
+    A trace that cannot be written is only a warning.
+    """
     target = os.environ["PFLOW_TRACE"]
     try:
         if target == "1":

@@ -26,7 +26,10 @@ _MOMENT = 100_000_000
 
 
 def digest_of(value: Any) -> str:
-    """Return the SHA-256, in hex, of bytes or JSON; types and the order of members count. Raises PflowError (65)."""
+    """Return the SHA-256, in hex, of a JSON value or bytes. Raises PflowError (65) for anything else.
+
+    Values that differ in type (1, 1.0, "1", true) or in the order of members have different digests.
+    """
     return bytes_digest(frame(value))
 
 
@@ -89,7 +92,9 @@ def file_digest(path: str | bytes) -> str:
 
 
 def file_stamp(status: os.stat_result, now: int) -> str:
-    """Return a stamp that changes with the file; empty if the file changed too close to `now` (nanoseconds) to tell."""
+    """Return a stamp that changes with the file; empty if the last change is too close to `now` (nanoseconds) to tell
+    the next one apart.
+    """
     if status.st_ctime_ns > now - _MOMENT:
         return ""
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"

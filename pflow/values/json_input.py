@@ -11,7 +11,10 @@ _FENCE = "```"
 
 
 def parse_text(text: str) -> Any:
-    """Parse JSON, else the first Markdown fence, or one marked json; bytes stay objects. Raises PflowError (65)."""
+    """Parse JSON; if the text is not JSON, parse its first Markdown fence, preferring one marked as json.
+
+    An object that looks like escaped bytes stays an object. Raises PflowError (65).
+    """
     try:
         return _value(text, 0, len(text))
     except PflowError:

@@ -208,7 +208,10 @@ def path_value(path: str) -> str | bytes:
 
 
 def encode(value: Any, *, escape: bool = True) -> bytes:
-    """Encode a value as compact JSON in UTF-8; what looks like bytes gets a `$` if `escape`. Raises PflowError (65)."""
+    """Encode a value as compact JSON in UTF-8. Raises PflowError (65) if JSON cannot hold it.
+
+    Without `escape` an object that looks like escaped bytes stays unchanged.
+    """
     return compact(plain(value, escape=escape)).encode()
 
 

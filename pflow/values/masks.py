@@ -140,7 +140,10 @@ _FLAG = r"""(?x)
 
 
 def find_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int]]:
-    """Find the values of secret flags in a text, `--key=` or `key=`: secret by words, by `names`, or near misses."""
+    """Find the values of secret flags in a text, by flag name: secret by its words, in `names`, or a near miss.
+
+    A word without dashes before a = counts as a flag too.
+    """
     import re
 
     from pflow.words.naming import nearest

@@ -20,7 +20,10 @@ _WORD = _LETTERS + "0123456789"
 
 
 def parse_template(text: str) -> list[Part]:
-    """Parse a template into its parts; `$$` is a dollar, as is `$` before no name or path. Raises ValueError."""
+    """Parse a template into its parts. `$$` is a dollar; so is a `$` before anything but a name or a braced path.
+
+    Raises ValueError for a wrong braced path (`${a.}`), and for a reference inside another.
+    """
     parts: list[Part] = []
     literal = ""
     at = 0

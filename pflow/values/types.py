@@ -242,7 +242,10 @@ _CUT = ('["', "[{", "[[", '{"')
 
 
 def items_in(value: Any) -> Any:
-    """Return the items of a batch: of a text the JSON list in it, else its lines; truncated JSON is one item."""
+    """Return the items of a batch: of a text, the JSON list in it, or else its lines that are not blank.
+
+    Truncated JSON stays one text: its lines are not items.
+    """
     value = list_in(value)
     if not isinstance(value, str):
         return value

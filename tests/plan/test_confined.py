@@ -190,7 +190,7 @@ def attempt(flow, top, *, swaps):
 
 @pytest.fixture
 def asked(server, tmp_path, monkeypatch):
-    """What the model was asked, as text; the llm library is loaded once for all plans."""
+    """Return a function that reads the requests so far; the llm library is loaded once for all plans."""
     from pflow.models import ask, choose  # noqa: F401
 
     for name in ("DATA", "STATE", "CACHE", "CONFIG"):

@@ -325,7 +325,7 @@ def in_a_flow(tried: Tried) -> dict[str, Any]:
 
 
 def in_a_batch(tried: Tried) -> dict[str, Any]:
-    """What it wrote for the first of two items, the second of which gives the same, but may not write the same file.
+    """Run it over two equal items and return what the first one wrote; over one if it writes a file.
 
     An item is what the pipe would bring, else the value of the first flag.
     """

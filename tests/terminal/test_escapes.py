@@ -1,4 +1,4 @@
-"""What comes from outside never controls a terminal, whatever prints it, on stdout and on stderr."""
+"""Text from outside never controls a terminal: not by stdout, not by stderr, whichever command prints it."""
 
 import ast
 import json

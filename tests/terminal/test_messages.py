@@ -45,9 +45,13 @@ def test_a_bug_says_that_it_is_one():
         ("caf\udce9", "caf\\udce9"),
         ("\u202egnirts", "\\u202egnirts"),
         ("", ""),
+        ("cannot read 'o2.csv\n': no such file", "cannot read 'o2.csv\\n': no such file"),
+        ("it said:\n  one\n  two", "it said: one two"),
+        ("no 'a  b' in\tthe users' files", "no 'a  b' in the users' files"),
+        ("cannot take --x='it's\r\n': no", "cannot take --x='it's\\r\\n': no"),
     ],
 )
-def test_whatever_is_in_a_text_it_is_one_harmless_line(capfd, text, line):
+def test_a_text_becomes_one_harmless_line_and_keeps_white_space_in_quoted_names(capfd, text, line):
     say("pflow-zap", text)
     assert capfd.readouterr().err == f"pflow-zap: {line}\n"
 
@@ -96,18 +100,3 @@ def test_who_says_a_line_on_stderr_is_painted_by_the_same_rules(environment, mon
     monkeypatch.setattr(messages, "write_stderr", lines.append)
     messages.say("pflow-llm", "words")
     assert lines == [said]
-
-
-@pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        ("cannot read 'o2.csv\n': no such file", "cannot read 'o2.csv\\n': no such file"),
-        ("it said:\n  one\n  two", "it said: one two"),
-        ("no 'a  b' in\tthe users' files", "no 'a  b' in the users' files"),
-        ("cannot take --x='it's\r\n': no", "cannot take --x='it's\\r\\n': no"),
-    ],
-)
-def test_white_space_in_a_quoted_name_is_not_lost(message, shown, capfd):
-    say("pflow", message)
-
-    assert capfd.readouterr().err == f"pflow: {shown}\n"

@@ -131,7 +131,10 @@ def is_certain(flow: WiredFlow, writers: set[str], id: str) -> bool:
 
 
 def find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
-    """Find the steps that move under their ids: those `apart`, and others until no writes of two steps meet."""
+    """Find the steps that move whole under their ids: those `apart`, and those whose writes meet another step's keys.
+
+    Moving one may put it in another's way.
+    """
     moved = set(apart)
     while more := _meeting(flow, moved):
         moved |= more

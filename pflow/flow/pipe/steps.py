@@ -54,7 +54,10 @@ class Draft:
 
 
 def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) -> Draft:
-    """Make a step from its type and words; its id is empty if they give none. Raises PflowError (2) for wrong flags."""
+    """Make the step of a type with the flags in `words`; its id is "" if no flag gives one.
+
+    Raises PflowError (2) for the first wrong flag. For an unknown type every flag is data.
+    """
     interface, is_known = interface_of_type(type, catalog)
     if not catalog.opens_files:
         _refuse_files(words)
@@ -103,7 +106,10 @@ def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
 
 
 def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
-    """Return the words with `=true` after unknown flags without a value; for an unknown type only flags are left."""
+    """Return the words with `=true` after each unknown flag that has no value.
+
+    For an unknown type only flags are left: the rules say what is wrong with it.
+    """
     found = []
     for group, _ in _groups(words, items, {}, is_open=True):
         behind_it = [values_after(group[0], [word], items, is_open=True) for word in ("a", "-a")]

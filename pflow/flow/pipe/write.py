@@ -64,7 +64,10 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
 
 
 def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[str, str]:
-    """Return the flow as text, its mappings as flags if `is_short`; and what is different when that is compiled."""
+    """Return the flow as text, and the difference, in words, when that is compiled.
+
+    `is_short` writes mappings as flags, which keeps their values from other reads.
+    """
     flow, here = wanted.flow, _facts(wanted)
     text = _text(*_draft(wanted, here, is_short=is_short))
     compiled = parse_pipe([text], flow.catalog)

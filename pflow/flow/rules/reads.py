@@ -49,7 +49,10 @@ def without_source(flow: WiredFlow) -> Iterator[tuple[WiredStep, Item]]:
 
 
 def _remedy(flow: WiredFlow, wired: WiredStep, item: Item) -> str:
-    """Say what gives a read its value: a mapping (of no write, if it is [explicit]), else an input to declare."""
+    """Say what would give a read its value: a mapping from an input or an earlier write, else an input to declare.
+
+    No write is suggested for an `[explicit]` read, such as a command or the file to write.
+    """
     key, is_explicit = item.name, "explicit" in item.marks
     source = key if key in flow.flow.inputs else nearest(key, flow.flow.inputs)
     if source is None and not is_explicit:

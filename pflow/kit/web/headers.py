@@ -35,7 +35,10 @@ def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def read_proxy(text: str | None) -> str | None:
-    """Read a proxy's URL, or the variable env:NAME. Raises PflowError: 2 for a written password, 78 if unset."""
+    """Read the URL of a proxy; env:NAME is that variable's value.
+
+    Raises PflowError: 2 for a password that is written out, 78 for an unset variable.
+    """
     text = text or ""
     if variable := _FROM_ENVIRONMENT.fullmatch(text):
         return _value_of(variable[1], "cannot use the proxy", BAD_CONFIG)
