@@ -195,12 +195,12 @@ class Decision:
 
     def _ask(self, names: dict[str, list[str]]) -> set[str]:
         """Ask a person which steps run again; the others are done. Raises PflowError (65)."""
-        terminal = open_terminal() if names else None
-        redo: set[str] = set()
+        if not names:
+            return set()
+        terminal = open_terminal()
         if terminal is None:
-            if names:
-                raise self._undecided(names)
-            return redo
+            raise self._undecided(names)
+        redo: set[str] = set()
         with terminal:
             for name, paths in names.items():
                 options = ", ".join(f"{key}: {word}" for key, word in _KEYS.items())
