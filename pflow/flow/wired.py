@@ -50,8 +50,8 @@ class Reference:
 class WiredStep:
     """A wired step. `kind` is None if its type is not known; then its keys are unknown too.
 
-    `sources` has the source of each read that does not simply take the store's key of its name; those in `soft` may be
-    missing. `targets` has the place of each write that does not go to its own name.
+    `sources` has the source of each read that does not simply take the store's key of its name. `targets` has the
+    place of each write that does not go to its own name.
     """
 
     def __init__(self, step: Step, number: int, kind: Kind | None, interface: Interface) -> None:
@@ -61,7 +61,6 @@ class WiredStep:
         self.kind = kind
         self.interface = interface
         self.sources: dict[str, Source] = {}
-        self.soft: set[str] = set()
         self.targets: dict[str, Path] = {}
         self.moved: set[str] = set()
         """Keys that go under the step's id because a path somewhere says `ID.KEY`."""
@@ -86,8 +85,8 @@ class WiredStep:
         return self.kind is not None and not self.interface.open
 
     def is_wired(self, key: str) -> bool:
-        """Return True if a read has a source other than the store's key of its name, and that is not a soft one."""
-        return key in self.sources and key not in self.soft
+        """Return True if a read has a source other than the store's key of its name, which must be there."""
+        return key in self.sources and not self.sources[key].is_optional
 
     def may_repeat(self, params: Mapping[str, Any]) -> bool:
         """Return True if a visit with these params may run again unasked after it was cut short; a flow always may."""

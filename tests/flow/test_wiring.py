@@ -106,7 +106,7 @@ def test_a_moved_write_is_found_by_its_name_where_it_went():
         Step("d", "save", inputs={"path": "$parts"}),
     )
     assert places(found, "c", "parts") == places(found, "d", "path") == [("a", "parts")]
-    assert found.steps["c"].soft == {"parts"}
+    assert found.steps["c"].sources["parts"].is_optional
     assert "parts" not in found.inputs
 
 
