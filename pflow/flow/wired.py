@@ -231,27 +231,9 @@ class WiredFlow:
         found = [each for each in self.references if each.role == "output" and each.key == name]
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
-    @property
-    def carried(self) -> Path | None:
-        """The place whose value goes on through the pipe: the only output, else that of the last `[pipe]` write.
-
-        With several outputs it is the one made from that place, if any.
-        """
-        place = self._last_pipe_place()
-        name = self.output_carrying(place)
-        return place if not self.flow.outputs else None if name is None else (name,)
-
     def output_carrying(self, place: Path | None) -> str | None:
         """Return the output that the pipe carries if the steps carry this place: the only one, else the one at it."""
         if len(self.flow.outputs) == 1:
             return next(iter(self.flow.outputs))
         sources = self.outputs.items()
         return next((name for name, each in sources if isinstance(each, PathSource) and each.path == place), None)
-
-    def _last_pipe_place(self) -> Path | None:
-        in_forks = {id for fork in self.graph.forks() for branch in fork.branches for id in branch}
-        for id in reversed(self.order):
-            write = self.steps[id].interface.pipe_write
-            if write is not None and id not in in_forks:
-                return self.steps[id].place_of(write.name)
-        return None
