@@ -234,7 +234,6 @@ def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -
         flags={**flags, **{key: Constant(value, f"--{key}") for key, value in data.items()}},
         mappings={key: source for key, source in wired.sources.items() if key not in flags},
         params=wired.params,
-        soft=wired.soft,
         overrides=params,
     )
 

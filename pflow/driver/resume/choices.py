@@ -254,6 +254,6 @@ def refuse_missing(flow: WiredFlow, step: WiredStep, is_there: Callable[[Path], 
 def _does_without(reader: WiredStep, key: str, lost: list[Write | None]) -> bool:
     """Return True if a step runs without these writes for one of its reads; None stands for one that is there."""
     item, source = reader.interface.reads.get(key), reader.sources.get(key)
-    is_optional = key in reader.soft or (source is None and item is not None and not item.required)
+    is_optional = source.is_optional if source is not None else item is not None and not item.required
     enough = any if isinstance(source, AlternativeSource) else all
     return is_optional or enough(write is None for write in lost)
