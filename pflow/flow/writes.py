@@ -74,7 +74,7 @@ class ReachingWrites:
         return _merged(self._around(name, id, is_past=True) for id in self._graph.order if not self._graph.after(id))
 
     def _around(self, name: Path, id: str, *, is_past: bool = False) -> Writes:
-        """Return the writes before a step, or past it: the last in its chain replaces all others, but no data flag does."""
+        """Return the writes before or past a step: the last in its chain replaces the others, unless it is data."""
         head = self._graph.heads[id]
         made = self.made[name[0]][name].get(head, [])
         count = bisect_left(made, (self._graph.places[id] + is_past,))
