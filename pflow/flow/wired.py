@@ -142,7 +142,6 @@ class WiredFlow:
         self.flow = flow
         self.graph = graph
         self.order = graph.order
-        self.reached = set(self.order)
         ids = {step.id for step in flow.steps}
         ends = {end for edge in flow.edges for end in (edge.source, edge.target)}
         self.is_uncertain = len(ids) < len(flow.steps) or not ends <= ids
@@ -186,12 +185,12 @@ class WiredFlow:
         for length in range(len(path), 0, -1):
             if writes := self.reaching.at(id, path[:length]):
                 return [(write.target + path[length:], write) for write in writes.values()]
-        below = [name for name in self.reaching.names.get(path[0], ()) if name[: len(path)] == path]
+        below = [name for name in self.reaching.made.get(path[0], ()) if name[: len(path)] == path]
         return [(path, write) for name in below for write in self.reaching.at(id, name).values()]
 
     def roots_at(self, id: str) -> list[str]:
         """Return the keys of the store that may be there when a step begins."""
-        there = self.reaching.names.items()
+        there = self.reaching.made.items()
         return [str(root) for root, names in there if any(self.reaching.at(id, name) for name in names)]
 
     def write_type(self, write: Write) -> Type:
