@@ -22,7 +22,7 @@ from pflow.stage.output import Outcome, Output
 from pflow.stage.visit import Visit, Visitor
 from pflow.terminal.messages import say, say_error
 from pflow.values.jsontext import encode
-from pflow.values.paths import parse_path, write_path
+from pflow.values.paths import write_path
 from pflow.values.templates import leading_references
 from pflow.words.printable import clean_json
 
@@ -253,7 +253,7 @@ class Stage(Visitor):
 
 def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
     """Bind each value of a stage to its source: flags, --map-in, the pipe, the store."""
-    last = document.last_for(interface)
+    carried = document.carried_to(interface)
     data, params = ({name: value.source() for name, value in each.items()} for each in (flags.data, flags.params))
     for source in [*data.values(), *params.values()]:
         if isinstance(source, TemplateSource):
@@ -263,6 +263,6 @@ def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
         flags=data,
         mappings={name: PathSource(path) for name, path in flags.map_in.items()},
         params=params,
-        carried=None if last is None else PathSource(parse_path(last)),
+        carried=PathSource(carried) if carried else None,
         pretended=document.pretended,
     )
