@@ -89,20 +89,18 @@ class _Parts:
         self.node = node
         self.secrets = secrets
         self.files: dict[str, str] = {}
-        self._found: list[str] = []
 
     def of(self, kind: str, items: Mapping[str, Item], values: Mapping[str, Any]) -> Iterator[KeyPart]:
         for name, value in values.items():
-            item = items.get(name)
-            self._found = []
+            item, files = items.get(name), list[str]()
             try:
-                counted = value if item is None else self._with_files(name, item.type, value)
+                counted = value if item is None else self._with_files(name, item.type, value, files)
                 if self._is_secret(item, value):
                     from pflow.files.state_key import state_key
 
                     yield KeyPart(kind, name, digest=keyed_digest(state_key(), counted))
                 else:
-                    yield KeyPart(kind, name, value, digest_of(counted), self._found)
+                    yield KeyPart(kind, name, value, digest_of(counted), files)
             except PflowError as error:
                 raise cannot_cache(self.node, f"'{name}' is not JSON") if error.exit == BAD_DATA else error from None
 
@@ -111,19 +109,19 @@ class _Parts:
             return value is not None
         return self.secrets.are_in(value)
 
-    def _with_files(self, name: str, type: Type, value: Any) -> Any:
-        """Return a value with each path in it beside the digest of its file."""
+    def _with_files(self, name: str, type: Type, value: Any, files: list[str]) -> Any:
+        """Return a value with each path in it beside the digest of its file, which is added to `files`."""
         if type.items and isinstance(value, list):
-            return [self._with_files(name, type.items, each) for each in value]
+            return [self._with_files(name, type.items, each, files) for each in value]
         if type.fields and isinstance(value, dict):
-            paths = {key: self._with_files(name, of, value[key]) for key, of in type.fields.items() if key in value}
-            return {**value, **paths}
+            fields = {key: of for key, of in type.fields.items() if key in value}
+            return {**value, **{key: self._with_files(name, of, value[key], files) for key, of in fields.items()}}
         if type.name != "path" or not isinstance(value, str | bytes) or not value:
             return value
         path = os.fsdecode(value)
         if path not in self.files:
             self.files[path] = _digest(self.node, path, name)
-        self._found.append(self.files[path])
+        files.append(self.files[path])
         return [_counted(path), self.files[path]]
 
 

@@ -67,11 +67,9 @@ class Graph:
 
     def _find_heads(self) -> dict[str, str]:
         heads: dict[str, str] = {}
-        before = None
         for id in self.places:
-            follows = before is not None and self.before[id] == [before] and self.after(before) == [id]
-            heads[id] = heads[before] if before is not None and follows else id
-            before = id
+            before = self.before[id][0] if len(self.before[id]) == 1 else id
+            heads[id] = heads.get(before, id) if self.after(before) == [id] else id
         return heads
 
     def after(self, id: str, *, past_errors: bool = True) -> list[str]:

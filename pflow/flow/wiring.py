@@ -130,9 +130,8 @@ class _Wiring:
     def _is_written(self, reference: Reference, wired: WiredStep | None) -> bool:
         """Return True if a step wrote what a reference leads to, or the list that its item comes from."""
         writes = list(reference.writes)
-        if reference.is_item and wired is not None:
-            overs = [path for part in self.wired.parts[wired.id] if part.role == OVER for path in part.paths]
-            writes += [write for path in overs for _, write in self.wired.writes_at(wired.id, path)]
+        if reference.is_item and wired is not None and wired.over is not None:
+            writes += [write for path in wired.over.paths for _, write in self.wired.writes_at(wired.id, path)]
         return any(not write.is_data for write in writes)
 
     def _hold_hosts(self, wired: WiredStep, flow: WiredFlow) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import copy
 
 from pflow import TYPE_CHECKING, Any
@@ -224,13 +225,11 @@ def _has_flag(item: Item | None) -> bool:
 def _text(flow: FlowSpec, apart: set[str]) -> str:
     steps = {step.id: step for step in flow.steps}
     chains = _chains(flow)
-    mentioned: dict[str, int] = {}
-    for id in [id for chain in chains for id, _ in chain]:
-        mentioned[id] = mentioned.get(id, 0) + 1
+    mentioned = Counter(id for chain in chains for id, _ in chain)
     named: set[str] = set()
     taken: dict[str, int] = {}
     for id, step in steps.items():
-        if mentioned.get(id, 0) > 1 or step.type in named or (id not in apart and free_id(step.type, taken) != id):
+        if mentioned[id] > 1 or step.type in named or (id not in apart and free_id(step.type, taken) != id):
             named.add(id)
         taken.setdefault(id, 2)
     versions = [f"{step.type} {step.version}" for step in flow.steps if step.version is not None]
