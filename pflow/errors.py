@@ -139,6 +139,11 @@ def exit_code(error: BaseException) -> int:
     return FAILED
 
 
+def write_code(error: OSError) -> int:
+    """Return the exit code of a failed write: 77 if it is not permitted, else 73."""
+    return DENIED if exit_code(error) == DENIED else CANNOT_WRITE
+
+
 def reason_of(error: BaseException) -> str:
     """Return the system's words for an error, in lower case; of any other error, its own."""
     return str(getattr(error, "strerror", "") or error).lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any, Sequence
-from pflow.errors import CANNOT_WRITE, DENIED, PflowError, reason_of
+from pflow.errors import PflowError, reason_of, write_code
 from pflow.files.atomic import replace
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of, for_locale, table, terminal_width
@@ -29,8 +29,7 @@ def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
 
 
 def cannot_write(file: str, error: OSError, hint: str = "") -> PflowError:
-    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"cannot write '{file}': {reason_of(error)}", hint=hint, exit=exit)
+    return PflowError(f"cannot write '{file}': {reason_of(error)}", hint=hint, exit=write_code(error))
 
 
 def print_text(text: str) -> None:

@@ -18,6 +18,7 @@ from pflow.errors import (
     lone_surrogate,
     no_memory,
     reason_of,
+    write_code,
 )
 from pflow.files.atomic import append, replace, write_all
 from pflow.files.beneath import is_confined, mode_of, open_file, status
@@ -140,8 +141,7 @@ def write_failure(act: str, error: OSError, *, instead: str = "--overwrite repla
         reason, hint = "it is a directory", "add the name of the file"
     elif isinstance(error, PermissionError):
         hint = "both the file and its directory must be writable, since a new file replaces the old one"
-    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"{act}: {reason}", hint=hint, exit=exit)
+    return PflowError(f"{act}: {reason}", hint=hint, exit=write_code(error))
 
 
 def is_stream(path: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError, reason_of
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, reason_of, write_code
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
@@ -106,8 +106,7 @@ def as_error(act: str, error: OSError) -> PflowError:
     file = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     is_draft = os.path.basename(file).startswith(".pflow-")
     where = f": '{os.path.dirname(file) if is_draft else file}'" if file else ""
-    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"{act}: {reason_of(error)}{where}", exit=exit)
+    return PflowError(f"{act}: {reason_of(error)}{where}", exit=write_code(error))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, exit_code, reason_of
+from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, reason_of, write_code
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
@@ -75,7 +75,7 @@ class FlowFile:
         try:
             replace(file, canonical_json(flow_to_ir(flow)))
         except OSError as error:
-            raise PflowError(f"cannot write '{file}': {reason_of(error)}", exit=exit_code(error)) from None
+            raise PflowError(f"cannot write '{file}': {reason_of(error)}", exit=write_code(error)) from None
         return f"wrote '{file}'"
 
 

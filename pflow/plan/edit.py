@@ -13,7 +13,7 @@ from pflow.models.talk import Said
 from pflow.plan.building_blocks import (
     SYSTEM,
     building_blocks,
-    findings_text,
+    correction_text,
     interfaces_text,
     listed,
     plan_schema,
@@ -75,7 +75,7 @@ def _request(old: WiredFlow, sentence: str, system: str) -> PlanRequest:
     flow, nodes = canonical_json(flow_to_ir(old.flow)), interfaces_text(old)
     task = _TASK.format(flow=flow, nodes=nodes, wrong=wrong, sentence=sentence)
     again = task_text(f"change the flow: {sentence}")
-    return PlanRequest(system, task, lambda findings: findings_text(again, findings), plan_schema())
+    return PlanRequest(system, task, lambda findings: correction_text(again, findings), plan_schema())
 
 
 def _judge(said: Said, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:

@@ -26,7 +26,7 @@ from pflow.plan.building_blocks import (
     VERSION,
     add_nearest,
     building_blocks,
-    findings_text,
+    correction_text,
     plan_schema,
     room_for,
     task_text,
@@ -133,7 +133,7 @@ def plan_sentence(
     request = PlanRequest(
         SYSTEM + blocks.text,
         task,
-        lambda findings: findings_text(task, findings),
+        lambda findings: correction_text(task, findings),
         plan_schema(blocks.types),
     )
     outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)

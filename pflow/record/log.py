@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, Any
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, PflowError, reason_of, write_code
 from pflow.files.atomic import failpoint, open_private, replace, write_all
 from pflow.files.directories import make_private, state_directory
 from pflow.files.state_key import state_key
@@ -104,7 +104,7 @@ class RunLog:
             raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
         except OSError as error:
             what = f"cannot continue the log in '{directory}': {reason_of(error)}"
-            raise PflowError(what, exit=DENIED if isinstance(error, PermissionError) else CANNOT_WRITE) from None
+            raise PflowError(what, exit=write_code(error)) from None
         log._begun -= ms / 1000
         return log
 
