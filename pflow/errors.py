@@ -155,6 +155,11 @@ def no_memory(act: str, error: BaseException, size: int = 0) -> PflowError:
     return PflowError(f"{act}: not enough memory{wanted}", exit=NO_MEMORY)
 
 
+def cannot_write(file: str, error: OSError, hint: str = "") -> PflowError:
+    """Return the failure to write a file (73, 77)."""
+    return PflowError(f"cannot write '{file}': {reason_of(error)}", hint=hint, exit=write_code(error))
+
+
 def lone_surrogate(act: str) -> PflowError:
     """Return the failure of an act whose text cannot be encoded as UTF-8."""
     return PflowError(f"{act}: the text has a lone surrogate", exit=BAD_DATA)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any, Sequence
-from pflow.errors import PflowError, reason_of, write_code
+from pflow.errors import cannot_write
 from pflow.files.atomic import replace
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of, for_locale, table, terminal_width
@@ -26,10 +26,6 @@ def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
         replace(file, data, mode=mode)
     except OSError as error:
         raise cannot_write(file, error) from None
-
-
-def cannot_write(file: str, error: OSError, hint: str = "") -> PflowError:
-    return PflowError(f"cannot write '{file}': {reason_of(error)}", hint=hint, exit=write_code(error))
 
 
 def print_text(text: str) -> None:

@@ -23,8 +23,8 @@ import click
 
 from pflow.cache.entries import Entry, clear, drop, paths
 from pflow.cache.place import directory, files, prune, size_limit
-from pflow.commands._output import cannot_write, print_json, print_table
-from pflow.errors import MISSING, USAGE, PflowError
+from pflow.commands._output import print_json, print_table
+from pflow.errors import MISSING, USAGE, PflowError, cannot_write
 from pflow.interface.source import plain
 from pflow.terminal.columns import AUTO
 from pflow.terminal.messages import say

@@ -19,8 +19,7 @@ import click
 
 from pflow.catalog.kinds import BUNDLED, TOOL, find_node
 from pflow.catalog.registry import PACKAGE, data_directory, names_in
-from pflow.commands._output import cannot_write
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, USAGE, PflowError, shorten
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, USAGE, PflowError, cannot_write, shorten
 from pflow.files.atomic import replace
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import write_stderr

@@ -10,7 +10,7 @@ from pflow.driver.arguments import PROGRAM, RunFlags, separators, split
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
 from pflow.errors import BAD_DATA, TRY_AGAIN, USAGE, PflowError
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
 from pflow.flow.subflow import is_stdin, load_named
@@ -224,7 +224,7 @@ def checked(flow: FlowSpec, act: str = "run") -> WiredFlow:
 
 def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow check lists them") -> None:
     """Say each finding that is an error, and raise PflowError (65) for them."""
-    errors = [finding for finding in findings if not finding.is_warning]
+    errors = errors_of(findings)
     if not errors:
         return
     if len(errors) == 1:
