@@ -20,6 +20,7 @@ from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage, Flag, argument, usage_of_command
+from pflow.interface.common import is_asked
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
 from pflow.stage.flags import time_limit
@@ -113,8 +114,7 @@ def examined(flow: FlowSpec, program: str) -> tuple[WiredFlow, list[Finding], in
 def run_click(command: click.Command, name: str, words: list[str], about: object = None) -> int:
     """Run a click command, whose context gets `about`. Raises PflowError (2) for wrong flags."""
     flags = command.part(words)[0] if isinstance(command, FlowCommand) else words
-    flags = flags[: (*flags, "--").index("--")]
-    if "--help" in flags or "-h" in flags:
+    if is_asked("help", flags):
         write_pieces(1, [help_text(usage_of_click(command, name)).encode()])
         return 0
     try:

@@ -9,7 +9,7 @@ from pflow.binding.flag_value import read_text
 from pflow.errors import MISSING, USAGE, PflowError, shorten
 from pflow.files.reading import limit_input
 from pflow.help.usage import HELP, CommandUsage, Flag
-from pflow.interface.common import COMMON, SOURCES
+from pflow.interface.common import COMMON, SOURCES, is_asked
 from pflow.process.signals import end_in_order
 from pflow.process.streams import closed_stdout, secure_standard_files, write_pieces
 from pflow.stage.document import Document
@@ -48,7 +48,7 @@ def run_tool(usage: CommandUsage, work: Callable[[list[str], Tool], int], *, pri
     def begin() -> int:
         if 1 in closed:
             raise closed_stdout()
-        asked = [word for word in words[: (*words, "--").index("--")] if word in ("--help", "-h", "--version")]
+        asked = [name for name in ("help", "version") if is_asked(name, words)]
         return _tell(usage, asked[0]) if asked else work(words, tool)
 
     def fail(error: PflowError) -> int:
@@ -62,10 +62,10 @@ def run_tool(usage: CommandUsage, work: Callable[[list[str], Tool], int], *, pri
     leave(end_in_order(begin, fail))
 
 
-def _tell(usage: CommandUsage, word: str) -> int:
+def _tell(usage: CommandUsage, name: str) -> int:
     from pflow.help.text import help_text
 
-    text = f"{usage.name} (pflow-shell {__version__})\n" if word == "--version" else help_text(usage)
+    text = f"{usage.name} (pflow-shell {__version__})\n" if name == "version" else help_text(usage)
     write_pieces(1, [text.encode()])
     return 0
 
