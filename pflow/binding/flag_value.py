@@ -156,15 +156,12 @@ def _parse_json(flag: str, text: str) -> Any:
 class Finder:
     """Finds the value of one read or param that has a source."""
 
-    def __init__(
-        self, key: str, source: Source, item: Item | None, *, is_soft: bool = False, is_mapped: bool = False
-    ) -> None:
+    def __init__(self, key: str, source: Source, item: Item | None, *, is_mapped: bool = False) -> None:
         self.key = key
         self.source = source
         self.item = item
         self.type = item.type if item else _ANY
         self.exact = _EXACT.get(self.type.name)
-        self.is_soft = is_soft
         self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}
         """The places that the value came from, as text."""
         if isinstance(source, Constant):

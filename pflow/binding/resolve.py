@@ -75,13 +75,13 @@ class Binding:
     """Finds the values of one node's reads and params.
 
     `flags` and `mappings` are the sources of reads, `carried` of the `[pipe]` read, `params` of params and of the reads
-    that they stand in for. If the mapping of a `soft` read leads nowhere, the next rule applies. `overrides` replace
-    params. The values at `pretended` places are unknown: a dry stage would have written them.
+    that they stand in for. `overrides` replace params. The values at `pretended` places are unknown: a dry stage would
+    have written them.
     """
 
     def __init__(
         self, interface: Interface, *, flags: Mapping[str, Source], mappings: Mapping[str, Source],
-        params: Mapping[str, Source], carried: PathSource | None = None, soft: Collection[str] = (),
+        params: Mapping[str, Source], carried: PathSource | None = None,
         overrides: Mapping[str, Any] | None = None, pretended: Collection[Path] = (),
     ) -> None:  # fmt: skip
         self.interface = interface
@@ -100,7 +100,6 @@ class Binding:
         self.param_sources = params
         self.sources: dict[str, Source] = {**feed, **mappings, **flags}
         self.hidden -= self.sources.keys()
-        self.soft = soft
         self.pretended = pretended
         self.stored = [key for key in flags if is_stored(interface, key, params)]
         self._refuse_templates()
@@ -127,7 +126,7 @@ class Binding:
     def _make_finders(self) -> None:
         reads, sources = self.interface.reads, self.sources
         self.finders = [
-            Finder(key, source, reads.get(key), is_soft=key in self.soft, is_mapped=key in self.has[MAPPING])
+            Finder(key, source, reads.get(key), is_mapped=key in self.has[MAPPING])
             for key, source in sources.items()
             if not self.is_pretended(source.paths)
         ]
@@ -138,7 +137,7 @@ class Binding:
             if item.type.name != "any" and item.name not in self.hidden
         ]
         self.needed = [item for item in by_name if item.required]
-        self.needed += [reads[key] for key in self.soft if reads[key].required]
+        self.needed += [reads[key] for key, source in sources.items() if source.is_optional and reads[key].required]
 
     def is_pretended(self, paths: Collection[Path]) -> bool:
         return any(meet(path, place) for path in paths for place in self.pretended)
@@ -187,7 +186,7 @@ class Binding:
             try:
                 found[finder.key] = finder.find(store)
             except PflowError as error:
-                if not (finder.is_soft and error.exit == MISSING):
+                if not (finder.source.is_optional and error.exit == MISSING):
                     raise
         for named in self.param_finders:
             if named.key == INPUT_KEY:  # a template names the key

@@ -105,6 +105,8 @@ class Source:
     origin = ""
     flag = ""
     """The flag that gave it; empty if none did."""
+    is_optional = False
+    """True if a missing value leaves a read to the next rule."""
 
     def find(self, shared: Mapping[str, Any]) -> Any:
         """Return the value. Raises NotThere (66) if it is missing."""
@@ -155,6 +157,8 @@ def without_newline(places: tuple[Path, ...], value: Any) -> Any:
 
 class Fallback(Source):
     """Several sources, of which the first that is there counts: the store's own key, then what a pipe carries."""
+
+    is_optional = True
 
     def __init__(self, *sources: Source) -> None:
         self.sources = {source.paths: source for source in sources}

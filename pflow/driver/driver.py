@@ -13,6 +13,7 @@ from pflow.errors import BAD_DATA, TRY_AGAIN, USAGE, PflowError
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
+from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.subflow import is_stdin, load_named
 from pflow.flow.wired import WiredFlow
 from pflow.interface.common import RUN_FLAGS, is_asked
@@ -25,7 +26,6 @@ from pflow.stage.output import Output
 from pflow.stage.words import take_words
 from pflow.terminal.messages import say, say_error
 from pflow.values.masks import Secrets, mask_flags
-from pflow.values.paths import write_path
 from pflow.words.usage import usage_of
 
 MOST_WARNINGS = 5
@@ -110,8 +110,8 @@ class Driver:
         """Note the entry of the flow in the document, for a failure too."""
         self.name = wired.flow.name or "flow"
         self.entry = {"node": f"flow:{self.name}"}
-        if wired.carried is not None:
-            self.entry["carries"] = write_path(wired.carried)
+        if carries := carried_behind(wired):
+            self.entry["carries"] = carries
 
     def _execute(self, flags: RunFlags, inputs: RunInputs, intake: Intake | None) -> int:
         self._note(inputs.wired)

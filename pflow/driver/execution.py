@@ -17,6 +17,7 @@ from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
 from pflow.errors import PflowError
 from pflow.flow.leads import is_led_by_data
+from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.stage.document import Document, new_run_id
@@ -230,8 +231,8 @@ def pretend(inputs: RunInputs, document: Document) -> Document:
     for id in wired.graph.order:
         say(PROGRAM, _would(wired.steps[id], inputs, document))
     document = document.copy()
-    if wired.carried is not None:
-        document.header["last"] = write_path(wired.carried)
+    if carries := carried_behind(wired):
+        document.header["last"] = carries
     places = list(wired.flow.outputs) or [write_path(place) for place in _places(inputs)]
     document.header["dry"] = list(dict.fromkeys([*document.header.get("dry", []), *places]))
     return document

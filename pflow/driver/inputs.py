@@ -181,7 +181,7 @@ class RunInputs:
         if not is_taken and item.required:
             return {}
         source = PathSource(place) if is_taken else Constant(fresh(item.default), key)
-        self.wired = _rewired(self.wired, id, sources={**step.sources, key: source}, soft=step.soft - {key})
+        self.wired = _rewired(self.wired, id, sources={**step.sources, key: source})
         self.wired.inputs = _without_reader(self.wired, id, key)
         return {key: last} if is_taken else {}
 

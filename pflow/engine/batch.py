@@ -46,7 +46,7 @@ class BatchStep(StepNode):
         self.batch = wired.step.batch
         self.over = wired.over
         self.items: list[tuple[Any, Any]] = []
-        self.names: list[str] = []
+        self.paths: list[str] = []
         named = wired.params.get(OUTPUT_KEY)
         self.names_keys = named is not None and any(path[0] == self.batch.item for path in named.paths)
         """True if each item names a key of its own for its write."""
@@ -62,11 +62,12 @@ class BatchStep(StepNode):
             raise PflowError(f"cannot run over '{self.batch.over}': it {fault}", hint=hint, exit=BAD_DATA)
         self.items = items = list(over.items() if isinstance(over, dict) else enumerate(over))
         is_run = bool(self.context.run_id)
-        self.names = name_items(item for _, item in items) if is_run else [str(n) for n in range(len(items))]
+        names = name_items(item for _, item in items) if is_run else map(str, range(len(items)))
+        self.paths = [f"{self.visit_path()}[{name}]" for name in names]
         self._keep_data(shared)
         try:
             with FileWatch(self.files, self.context, self.visit_path()):
-                done = self._noted_items(shared, items, visit)
+                done = self._noted_items(shared, visit)
         finally:
             self.context.services.release(self.visit_path())
         keys = dict.fromkeys([*self.interface.writes, *(key for each in done for key in each[0])])
@@ -123,7 +124,7 @@ class BatchStep(StepNode):
                 pass  # a flow in Python may run over anything
         return f"item {value_text(index)}"
 
-    def _noted_items(self, shared: Any, items: list[tuple[Any, Any]], visit: Visit) -> list[Done]:
+    def _noted_items(self, shared: Any, visit: Visit) -> list[Done]:
         """Run the items, record an event at the end of each, and add up their usage."""
         before = self._done_before()
         failed = sum(bool(done[2]) for done in before.values())
@@ -143,12 +144,10 @@ class BatchStep(StepNode):
                 recorder.event("item", self.id, {**which, **known})
 
         if recorder is not None:
-            about = {"count": len(items)} | ({"before": len(before)} if before else {})
+            about = {"count": len(self.items)} | ({"before": len(before)} if before else {})
             recorder.event("batch", self.id, {**which, **about})
         try:
-            return self._run_items(
-                shared, items, before, lambda number, done: note(number, done[2].get("exit"), done[3])
-            )
+            return self._run_items(shared, before, lambda number, done: note(number, done[2].get("exit"), done[3]))
         except PflowError as failure:
             if not failure.ends_run or usage_of(failure):  # else the item has not begun
                 note(None, failure.exit, usage_of(failure))
@@ -157,56 +156,49 @@ class BatchStep(StepNode):
     def _done_before(self) -> dict[int, Done]:
         """Return the results of the items, by number, that an earlier part of the run has finished."""
         commits = self.context.commits
-        found = {} if commits is None else {number: commits.take(path) for number, path in enumerate(self._paths())}
+        found = {} if commits is None else {number: commits.take(path) for number, path in enumerate(self.paths)}
         return {
             number: ({path[0]: value for path, value in end.get("changes", ())}, {}, end.get("error", {}), {})
             for number, end in found.items()
             if end is not None
         }
 
-    def _paths(self) -> list[str]:
-        return [f"{self.visit_path()}[{name}]" for name in self.names]
-
-    def _run_items(
-        self, shared: Any, items: list[tuple[Any, Any]], before: dict[int, Done], note: Callable[[int, Done], None]
-    ) -> list[Done]:  # fmt: skip
+    def _run_items(self, shared: Any, before: dict[int, Done], note: Callable[[int, Done], None]) -> list[Done]:
         """Run the items that are not done yet, and commit the end of each before it is noted."""
-        commits, paths = self.context.commits, self._paths()
-        rest = [number for number in range(len(items)) if number not in before]
+        commits = self.context.commits
+        rest = [number for number in range(len(self.items)) if number not in before]
 
         def end(place: int, done: Done) -> None:
             if commits is not None:
-                commits.end_item(paths[rest[place]], done[0], done[2])
+                commits.end_item(self.paths[rest[place]], done[0], done[2])
             note(rest[place], done)
 
         found = []
         if self.context.isolate or ((self.batch.jobs or 1) > 1 and len(rest) > 1):
-            found = self._run_apart(shared, [(self.names[number], *items[number]) for number in rest], end)
+            found = self._run_apart(shared, rest, end)
         else:
             for place, number in enumerate(rest):
-                found.append(self._run_item(shared, self.names[number], *items[number]))
+                found.append(self._run_item(shared, number))
                 end(place, found[-1])
         done = before | dict(zip(rest, found, strict=True))
-        return [done[number] for number in range(len(items))]
+        return [done[number] for number in range(len(self.items))]
 
-    def _run_apart(
-        self, shared: Any, items: list[tuple[str, Any, Any]], end: Callable[[int, Done], None]
-    ) -> list[Done]:
-        """Run items, each a name, an index and a value, in child processes."""
+    def _run_apart(self, shared: Any, numbers: list[int], end: Callable[[int, Done], None]) -> list[Done]:
+        """Run the items of these numbers in child processes."""
         recorder = self.context.recorder
 
-        def serve(number: int, parent: Parent) -> Any:
+        def serve(place: int, parent: Parent) -> Any:
             self.context.services.parent = parent.ask
             if recorder is not None:
                 self.context.recorder = recorder.to(parent.take)
-            return self._run_item(shared, *items[number])
+            return self._run_item(shared, numbers[place])
 
-        def rescue(number: int, error: PflowError) -> Done:
+        def rescue(place: int, error: PflowError) -> Done:
             return {}, {}, {"exit": error.exit, "message": error.message}, {}
 
         try:
             return run_all(
-                len(items),
+                len(numbers),
                 serve,
                 jobs=self.batch.jobs or 1,
                 is_reused=not self.context.isolate,
@@ -216,14 +208,15 @@ class BatchStep(StepNode):
                 done=end,
             )
         except Died as died:
-            raise died.within(self._named(*items[died.number][1:])) from died
+            raise died.within(self._named(*self.items[numbers[died.number]])) from died
 
-    def _run_item(self, shared: Any, name: str, index: Any, item: Any) -> Done:
+    def _run_item(self, shared: Any, number: int) -> Done:
         """Run the node on a store in which the item stands under its name."""
         visit = Visit()
-        self.context.item = f"[{name}]"
-        before = file_paths.claim
-        file_paths.claim = self._claimer(self.visit_path(), before)
+        index, item = self.items[number]
+        before, own = file_paths.claim, self.paths[number]
+        self.context.item = own.removeprefix(self.visit_path())
+        file_paths.claim = lambda file: self._claim(own, before, file)
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), visit)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
@@ -239,7 +232,7 @@ class BatchStep(StepNode):
                 why = {"exit": failure.exit, "message": encodable(failure.message)}
                 return {}, visit.reads, why, visit.usage()
             if self.context.commits is not None:
-                self.context.commits.fail(self.visit_path(), failure)
+                self.context.commits.fail(own, failure)
             failure.usage = visit.usage()
             if not failure.ends_run:
                 failure.message = f"{self._named(index, item)}: {failure.message}"
@@ -248,20 +241,16 @@ class BatchStep(StepNode):
             self.context.item = ""
             file_paths.claim = before
 
-    def _claimer(self, own: str, outer: Callable[[str], None] | None) -> Callable[[str], None]:
-        """Return a function that refuses a file if another item of this batch, or of one around it, has written it."""
-
-        def claim(file: str) -> None:
-            if outer is not None:
-                outer(file)
-            writer = self.context.services.claim((own, digest_of(os.fsencode(file))))
-            if writer != own:
-                other = self._named(*self.items[self.names.index(writer[writer.rindex("[") + 1 : -1])])
-                hint = f"give each item a path of its own, as with '${self.batch.item}' in it"
-                what = f"cannot write '{file}': {other} of this batch writes it too"
-                raise PflowError(what, hint=hint, exit=CANNOT_WRITE, is_permanent=True)
-
-        return claim
+    def _claim(self, own: str, outer: Callable[[str], None] | None, file: str) -> None:
+        """Refuse a file if another item of this batch, or of one around it, has written it. Raises PflowError (73)."""
+        if outer is not None:
+            outer(file)
+        writer = self.context.services.claim((own, digest_of(os.fsencode(file))))
+        if writer != own:
+            other = self._named(*self.items[self.paths.index(writer)])
+            hint = f"give each item a path of its own, as with '${self.batch.item}' in it"
+            what = f"cannot write '{file}': {other} of this batch writes it too"
+            raise PflowError(what, hint=hint, exit=CANNOT_WRITE, is_permanent=True)
 
     def _keep_data(self, shared: Any) -> None:
         """Put the data flags into the store, except those made from the item."""

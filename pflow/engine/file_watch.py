@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class StepFiles:
     """How a step uses files: whether it `reads` those that its paths name, and `changes` any."""
 
-    def __init__(self, wired: WiredStep, node: Any) -> None:
+    def __init__(self, wired: WiredStep) -> None:
         interface, effects = wired.interface, {*wired.interface.effects}
         origin = wired.kind.origin if wired.kind else ""
         self.reads = origin != FLOW and ("reads files" in effects or "writes files" not in effects)
@@ -25,11 +25,10 @@ class StepFiles:
         items = [] if origin == FLOW else [*interface.reads.values(), *interface.params.values()]
         self.params = interface.params
         self.items = [item for item in items if item.type.is_path]
-        self.looks_at = getattr(node, "looks_at", None)
 
     def named(self, node: Any, view: NodeStore) -> list[str]:
         """Return the keys of the files that a node's paths name, and of what it says that it looks at besides."""
-        more = node.looks_at(view) if self.looks_at else ()
+        more = node.looks_at(view) if hasattr(node, "looks_at") else ()
         try:
             found = [file_key(each) if isinstance(each, str) else listing_key(*each) for each in more]
             for item in self.items:
@@ -76,8 +75,9 @@ class FileWatch:
             self.write({"left": dict.fromkeys(self.begun)})
 
     def __exit__(self, *failure: object) -> None:
-        changed = [key for key, stamp in self.before.items() if not stamp or stamp != stamp_of(key)]
-        left = {key: state_of(key) for key in dict.fromkeys([*changed, *self.begun]) if key in self.watched}
+        before = self.before.items()
+        changed = [key for key, stamp in before if key in self.begun or not stamp or stamp != stamp_of(key)]
+        left = {key: state_of(key) for key in changed}
         made = [key for key, state in left.items() if self.found.get(key) == MISSING != state]  # its own work
         read = {key: state for key, state in self.found.items() if state is not None and key not in made}
         if read:

@@ -89,7 +89,7 @@ class StepNode(PlainStep, Visitor):
         acts = bool(wired.interface.effects) or wired.interface.open or origin == PROGRAM
         self.may_start = acts and not self.is_flow  # else no variable is set: the C library never frees an old value
         self.cached = None if self.is_flow else self._cached()
-        self.files = StepFiles(wired, node) if context.commits is not None else None
+        self.files = StepFiles(wired) if context.commits is not None else None
 
     def _cached(self) -> CachedNode | None:
         """Return the node as the cache knows it, if it is used. Raises StepFailed if it is required and impossible."""
@@ -234,7 +234,6 @@ def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -
         flags={**flags, **{key: Constant(value, f"--{key}") for key, value in data.items()}},
         mappings={key: source for key, source in wired.sources.items() if key not in flags},
         params=wired.params,
-        soft=wired.soft,
         overrides=params,
     )
 

@@ -11,6 +11,7 @@ from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowInput
 from pflow.flow.graph import ERROR
+from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.reaching import data_of, is_stored
 from pflow.flow.subflow import repeats
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -57,7 +58,7 @@ def outside(flow: WiredFlow, origins: Origins) -> Account:
         "touches": [effect.as_json() for effect in effects_of_flow(flow, origins)],
         "needs": needs(flow),
         "piped": _piped(flow),
-        "gives": {"outputs": outputs, "carries": write_path(flow.carried) if flow.carried else None},
+        "gives": {"outputs": outputs, "carries": carried_behind(flow)},
     }
 
 

@@ -168,7 +168,7 @@ class ShellStage:
             if len(others) == 1 and self._is_piped(key) and self.state.carried == self._place(key, others[0]):
                 return
         place = self._place(key, next(iter(source.sources.values())) if isinstance(source, TemplateSource) else source)
-        if key in self.wired.soft and not self.state.surely_has(place):
+        if self.wired.sources[key].is_optional and not self.state.surely_has(place):
             raise self._refused(key, f"the store may have '{write_path(place)}' or not")
         is_own_first = self.wired.interface.inferred and self.state.may_have((key,))
         if not (self._is_piped(key) and self.state.carried == place) or (is_own_first and place != (key,)):

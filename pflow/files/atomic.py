@@ -23,8 +23,7 @@ def replace(
     Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate; PflowError (77) for a
     path out of bounds.
     """
-    with locate(path, make=True, is_own=is_own) as target:
-        _fill(target, lambda fd: _write_data(fd, data), mode, overwrite=overwrite, lasts=lasts)
+    _fill(path, lambda fd: _write_data(fd, data), mode, overwrite=overwrite, lasts=lasts, is_own=is_own)
 
 
 def copy(source: int, path: str, *, overwrite: bool = True) -> None:
@@ -32,8 +31,7 @@ def copy(source: int, path: str, *, overwrite: bool = True) -> None:
 
     A new file gets the source's mode minus the umask, without set-id bits.
     """
-    with locate(path, make=True) as target:
-        _fill(target, lambda fd: _copy_all(source, fd), os.fstat(source).st_mode & 0o777, overwrite=overwrite)
+    _fill(path, lambda fd: _copy_all(source, fd), os.fstat(source).st_mode & 0o777, overwrite=overwrite)
 
 
 def move(path: str, target: str, *, overwrite: bool = True) -> None:
@@ -118,10 +116,13 @@ def _existing(target: Place, overwrite: bool) -> os.stat_result | None:
     return status
 
 
-def _fill(target: Place, fill: Callable[[int], None], mode: int, *, overwrite: bool = True, lasts: bool = True) -> None:
+def _fill(
+    path: str, fill: Callable[[int], None], mode: int, *, overwrite: bool, lasts: bool = True, is_own: bool = False
+) -> None:  # fmt: skip
     """Replace the content of a file by what `fill` writes to its descriptor."""
-    old = _existing(target, overwrite)
-    _put(target, lambda draft: _write(draft, fill, mode, old, lasts=lasts), overwrite=overwrite, lasts=lasts)
+    with locate(path, make=True, is_own=is_own) as target:
+        old = _existing(target, overwrite)
+        _put(target, lambda draft: _write(draft, fill, mode, old, lasts=lasts), overwrite=overwrite, lasts=lasts)
 
 
 def _put(target: Place, make: Callable[[Place], None], *, overwrite: bool, lasts: bool = True) -> None:

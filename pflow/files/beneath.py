@@ -115,7 +115,7 @@ def mode_of(path: str, *, follow: bool = True) -> int:
 
 def hold_link(old: Place, new: Place, path: str) -> None:
     """Refuse to move a link that would lead out of bounds from its new place. Raises PflowError (77)."""
-    link = old.link() if is_confined() else None
+    link = old.link()
     if link is not None and (fault := fault_of(os.path.join(os.path.dirname(new.real), link))):
         raise PflowError(f"cannot move '{shorten(path)}', a link to '{shorten(link)}': {fault}", exit=DENIED)
 
@@ -134,17 +134,15 @@ def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Place:
         while True:
             name = todo.pop() if todo else "."
             if name == "..":
-                todo += names[-2::-1]
-                enter("/")
+                todo += [*names[-2::-1], "/"]
+            elif name == "/":
+                enter(name)
                 names.clear()
             elif (todo or follow) and (link := _link_in(fd, name)) is not None:
                 links += 1
                 if links > _MOST_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
                 todo += _parts(link)
-                if link.startswith("/"):
-                    enter("/")
-                    names.clear()
             elif not todo:
                 real = _joined(names, [name])
                 _refuse(path, _fault_of_real(real, writes=writes))
@@ -166,10 +164,10 @@ def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Place:
 
 
 def _parts(path: str) -> list[str]:
-    """Return the names in a path, the last one first; . for a directory at its end."""
+    """Return the names in a path, the last one first; . for a directory at its end, / for the root."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     is_folder = path.endswith(("/", "/.", "/..")) or path in (".", "..")
-    return ["."] * is_folder + parts[::-1]
+    return ["."] * is_folder + parts[::-1] + ["/"] * path.startswith("/")
 
 
 def _link_in(folder: int, name: str) -> str | None:

@@ -55,7 +55,9 @@ class Graph:
                     self.before[edge.target].append(edge.source)
         self.order = self._find_order()
         """The reachable steps, each after those that lead to it, as far as loops allow."""
-        self._places = {id: n for n, id in enumerate(dict.fromkeys([*self.order, *ids]))}
+        self.reached = set(self.order)
+        self.places = {id: n for n, id in enumerate(dict.fromkeys([*self.order, *ids]))}
+        """The place of each step in that order; those that nothing leads to come last."""
         self.heads = self._find_heads()
         """For each step, the first of its chain, which nothing enters or leaves midway; most flows have few chains."""
         self._bits = {id: 1 << n for n, id in enumerate(dict.fromkeys(self.heads.values()))}
@@ -66,7 +68,7 @@ class Graph:
     def _find_heads(self) -> dict[str, str]:
         heads: dict[str, str] = {}
         before = None
-        for id in self._places:
+        for id in self.places:
             follows = before is not None and self.before[id] == [before] and self.after(before) == [id]
             heads[id] = heads[before] if before is not None and follows else id
             before = id
@@ -88,7 +90,7 @@ class Graph:
         if past_loops not in self._leading:
             self._leading[past_loops] = self._find_leading(past_loops=past_loops)
         head, goal = self.heads[one], self.heads[other]
-        is_before = head == goal and self._places[one] < self._places[other]
+        is_before = head == goal and self.places[one] < self.places[other]
         return is_before or bool(self._leading[past_loops][goal] & self._bits[head])
 
     def may_precede_first(self, one: str, other: str) -> bool:
@@ -97,14 +99,14 @@ class Graph:
             return self.may_precede(one, other)
         head = self.heads[other]
         if self.heads[one] == head:
-            return self._places[one] < self._places[other]
+            return self.places[one] < self.places[other]
         if head not in self._before_first:
             self._before_first[head] = set(self.reach(self.first, head))
         return one in self._before_first[head]
 
     def _find_leading(self, *, past_loops: bool) -> dict[str, int]:
         """Find the chains that lead to each chain, as bits, by their heads."""
-        places, heads, bits = self._places, self.heads, self._bits
+        places, heads, bits = self.places, self.heads, self._bits
         found = dict.fromkeys(bits, 0)
         while True:
             known = dict(found)

@@ -46,13 +46,13 @@ def writes_of(wired: WiredStep) -> list[Write]:
     return [Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key)) for key in keys]
 
 
-def stored_writes(flow: WiredFlow) -> Iterator[tuple[str, Path, Write]]:
-    """Yield what each step stores, with its id, under every name by which it is found, in the order of the flow."""
-    for id in flow.order:
-        for write in [*data_of(flow.steps[id]), *flow.writes[id]]:
-            yield id, write.target, write
-            if write.key in flow.steps[id].moved and write.target != (write.key,) and not write.is_data:
-                yield id, (write.key,), write
+def stored_writes(flow: WiredFlow) -> Iterator[tuple[Path, Write]]:
+    """Yield what each step stores, under every name by which it is found, in the order of the flow."""
+    for wired in [flow.steps[id] for id in flow.order]:
+        for write in [*data_of(wired), *flow.writes[wired.id]]:
+            yield write.target, write
+            if write.key in wired.moved and write.target != (write.key,) and not write.is_data:
+                yield (write.key,), write
 
 
 _OF_A_STEP = ("error", "errors")
@@ -94,7 +94,7 @@ def find_writes(flow: WiredFlow, id: str, path: Path) -> list[tuple[Path, Write]
 
 def are_there_first(flow: WiredFlow, id: str, writes: Iterable[Write]) -> bool:
     """Return True if one of the writes may be there when a step first runs, not only after a turn of a loop."""
-    is_late = id != END and id in flow.reached and not flow.is_uncertain
+    is_late = id != END and id in flow.graph.reached and not flow.is_uncertain
     return not is_late or any(flow.graph.may_precede_first(write.step, id) for write in writes)
 
 

@@ -50,8 +50,8 @@ class Reference:
 class WiredStep:
     """A wired step. `kind` is None if its type is not known; then its keys are unknown too.
 
-    `sources` has the source of each read that does not simply take the store's key of its name; those in `soft` may be
-    missing. `targets` has the place of each write that does not go to its own name.
+    `sources` has the source of each read that does not simply take the store's key of its name. `targets` has the
+    place of each write that does not go to its own name.
     """
 
     def __init__(self, step: Step, number: int, kind: Kind | None, interface: Interface) -> None:
@@ -61,7 +61,6 @@ class WiredStep:
         self.kind = kind
         self.interface = interface
         self.sources: dict[str, Source] = {}
-        self.soft: set[str] = set()
         self.targets: dict[str, Path] = {}
         self.moved: set[str] = set()
         """Keys that go under the step's id because a path somewhere says `ID.KEY`."""
@@ -86,8 +85,8 @@ class WiredStep:
         return self.kind is not None and not self.interface.open
 
     def is_wired(self, key: str) -> bool:
-        """Return True if a read has a source other than the store's key of its name, and that is not a soft one."""
-        return key in self.sources and key not in self.soft
+        """Return True if a read has a source other than the store's key of its name, which must be there."""
+        return key in self.sources and not self.sources[key].is_optional
 
     def may_repeat(self, params: Mapping[str, Any]) -> bool:
         """Return True if a visit with these params may run again unasked after it was cut short; a flow always may."""
@@ -143,7 +142,6 @@ class WiredFlow:
         self.flow = flow
         self.graph = graph
         self.order = graph.order
-        self.reached = set(self.order)
         ids = {step.id for step in flow.steps}
         ends = {end for edge in flow.edges for end in (edge.source, edge.target)}
         self.is_uncertain = len(ids) < len(flow.steps) or not ends <= ids
@@ -187,12 +185,12 @@ class WiredFlow:
         for length in range(len(path), 0, -1):
             if writes := self.reaching.at(id, path[:length]):
                 return [(write.target + path[length:], write) for write in writes.values()]
-        below = [name for name in self.reaching.names.get(path[0], ()) if name[: len(path)] == path]
+        below = [name for name in self.reaching.made.get(path[0], ()) if name[: len(path)] == path]
         return [(path, write) for name in below for write in self.reaching.at(id, name).values()]
 
     def roots_at(self, id: str) -> list[str]:
         """Return the keys of the store that may be there when a step begins."""
-        there = self.reaching.names.items()
+        there = self.reaching.made.items()
         return [str(root) for root, names in there if any(self.reaching.at(id, name) for name in names)]
 
     def default_of(self, input: FlowInput) -> Any:
@@ -245,27 +243,9 @@ class WiredFlow:
         found = [each for each in self.references if each.role == "output" and each.key == name]
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
-    @property
-    def carried(self) -> Path | None:
-        """The place whose value goes on through the pipe: the only output, else that of the last `[pipe]` write.
-
-        With several outputs it is the one made from that place, if any.
-        """
-        place = self._last_pipe_place()
-        name = self.output_carrying(place)
-        return place if not self.flow.outputs else None if name is None else (name,)
-
     def output_carrying(self, place: Path | None) -> str | None:
         """Return the output that the pipe carries if the steps carry this place: the only one, else the one at it."""
         if len(self.flow.outputs) == 1:
             return next(iter(self.flow.outputs))
         sources = self.outputs.items()
         return next((name for name, each in sources if isinstance(each, PathSource) and each.path == place), None)
-
-    def _last_pipe_place(self) -> Path | None:
-        in_forks = {id for fork in self.graph.forks() for branch in fork.branches for id in branch}
-        for id in reversed(self.order):
-            write = self.steps[id].interface.pipe_write
-            if write is not None and id not in in_forks:
-                return self.steps[id].place_of(write.name)
-        return None

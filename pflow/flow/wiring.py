@@ -84,7 +84,6 @@ class _Wiring:
             if mapped is not None:
                 first = [wired.sources[key]] if key in wired.sources else []
                 wired.sources[key] = Fallback(*first, PathSource((key,)), mapped)
-                wired.soft.add(key)
         if wired.subflow is not None:
             self._hold_hosts(wired, wired.subflow)
         if wired.step.batch is not None and wired.over is not None and wired.has_secret_items(wired.step.batch.item):
@@ -145,7 +144,7 @@ class _Wiring:
             is_written = any(self._is_written(each, wired) for each in given) or not all(w.is_data for w in writes)
             if is_written and not isinstance(source, TemplateSource):
                 wired.sources[key] = template = TemplateSource(f"${{{key}}}", {(key,): source})
-                template.from_steps = template.sources
+                template.from_steps, template.is_optional = template.sources, source.is_optional
 
     def _note_reader(self, reference: Reference, wired: WiredStep | None, part: Part) -> None:
         """Make a path that no step writes an input of the flow; note who reads it."""
@@ -192,7 +191,7 @@ class _Wiring:
         places = tuple(dict.fromkeys(place for place, write in found if place[: len(write.target)] == write.target))
         if places and places != ((key,),):
             wired.sources[key] = _place_source(places)
-            wired.soft.add(key)
+            wired.sources[key].is_optional = True
         is_there = found and are_there_first(self.wired, wired.id, [write for _, write in found])
         if is_there or (self.flow.inputs and key not in self.flow.inputs):
             return

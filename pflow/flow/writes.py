@@ -41,52 +41,46 @@ class ReachingWrites:
     """The writes that reach each step of a flow, and its end (END), under each name by which they are found.
 
     They change only where a step writes the name, and where chains of steps meet; so each name is followed by itself,
-    when it is first asked for. `stored` are the writes in the order of the graph, each with its step and its name.
+    when it is first asked for. `stored` are the writes in the order of the graph, each with its name.
     """
 
-    def __init__(self, graph: Graph, stored: Iterable[tuple[str, Path, Write]]) -> None:
+    def __init__(self, graph: Graph, stored: Iterable[tuple[Path, Write]]) -> None:
         self._graph = graph
-        self._places = {id: place for place, id in enumerate(graph.order)}
         self._chains = [id for id in graph.order if graph.heads[id] == id]
         self._has_loops = bool(graph.loops())
-        self._made: dict[Path, dict[str, list[Made]]] = {}
-        """For each name, the writes of each chain (by its head), with their steps' places in the order of the flow."""
+        self.made: dict[str | int, dict[Path, dict[str, list[Made]]]] = {}
+        """For each name, by its root, the writes of each chain (by its head), with their steps' places in the graph."""
         self._entering: dict[Path, dict[str, Writes]] = {}
         """For each name that several chains write, the writes that reach each chain."""
-        self.names: dict[str | int, dict[Path, None]] = {}
-        """All names, by their roots."""
-        for id, name, write in stored:
-            self.names.setdefault(name[0], {})[name] = None
-            made = self._made.setdefault(name, {}).setdefault(graph.heads[id], [])
+        for name, write in stored:
+            there = self.made.setdefault(name[0], {}).setdefault(name, {})
+            made = there.setdefault(graph.heads[write.step], [])
             if not (write.is_data and made):  # a data flag is stored only if nothing is there
-                made.append((self._places[id], write))
+                made.append((graph.places[write.step], write))
 
     def at(self, id: str, name: Path) -> Writes:
         """Return the writes that may be found by exactly this name when a step begins."""
-        made = self._made.get(name)
-        if made is None or (id != END and id not in self._places):
+        if name not in self.made.get(name[0], {}):
             return {}
         if id == END:
             return self._at_end(name)
-        head = self._graph.heads[id]
-        return self._past(name, head, bisect_left(made.get(head, []), (self._places[id],)))
+        return self._around(name, id) if id in self._graph.reached else {}
 
     def _at_end(self, name: Path) -> Writes:
         """Return the writes after every last step; all writes of a flow with loops, which may end anywhere."""
         if self._has_loops:
-            made = self._made[name].values()
+            made = self.made[name[0]][name].values()
             return {(write.step, write.key): write for each in made for _, write in each}
-        tails = [self._graph.heads[id] for id in self._places if not self._graph.after(id)]
-        return _merged(self._past(name, head, self._count(name, head)) for head in tails)
+        return _merged(self._around(name, id, is_past=True) for id in self._graph.order if not self._graph.after(id))
 
-    def _count(self, name: Path, head: str) -> int:
-        return len(self._made[name].get(head, ()))
-
-    def _past(self, name: Path, head: str, count: int) -> Writes:
-        """Return the writes after so many of a chain's own: the last replaces those before it, but for a data flag."""
+    def _around(self, name: Path, id: str, *, is_past: bool = False) -> Writes:
+        """Return the writes before or past a step: the last in its chain replaces the others, unless it is data."""
+        head = self._graph.heads[id]
+        made = self.made[name[0]][name].get(head, [])
+        count = bisect_left(made, (self._graph.places[id] + is_past,))
         if not count:
             return self._into(name, head)
-        write = self._made[name][head][count - 1][1]
+        write = made[count - 1][1]
         own = {(write.step, write.key): write}
         return {**self._into(name, head), **own} if write.is_data else own
 
@@ -95,12 +89,12 @@ class ReachingWrites:
         if name in self._entering:
             return self._entering[name][head]
         into = self._entering[name] = {each: {} for each in self._chains}
-        heads, is_new = self._graph.heads, True
+        is_new = True
         while is_new:
             is_new = False
             for each in self._chains:
-                before = [heads[id] for id in self._graph.before[each] if id in self._places]
-                found = _merged(self._past(name, other, self._count(name, other)) for other in before)
+                before = [id for id in self._graph.before[each] if id in self._graph.reached]
+                found = _merged(self._around(name, id, is_past=True) for id in before)
                 is_new = is_new or (self._has_loops and len(found) > len(into[each]))
                 into[each] = found
         return into[head]

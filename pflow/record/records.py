@@ -58,9 +58,9 @@ class Records:
         else:
             self.files.add(record)
 
-    def is_done(self, path: str) -> bool:
-        """Return True if a visit is done, or one that contains it."""
-        return path in self.done or any(outer in self.done for outer in outer_paths(path))
+    def done_with(self, path: str) -> str:
+        """Return the outermost of a visit and those that contain it which is done; empty if none is."""
+        return next((each for each in (*outer_paths(path), path) if each in self.done), "")
 
     def _end(self, path: str, record: Record) -> None:
         start = self.interrupted.get(path)

@@ -190,8 +190,9 @@ def test_a_str_read_takes_the_json_text_of_what_is_no_text():
 
 def test_a_mapping_that_may_lead_nowhere_leaves_the_read_to_the_next_rule_but_no_wrong_type():
     def value(store):
-        source = {"n": parse_source("mapped")}
-        return Binding(node('- Reads: shared["n"]: int'), flags={}, mappings=source, params={}, soft=["n"]).open(store)
+        source = parse_source("mapped")
+        source.is_optional = True
+        return Binding(node('- Reads: shared["n"]: int'), flags={}, mappings={"n": source}, params={}).open(store)
 
     assert value({"n": 1})["n"] == 1
     assert value({"n": 1, "mapped": 2})["n"] == 2

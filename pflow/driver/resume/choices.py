@@ -11,7 +11,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.writes import END, Write
 from pflow.record.records import batch_of, is_within, outer_paths
 from pflow.terminal.ask import open_terminal
-from pflow.values.paths import Path, meet
+from pflow.values.paths import Path
 
 if TYPE_CHECKING:
     from pflow.record.records import Record, Records
@@ -133,11 +133,12 @@ class Decision:
             if any(is_again(self.flow, name, path, with_later=True) for name in names)
         ]
         runs_again = {name_of(path) for path in later}
+        kept = {name for name in self.steps if self._keeps_items(name, runs_again)}
         found: dict[str, Record] = {}
         for path in later:
             inside = [each for each in (*outer_paths(path), path) if each.endswith("]") and each not in around]
             visit = batch_of(inside[0]) if inside else path
-            is_kept = self.steps[name_of(visit)][1].step.batch is not None and not self._reads(visit, runs_again)
+            is_kept = name_of(visit) in kept
             if path in items:
                 found[path] = {"again": path}
             elif path in around or (is_kept and not inside):
@@ -146,17 +147,15 @@ class Decision:
                 found[visit] = {"again": visit}
         yield from found.values()
 
-    def _reads(self, batch: str, names: set[str]) -> bool:
-        """Return True if the items of a batch also take, beside their values, what one of these steps writes."""
-        name = name_of(batch)
+    def _keeps_items(self, name: str, again: set[str]) -> bool:
+        """Return True for a batch whose items take, beside their values, nothing that another of these steps writes."""
         flow, step = self.steps[name]
+        if step.step.batch is None or not step.is_known:
+            return False
         prefix = name.removesuffix(step.id)
-        assert step.step.batch is not None
-        keys = step.interface.reads.keys() - step.sources.keys()
-        paths = [path for source in [*step.sources.values(), *step.params.values()] for path in source.paths]
-        paths = [path for path in [*paths, *((key,) for key in keys)] if path[0] != step.step.batch.item]
-        written = [write.target for id in flow.steps if prefix + id in names - {name} for write in flow.writes[id]]
-        return not step.is_known or any(meet(path, place) for path in paths for place in written)
+        taken = (writes for _, reader, key, writes in uses(flow) if reader == step.id and key)  # its list has no key
+        used = {prefix + write.step for writes in taken for write in writes}
+        return used.isdisjoint(again - {name})
 
     def _refuse_replaced(self, name: str, done: list[str], again: set[str]) -> None:
         """Raise PflowError (66) if a visit that runs again needs values that compaction dropped from an earlier one,
@@ -195,12 +194,12 @@ class Decision:
 
     def _ask(self, names: dict[str, list[str]]) -> set[str]:
         """Ask a person which steps run again; the others are done. Raises PflowError (65)."""
-        terminal = open_terminal() if names else None
-        redo: set[str] = set()
+        if not names:
+            return set()
+        terminal = open_terminal()
         if terminal is None:
-            if names:
-                raise self._undecided(names)
-            return redo
+            raise self._undecided(names)
+        redo: set[str] = set()
         with terminal:
             for name, paths in names.items():
                 options = ", ".join(f"{key}: {word}" for key, word in _KEYS.items())
@@ -255,6 +254,6 @@ def refuse_missing(flow: WiredFlow, step: WiredStep, is_there: Callable[[Path], 
 def _does_without(reader: WiredStep, key: str, lost: list[Write | None]) -> bool:
     """Return True if a step runs without these writes for one of its reads; None stands for one that is there."""
     item, source = reader.interface.reads.get(key), reader.sources.get(key)
-    is_optional = key in reader.soft or (source is None and item is not None and not item.required)
+    is_optional = source.is_optional if source is not None else item is not None and not item.required
     enough = any if isinstance(source, AlternativeSource) else all
     return is_optional or enough(write is None for write in lost)

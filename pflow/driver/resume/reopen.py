@@ -24,8 +24,8 @@ from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal, read_lines
 from pflow.record.log import FLOW, RunLog, runs_directory
-from pflow.record.records import JOURNAL, outer_paths
-from pflow.record.runs import FINISHED, RUNNING, Run, read_kept, run_directories
+from pflow.record.records import JOURNAL
+from pflow.record.runs import DONE, FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
 from pflow.stage.intake import Intake
 from pflow.stage.trace import event_line
@@ -141,17 +141,18 @@ class Reopened:
 
     def _changed(self, runs_again: Callable[[str], bool]) -> list[Change]:
         """Return how files have changed since a step read them that is done, and does not run again."""
-        return [*self.records.files.changes(lambda path: self.records.is_done(path) and not runs_again(path))]
+        return [*self.records.files.changes(lambda path: bool(self.records.done_with(path)) and not runs_again(path))]
 
     def _refused(self, changed: list[Change], more: str = "") -> PflowError:
-        visit = changed[0][2]
-        step = name_of(next(path for path in (*outer_paths(visit), visit) if path in self.records.done))
+        step = name_of(self.records.done_with(changed[0][2]))
         hint = f"pflow resume {self.run.id} --from={step} reads it again, --accept-changes goes on with what was read"
         return cannot_resume(self.run.id, f"{_told_files(changed)}{more}", hint, BAD_CONFIG)
 
     def is_outdated(self, quiet: bool) -> bool:
         """Return True if files that it read have changed, and say so. Raises PflowError (78) if none may begin anew."""
-        changed = [] if "superseded" in self.begin else self._changed(lambda path: False)
+        if "superseded" in self.begin:
+            return True
+        changed = self._changed(lambda path: False)
         if changed and "started" in self.begin:
             more = f"; a new run cannot begin, since '{name_of(self.begin['started'])}' may not repeat"
             raise self._refused(changed, more)
@@ -159,7 +160,7 @@ class Reopened:
             self.journal.write({"superseded": True})
             if not quiet:
                 say("pflow run", f"beginning anew, not resuming the run {self.run.id}: {_told_files(changed)}")
-        return bool(changed) or "superseded" in self.begin
+        return bool(changed)
 
     def told(self) -> str:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.run.begun))
@@ -215,19 +216,16 @@ def _how(was: str | None, is_now: str | None) -> str:
 def _refuse_finished(run: Run, choices: Choices) -> None:
     """Raise PflowError (1) if there is nothing to do."""
     has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))
-    is_done = run.exit == 0
-    is_finished = is_done or run.status == FINISHED
-    if has_journal and (not is_finished or choices.runs_again):
+    if has_journal and (choices.runs_again or run.status not in (DONE, FINISHED)):
         return
-    why, hint = "it is done", "--from=STEP and --only=STEP run steps of it again"
-    if has_journal and not is_done:
+    why, hint = "it kept no journal", f"pflow replay {run.id} runs it anew"
+    if run.status == DONE:
+        more = f"{hint}; pflow run --keep-store keeps what --from and --only need"
+        why, hint = "it is done", "--from=STEP and --only=STEP run steps of it again" if has_journal else more
+    elif has_journal:
         why, hint = "it is finished, with failures", "--failed runs its failed items again"
-    elif not is_done:
-        why, hint = "it kept no journal", f"pflow replay {run.id} runs it anew"
-        if run.exit is None and not has_journal and all(event["event"] != "start" for event in run.events()[0]):
-            why, hint = "it was ended before anything ran", "pflow run begins it anew"
-    elif not has_journal:
-        hint = f"pflow replay {run.id} runs it anew; pflow run --keep-store keeps what --from and --only need"
+    elif run.exit is None and all(event["event"] != "start" for event in run.events()[0]):
+        why, hint = "it was ended before anything ran", "pflow run begins it anew"
     raise cannot_resume(run.id, why, hint, FAILED)
 
 
@@ -261,7 +259,7 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
         before = _begin_of(directory)
         if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
             run = Run(directory)
-            if run.exit != 0 and run.status != FINISHED:
+            if run.status not in (DONE, FINISHED):
                 found = Reopened(run, Choices(), beginning.secrets)
                 if not found.is_outdated(flags.quiet):
                     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Iterable, Iterator
 from pflow.flow.graph import ERROR, distances
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.values.paths import Path, parse_path
+from pflow.values.paths import Path, parse_path, write_path
 from pflow.words.naming import joined
 
 STDIN = ""
@@ -84,26 +84,45 @@ UNKNOWN: Path = ()
 
 
 def carried_out(flow: WiredFlow) -> list[Path | None]:
-    """Find the places that a flow may carry at its end: the latest `[pipe]` write on each way; None without one."""
+    """Find the places that a flow may carry at its end, in its order: the latest `[pipe]` write on each way there.
+
+    None stands for a way without one. An open step may carry something (UNKNOWN) or leave what is carried.
+    """
     in_forks = {id for fork in flow.graph.forks() for branch in fork.branches for id in branch}
-    places: dict[Path | None, None] = {}
+    writers: set[str] = set()
     todo = [(id, False) for id in flow.order if endings(flow, id)]
     met = set(todo)
     for id, has_failed in todo:
-        step = flow.steps[id]
-        write = step.interface.pipe_write
-        if not has_failed and id not in in_forks and (write is not None or step.interface.open):
-            places[step.place_of(write.name) if write is not None else UNKNOWN] = None
-            continue
+        interface = flow.steps[id].interface
+        if not has_failed and id not in in_forks and (interface.pipe_write is not None or interface.open):
+            writers.add(id)
+            if interface.pipe_write is not None:
+                continue
         if id == flow.graph.first:
-            places[None] = None
+            writers.add(STDIN)
         for each in flow.graph.before[id]:
             for action in (action for action, targets in flow.graph.next[each].items() if id in targets):
                 is_returned = action != ERROR or ERROR in flow.steps[each].interface.actions
                 ways = [(each, False)] * is_returned + [(each, True)] * (action == ERROR)
                 todo += [way for way in ways if way not in met]
                 met.update(ways)
-    return list(places)
+    writes = [(flow.steps[id], flow.steps[id].interface.pipe_write) for id in flow.order if id in writers]
+    places = [UNKNOWN if write is None else step.place_of(write.name) for step, write in writes]
+    return [None, *places] if STDIN in writers else [*places]
+
+
+def handed_on(flow: WiredFlow) -> list[Path | None]:
+    """Find what a flow may hand on at its end: the outputs with what it carries, else the places of that."""
+    places = carried_out(flow)
+    if not flow.flow.outputs:
+        return places
+    return [None if name is None else (name,) for name in map(flow.output_carrying, places)]
+
+
+def carried_behind(flow: WiredFlow) -> str | None:
+    """Return the path that a pipe will carry behind a flow, as far as is known; of several, that of the latest step."""
+    known = [place for place in handed_on(flow) if place]
+    return write_path(known[-1]) if known else None
 
 
 def endings(flow: WiredFlow, id: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import Collection, Iterator
 from pflow.binding.sources import PathSource
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.graph import ERROR, Graph, distances
+from pflow.flow.graph import Graph, distances
 from pflow.flow.pipe.carry import are_parallel, is_certain
 from pflow.flow.reaching import find_writes, uses, writes_by_name
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -42,7 +42,7 @@ def dropped_answers(flow: WiredFlow) -> list[Dropped]:
     """
     found: dict[str, Dropped] = {}
     seen: set[str] = set()
-    stops = _stops(flow, past_taken=False), _stops(flow, past_taken=True)
+    stops = _stops(flow)
     while more := [id for id in _unused(flow, found) if id not in seen]:
         seen.update(more)
         for id in reversed(more):
@@ -55,31 +55,34 @@ def _unused(flow: WiredFlow, found: dict[str, Dropped]) -> list[str]:
     """Return the steps whose answers nothing uses. Choosing an edge is a use; an open step may take anything."""
     if flow.is_uncertain or any(flow.graph.open_edges(fork) for fork in flow.graph.forks()):
         return []  # PF12 says more of that
-    wrong = {(reader, each.item.name) for reader, each in found.items()}
-    used = {write.step for _, id, key, writes in uses(flow) if (id, key) not in wrong for write in writes}
-    used |= {id for id in flow.order if _chooses(flow, id) or not flow.steps[id].is_known}
+    used = _used(flow, {(reader, each.item.name) for reader, each in found.items()})
     unknown = [id for id, each in flow.steps.items() if not each.is_known]
     used |= distances(unknown, flow.graph.before.__getitem__).keys()
     return [id for id in flow.order if id not in used]
 
 
-def _chooses(flow: WiredFlow, id: str) -> bool:
-    """Return True if an edge waits for an action of the step's own."""
-    return any(action != "default" and action in flow.steps[id].interface.actions for action in flow.graph.next[id])
+def _used(flow: WiredFlow, but: Collection[tuple[str, str]]) -> set[str]:
+    """Return the steps with a write that is read, `but` by these reads, or whose own action an edge waits for."""
+    used = {write.step for _, id, key, writes in uses(flow) if (id, key) not in but for write in writes}
+    awaited = {id: flow.graph.next[id].keys() & flow.steps[id].interface.actions for id in flow.order}
+    return used.union(id for id, actions in awaited.items() if actions - {"default"})
 
 
-def _stops(flow: WiredFlow, *, past_taken: bool) -> dict[str, str]:
-    """Return for each step the next, or itself, with several edges or a `[pipe]` read (an open one if `past_taken`)."""
-    stops: dict[str, str] = {}
+def _stops(flow: WiredFlow) -> dict[str, tuple[str, bool]]:
+    """Return for each step the next, or itself, with several edges or an open `[pipe]` read; True past another read."""
+    stops: dict[str, tuple[str, bool]] = {}
     for id in reversed(flow.order):
         after, item = flow.graph.after(id), flow.steps[id].interface.pipe_read
-        is_passed = item is None or (past_taken and not _is_left_open(flow.steps[id], item))
-        stops[id] = stops.get(after[0], after[0]) if is_passed and len(after) == 1 else id
+        if len(after) != 1 or (item is not None and _is_left_open(flow.steps[id], item)):
+            stops[id] = id, False
+        else:
+            stop, is_past = stops.get(after[0], (after[0], False))
+            stops[id] = stop, is_past or item is not None
     return stops
 
 
 def _nearest(
-    flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped], stops: tuple[dict[str, str], dict[str, str]]
+    flow: WiredFlow, writer: WiredStep, found: dict[str, Dropped], stops: dict[str, tuple[str, bool]]
 ) -> Iterator[Dropped]:
     """Yield on each way the nearest `[pipe]` read that could take the answer, but takes an older write, or nothing.
 
@@ -90,22 +93,21 @@ def _nearest(
     if answer is None or "secret" in answer.marks:
         return
     type = flow.write_type(next(write for write in flow.writes[writer.id] if write.key == answer.name))
-    is_first = True
-    starts = [each for action, after in flow.graph.next[writer.id].items() if action != ERROR for each in after]
-    todo = list(dict.fromkeys(stops[False][id] for id in starts))
-    seen = set(todo)
-    for id in todo:
+    todo = [stops[id] for id in flow.graph.after(writer.id, past_errors=False)]
+    seen: set[str] = set()
+    for id, is_past in todo:
+        if id in seen:
+            continue
+        seen.add(id)
         item = flow.steps[id].interface.pipe_read
         is_taken = id == writer.id or (id in found and found[id].has_newer(writer.id, flow.graph))
         taken = type if flow.steps[id].step.batch is None else type.items or type
         if item is not None and not is_taken and _is_left_open(flow.steps[id], item) and fits(taken, item.type):
             dropped = _dropped(flow, writer, flow.steps[id], item)
-            yield from [dropped] if dropped and (dropped.older or is_first) else []
+            yield from [dropped] if dropped and (dropped.older or not is_past) else []
         else:
-            is_first = is_first and item is None
-            more = dict.fromkeys(stops[not is_first][each] for each in flow.graph.after(id))
-            todo += [each for each in more if each not in seen]
-            seen |= more.keys()
+            more = [stops[each] for each in flow.graph.after(id)]
+            todo += [(stop, is_later or is_past or item is not None) for stop, is_later in more]
 
 
 def _is_left_open(wired: WiredStep, item: Item) -> bool:
@@ -171,8 +173,7 @@ def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterat
     for each in flow.references:
         if each.role == MAPPING and (each.step, each.key) in soft:
             soft[each.step, each.key].update(write.step for write in each.writes)
-    used = {write.step for _, id, key, writes in uses(flow) if (id, key) not in soft for write in writes}
-    used = used.union(*own.values(), (id for id in flow.order if _chooses(flow, id)))
+    used = _used(flow, soft).union(*own.values())
     needed = {name for name, each in flow.inputs.items() if each.declared and (each.required or each.has_default)}
     for (id, key), answers in soft.items():
         if not answers or answers & used:

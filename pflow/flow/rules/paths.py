@@ -120,7 +120,7 @@ def _check_trouble(flow: WiredFlow, reference: Reference) -> Iterator[Finding]:
     roots = {str(write.target[0]) for writes in flow.writes.values() for write in writes}
     writer = flow.steps.get(root)
     is_written = root in roots if writer is None else _writes(writer, reference)
-    if is_written and (flow.is_uncertain or (reader and reader not in flow.reached)):
+    if is_written and (flow.is_uncertain or (reader and reader not in flow.graph.reached)):
         return
     if writer is not None:
         if len(reference.path) > 1 or writer.kind is not None:

@@ -16,53 +16,50 @@ from pflow.words.naming import joined
 if TYPE_CHECKING:
     Pair = tuple[Write, Write]
     """Two writes whose places meet, the earlier one first."""
-    Numbered = list[tuple[int, Write]]
     Test = Callable[[WiredFlow, Write, Write], bool]
 
 
 class _Index:
-    """Numbered writes by their places. A list of them is in the order of their numbers."""
+    """Writes by their places. A list of them is in the order of the flow."""
 
     def __init__(self) -> None:
-        self._at: dict[Path, Numbered] = {}
-        self._inside: dict[Path, Numbered] = {}
+        self._at: dict[Path, list[Write]] = {}
+        self._inside: dict[Path, list[Write]] = {}
 
-    def add(self, number: int, write: Write) -> None:
-        self._at.setdefault(write.target, []).append((number, write))
+    def add(self, write: Write) -> None:
+        self._at.setdefault(write.target, []).append(write)
         for length in range(1, len(write.target) + 1):
-            self._inside.setdefault(write.target[:length], []).append((number, write))
+            self._inside.setdefault(write.target[:length], []).append(write)
 
-    def around(self, place: Path) -> list[Numbered]:
+    def around(self, place: Path) -> list[list[Write]]:
         """Return the writes to the values that this place is a part of."""
         return [self._at.get(place[:length], []) for length in range(1, len(place))]
 
-    def meeting(self, place: Path) -> list[Numbered]:
+    def meeting(self, place: Path) -> list[list[Write]]:
         """Return the writes whose places meet this one."""
         return [self._inside.get(place, []), *self.around(place)]
 
 
-def _latest(flow: WiredFlow, several: Iterable[Numbered], later: Write, is_it: Test) -> Write | None:
+def _latest(flow: WiredFlow, several: Iterable[list[Write]], later: Write, is_it: Test) -> Write | None:
     """Return the latest write in any of the lists that passes a test with a later one. Most often the last does."""
-    found = [next((each for each in reversed(there) if is_it(flow, each[1], later)), (0, None)) for there in several]
-    return max(found, key=lambda each: each[0], default=(0, None))[1]
+    found = [next((each for each in reversed(there) if is_it(flow, each, later)), None) for there in several]
+    return max(filter(None, found), key=lambda each: flow.graph.places[each.step], default=None)
 
 
 def _overlaps(flow: WiredFlow) -> Iterator[tuple[Write, Write | None, Write | None]]:
-    """Yield each write with the latest earlier one that it may not meet, and the latest whose value is lost by it."""
-    mapped, unmapped, number = _Index(), _Index(), 1
+    """Yield each write with the latest earlier one that it may not meet, and the latest whose value is lost by it.
+
+    Only lists are searched that may have such a write: thousands of steps may write to one place.
+    """
+    mapped, unmapped = _Index(), _Index()
     for id in flow.order:
-        own: Numbered = []
-        for later in flow.writes[id]:
-            place, is_mapped = later.target, _is_mapped(flow, later)
-            around = unmapped.around(place)
-            beside = [each for each in own if meet(each[1].target, place)]
-            lists = [beside, *mapped.meeting(place), *(around if is_mapped else [])]
-            clashing = _latest(flow, lists, later, _clash)
-            lists = around if is_mapped else [*mapped.meeting(place), *unmapped.meeting(place)]
+        for number, later in enumerate(flow.writes[id]):
+            is_mapped, own = _is_mapped(flow, later), flow.writes[id][:number]
+            fixed, around = mapped.meeting(later.target), unmapped.around(later.target)
+            clashing = _latest(flow, [own, *fixed, *(around if is_mapped else [])], later, _clash)
+            lists = around if is_mapped else [*fixed, *unmapped.meeting(later.target)]
             yield later, clashing, _latest(flow, lists, later, _is_lost)
-            own.append((number, later))
-            (mapped if is_mapped else unmapped).add(number, later)
-            number += 1
+            (mapped if is_mapped else unmapped).add(later)
 
 
 def check_apart(flow: WiredFlow) -> Iterator[Finding]:
@@ -95,7 +92,7 @@ def _clash(flow: WiredFlow, earlier: Write, later: Write) -> bool:
     if earlier.step == later.step:
         rest, other = (earlier, later) if earlier.key == REST else (later, earlier)
         is_there_anyway = rest.key == REST and other.target == (*rest.target, other.key)
-        return any(is_mapped) and not is_there_anyway
+        return any(is_mapped) and meet(earlier.target, later.target) and not is_there_anyway
     if not any(is_mapped) or not _is_overwritten(flow, earlier, later):
         return False
     holds_no_keys = earlier.item is not None and earlier.item.type.name not in ("dict", "any")
@@ -190,11 +187,11 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
     def are_apart(_: WiredFlow, one: Write, other: Write) -> bool:
         return branch_of[one.step] != branch_of[other.step]
 
-    for number, write in enumerate([each for id in flow.writes if id in branch_of for each in flow.writes[id]], 1):
+    for write in [each for id in flow.writes if id in branch_of for each in flow.writes[id]]:
         other = _latest(flow, index.meeting(write.target), write, are_apart)
         if other is not None:
             meeting.setdefault(write.step, []).append((other, write))
-        index.add(number, write)
+        index.add(write)
     where = f"branches of the fork at '{fork.source}'"
     opened = [sorted(id for id in branch if flow.steps[id].interface.open) for branch in fork.branches]
     unknown = [ids[0] for ids in opened if ids]
@@ -207,7 +204,7 @@ def _check_fork(flow: WiredFlow, fork: Fork) -> Iterator[Finding]:
         yield Finding("PF06", flow.steps[id].step.place, message, _mapping_for(pairs))
     for id in branch_of:
         paths = _read_places(flow.steps[id])
-        met = [(path, write.step) for path in paths for there in index.meeting(path) for _, write in there]
+        met = [(path, write.step) for path in paths for there in index.meeting(path) for write in there]
         met = [(path, writer) for path, writer in met if branch_of[writer] != branch_of[id]]
         if met:
             keys, writers = (list(dict.fromkeys(each)) for each in zip(*met, strict=True))
