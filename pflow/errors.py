@@ -139,25 +139,21 @@ def exit_code(error: BaseException) -> int:
     return FAILED
 
 
-def write_code(error: OSError) -> int:
-    """Return the exit code of a failed write: 77 if it is not permitted, else 73."""
-    return DENIED if exit_code(error) == DENIED else CANNOT_WRITE
-
-
 def reason_of(error: BaseException) -> str:
     """Return the system's words for an error, in lower case; of any other error, its own."""
     return str(getattr(error, "strerror", "") or error).lower()
+
+
+def not_written(act: str, error: OSError, hint: str = "") -> PflowError:
+    """Return the failure of an act that writes: 77 if it is not permitted, else 73."""
+    exit = DENIED if exit_code(error) == DENIED else CANNOT_WRITE
+    return PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit)
 
 
 def no_memory(act: str, error: BaseException, size: int = 0) -> PflowError:
     """Return the failure of an act that ran out of memory; `size` is how many bytes it needed, if known."""
     wanted = f" for {size:,} bytes" if size else f": {error}" if isinstance(error, MemoryError) and str(error) else ""
     return PflowError(f"{act}: not enough memory{wanted}", exit=NO_MEMORY)
-
-
-def cannot_write(file: str, error: OSError, hint: str = "") -> PflowError:
-    """Return the failure to write a file (73, 77)."""
-    return PflowError(f"cannot write '{file}': {reason_of(error)}", hint=hint, exit=write_code(error))
 
 
 def lone_surrogate(act: str) -> PflowError:

@@ -17,8 +17,8 @@ from pflow.errors import (
     exit_code,
     lone_surrogate,
     no_memory,
+    not_written,
     reason_of,
-    write_code,
 )
 from pflow.files.atomic import append, replace, write_all
 from pflow.files.beneath import is_confined, mode_of, open_file, status
@@ -134,14 +134,12 @@ def read_failure(act: str, error: OSError) -> PflowError:
 
 def write_failure(act: str, error: OSError, *, instead: str = "--overwrite replaces it") -> PflowError:
     """Return the failure of a write; `instead` is the hint if the file exists."""
-    reason, hint = reason_of(error), ""
     if isinstance(error, FileExistsError):
-        reason, hint = "it is there already", instead
-    elif isinstance(error, IsADirectoryError):
-        reason, hint = "it is a directory", "add the name of the file"
-    elif isinstance(error, PermissionError):
-        hint = "both the file and its directory must be writable, since a new file replaces the old one"
-    return PflowError(f"{act}: {reason}", hint=hint, exit=write_code(error))
+        return PflowError(f"{act}: it is there already", hint=instead, exit=CANNOT_WRITE)
+    if isinstance(error, IsADirectoryError):
+        return PflowError(f"{act}: it is a directory", hint="add the name of the file", exit=CANNOT_WRITE)
+    hint = "both the file and its directory must be writable, since a new file replaces the old one"
+    return not_written(act, error, hint if isinstance(error, PermissionError) else "")
 
 
 def is_stream(path: str) -> bool:

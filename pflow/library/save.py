@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, reason_of, write_code
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, not_written
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
@@ -106,7 +106,8 @@ def as_error(act: str, error: OSError) -> PflowError:
     file = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     is_draft = os.path.basename(file).startswith(".pflow-")
     where = f": '{os.path.dirname(file) if is_draft else file}'" if file else ""
-    return PflowError(f"{act}: {reason_of(error)}{where}", exit=write_code(error))
+    failure = not_written(act, error)
+    return PflowError(failure.message + where, exit=failure.exit)
 
 
 @contextmanager

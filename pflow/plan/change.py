@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, cannot_write
+from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, not_written
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
@@ -74,7 +74,7 @@ class FlowFile:
         try:
             replace(file, canonical_json(flow_to_ir(flow)))
         except OSError as error:
-            raise cannot_write(file, error) from None
+            raise not_written(f"cannot write '{file}'", error) from None
         return f"wrote '{file}'"
 
 
