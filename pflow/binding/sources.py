@@ -178,7 +178,7 @@ class Fallback(Source):
 
 def is_whole_object(shared: Any, place: Path) -> bool:
     """Return True for the object that `--from=json` read: its members are keys of the store, so nobody guesses it."""
-    return place == ("stdin",) and isinstance(shared["stdin"], dict)
+    return place == ("stdin",) and has(shared, place) and isinstance(shared["stdin"], dict)
 
 
 class TemplateSource(Source):

@@ -27,7 +27,6 @@ from pflow.stage.intake import Intake
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets
-from pflow.values.paths import parse_path
 
 if TYPE_CHECKING:
     Facts = dict[str, Any]
@@ -81,7 +80,7 @@ class Beginning:
     def _piped(self) -> dict[str, Any]:
         """Return what came through the pipe and the flow may look at."""
         document, keys = self.intake.document, used_keys(self.wired)
-        taken = parse_path(document.header["last"])[0] if self.inputs.piped_path is not None else None
+        taken = document.carried[0] if document.carried and self.inputs.piped_path is not None else None
         return {key: self.store[key] for key in document if keys is None or key in keys or key == taken}
 
     def record(self, flags: RunFlags) -> Record:

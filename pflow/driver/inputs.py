@@ -16,7 +16,7 @@ from pflow.interface.interface import fresh
 from pflow.record.snapshot import Snapshot
 from pflow.stage.document import Document
 from pflow.stage.intake import EMPTY, NOTHING, RAW, Intake, empty_pipe
-from pflow.values.paths import Path, meet, parse_path, write_path
+from pflow.values.paths import Path, meet, write_path
 from pflow.values.types import list_in
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class RunInputs:
             )
         taken = copy(self)
         taken.values = self.values.copy()
-        carried = {} if document.header.get("last") is None else taken._take_carried(document)
+        carried = taken._take_carried(document, document.carried) if document.carried else {}
         there = [each for each in taken.wired.inputs.values() if each.step is None and has(document, each.path)]
         taken.origins = {**{each.name: write_path(each.path) for each in there}, **carried, **self.origins}
         return taken
@@ -147,30 +147,29 @@ class RunInputs:
         """Return True if nothing gives the first step's `[pipe]` read."""
         return self.wired.first_read is not None and self.wired.first_read[1] not in self.values
 
-    def _take_carried(self, document: Document) -> dict[str, str]:
+    def _take_carried(self, document: Document, place: Path) -> dict[str, str]:
         """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.
 
         Returns the one that takes it, with its place. A value that a dry stage would have written is None.
         """
         name = self._pipe_input()
         if name is not None:
-            given, last = self.wired.inputs[name], document.header["last"]
-            value = None if last in document.header.get("dry", []) else find(document, parse_path(last))
+            given = self.wired.inputs[name]
+            value = None if place in document.pretended else find(document, place)
             self.values[name] = list_in(value) if given.type.name == "list" else value
             self.piped_path = given.path
-            return {name: last}
+            return {name: write_path(place)}
         if self.wired.runs_over_pipe:
             first = next(iter(self.wired.steps))
-            self.wired = _rewired(self.wired, first, over=PathSource(parse_path(document.header["last"])))
+            self.wired = _rewired(self.wired, first, over=PathSource(place))
             return {}
         if not self._is_open_to_pipe() or any(each.pipe and each.declared for each in self.wired.inputs.values()):
             return {}
         assert self.wired.first_read is not None
         id, key = self.wired.first_read
-        step, last = self.wired.steps[id], document.last_for(self.wired.steps[id].interface)
-        if last is None:
+        step = self.wired.steps[id]
+        if document.carried_to(step.interface) is None:
             return {}
-        place = parse_path(last)
         item = step.interface.read_fed(place[-1]) or step.interface.reads[key]
         if item.name != key and (item.name in self.values or item.name in step.sources):
             return {}
@@ -183,7 +182,7 @@ class RunInputs:
         source = PathSource(place) if is_taken else Constant(fresh(item.default), key)
         self.wired = _rewired(self.wired, id, sources={**step.sources, key: source})
         self.wired.inputs = _without_reader(self.wired, id, key)
-        return {key: last} if is_taken else {}
+        return {key: write_path(place)} if is_taken else {}
 
 
 def _rewired(flow: WiredFlow, id: str, **members: Any) -> WiredFlow:

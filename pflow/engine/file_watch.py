@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any, Iterator
+from pflow import TYPE_CHECKING, Any
 from pflow.catalog.kinds import FLOW, PROGRAM
+from pflow.files.beneath import paths_in
 from pflow.record.file_states import MISSING, file_key, listing_key, stamp_of, state_of
-from pflow.values.types import Type
 
 if TYPE_CHECKING:
     from pflow.binding.store import NodeStore
@@ -34,18 +34,10 @@ class StepFiles:
             for item in self.items:
                 is_param = item.name in self.params
                 value = node.params.get(item.name) if is_param else view.peek(item.name) if item.name in view else None
-                found += map(file_key, _paths_in(item.type, value))
+                found += map(file_key, paths_in(value))
         except OSError:
             return []  # the working directory is gone
         return found
-
-
-def _paths_in(type: Type, value: Any) -> Iterator[str | bytes]:
-    if type.items is not None and isinstance(value, list):
-        for each in value:
-            yield from _paths_in(type.items, each)
-    elif type.name == "path" and isinstance(value, str | bytes) and value:
-        yield value
 
 
 class FileWatch:

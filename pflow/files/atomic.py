@@ -126,9 +126,10 @@ def _fill(
 
 
 def _put(target: Place, make: Callable[[Place], None], *, overwrite: bool, lasts: bool = True) -> None:
-    """Make a draft beside the target, then rename it."""
-    folder, name = target.folder, f".pflow-{os.urandom(8).hex()}.tmp"
-    draft = Place(folder, name, os.path.join(os.path.dirname(target.real), name))
+    """Make a draft beside the target, then rename it. An OSError about the draft names its directory."""
+    folder, real = target.folder, os.path.dirname(target.real) or "."
+    name = f".pflow-{os.urandom(8).hex()}.tmp"
+    draft = Place(folder, name, os.path.join(real, name))
     try:
         make(draft)
         if overwrite:
@@ -136,7 +137,7 @@ def _put(target: Place, make: Callable[[Place], None], *, overwrite: bool, lasts
         else:
             _take_name(draft, target)
     except OSError as error:
-        error.filename = draft.real if error.filename == draft.name else error.filename
+        error.filename = real if error.filename == name else error.filename
         raise
     finally:
         try:

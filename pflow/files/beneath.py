@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 
-from pflow import Any, Sequence
+from pflow import Any, Iterator, Sequence
 from pflow.errors import DENIED, PflowError, reason_of, shorten
 
 ROOT = "PFLOW_ROOT"
@@ -235,10 +235,16 @@ def _fault_below_root(real: str, root: str) -> str:
     return "pflow runs the files there" if any(is_below(real, folder) for folder in runs) else ""
 
 
-def hold_in_bounds(path: Any) -> None:
+def hold_in_bounds(value: Any) -> None:
     """Refuse a path, also in a list, that is out of bounds, before it is used. Raises PflowError (77)."""
-    if isinstance(path, list):
-        for each in path:
-            hold_in_bounds(each)
-    elif isinstance(path, str | bytes) and path:
-        _refuse(os.fsdecode(path), fault_of(os.fsdecode(path)))
+    for path in paths_in(value):
+        _refuse(path, fault_of(path))
+
+
+def paths_in(value: Any) -> Iterator[str]:
+    """Yield the paths in a value of a read or param that takes paths: itself, or those in its lists."""
+    if isinstance(value, list):
+        for each in value:
+            yield from paths_in(each)
+    elif isinstance(value, str | bytes) and value:
+        yield os.fsdecode(value)

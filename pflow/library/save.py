@@ -102,10 +102,8 @@ def olds_of(name: str) -> list[str]:
 
 
 def as_error(act: str, error: OSError) -> PflowError:
-    """Return the PflowError for an OSError, with its file, or for a draft its directory."""
-    file = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
-    is_draft = os.path.basename(file).startswith(".pflow-")
-    where = f": '{os.path.dirname(file) if is_draft else file}'" if file else ""
+    """Return the PflowError for an OSError, with its file."""
+    where = f": '{os.fsdecode(error.filename)}'" if isinstance(error.filename, str | bytes) else ""
     failure = not_written(act, error)
     return PflowError(failure.message + where, exit=failure.exit)
 

@@ -21,9 +21,9 @@ MISSING = "missing"
 _LARGEST = 1 << 30  # bytes; of a larger file, which a step may only move, size and time count
 
 
-def file_key(path: str | bytes) -> str:
+def file_key(path: str) -> str:
     """Return the name of a file in the records: its absolute path, with a character for each byte."""
-    return str(os.fsencode(os.path.abspath(os.fsdecode(path))), "latin-1")
+    return str(os.fsencode(os.path.abspath(path)), "latin-1")
 
 
 def listing_key(pattern: str, directory: str, hidden: bool, kind: str) -> str:

@@ -49,18 +49,22 @@ class Document:
     def json(self, key: str) -> Piece:
         return self._members[key]
 
-    def last_for(self, interface: Interface) -> Any:
-        """Return the path that the pipe carries to a node; None if it carries none, or the store's own key wins.
+    @property
+    def carried(self) -> Path | None:
+        """The place that the pipe carries."""
+        return parse_path(self.header["last"]) if "last" in self.header else None
+
+    def carried_to(self, interface: Interface) -> Path | None:
+        """Return the place that the pipe carries to a node; None if it carries none, or the store's own key wins.
 
         It does for an inferred read, which never takes the whole object of `--from=json` either.
         """
-        last = self.header.get("last")
-        if last is None or not interface.inferred:
-            return last
-        place = parse_path(last)
+        place = self.carried
+        if place is None or not interface.inferred:
+            return place
         read = interface.read_fed(place[-1])
         is_own = read is not None and place != (read.name,) and (read.name in self or (read.name,) in self.pretended)
-        return None if is_own or (last in self and is_whole_object(self, place)) else last
+        return None if is_own or is_whole_object(self, place) else place
 
     def passed_over(self, interface: Interface, given: Collection[str], used: Iterable[Path]) -> str:
         """Say that a node takes the store's own key, if that leaves what is carried unused; else return "".
@@ -68,20 +72,21 @@ class Document:
         `given` are the reads with a flag or a mapping, `used` all places that are read. What was written together with
         the carried value counts as that.
         """
-        last = self.header.get("last")
-        if last is None:
+        place = self.carried
+        if place is None or self.carried_to(interface) or not has(self, place) or is_whole_object(self, place):
             return ""
-        place = parse_path(last)
-        read = interface.read_fed(place[-1])
-        is_taken = read is None or read.name in given or self.last_for(interface) is not None
-        if read is None or is_taken or not has(self, place) or is_whole_object(self, place):
-            return ""
-        writes = [each.get("writes") for each in self.header.get("steps", []) if isinstance(each, dict)]
-        written = [[*each.values()] for each in writes if isinstance(each, dict) and [last] in each.values()]
-        beside = written[-1] if written else [[last]]
-        if any([write_path(path)] in beside for path in used):
+        read, last = interface.read_fed(place[-1]), write_path(place)
+        beside = [written for written in self._written() if last in written] or [[last]]
+        if read is None or read.name in given or any(write_path(path) in beside[-1] for path in used):
             return ""
         return f"takes '{read.name}' from the store; --map-in {read.name}={last} takes what is carried"
+
+    def _written(self) -> Iterator[list[str]]:
+        """Yield the places that each earlier step wrote, as far as the trace tells."""
+        for step in self.header.get("steps", []):
+            writes = step.get("writes") if isinstance(step, dict) else None
+            if isinstance(writes, dict):
+                yield [place for places in writes.values() if isinstance(places, list) for place in places]
 
     @property
     def exit(self) -> int:
@@ -129,9 +134,7 @@ class Document:
 
     def is_written(self, path: Path) -> bool:
         """Return True if an earlier step wrote at this place, as far as the trace tells."""
-        steps = [step.get("writes") for step in self.header.get("steps", []) if isinstance(step, dict)]
-        places = [place for writes in steps if isinstance(writes, dict) for each in writes.values() for place in each]
-        return any(meet(path, parse_path(place)) for place in places)
+        return any(meet(path, parse_path(place)) for written in self._written() for place in written)
 
     def copy(self) -> Document:
         return Document(dict(self.header), dict(self._members))

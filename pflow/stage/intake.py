@@ -12,7 +12,7 @@ from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage import VERSION
 from pflow.stage.document import Document, read_document, read_json
 from pflow.values.jsontext import text_or_bytes
-from pflow.values.paths import meet, parse_path
+from pflow.values.paths import meet
 
 if TYPE_CHECKING:
     from pflow.stage.flags import Flags
@@ -38,10 +38,9 @@ class Intake:
 
     def is_empty(self) -> bool:
         """Return True if nothing came: no stdin, no byte, or a store that carries an empty text or list, or null."""
-        header = self.document.header
-        if self.kind in (EMPTY, NOTHING) or "last" not in header:
+        path = self.document.carried
+        if self.kind in (EMPTY, NOTHING) or path is None:
             return self.kind in (EMPTY, NOTHING)
-        path = parse_path(header["last"])
         if not has(self.document, path) or any(meet(path, place) for place in self.document.pretended):
             return False
         value = find(self.document, path)

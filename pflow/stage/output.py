@@ -16,7 +16,7 @@ from pflow.stage.document import Document
 from pflow.stage.intake import Intake
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
-from pflow.values.paths import parse_path, write_path
+from pflow.values.paths import write_path
 from pflow.words.printable import clean, encodable
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ class Output:
             self.write_document(document)
         elif self.form == TERMINAL and self.has_begun:
             self.end_line()
-        elif "last" in document.header and (shows or self.form == RAW):
-            value = find(document, parse_path(document.header["last"]))
+        elif document.carried and (shows or self.form == RAW):
+            value = find(document, document.carried)
             text = raw_form(value, exact=self.is_exact)
             if self.form == TERMINAL:
                 self.write([text, b"" if text.endswith(b"\n") else b"\n"])

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-from typing import ClassVar
 
 import pytest
 
@@ -14,7 +13,7 @@ from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.unload import flow_hash
 from pflow.flow.wiring import wire
 from pflow.record.snapshot import MOST_PIPED, Snapshot, place_of
-from pflow.stage.document import read_document, read_json
+from pflow.stage.document import Document, read_document, read_json
 from pflow.stage.intake import RAW, STORE, Intake
 from pflow.values.jsontext import decode, encode
 from pflow.values.masks import Secrets
@@ -35,11 +34,12 @@ class Locked(Node):
 '''
 
 
-class Piped(dict):
+def came(store, **header):
     """A store that came through the pipe."""
-
-    header: ClassVar[dict] = {}
-    own = ()
+    document = Document({"v": 1, **header})
+    for key, value in store.items():
+        document.set(key, value)
+    return document
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def locked(nodes):
 )
 def test_a_secret_that_comes_through_the_pipe_is_masked(locked, mapped, params, store, kept):
     snapshot = Snapshot()
-    snapshot.note_piped(locked(mapped, params=params), Intake(Piped(store), STORE), store)
+    snapshot.note_piped(locked(mapped, params=params), Intake(came(store), STORE), store)
     assert snapshot.cli_injections == kept
 
 
@@ -110,7 +110,7 @@ def test_a_secret_is_masked_wherever_it_stands_in_what_came_through_the_pipe(loc
     secrets = Secrets()
     secrets.add("hush")
     snapshot, store = Snapshot(secrets), {"key": "hush", "text": text}
-    snapshot.note_piped(locked(), Intake(Piped(store), STORE), store)
+    snapshot.note_piped(locked(), Intake(came(store), STORE), store)
     assert snapshot.cli_injections == {"key": "***", "text": kept}
     assert snapshot.piped["again"] == ["key", "text"]
 
@@ -120,18 +120,16 @@ def test_what_the_pipe_carries_is_masked_where_it_is_a_secret_under_another_name
         "nodes": [{"id": "one", "type": "locked", "inputs": {"key": "$given"}}],
         "inputs": {"given": {"pipe": True}},
     }
-    store, snapshot = Piped(vault={"key": "hush"}, text="x"), Snapshot()
-    store.header = {"last": "vault.key"}
-    snapshot.note_piped(plan_of(flow), Intake(store, STORE), store)
+    store, snapshot = came({"vault": {"key": "hush"}, "text": "x"}, last="vault.key"), Snapshot()
+    snapshot.note_piped(plan_of(flow), Intake(store, STORE), dict(store))
     assert snapshot.cli_injections == {"vault": "***", "text": "x"}
 
 
 def test_what_the_pipe_carries_is_masked_where_a_batch_over_it_has_secret_items(locked):
     wired, snapshot = locked({"key": "item"}, batch={"over": "stdin"}), Snapshot()
-    store = Piped(vault=["hush"], text="x")
-    store.header = {"last": "vault"}
+    store = came({"vault": ["hush"], "text": "x"}, last="vault")
     wired = RunInputs(wired).with_pipe(Intake(store, STORE), allow_empty=False).wired
-    snapshot.note_piped(wired, Intake(store, STORE), store)
+    snapshot.note_piped(wired, Intake(store, STORE), dict(store))
     assert snapshot.cli_injections == {"vault": "***", "text": "x"}
 
 
@@ -139,13 +137,13 @@ def test_a_secret_param_that_an_earlier_step_writes_is_masked(locked):
     steps = [{"id": "ask", "type": "shell", "inputs": {"command": "x"}}, {"id": "one", "type": "locked"}]
     snapshot, store = Snapshot(), {"stdout": "hush"}
     wired = plan_of({"nodes": [steps[0], {**steps[1], "params": {"token": "$stdout"}}]})
-    snapshot.note_piped(wired, Intake(Piped(store), STORE), store)
+    snapshot.note_piped(wired, Intake(came(store), STORE), store)
     assert snapshot.cli_injections == {"stdout": "***"}
 
 
 def test_raw_input_is_kept_as_what_the_pipe_carries(locked):
     snapshot = Snapshot()
-    snapshot.note_piped(locked(), Intake(Piped({"stdin": b"raw"}), RAW), {})
+    snapshot.note_piped(locked(), Intake(came({"stdin": b"raw"}), RAW), {})
     assert snapshot.cli_injections == {"stdin": "raw"}
 
 
@@ -196,9 +194,9 @@ def test_what_a_declared_input_takes_from_the_pipe_is_kept(nodes):
 
 
 def test_what_is_secret_or_too_large_is_to_be_piped_again(locked):
-    store = Piped({"key": "hush", "text": "x" * (MOST_PIPED + 1)})
+    store = came({"key": "hush", "text": "x" * (MOST_PIPED + 1)})
     snapshot = Snapshot()
-    snapshot.note_piped(locked(), Intake(store, STORE), store)
+    snapshot.note_piped(locked(), Intake(store, STORE), dict(store))
     assert snapshot.piped["again"] == snapshot.piped["paths"] == ["key", "text"]
 
 
@@ -227,7 +225,7 @@ def noted(words, flags=(), store=None):
     """The snapshot of pipe syntax that is run with these flags, on this store; and the flow's hash."""
     wired = wire(parse_pipe([words]))
     snapshot, inputs = Snapshot(), parse(wired, list(flags))[1]
-    snapshot.note_piped(wired, Intake(Piped(store or {}), STORE), store or {})
+    snapshot.note_piped(wired, Intake(came(store or {}), STORE), store or {})
     note(snapshot, inputs)
     return snapshot.config_overrides, snapshot.cli_injections, flow_hash(wired)
 
