@@ -21,12 +21,6 @@ def is_off() -> bool:
     return os.environ.get("PFLOW_CACHE", "").lower() in ("off", "0", "no", "false")
 
 
-def no_kept_answer(name: str) -> PflowError:
-    """Return the failure of a node whose kept answer is required while the cache is off."""
-    what = f"cannot take a kept answer of '{name}': PFLOW_CACHE turns the cache off"
-    return PflowError(what, hint="unset it, or omit --cache=require", exit=BAD_CONFIG)
-
-
 class Wishes:
     """A run's flags about the cache.
 
@@ -41,9 +35,9 @@ class Wishes:
     def of_step(
         self, name: str, kind: Kind, interface: Interface, node: Any, said: bool | str | None, *, is_made: bool = False
     ) -> CachedNode | None:
-        """Return how a step uses the cache; None if it does not. `said` is the flow's own setting for the step.
+        """Return how a step uses the cache; None if it does not. `said` is for this step alone: a flow's, or a stage's.
 
-        Raises PflowError (78) if the flow asks for caching that is not possible, or the cache is off and required.
+        Raises PflowError (78) if that asks for caching that is not possible, or the cache is off and required.
         """
         mode = self.mode if said is None else said
         if mode is False or (mode is None and not getattr(node, "flow_safe", False)):
@@ -64,9 +58,12 @@ class Wishes:
         )
         if said:
             found.insist(node)
-        if is_off() and (said or found.can_be_kept(node)):
-            raise no_kept_answer(kind.name)
-        return None if is_off() else found
+        if not is_off():
+            return found
+        if found.can_be_kept(node):
+            what = f"cannot take a kept answer of '{kind.name}': PFLOW_CACHE turns the cache off"
+            raise PflowError(what, hint="unset it, or omit --cache=require", exit=BAD_CONFIG)
+        return None
 
     def _refreshes(self, name: str) -> bool:
         wanted = self.refresh

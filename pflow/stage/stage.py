@@ -147,23 +147,14 @@ class Stage(Visitor):
         return 0
 
     def _cached(self, node_class: Any, flags: Flags) -> CachedNode | None:
-        """Return the node as the cache knows it; None if the cache is off. Raises PflowError (78) if it is required."""
-        from pflow.cache.wishes import REQUIRE, is_off, no_kept_answer
-
-        if is_off():
-            if flags.cache == REQUIRE:
-                raise no_kept_answer(self.name)
-            return None
-        from pflow.cache.use import CachedNode
+        """Return the node as the cache knows it; None if the cache is off. Raises PflowError (78) as a step does."""
+        from pflow.cache.wishes import Wishes
         from pflow.catalog.interfaces import BUNDLED, PROGRAM, PYTHON, Kind
 
         origin = BUNDLED if self.file is None else PYTHON if self.file.endswith(".py") else PROGRAM
         kind = Kind(self.name, origin, self.file or str(sys.modules[node_class.__module__].__file__))
-        is_required, refreshes = flags.cache == REQUIRE, bool(flags.refresh)
-        version = version_of(node_class)
-        cached = CachedNode(kind, version, flags.interface, is_required=is_required, refreshes=refreshes)
-        cached.is_asked = True
-        return cached
+        wishes = Wishes(flags.cache, bool(flags.refresh))
+        return wishes.of_step(self.name, kind, flags.interface, node_class, said=flags.cache or True)
 
     def _work(self, node_class: Any, params: dict[str, Any], flags: Flags, outcome: Outcome) -> None:
         """Run the node, put its changes into the document and write that."""
