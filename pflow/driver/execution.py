@@ -187,9 +187,9 @@ class Execution:
                     document.set(key, value)
             except PflowError as error:
                 raise error.within(f"cannot store '{key}'") from None
-        last = self.wired.output_carrying(carried) if declared else write_path(carried) if carried else None
-        if last is not None and (last in found or not declared):
-            document.header["last"] = last
+        last = self.wired.place_outside(carried)
+        if last is not None and (last[0] in found or not declared):
+            document.header["last"] = write_path(last)
         return [key for key, value in found.items() if value is not REMOVED]
 
     def _show(self, shared: NodeStore, document: Document) -> None:
@@ -212,10 +212,9 @@ class Execution:
         last = self.wired.steps[ends[0]] if len(ends) == 1 else None
         if last is None or last.step.batch or last.interface.pipe_write is None or self.wired.graph.forks():
             return ""
-        if not self.wired.flow.outputs:
-            return last.id
         place = last.place_of(last.interface.pipe_write.name)
-        source = self.wired.outputs.get(self.wired.output_carrying(place) or "")
+        outside = self.wired.place_outside(place)
+        source = outside and self.wired.outputs.get(str(outside[0]), PathSource(place))
         return last.id if isinstance(source, PathSource) and source.path == place else ""
 
 

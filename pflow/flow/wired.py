@@ -243,9 +243,12 @@ class WiredFlow:
         found = [each for each in self.references if each.role == "output" and each.key == name]
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
-    def output_carrying(self, place: Path | None) -> str | None:
-        """Return the output that the pipe carries if the steps carry this place: the only one, else the one at it."""
-        if len(self.flow.outputs) == 1:
-            return next(iter(self.flow.outputs))
-        sources = self.outputs.items()
-        return next((name for name, each in sources if isinstance(each, PathSource) and each.path == place), None)
+    def place_outside(self, place: Path | None) -> Path | None:
+        """Return where others find what the steps carry: at this place, or as an output, the only one or that at it."""
+        names = list(self.flow.outputs)
+        if not names:
+            return place
+        if len(names) > 1:
+            sources = self.outputs.items()
+            names = [name for name, each in sources if isinstance(each, PathSource) and each.path == place]
+        return (names[0],) if names else None
