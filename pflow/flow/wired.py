@@ -8,7 +8,7 @@ from pflow.binding.store import OUTPUT_KEY, named_place
 from pflow.flow.flow import REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.flow.writes import END, ReachingWrites, Write
-from pflow.interface.interface import Interface
+from pflow.interface.interface import UNDECLARED, Interface
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, leading_references
 from pflow.values.types import Type, type_below
@@ -192,6 +192,19 @@ class WiredFlow:
         """Return the keys of the store that may be there when a step begins."""
         there = self.reaching.made.items()
         return [str(root) for root, names in there if any(self.reaching.at(id, name) for name in names)]
+
+    def default_of(self, input: FlowInput) -> Any:
+        """Return the default of an optional input: its own, else that of all its reads; UNDECLARED without one."""
+        if input.required or input.secret:
+            return UNDECLARED
+        if input.has_default:
+            return input.default
+        reads = [(self.steps[step], self.steps[step].interface.reads.get(key)) for step, key in input.readers]
+        defaults = [
+            step.interface.default_of(read, step.step.params) if read and not read.required else None
+            for step, read in reads
+        ]
+        return defaults[0] if defaults and defaults == defaults[:1] * len(defaults) else UNDECLARED
 
     def write_type(self, write: Write) -> Type:
         """Return the type at a write's target: the declared one; after a batch a list (an object) of it."""
