@@ -42,7 +42,7 @@ class CopyFile(Node):
         except OSError as error:
             raise read_failure(act, error) from error
         try:
-            place = place_in(destination, path, "write")
+            place = place_in(destination, path)
             act = f"{act} to '{place}'"
             _check(os.fstat(source), place, act)
             is_link = stat.S_ISLNK(mode_of(place, follow=False))

@@ -26,7 +26,7 @@ class ExportDashboard(Node):
     """
 
     def prep(self, shared: Shared) -> tuple[Any, Any, Any]:
-        return checked_target(shared["path"], "write"), shared["report"], shared.get("result")
+        return checked_target(shared["path"]), shared["report"], shared.get("result")
 
     def exec(self, prepared: tuple[Any, Any, Any]) -> None:
         from pflow.tables.dashboard import dashboard

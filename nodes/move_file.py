@@ -43,7 +43,7 @@ class MoveFile(Node):
                 return
             raise read_failure(act, error) from error
         try:
-            place = place_in(destination, path, "write")
+            place = place_in(destination, path)
             act = f"{act} to '{place}'"
             if _is_same(path, place):
                 raise PflowError(f"{act}: they are the same file", exit=CANNOT_WRITE)

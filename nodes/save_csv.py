@@ -26,7 +26,7 @@ class SaveCsv(Node):
     """
 
     def prep(self, shared: Shared) -> tuple[Any, Any]:
-        return checked_target(shared["path"], "write"), shared["rows"]
+        return checked_target(shared["path"]), shared["rows"]
 
     def exec(self, prepared: tuple[Any, Any]) -> None:
         from pflow.tables.csv_text import delimiter_of, write_csv

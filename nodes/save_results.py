@@ -32,7 +32,7 @@ class SaveResults(Node):
     """
 
     def prep(self, shared: Shared) -> tuple[Any, Any, Any, Any]:
-        return checked_target(shared["path"], "write"), shared["results"], shared.get("result"), shared.get("stats")
+        return checked_target(shared["path"]), shared["results"], shared.get("result"), shared.get("stats")
 
     def exec(self, prepared: tuple[Any, Any, Any, Any]) -> None:
         from pflow.tables.forms import file_text, format_of

@@ -50,7 +50,7 @@ class WriteFile(Node):
         if format != "any" and not isinstance(content, str):
             hint = "format-json makes a text of it"
             raise PflowError(f"cannot write {kind_of(content)} as {format}: it is not text", hint=hint, exit=BAD_DATA)
-        return checked_target(shared["path"], "write"), content
+        return checked_target(shared["path"]), content
 
     def exec(self, prepared: tuple[str, Any]) -> None:
         path, content = prepared

@@ -144,6 +144,12 @@ def reason_of(error: BaseException) -> str:
     return str(getattr(error, "strerror", "") or error).lower()
 
 
+def not_written(act: str, error: OSError, hint: str = "") -> PflowError:
+    """Return the failure of an act that writes: 77 if it is not permitted, else 73."""
+    exit = DENIED if exit_code(error) == DENIED else CANNOT_WRITE
+    return PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit)
+
+
 def no_memory(act: str, error: BaseException, size: int = 0) -> PflowError:
     """Return the failure of an act that ran out of memory; `size` is how many bytes it needed, if known."""
     wanted = f" for {size:,} bytes" if size else f": {error}" if isinstance(error, MemoryError) and str(error) else ""

@@ -9,7 +9,7 @@ import click
 from pflow.commands._output import print_json
 from pflow.driver.arguments import leading_flags
 from pflow.errors import BAD_DATA, OK, USAGE, PflowError
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
 from pflow.flow.pipe.scan import is_cut_separator, is_separator
 from pflow.flow.pipe.steps import split_step
@@ -20,8 +20,10 @@ from pflow.flow.wiring import wire
 from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage, Flag, argument, usage_of_command
+from pflow.interface.common import is_asked
 from pflow.process.signals import ClosedPipe
 from pflow.process.streams import begun, write_pieces
+from pflow.stage.flags import time_limit
 from pflow.terminal.columns import AUTO, WHEN
 from pflow.terminal.messages import say
 from pflow.words.naming import names_meant
@@ -93,11 +95,8 @@ class Known(click.types.StringParamType):
 
 def seconds(text: str) -> float:
     """Parse a time to wait: the type of --timeout."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.001 <= value <= 10 * 365 * 24 * 3600:
+    value = time_limit(text)
+    if value is None:
         raise click.UsageError(f"--timeout takes a number of seconds, not '{text}'")
     return value
 
@@ -106,7 +105,7 @@ def examined(flow: FlowSpec, program: str) -> tuple[WiredFlow, list[Finding], in
     """Wire and check a flow, and print its errors; return it, all its findings, and the exit code: 65 with errors."""
     wired = wire(flow)
     findings = check(wired)
-    errors = [finding for finding in findings if not finding.is_warning]
+    errors = errors_of(findings)
     for error in errors:
         say(program, str(error))
     return wired, findings, BAD_DATA if errors else OK
@@ -115,8 +114,7 @@ def examined(flow: FlowSpec, program: str) -> tuple[WiredFlow, list[Finding], in
 def run_click(command: click.Command, name: str, words: list[str], about: object = None) -> int:
     """Run a click command, whose context gets `about`. Raises PflowError (2) for wrong flags."""
     flags = command.part(words)[0] if isinstance(command, FlowCommand) else words
-    flags = flags[: (*flags, "--").index("--")]
-    if "--help" in flags or "-h" in flags:
+    if is_asked("help", flags):
         write_pieces(1, [help_text(usage_of_click(command, name)).encode()])
         return 0
     try:

@@ -216,6 +216,8 @@ def _has_interface(program: str) -> bool:
 
 
 def _run_command(word: str, words: list[str]) -> int:
+    from pflow.interface.common import is_asked
+
     name = f"pflow.commands.{word.replace('-', '_')}"
     __import__(name)
     module: Any = sys.modules[name]
@@ -223,7 +225,7 @@ def _run_command(word: str, words: list[str]) -> int:
         from pflow.commands._click import run_click
 
         return run_click(module.command, word, words)
-    if word != "run" and {"--help", "-h"} & {*words[: (*words, "--").index("--")]}:
+    if word != "run" and is_asked("help", words):
         from pflow.help.text import help_text
 
         write_pieces(1, [help_text(module.USAGE).encode()])

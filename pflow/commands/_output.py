@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any, Sequence
-from pflow.errors import CANNOT_WRITE, DENIED, PflowError, reason_of
+from pflow.errors import not_written
 from pflow.files.atomic import replace
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of, for_locale, table, terminal_width
@@ -25,12 +25,7 @@ def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
     try:
         replace(file, data, mode=mode)
     except OSError as error:
-        raise cannot_write(file, error) from None
-
-
-def cannot_write(file: str, error: OSError, hint: str = "") -> PflowError:
-    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"cannot write '{file}': {reason_of(error)}", hint=hint, exit=exit)
+        raise not_written(f"cannot write '{file}'", error) from None
 
 
 def print_text(text: str) -> None:

@@ -23,7 +23,7 @@ from pflow.commands._click import run_click, seconds
 from pflow.driver.arguments import RunFlags, own_flags
 from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs
-from pflow.driver.questions import nothing_gives
+from pflow.driver.questions import inputs_missing
 from pflow.errors import DENIED, OK, USAGE, PflowError, shorten
 from pflow.flow.pipe.steps import part_flags
 from pflow.interface.common import RUN_FLAGS
@@ -197,5 +197,5 @@ def _refusals(proposal: Proposal, allowed: Allowed, intake: Intake) -> list[Refu
     has_stdin = intake.kind != NOTHING
     missing = [] if has_stdin else missing_inputs(proposal.wired, proposal.values)
     if missing and not os.isatty(2):
-        raise nothing_gives(proposal.wired, missing)
+        raise inputs_missing(proposal.wired, missing)
     return Gate(proposal.wired, proposal.values, allowed, has_stdin=has_stdin).refusals()

@@ -23,8 +23,8 @@ import click
 
 from pflow.cache.entries import Entry, clear, drop, paths
 from pflow.cache.place import directory, files, prune, size_limit
-from pflow.commands._output import cannot_write, print_json, print_table
-from pflow.errors import MISSING, USAGE, PflowError
+from pflow.commands._output import print_json, print_table
+from pflow.errors import MISSING, USAGE, PflowError, not_written
 from pflow.interface.source import plain
 from pflow.terminal.columns import AUTO
 from pflow.terminal.messages import say
@@ -47,7 +47,7 @@ def command(act: str | None, node: str | None, as_json: bool) -> int:
             return _verify()
         return _clear(node) if act == "clear" else _info(as_json=as_json)
     except OSError as error:
-        raise cannot_write(error.filename or directory(), error) from None
+        raise not_written(f"cannot write '{error.filename or directory()}'", error) from None
 
 
 def _info(*, as_json: bool) -> int:

@@ -16,8 +16,7 @@ pflow doctor --json | jq -r '.findings[] | select(.state == "broken") | .todo'
 
 from pflow.admin.doctor import ADVICE, BROKEN, WELL, Line, examine
 from pflow.commands._output import print_json, print_text
-from pflow.errors import FAILED, OK, PflowError
-from pflow.errors import USAGE as WRONG_FLAGS
+from pflow.errors import FAILED, OK
 from pflow.help.usage import HELP, Flag, split_flags, usage_of_command
 from pflow.process.streams import Diverted
 from pflow.terminal.columns import colour_of
@@ -28,9 +27,7 @@ USAGE.flags = [Flag(("--json",), "print one JSON document: ok, and findings with
 
 
 def main(words: list[str]) -> int:
-    flags, others = split_flags(words, USAGE.flags)
-    if others:
-        raise PflowError(f"cannot take '{others[0]}': pflow doctor takes no words", exit=WRONG_FLAGS)
+    flags, _ = split_flags(words, USAGE)
     with Diverted():  # plugins may print
         lines = list(examine())
     is_ok = all(line.state != BROKEN for line in lines)

@@ -45,7 +45,7 @@ USAGE.arguments = [argument("WORD", kinds.WORD, sorted(_pages()))]
 
 def main(words: list[str]) -> int:
     """Show a page, or the help of pflow. Raises PflowError (2) for wrong words. Other WORDs are dispatched before."""
-    _, others = split_flags(words, USAGE.flags)
+    _, others = split_flags(words, USAGE)
     if len(others) > 1:
         raise PflowError("cannot help with more than one word", hint=f"pflow help {others[0]}", exit=WRONG_FLAGS)
     file = page(others[0]) if others else None

@@ -19,8 +19,7 @@ import click
 
 from pflow.catalog.kinds import BUNDLED, TOOL, find_node
 from pflow.catalog.registry import PACKAGE, data_directory, names_in
-from pflow.commands._output import cannot_write
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, USAGE, PflowError, shorten
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, USAGE, PflowError, not_written, shorten
 from pflow.files.atomic import replace
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import write_stderr
@@ -58,7 +57,7 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> No
         os.makedirs(folder, 0o700, exist_ok=True)
         replace(file, text, mode=0o666 if lang == PYTHON else 0o777, overwrite=False)
     except OSError as error:
-        raise cannot_write(file, error, "--dir=DIR") from None
+        raise not_written(f"cannot write '{file}'", error, "--dir=DIR") from None
     write_pieces(1, [os.fsencode(file) + b"\n"])
     if os.isatty(2):
         word = os.path.join(os.curdir, file) if directory else name

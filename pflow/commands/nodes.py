@@ -24,7 +24,6 @@ from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM, PYTHON
 from pflow.catalog.lines import Listing, about, entry, find, inferred_in_words, line_entry, lines
 from pflow.commands._output import print_json, print_text
 from pflow.errors import FAILED, PflowError
-from pflow.errors import USAGE as WRONG_FLAGS
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.usage import HELP, NODE, Flag, argument, split_flags, usage_of_command
 from pflow.interface.interface import spell_flag
@@ -57,10 +56,8 @@ USAGE.arguments = [argument("NAME", NODE, repeats=True)]
 
 def main(words: list[str]) -> int:
     """Raises PflowError: 2 for wrong flags, 127 for an unknown name, 1 for a search that finds nothing."""
-    flags, names = split_flags(words, USAGE.flags)
+    flags, names = split_flags(words, USAGE)
     when, as_json = flags.get("--color", [AUTO])[-1], "--json" in flags
-    if when not in WHEN:
-        raise PflowError(f"cannot take '--color={when}': it must be auto, always or never", exit=WRONG_FLAGS)
     catalog, colour = FlowCatalog(), colour_of(1, when)
     if "--search" in flags:
         wanted = " ".join([*flags["--search"], *names]).split()

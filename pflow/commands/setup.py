@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 
 from pflow.admin import setup as admin
-from pflow.errors import CANNOT_WRITE, DENIED, USAGE, PflowError, exit_code, reason_of
+from pflow.errors import USAGE, PflowError, not_written
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 from pflow.words.printable import clean
@@ -53,8 +53,7 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
     except OSError as error:
         what = f"cannot write '{error.filename}'" if error.filename else "cannot write"
         hint = "run the same command again to finish, or with --undo to undo it"
-        exit = DENIED if exit_code(error) == DENIED else CANNOT_WRITE
-        raise PflowError(f"{what}: {reason_of(error)}", hint=hint, exit=exit) from None
+        raise not_written(what, error, hint) from None
     lines += [] if undo or is_dry else _advice_lines(share)
     write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])
 

@@ -10,13 +10,13 @@ from pflow.driver.arguments import PROGRAM, RunFlags, separators, split
 from pflow.driver.inputs import RunInputs
 from pflow.engine.context import StepFailed
 from pflow.errors import BAD_DATA, TRY_AGAIN, USAGE, PflowError
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.subflow import is_stdin, load_named
 from pflow.flow.wired import WiredFlow
-from pflow.interface.common import RUN_FLAGS
+from pflow.interface.common import RUN_FLAGS, is_asked
 from pflow.process.signals import end_in_order
 from pflow.process.streams import closed_stdout
 from pflow.stage.document import Document
@@ -71,20 +71,20 @@ class Driver:
     def _run_made(
         self, flow: FlowSpec, words: list[str], pinned: Mapping[str, Any] | None, intake: Intake | None
     ) -> int:  # fmt: skip
-        if asks_for_help(words):
+        if is_asked("help", words):
             from pflow.driver.help import help_of
 
             synopsis = f"{os.path.basename(sys.argv[0])} [FLAG]…"
-            return self._say(help_of(flow, synopsis=synopsis, is_whole=is_verbose(words)))
+            return self._say(help_of(flow, synopsis=synopsis, is_whole=is_asked("verbose", words)))
         return self._run(flow, words, pinned, intake)
 
     def _run_words(self, words: list[str]) -> int:
         flow_words, flag_words = split(words)
-        if asks_for_help(flag_words) and not separators(flow_words):
+        if is_asked("help", flag_words) and not separators(flow_words):
             from pflow.driver.help import help_of
 
             flow = load(flow_words[:1]) if flow_words else None
-            return self._say(help_of(flow, flow_words[:1], is_whole=is_verbose(flag_words)))
+            return self._say(help_of(flow, flow_words[:1], is_whole=is_asked("verbose", flag_words)))
         intake = Intake(Document(), NOTHING) if is_stdin(flow_words) else None
         with parsing_limit(flag_words):
             flow = load(flow_words)
@@ -185,14 +185,6 @@ def end_early(output: Output, intake: Intake, flags: RunFlags, name: str) -> int
     return output.skip(PROGRAM, intake.document, entry, is_told=flags.verbose or flags.dry_run)
 
 
-def is_verbose(words: list[str]) -> bool:
-    return bool({"--verbose", "-v"} & set(words[: (*words, "--").index("--")]))
-
-
-def asks_for_help(words: list[str]) -> bool:
-    return bool({"--help", "-h"} & set(words[: (*words, "--").index("--")]))
-
-
 def load(words: list[str]) -> FlowSpec:
     """Load the flow that the words name. Raises PflowError (65) if its shape is wrong, after saying all findings."""
     if not words:
@@ -224,7 +216,7 @@ def checked(flow: FlowSpec, act: str = "run") -> WiredFlow:
 
 def refuse_errors(findings: list[Finding], act: str = "run", hint: str = "pflow check lists them") -> None:
     """Say each finding that is an error, and raise PflowError (65) for them."""
-    errors = [finding for finding in findings if not finding.is_warning]
+    errors = errors_of(findings)
     if not errors:
         return
     if len(errors) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.binding.resolve import is_stored
-from pflow.binding.sources import Constant, PathSource, TemplateSource, chosen_by_lead
+from pflow.binding.sources import Constant, PathSource, TemplateSource
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.cache.wishes import Wishes
 from pflow.driver.arguments import PROGRAM, RunFlags
@@ -16,7 +16,7 @@ from pflow.engine.context import Context, drop
 from pflow.engine.engine import Engine
 from pflow.engine.results import outputs_of
 from pflow.errors import PflowError
-from pflow.flow.leads import is_led_by_data
+from pflow.flow.leads import led_by_data
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.process.signals import ClosedPipe, Deadline
@@ -187,9 +187,9 @@ class Execution:
                     document.set(key, value)
             except PflowError as error:
                 raise error.within(f"cannot store '{key}'") from None
-        last = self.wired.output_carrying(carried) if declared else write_path(carried) if carried else None
-        if last is not None and (last in found or not declared):
-            document.header["last"] = last
+        last = self.wired.place_outside(carried)
+        if last is not None and (last[0] in found or not declared):
+            document.header["last"] = write_path(last)
         return [key for key, value in found.items() if value is not REMOVED]
 
     def _show(self, shared: NodeStore, document: Document) -> None:
@@ -212,10 +212,9 @@ class Execution:
         last = self.wired.steps[ends[0]] if len(ends) == 1 else None
         if last is None or last.step.batch or last.interface.pipe_write is None or self.wired.graph.forks():
             return ""
-        if not self.wired.flow.outputs:
-            return last.id
         place = last.place_of(last.interface.pipe_write.name)
-        source = self.wired.outputs.get(self.wired.output_carrying(place) or "")
+        outside = self.wired.place_outside(place)
+        source = outside and self.wired.outputs.get(str(outside[0]), PathSource(place))
         return last.id if isinstance(source, PathSource) and source.path == place else ""
 
 
@@ -275,8 +274,7 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     params = wired.step.params | inputs.params.get(wired.id, {})
     data, telling = inputs.data.get(wired.id, {}), wired.interface.telling
     defaults = {key: wired.interface.default_of(item, params) for key, item in telling.items() if not item.required}
-    leads = {key: chosen_by_lead(item) for key, item in telling.items() if key not in data}
-    led = {key: what for key, what in leads.items() if is_led_by_data(inputs.wired, wired.id, key)}
+    led = {key: led_by_data(inputs.wired, wired.id, key) for key in telling if key not in data}
     known = {key: value for key, value in (defaults | params | values).items() if value is not None}
-    shown = touched({key: known.get(key, ... if key in led else None) for key in telling}, led)
+    shown = touched({key: known.get(key, ... if led.get(key) else None) for key in telling}, led)
     return "; ".join([*parts, *(f"{key}: {text}" for key, text in shown.items())])

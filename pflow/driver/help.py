@@ -18,7 +18,7 @@ from pflow.help import usage as kinds
 from pflow.help.text import help_text
 from pflow.help.usage import CommandUsage, Flag, argument, flag_of, flag_of_common, noted
 from pflow.interface.common import COMMON, RUN_FLAGS
-from pflow.interface.interface import Item, spell_flag
+from pflow.interface.interface import UNDECLARED, Item, spell_flag
 from pflow.words.printable import clean
 
 DESCRIPTION = """\
@@ -114,8 +114,7 @@ def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Flag:
         return Flag((wanted.name,), noted(clean(wanted.doc), ["a secret, from the store"]), kinds.INPUTS)
     item = Item("read", wanted.flag[2:], wanted.type)
     item.doc = clean(wanted.doc)
-    if not wanted.required or wanted.has_default:
-        reads = [wired.steps[step].interface.reads.get(key) for step, key in wanted.readers]
-        default = next((read.default for read in reads if read and not read.required), None)
-        item.default = wanted.default if wanted.has_default else default
+    if not wanted.required:
+        default = wired.default_of(wanted)
+        item.default = None if default is UNDECLARED else default
     return flag_of(item, kinds.INPUTS)

@@ -34,7 +34,7 @@ def ask_for(wired: WiredFlow, missing: list[FlowInput], *, is_dry: bool = False)
         return {}
     terminal = None if is_dry or any(each.secret for each in missing) else _open_terminal()
     if terminal is None:
-        raise nothing_gives(wired, missing)
+        raise inputs_missing(wired, missing)
     with terminal:
         return {each.name: _ask(terminal, wired, each) for each in missing}
 
@@ -55,7 +55,7 @@ def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
     while True:
         line = terminal.read_path(question) if is_path else terminal.read_line(question)
         if line is None:
-            raise nothing_gives(wired, [wanted])
+            raise inputs_missing(wired, [wanted])
         try:
             text = _ANSWERS.get(line.casefold(), line) if type.name == "bool" else line
             if line:
@@ -64,7 +64,7 @@ def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
             terminal.say(clean(error.message) + "\n")
 
 
-def nothing_gives(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
+def inputs_missing(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
     """Return one error for all missing inputs (PF03)."""
     parts = [
         f"'{each.name}'" + (f" ({each.doc})" if each.doc else "") + f" for {_reader_of(wired, each)}"

@@ -47,10 +47,9 @@ def results_of(
         return found
     if carried is None:
         values = [given[name] for name, each in interface.reads.items() if "pipe" in each.marks and name in given]
-    elif outputs:
-        values = [value for name, value in found.items() if name == flow.output_carrying(carried)]
     else:
-        values = [find(store, carried)] if has(store, carried) else []
+        place, there = flow.place_outside(carried), found if outputs else store
+        values = [find(there, place)] if place and has(there, place) else []
     return {**found, write.name: values[0]} if values else found
 
 

@@ -15,6 +15,7 @@ from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.reaching import data_of, is_stored
 from pflow.flow.subflow import repeats
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.interface.interface import UNDECLARED
 from pflow.values.paths import Path, write_path
 
 Account = dict[str, Any]
@@ -76,16 +77,8 @@ def _need(flow: WiredFlow, input: FlowInput) -> Account:
         "pipe": input.pipe,
         "read_by": list(dict.fromkeys(step for step, _ in input.readers)),
     }
-    defaults = [_default_of(flow.steps[step], key) for step, key in input.readers]
-    if input.has_default:
-        defaults = [input.default]
-    is_known = not input.secret and not input.required and bool(defaults)
-    return {**need, "default": defaults[0]} if is_known and defaults == defaults[:1] * len(defaults) else need
-
-
-def _default_of(step: WiredStep, key: str) -> Any:
-    item = step.interface.reads.get(key)
-    return None if item is None or item.required else step.interface.default_of(item, step.step.params)
+    default = flow.default_of(input)
+    return need if default is UNDECLARED else {**need, "default": default}
 
 
 def _piped(flow: WiredFlow) -> dict[str, str] | None:

@@ -6,7 +6,7 @@ from typing import Any
 from pflow.binding import resolve
 from pflow.binding.sources import HOST, Constant, Source, TemplateSource, chosen_by_lead
 from pflow.flow.flow import FlowInput
-from pflow.flow.leads import is_led_by_data
+from pflow.flow.leads import led_by_data
 from pflow.flow.reaching import uses, writes_behind, writes_by_name
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.writes import END, Write
@@ -77,12 +77,11 @@ class Origins:
         if isinstance(source, Constant):
             return {"from": "constant", "value": source.value}
         origin = self._of_references(source, step, role, key)
-        what = chosen_by_lead(item)
-        if what == HOST and isinstance(source, TemplateSource):
+        if chosen_by_lead(item) == HOST and isinstance(source, TemplateSource):
             leads = leading_references(source.written)
             return {**origin, "chooses_host": not set(leads) & {*source.from_steps}} if leads else origin
-        is_led = step != END and is_led_by_data(self.flow, step, key)
-        return {**origin, f"chooses_{what}": True} if is_led else origin
+        what = led_by_data(self.flow, step, key)
+        return {**origin, f"chooses_{what}": True} if what else origin
 
     def _of_references(self, source: Source | None, step: str, role: str, key: str) -> Origin:
         origins = [self._of_reference(each) for each in self.references.get((step, role, key), [])]

@@ -17,6 +17,7 @@ from pflow.errors import (
     exit_code,
     lone_surrogate,
     no_memory,
+    not_written,
     reason_of,
 )
 from pflow.files.atomic import append, replace, write_all
@@ -39,27 +40,26 @@ def checked_path(value: str | bytes, act: str) -> str:
     return path
 
 
-def checked_target(value: str | bytes, act: str) -> str:
+def checked_target(value: str | bytes) -> str:
     """Check the path of a file that may be made. Raises PflowError."""
-    path = checked_path(value, act)
+    path = checked_path(value, "write")
     if os.path.basename(path) in ("", ".", ".."):
-        raise PflowError(
-            f"cannot {act} '{path}': it names a directory", hint="add the name of the file", exit=CANNOT_WRITE
-        )
+        hint = "add the name of the file"
+        raise PflowError(f"cannot write '{path}': it names a directory", hint=hint, exit=CANNOT_WRITE)
     if path.startswith("~/") and not os.path.lexists("~"):
         hint = 'write "$HOME"/… for your home, ./~/… for a directory of that name'
-        raise PflowError(f"cannot {act} '{path}': the shell did not expand the ~", hint=hint, exit=CANNOT_WRITE)
+        raise PflowError(f"cannot write '{path}': the shell did not expand the ~", hint=hint, exit=CANNOT_WRITE)
     return path
 
 
-def place_in(destination: str, path: str, act: str) -> str:
+def place_in(destination: str, path: str) -> str:
     """Return the path that a file gets: its destination, or its own name in a directory or after a final slash.
 
     Raises PflowError.
     """
     if destination.endswith("/") or stat.S_ISDIR(mode_of(destination)):
         destination = os.path.join(destination, os.path.basename(path))
-    return checked_target(destination, act)
+    return checked_target(destination)
 
 
 def claim_file(path: str, *, follow: bool = True) -> None:
@@ -133,15 +133,12 @@ def read_failure(act: str, error: OSError) -> PflowError:
 
 def write_failure(act: str, error: OSError, *, instead: str = "--overwrite replaces it") -> PflowError:
     """Return the failure of a write; `instead` is the hint if the file exists."""
-    reason, hint = reason_of(error), ""
     if isinstance(error, FileExistsError):
-        reason, hint = "it is there already", instead
-    elif isinstance(error, IsADirectoryError):
-        reason, hint = "it is a directory", "add the name of the file"
-    elif isinstance(error, PermissionError):
-        hint = "both the file and its directory must be writable, since a new file replaces the old one"
-    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"{act}: {reason}", hint=hint, exit=exit)
+        return PflowError(f"{act}: it is there already", hint=instead, exit=CANNOT_WRITE)
+    if isinstance(error, IsADirectoryError):
+        return PflowError(f"{act}: it is a directory", hint="add the name of the file", exit=CANNOT_WRITE)
+    hint = "both the file and its directory must be writable, since a new file replaces the old one"
+    return not_written(act, error, hint if isinstance(error, PermissionError) else "")
 
 
 def is_stream(path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import Any, Callable, Iterator
+from pflow import Any, Callable, Iterable, Iterator
 from pflow.values.paths import Path, write_path
 from pflow.words.printable import clean
 
@@ -72,6 +72,11 @@ class Finding:
             "message": self.message,
             "remedy": self.remedy,
         }
+
+
+def errors_of(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that are errors, without the warnings."""
+    return [each for each in findings if not each.is_warning]
 
 
 def pointer(place: Path) -> str:

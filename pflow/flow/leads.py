@@ -6,10 +6,11 @@ from pflow.binding.sources import DIRECTORY, HOST, chosen_by_lead
 from pflow.flow.wired import Reference, WiredFlow
 
 
-def is_led_by_data(flow: WiredFlow, id: str, key: str) -> bool:
-    """Return True if a path or URL that a read or param takes begins with a step's write, an item or stdin."""
-    found = [each for each in flow.references if each.step == id and each.key == key and _led(flow, each)]
-    return any(each.input in (None, "stdin") or each.writes for each in found)
+def led_by_data(flow: WiredFlow, id: str, key: str) -> str:
+    """Return what a step's write, an item or stdin chooses, as the beginning of the path or URL of a read or param."""
+    found = [each for each in flow.references if each.step == id and each.key == key]
+    led = (_led(flow, each) for each in found if each.input in (None, "stdin") or each.writes)
+    return next(filter(None, led), "")
 
 
 def led_by_input(flow: WiredFlow, name: str) -> str:

@@ -14,7 +14,7 @@ from pflow.flow.flow import FlowInput, FlowSpec
 from pflow.flow.graph import ERROR
 from pflow.flow.leads import led_by_input
 from pflow.flow.load import load_file, load_text, read_text
-from pflow.flow.pipe.carry import endings, handed_on
+from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
@@ -155,7 +155,7 @@ def has_open_steps(flow: WiredFlow) -> bool:
 
 def _mark_carried(flow: WiredFlow, interface: Interface) -> None:
     """Mark the write that has what a flow carries when it runs alone; if none always has it, add one, `output`."""
-    places, writes = set(handed_on(flow)), interface.writes
+    places, writes = set(map(flow.place_outside, carried_out(flow))), interface.writes
     if places <= {None}:
         return
     key = next((key for key in writes if places == {(key,)}), "")

@@ -8,7 +8,7 @@ from pflow.binding.store import OUTPUT_KEY, named_place
 from pflow.flow.flow import REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.flow.writes import END, ReachingWrites, Write
-from pflow.interface.interface import Interface
+from pflow.interface.interface import UNDECLARED, Interface
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, leading_references
 from pflow.values.types import Type, type_below
@@ -193,6 +193,19 @@ class WiredFlow:
         there = self.reaching.made.items()
         return [str(root) for root, names in there if any(self.reaching.at(id, name) for name in names)]
 
+    def default_of(self, input: FlowInput) -> Any:
+        """Return the default of an optional input: its own, else that of all its reads; UNDECLARED without one."""
+        if input.required or input.secret:
+            return UNDECLARED
+        if input.has_default:
+            return input.default
+        reads = [(self.steps[step], self.steps[step].interface.reads.get(key)) for step, key in input.readers]
+        defaults = [
+            step.interface.default_of(read, step.step.params) if read and not read.required else None
+            for step, read in reads
+        ]
+        return defaults[0] if defaults and defaults == defaults[:1] * len(defaults) else UNDECLARED
+
     def write_type(self, write: Write) -> Type:
         """Return the type at a write's target: the declared one; after a batch a list (an object) of it."""
         declared = write.item.type if write.item else Type("any")
@@ -230,9 +243,12 @@ class WiredFlow:
         found = [each for each in self.references if each.role == "output" and each.key == name]
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
-    def output_carrying(self, place: Path | None) -> str | None:
-        """Return the output that the pipe carries if the steps carry this place: the only one, else the one at it."""
-        if len(self.flow.outputs) == 1:
-            return next(iter(self.flow.outputs))
-        sources = self.outputs.items()
-        return next((name for name, each in sources if isinstance(each, PathSource) and each.path == place), None)
+    def place_outside(self, place: Path | None) -> Path | None:
+        """Return where others find what the steps carry: at this place, or as an output, the only one or that at it."""
+        names = list(self.flow.outputs)
+        if not names:
+            return place
+        if len(names) > 1:
+            sources = self.outputs.items()
+            names = [name for name, each in sources if isinstance(each, PathSource) and each.path == place]
+        return (names[0],) if names else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import Any, Iterator, Sequence
-from pflow.errors import USAGE, PflowError
+from pflow.errors import USAGE, PflowError, shorten
 from pflow.interface.common import COMMON as COMMON_FLAGS
 from pflow.interface.common import CommonFlag
 from pflow.interface.interface import IS, UNDECLARED, UNLESS, Interface, Item, spell_flag, word_reads
@@ -240,9 +240,13 @@ def noted(text: str, notes: list[str]) -> str:
     return f"{text} [{'; '.join(notes)}]".lstrip() if notes else text
 
 
-def split_flags(words: list[str], known: list[Flag]) -> tuple[dict[str, list[str]], list[str]]:
-    """Split a tool's flags, with their values by long name, from other words. Raises PflowError (2) if unknown."""
-    by_name = {name: flag for flag in known for name in flag.names}
+def split_flags(words: list[str], usage: CommandUsage, hint: str = "") -> tuple[dict[str, list[str]], list[str]]:
+    """Split a tool's flags, with their values by long name, from other words.
+
+    Raises PflowError (2) for an unknown flag, for a value that is none of the flag's choices, and for another word if
+    the tool takes none; `hint` is the flag that it may be meant for.
+    """
+    by_name = {name: flag for flag in usage.flags for name in flag.names}
     flags: dict[str, list[str]] = {}
     others: list[str] = []
     rest = words[::-1]
@@ -257,9 +261,16 @@ def split_flags(words: list[str], known: list[Flag]) -> tuple[dict[str, list[str
         elif flag is not None and flag.metavar:
             if not equals and not rest:
                 raise PflowError(f"cannot take {name}: it needs a value", exit=USAGE)
-            flags.setdefault(flag.names[-1], []).append(value if equals else rest.pop())
+            value = value if equals else rest.pop()
+            if flag.choices and value not in flag.choices:
+                what = f"cannot take {name}='{shorten(value)}': it is not one of {', '.join(flag.choices)}"
+                raise PflowError(what, exit=USAGE)
+            flags.setdefault(flag.names[-1], []).append(value)
         elif word.startswith("-") and len(word) > 1:
             raise PflowError(f"cannot take '{name}': no such flag", hint="--help lists them", exit=USAGE)
+        elif not usage.arguments:
+            what = f"cannot take '{shorten(word)}': {usage.name} takes no words"
+            raise PflowError(what, hint=hint and f"{hint} {shorten(word)}", exit=USAGE)
         else:
             others.append(word)
     return flags, others

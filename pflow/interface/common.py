@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import Any
+from pflow import Any, Sequence
 from pflow.files.reading import MOST_INPUT
 from pflow.interface.interface import Item
 from pflow.values.types import Type
@@ -132,6 +132,11 @@ OF_RUNS = frozenset({*COMMON, *RUN_FLAGS})
 
 # Names that no node may use; --no-cache is a flag of every stage.
 RESERVED = frozenset({*COMMON, *OF_FLOWS, "no_cache"})
+
+
+def is_asked(name: str, words: Sequence[str]) -> bool:
+    """Return True if a common flag is among the words before a `--`, even as the value of another."""
+    return not {*COMMON[name].spellings}.isdisjoint(words[: (*words, "--").index("--")])
 
 
 def is_shared(item: Item | None) -> bool:

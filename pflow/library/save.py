@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.catalog.registry import SUFFIX, data_directory, is_flow_type, saved_flow
-from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError, reason_of
+from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, not_written
 from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
@@ -104,8 +104,8 @@ def olds_of(name: str) -> list[str]:
 def as_error(act: str, error: OSError) -> PflowError:
     """Return the PflowError for an OSError, with its file."""
     where = f": '{os.fsdecode(error.filename)}'" if isinstance(error.filename, str | bytes) else ""
-    exit = DENIED if isinstance(error, PermissionError) else CANNOT_WRITE
-    return PflowError(f"{act}: {reason_of(error)}{where}", exit=exit)
+    failure = not_written(act, error)
+    return PflowError(failure.message + where, exit=failure.exit)
 
 
 @contextmanager

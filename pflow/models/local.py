@@ -18,7 +18,7 @@ import llm
 from pydantic import Field
 
 from pflow.catalog.registry import data_directory
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError, exit_code, reason_of
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError, not_written
 from pflow.files import atomic
 from pflow.files.beneath import hold_in_bounds
 from pflow.files.installation import read_installation
@@ -205,7 +205,7 @@ def get_weights(name: str) -> tuple[str, bool]:
         os.makedirs(directory, 0o700, exist_ok=True)
         atomic.replace(path, content)
     except OSError as error:
-        raise PflowError(f"cannot write '{path}': {reason_of(error)}", exit=exit_code(error)) from error
+        raise not_written(f"cannot write '{path}'", error) from error
     return path, True
 
 

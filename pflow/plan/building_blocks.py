@@ -241,7 +241,7 @@ def task_text(sentence: str, piped: object = None) -> str:
     return f"Task: {sentence}" + (f"\n{piped}" if piped is not None else "")
 
 
-def findings_text(task: str, findings: Sequence[Finding]) -> str:
+def correction_text(task: str, findings: Sequence[Finding]) -> str:
     """Return the answer to a bad flow: each finding on its line, and the task once more."""
     wish = "Answer with the whole flow, corrected, as one JSON object."
     return f"That flow cannot be used:\n{listed(findings)}\n\n{wish}\n{task}"

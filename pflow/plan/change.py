@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, exit_code, reason_of
+from pflow.errors import BAD_DATA, DENIED, OK, TRY_AGAIN, USAGE, PflowError, not_written
 from pflow.explain.effects import Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.pipe_form import pipe_of
@@ -18,7 +18,6 @@ from pflow.files.atomic import replace
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import is_lasting
-from pflow.flow.rules import check
 from pflow.flow.subflow import find_file, is_stdin, load_named
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
@@ -75,7 +74,7 @@ class FlowFile:
         try:
             replace(file, canonical_json(flow_to_ir(flow)))
         except OSError as error:
-            raise PflowError(f"cannot write '{file}': {reason_of(error)}", exit=exit_code(error)) from None
+            raise not_written(f"cannot write '{file}'", error) from None
         return f"wrote '{file}'"
 
 
@@ -165,11 +164,6 @@ def _print(text: str) -> None:
 
 def say(text: str) -> None:
     messages.say("pflow", text)
-
-
-def errors_of(wired: WiredFlow) -> list[Finding]:
-    """Return the errors of a flow, without warnings."""
-    return [each for each in check(wired) if not each.is_warning]
 
 
 def change_error(message: str, findings: Sequence[Finding], *, hint: str = "nothing was written") -> PflowError:

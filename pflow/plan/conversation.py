@@ -47,7 +47,7 @@ class PlanRequest:
 
     system: str
     task: str
-    findings_text: Callable[[Sequence[Finding]], str]
+    correction_text: Callable[[Sequence[Finding]], str]
     schema: dict[str, Any]
 
 
@@ -89,7 +89,7 @@ def converse(
                 report(count_findings(findings))
                 if refusal(said):
                     break
-            text = request.findings_text(findings)
+            text = request.correction_text(findings)
     return best
 
 

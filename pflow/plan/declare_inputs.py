@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pflow.flow.findings import errors_of
 from pflow.flow.flow import FlowSpec, Input, Step
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
@@ -51,7 +52,7 @@ def declare_inputs(wired: WiredFlow, sentence: str) -> WiredFlow:
         groups.setdefault((literal.value, literal.type), []).append(literal)
     for literals in groups.values():
         changed = wire(_declared(wired, _name(wired, literals), literals))
-        wired = changed if all(each.is_warning for each in check(changed)) else wired
+        wired = wired if errors_of(check(changed)) else changed
     return wired
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
+from pflow.flow.rules import check
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.library.save import is_literal, secrets_of
@@ -13,14 +14,14 @@ from pflow.models.talk import Said
 from pflow.plan.building_blocks import (
     SYSTEM,
     building_blocks,
-    findings_text,
+    correction_text,
     interfaces_text,
     listed,
     plan_schema,
     room_for,
     task_text,
 )
-from pflow.plan.change import Change, ChangeOptions, change_error, errors_of, open_flow, say
+from pflow.plan.change import Change, ChangeOptions, change_error, open_flow, say
 from pflow.plan.conversation import PlanRequest, converse, read_flow
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.planner import check_answer, checked_sentence
@@ -70,12 +71,12 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
 
 
 def _request(old: WiredFlow, sentence: str, system: str) -> PlanRequest:
-    errors = errors_of(old)
+    errors = errors_of(check(old))
     wrong = f"\nWhat is wrong with it now:\n{listed(errors)}\n" if errors else ""
     flow, nodes = canonical_json(flow_to_ir(old.flow)), interfaces_text(old)
     task = _TASK.format(flow=flow, nodes=nodes, wrong=wrong, sentence=sentence)
     again = task_text(f"change the flow: {sentence}")
-    return PlanRequest(system, task, lambda findings: findings_text(again, findings), plan_schema())
+    return PlanRequest(system, task, lambda findings: correction_text(again, findings), plan_schema())
 
 
 def _judge(said: Said, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:
@@ -93,7 +94,7 @@ def _judge(said: Said, old: WiredFlow, sentence: str) -> tuple[WiredFlow | None,
 
     known = {each.message for each in [*check_document(old.flow), *check_limits(old)]}
     new, findings = check_answer(ir, old.flow.catalog, adjust, known)
-    return new, [each for each in findings if not each.is_warning]
+    return new, errors_of(findings)
 
 
 def _keep_unsaid(old: FlowSpec, new: FlowSpec, sentence: str) -> None:

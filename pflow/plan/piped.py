@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pflow.binding.sources import find
 from pflow.driver.inputs import names_stdin
 from pflow.errors import PflowError
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec, Input
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow
@@ -113,7 +113,7 @@ def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
         return wired
     changed = wire(_with_input(wire(flow), piped))
     is_declared = any(each.pipe for each in changed.flow.inputs.values())
-    return changed if is_declared and all(each.is_warning for each in check(changed)) else wired
+    return changed if is_declared and not errors_of(check(changed)) else wired
 
 
 def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:

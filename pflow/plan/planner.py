@@ -11,7 +11,7 @@ from pflow.catalog.kinds import Catalog, forget_kinds
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.files.atomic import replace
 from pflow.files.directories import cache_directory, make_private, read_cached
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_document, write_json
 from pflow.flow.rules import check
@@ -26,7 +26,7 @@ from pflow.plan.building_blocks import (
     VERSION,
     add_nearest,
     building_blocks,
-    findings_text,
+    correction_text,
     plan_schema,
     room_for,
     task_text,
@@ -95,7 +95,7 @@ class Unplannable(PflowError):
     """Failure of every try. `ir` is the best one as the model wrote it, None if no answer was a flow."""
 
     def __init__(self, model: str, tries: int, ir: dict[str, Any] | None, findings: list[Finding]) -> None:
-        errors = [each for each in findings if not each.is_warning]
+        errors = errors_of(findings)
         many = f"{tries} tries" if tries > 1 else "one try"
         what = f"its best has {count_findings(errors)}" if ir is not None else f"no flow: {errors[0].message}"
         super().__init__(
@@ -133,7 +133,7 @@ def plan_sentence(
     request = PlanRequest(
         SYSTEM + blocks.text,
         task,
-        lambda findings: findings_text(task, findings),
+        lambda findings: correction_text(task, findings),
         plan_schema(blocks.types),
     )
     outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
@@ -173,16 +173,16 @@ def _judge_answer(said: Said, sentence: str, piped: Piped | None) -> tuple[Any, 
     if ir is None:
         return None, findings
     flow, findings = judge(ir, sentence, piped)
-    return (ir, flow, findings), [each for each in findings if flow is None and not each.is_warning]
+    return (ir, flow, findings), [] if flow else errors_of(findings)
 
 
 def judge(document: dict[str, Any], sentence: str, piped: Piped | None = None) -> tuple[FlowSpec | None, list[Finding]]:
     """Return the flow, named and with its inputs declared, and its warnings; or None and its findings."""
     wired, findings = check_answer(document, FlowCatalog(), lambda flow: drop_choices(flow, sentence))
-    if wired is not None and all(each.is_warning for each in findings):
+    if wired is not None and not errors_of(findings):
         wired = declare_piped(wired, piped)
         findings += check_piped(wired, piped)
-    if wired is None or any(not each.is_warning for each in findings):
+    if wired is None or errors_of(findings):
         return None, findings
     wired.flow.name = short_name(wired.flow.name) or short_name(sentence) or "plan"
     wired.flow.description = sentence
@@ -204,9 +204,9 @@ def check_answer(
         adjust(flow)
         wired = wire(flow)
         findings = check(wired)
-        broken = {each.place for each in findings if not each.is_warning}
+        broken = {each.place for each in errors_of(findings)}
         limits = [each for each in check_limits(wired) if each.place not in broken and each.message not in known]
-        worse = {(each.rule, each.place) for each in limits if not each.is_warning}
+        worse = {(each.rule, each.place) for each in errors_of(limits)}
         return wired, [*(each for each in findings if (each.rule, each.place) not in worse), *limits]
     except PflowError as error:
         return None, [Finding(PL00, PLACE, error.message, error.hint)]

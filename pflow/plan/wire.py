@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, errors_of
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
+from pflow.flow.rules import check
 from pflow.flow.rules.answers import dropped_answers, source_of
 from pflow.flow.rules.params import unset_params
 from pflow.flow.unload import canonical_json
@@ -16,7 +17,7 @@ from pflow.interface.interface import Item
 from pflow.models.choose import NoCapableModel, choose_capable
 from pflow.models.talk import Said
 from pflow.plan.building_blocks import interfaces_text, listed
-from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, errors_of, open_flow, say
+from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
 from pflow.plan.conversation import PlanRequest, converse, find_objects
 from pflow.plan.secrets import masked
 from pflow.values.paths import write_path
@@ -79,7 +80,7 @@ class Wiring:
         self.old, self.flow = old, mapped(old, [])
         self.filled: list[Gap] = []
         self.left: list[Gap] = []
-        self.errors = errors_of(self.flow)
+        self.errors = errors_of(check(self.flow))
         self.carriers, self.surely_fed = carried_into(old)
         self.dropped = dropped_answers(old)
         self.is_closed = not any(each.kind is None or each.interface.open for each in old.steps.values())
@@ -95,7 +96,7 @@ class Wiring:
     def add(self, gaps: Sequence[Gap]) -> bool:
         """Add mappings to the flow, and return True, unless they break a rule that it keeps without them."""
         flow = mapped(self.flow, gaps)
-        errors = errors_of(flow)
+        errors = errors_of(check(flow))
         if {(each.rule, each.place) for each in errors} - {(each.rule, each.place) for each in self.errors}:
             return False
         self.filled += gaps
@@ -215,7 +216,7 @@ class Wiring:
                 findings.append(
                     Finding("PL02", gap.place, f"'{source or ''}' is not one of its sources", gap.choices())
                 )
-        return filled, findings or errors_of(mapped(self.flow, filled))
+        return filled, findings or errors_of(check(mapped(self.flow, filled)))
 
     def say_left(self) -> None:
         for gap in self.left:

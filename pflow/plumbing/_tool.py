@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 
 from pflow import Callable, NoReturn, __version__
-from pflow.binding.flag_value import flag_value, read_text
+from pflow.binding.flag_value import read_text
 from pflow.errors import MISSING, USAGE, PflowError, shorten
 from pflow.files.reading import limit_input
 from pflow.help.usage import HELP, CommandUsage, Flag
-from pflow.interface.common import COMMON, SOURCES
+from pflow.interface.common import COMMON, SOURCES, is_asked
 from pflow.process.signals import end_in_order
 from pflow.process.streams import closed_stdout, secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.flags import common_value
-from pflow.stage.intake import EMPTY, NOTHING, Intake, take_in
+from pflow.stage.intake import EMPTY, NOTHING, Intake, empty_pipe, take_in
 from pflow.stage.main import leave
 from pflow.terminal.messages import say_error
 from pflow.values.paths import Path
@@ -48,7 +48,7 @@ def run_tool(usage: CommandUsage, work: Callable[[list[str], Tool], int], *, pri
     def begin() -> int:
         if 1 in closed:
             raise closed_stdout()
-        asked = [word for word in words[: (*words, "--").index("--")] if word in ("--help", "-h", "--version")]
+        asked = [name for name in ("help", "version") if is_asked(name, words)]
         return _tell(usage, asked[0]) if asked else work(words, tool)
 
     def fail(error: PflowError) -> int:
@@ -62,26 +62,26 @@ def run_tool(usage: CommandUsage, work: Callable[[list[str], Tool], int], *, pri
     leave(end_in_order(begin, fail))
 
 
-def _tell(usage: CommandUsage, word: str) -> int:
+def _tell(usage: CommandUsage, name: str) -> int:
     from pflow.help.text import help_text
 
-    text = f"{usage.name} (pflow-shell {__version__})\n" if word == "--version" else help_text(usage)
+    text = f"{usage.name} (pflow-shell {__version__})\n" if name == "version" else help_text(usage)
     write_pieces(1, [text.encode()])
     return 0
 
 
 def source_in(flags: dict[str, list[str]]) -> str:
-    """Return the value of --from, and set the limit of --max-input. Raises PflowError (2) for a wrong one."""
+    """Return the value of --from, and set the limit of --max-input. Raises PflowError (2) for a wrong limit."""
     for text in flags.get("--max-input", ()):
         limit_input(common_value(COMMON["max_input"], text))
-    return str(flag_value("--from", SOURCES, flags.get("--from", ["auto"])[-1]))
+    return flags.get("--from", ["auto"])[-1]
 
 
 def take_store(flags: dict[str, list[str]]) -> Intake:
     """Read the store on stdin, for a tool that needs one. Raises PflowError (66) if stdin is empty or absent."""
     intake = take_in(source=source_in(flags))
     if intake.kind == EMPTY:
-        raise PflowError("stdin was empty: did the command before it fail?", exit=MISSING)
+        raise empty_pipe(hint="")
     if intake.kind == NOTHING:
         raise PflowError("cannot read a store: stdin is not a pipe or a file", hint="put it in a pipe", exit=MISSING)
     return intake

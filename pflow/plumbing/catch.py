@@ -8,8 +8,6 @@ failed stage should have passed on, the pipe carries that key.
 pflow-read-file --path=/nope | pflow-catch --set content='nothing to read' | pflow-get content
 """
 
-from pflow import errors
-from pflow.errors import PflowError
 from pflow.help.usage import Flag, split_flags, usage_of_command
 from pflow.plumbing._tool import HELP_FLAGS, Tool, run_tool, set_members, take_store
 from pflow.process.streams import write_pieces
@@ -23,9 +21,7 @@ USAGE.flags = [
 
 
 def work(words: list[str], tool: Tool) -> int:
-    flags, others = split_flags(words, USAGE.flags)
-    if others:
-        raise PflowError(f"cannot take '{others[0]}'", hint=f"--set {others[0]}", exit=errors.USAGE)
+    flags, _ = split_flags(words, USAGE, hint="--set")
     intake = take_store(flags)
     if intake.ended_with == 0:
         write_pieces(1, [intake.data])

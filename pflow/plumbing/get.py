@@ -40,7 +40,7 @@ USAGE.arguments = [argument("PATH", repeats=True)]
 
 
 def work(words: list[str], tool: Tool) -> int:
-    flags, names = split_flags(words, USAGE.flags)
+    flags, names = split_flags(words, USAGE)
     paths = [place(name) for name in names]
     intake = take_store(flags)
     document = intake.document

@@ -31,7 +31,7 @@ USAGE.arguments = [argument("KEY=VALUE", repeats=True)]
 
 
 def work(words: list[str], tool: Tool) -> int:
-    flags, members = split_flags(words, USAGE.flags)
+    flags, members = split_flags(words, USAGE)
     intake = take_in(no_stdin="--no-stdin" in flags, source=source_in(flags), allow_empty="--allow-empty" in flags)
     if intake.kind == EMPTY and "--store" not in flags:
         raise empty_pipe()

@@ -6,7 +6,7 @@ import os
 import time
 
 from pflow import TYPE_CHECKING, Any
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, OK, TRY_AGAIN, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, PflowError, not_written, reason_of
 from pflow.files.atomic import failpoint, open_private, replace, write_all
 from pflow.files.directories import make_private, state_directory
 from pflow.files.state_key import state_key
@@ -103,8 +103,7 @@ class RunLog:
             what = f"cannot resume the run {run}: it is still running" + (f": {who}" if who else "")
             raise PflowError(what, hint="try again when it has ended", exit=TRY_AGAIN) from None
         except OSError as error:
-            what = f"cannot continue the log in '{directory}': {reason_of(error)}"
-            raise PflowError(what, exit=DENIED if isinstance(error, PermissionError) else CANNOT_WRITE) from None
+            raise not_written(f"cannot continue the log in '{directory}'", error) from None
         log._begun -= ms / 1000
         return log
 

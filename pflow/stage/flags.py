@@ -55,13 +55,18 @@ def parsing_limit(words: list[str]) -> Deadline:
     """Return the limit for reading the files that words name: the --timeout among them, if any."""
     words = words[: (*words, "--").index("--")]
     at = next((at for at, word in enumerate(words) if word.partition("=")[0] == "--timeout"), len(words))
-    text = "=".join(words[at : at + 2]).split("=")[1:2]  # it is behind the =, or the next word
+    text = "=".join([*words[at : at + 2], ""]).split("=")[1:2]  # it is behind the =, or the next word
+    return Deadline(time_limit(*text) if text else None, "--timeout", act="cannot begin")
+
+
+def time_limit(text: str) -> float | None:
+    """Return the seconds of --timeout; None for a text that it does not take."""
     least, most = _RANGES["timeout"]
     try:
-        seconds = float(*text)
+        seconds = float(text)
     except ValueError:
-        seconds = 0  # the parser will refuse it
-    return Deadline(seconds if least <= seconds <= most else None, "--timeout", act="cannot begin")
+        return None
+    return seconds if least <= seconds <= most else None
 
 
 def flags_of(words: list[str], interface: Interface) -> Flags:

@@ -117,7 +117,5 @@ def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> int:
     return size
 
 
-def empty_pipe() -> PflowError:
-    return PflowError(
-        "stdin was empty: did the command before it fail?", hint="-n if this step needs no input", exit=MISSING
-    )
+def empty_pipe(hint: str = "-n if this step needs no input") -> PflowError:
+    return PflowError("stdin was empty: did the command before it fail?", hint=hint, exit=MISSING)

@@ -4,7 +4,7 @@ import pytest
 
 from pflow.driver import questions
 from pflow.driver.inputs import missing_inputs
-from pflow.driver.questions import ask_for, nothing_gives
+from pflow.driver.questions import ask_for, inputs_missing
 from pflow.errors import PflowError
 from tests.engine.flows import plan_of
 
@@ -117,6 +117,6 @@ def test_a_flag_that_the_run_would_take_for_its_own_is_not_told():
     ir = {"inputs": {"json": {"type": "str"}, "jobs": {"type": "str"}, "it": {"type": "str"}}}
     ir["nodes"] = [{"id": "e", "type": "shell", "inputs": {"command": "true", "args": ["$json", "$jobs", "$it"]}}]
     plan = plan_of(ir)
-    error = nothing_gives(plan, missing_inputs(plan, {}))
+    error = inputs_missing(plan, missing_inputs(plan, {}))
     assert error.hint.startswith("--it=STR; an input with the name of a flag of pflow run comes from the store")
     assert [each["name"] for each in error.details["missing"]] == ["it"]

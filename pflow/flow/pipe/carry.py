@@ -111,17 +111,9 @@ def carried_out(flow: WiredFlow) -> list[Path | None]:
     return [None, *places] if STDIN in writers else [*places]
 
 
-def handed_on(flow: WiredFlow) -> list[Path | None]:
-    """Find what a flow may hand on at its end: the outputs with what it carries, else the places of that."""
-    places = carried_out(flow)
-    if not flow.flow.outputs:
-        return places
-    return [None if name is None else (name,) for name in map(flow.output_carrying, places)]
-
-
 def carried_behind(flow: WiredFlow) -> str | None:
     """Return the path that a pipe will carry behind a flow, as far as is known; of several, that of the latest step."""
-    known = [place for place in handed_on(flow) if place]
+    known = [place for place in map(flow.place_outside, carried_out(flow)) if place]
     return write_path(known[-1]) if known else None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
-from pflow.flow.findings import Finding
+from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec, Input
 from pflow.flow.load import load_text
 from pflow.flow.rules import check
@@ -145,7 +145,7 @@ def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]
     flow.name, flow.description = flow.name or before.name, flow.description or before.description
     if not flow.inputs:
         flow = with_inputs(flow, before)
-    return flow, [each for each in check(wire(flow)) if not each.is_warning]
+    return flow, errors_of(check(wire(flow)))
 
 
 def with_inputs(flow: FlowSpec, before: FlowSpec) -> FlowSpec:

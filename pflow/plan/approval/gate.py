@@ -40,7 +40,6 @@ class Allowed:
         for word in self.words - {COMMANDS, PATHS, ANYTHING}:
             hint = f"it takes {COMMANDS}, {PATHS}, {ANYTHING} or a directory: ./{word}"
             raise PflowError(f"cannot allow '{word}': --allow does not know it", hint=hint, exit=USAGE)
-        self.has_folders = bool(folders)
         real = [self.real_path(os.path.expanduser(each)) for each in folders]
         here = self.real_path(".")
         # Services start in /, and everything is below it.
@@ -212,7 +211,7 @@ class Gate:
             return
         if path is None:
             is_held = _is_opened_by_pflow(effect.step)
-            if not (is_held and allowed.has_folders):
+            if not (is_held and allowed.bounds.folders):
                 flag = "--allow=DIR" if is_held else f"--allow={PATHS}"
                 yield Refusal(step, f"{does} a file that is not known yet: {key} {why}", flag)
         elif fault := allowed.fault_of(path):

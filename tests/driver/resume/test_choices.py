@@ -110,6 +110,20 @@ def test_what_failed_items_need_to_run_again_outlasts_compaction():
     assert [*compacted([BEGIN, *ends])][1:] == [*ends[:5], ends[6]]
 
 
+def test_of_later_batches_only_one_that_takes_more_than_its_items_runs_again_as_a_whole():
+    batch = {"over": "xs", "as": "x"}
+    nodes = [
+        {"id": "b", **COMMAND, "batch": {**batch, "on_error": "keep"}},
+        {"id": "c", "type": "shell", "inputs": {"command": "true", "args": ["${b.errors}"]}, "batch": batch},
+        {"id": "d", "type": "shell", "inputs": {"command": "true", "args": ["${x}"]}, "batch": batch},
+    ]
+    failed = {"end": "b@1[k.1]", "error": {"exit": 1, "message": "no"}}
+    known = Records([BEGIN, *end("b@1[k.0]"), failed, *end("b@1", "c@1[k.0]", "c@1", "d@1[k.0]", "d@1")])
+    flow = plan_of({"inputs": {"xs": {"type": "list"}}, "nodes": nodes})
+    decided = Decision("R", flow, known, Choices(failed=True)).decide(lambda path: False)
+    assert list(decided) == [{"again": "b@1[k.1]"}, {"failed": "b@1"}, {"again": "c@1"}, {"failed": "d@1"}]
+
+
 NODES = [{"id": id, **COMMAND} for id in "abcd"]
 
 
