@@ -95,19 +95,21 @@ def _nearest(
     type = flow.write_type(next(write for write in flow.writes[writer.id] if write.key == answer.name))
     todo = [stops[id] for id in flow.graph.after(writer.id, past_errors=False)]
     seen: set[str] = set()
+    is_first = True
     for id, is_past in todo:
         if id in seen:
             continue
         seen.add(id)
+        is_first = is_first and not is_past
         item = flow.steps[id].interface.pipe_read
         is_taken = id == writer.id or (id in found and found[id].has_newer(writer.id, flow.graph))
         taken = type if flow.steps[id].step.batch is None else type.items or type
         if item is not None and not is_taken and _is_left_open(flow.steps[id], item) and fits(taken, item.type):
             dropped = _dropped(flow, writer, flow.steps[id], item)
-            yield from [dropped] if dropped and (dropped.older or not is_past) else []
+            yield from [dropped] if dropped and (dropped.older or is_first) else []
         else:
-            more = [stops[each] for each in flow.graph.after(id)]
-            todo += [(stop, is_later or is_past or item is not None) for stop, is_later in more]
+            is_first = is_first and item is None
+            todo += [stops[each] for each in flow.graph.after(id)]
 
 
 def _is_left_open(wired: WiredStep, item: Item) -> bool:
