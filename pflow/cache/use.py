@@ -38,15 +38,14 @@ class CachedNode:
         self.secrets = Secrets()
         """The known secrets: they are never kept, and a value that contains one counts by HMAC."""
 
-    def insist(self, node: Any) -> None:
-        """Note that somebody asked for this node to be cached. Raises PflowError (78) if that is not possible."""
-        self.is_asked = True
+    def check(self, node: Any) -> None:
+        """Raise PflowError (78) if no answer of this node can be kept, whatever its values are."""
         check(self.name, self.interface, self.code, node)
 
     def can_be_kept(self, node: Any) -> bool:
         """Return True if the answers of this node can be kept, for some values at least."""
         try:
-            check(self.name, self.interface, self.code, node)
+            self.check(node)
         except PflowError:
             return False
         return True

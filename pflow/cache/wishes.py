@@ -37,7 +37,7 @@ class Wishes:
     ) -> CachedNode | None:
         """Return how a step uses the cache; None if it does not. `said` is for this step alone: a flow's, or a stage's.
 
-        Raises PflowError (78) if that asks for caching that is not possible, or the cache is off and required.
+        Raises PflowError (78) if the cache is off and required.
         """
         mode = self.mode if said is None else said
         if mode is False or (mode is None and not getattr(node, "flow_safe", False)):
@@ -56,11 +56,10 @@ class Wishes:
             is_unasked=mode is None,
             is_made=is_made,
         )
-        if said:
-            found.insist(node)
+        found.is_asked = bool(said)
         if not is_off():
             return found
-        if found.can_be_kept(node):
+        if said or found.can_be_kept(node):
             what = f"cannot take a kept answer of '{kind.name}': PFLOW_CACHE turns the cache off"
             raise PflowError(what, hint="unset it, or omit --cache=require", exit=BAD_CONFIG)
         return None

@@ -100,6 +100,8 @@ class StepNode(PlainStep, Visitor):
         is_made = wired.step.made is not None
         try:
             cached = wishes.of_step(name, wired.kind, self.interface, self.node, wired.step.cache, is_made=is_made)
+            if cached is not None and cached.is_asked:
+                cached.check(self.node)
         except PflowError as error:
             raise StepFailed(self.id, self.type, error) from error
         if cached is not None:

@@ -147,7 +147,7 @@ class Stage(Visitor):
         return 0
 
     def _cached(self, node_class: Any, flags: Flags) -> CachedNode | None:
-        """Return the node as the cache knows it; None if the cache is off. Raises PflowError (78) as a step does."""
+        """Return the node as the cache knows it; None if the cache is off. Raises PflowError (78) if it is required."""
         from pflow.cache.wishes import Wishes
         from pflow.catalog.interfaces import BUNDLED, PROGRAM, PYTHON, Kind
 

@@ -32,6 +32,8 @@ E2
     PFLOW_CACHE=off run --separate-stderr pflow run "$flow" -r --cache=require
     expect 78 - "shout (shout): cannot take a kept answer of 'shout': PFLOW_CACHE turns the cache off; unset it"
     [[ $stderr != *ran* ]]
+    run --separate-stderr bash -c 'pflow-read-file nope | pflow-write-file out --cache'  # the first failure counts
+    expect 66 - "cannot read 'nope'"
     run --separate-stderr pflow run "$flow" --cache=require
     expect 66 - "shout (shout): cannot find a kept answer of 'shout': text: changed"
     run pflow run "$flow" --refresh=nope
