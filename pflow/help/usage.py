@@ -243,8 +243,8 @@ def noted(text: str, notes: list[str]) -> str:
 def split_flags(words: list[str], usage: CommandUsage, hint: str = "") -> tuple[dict[str, list[str]], list[str]]:
     """Split a tool's flags, with their values by long name, from other words.
 
-    Raises PflowError (2) for an unknown flag, for a value that is none of the flag's choices, and for another word if
-    the tool takes none; `hint` is the flag that it may be meant for.
+    Raises PflowError (2) for an unknown flag, a value outside the flag's choices, and any word if the tool takes only
+    flags; `hint` is the flag that the word may be meant for.
     """
     by_name = {name: flag for flag in usage.flags for name in flag.names}
     flags: dict[str, list[str]] = {}
