@@ -79,8 +79,6 @@ def command(
 def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:
     """Return the run's flags, inputs and piped input. Raises PflowError as Reopened does; 65 if it breaks a rule."""
     reopened = Reopened(run, choices, secrets)
-    if reopened.script:
-        raise reopened.hand_to_script()
     wired = reopened.load()
     refuse_errors(check(wired), "resume")
     vars(flags).update(reopened.begin["flags"])

@@ -66,7 +66,8 @@ def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_h
 
     A Flow inside it works on the same store, so its steps become steps of this one, and its end leads where the inner
     Flow leads. `warnings` say what has to be done by hand, unless it `is_run_here`: then its classes are nodes of this
-    process, its nodes run themselves, and so does a Flow that does more than walk, as one step. Raises PflowError (65) for what a pflow flow cannot express.
+    process, its nodes run themselves, and so does a Flow that does more than walk, as one step. Raises PflowError (65)
+    for what a pflow flow cannot express.
     """
     walk = _Walk(root, variables or {}, is_run_here=is_run_here)
     name, directory = type(root).__name__, getattr(root, "directory", ".")

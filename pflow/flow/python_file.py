@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import os
 import sys
-from functools import reduce
-from textwrap import dedent
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pflow.catalog.registry import load_module
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code, reason_of
 from pflow.flow.constructors import remember_arguments
-from pflow.flow.from_pocketflow import flow_from
+from pflow.flow.from_pocketflow import flow_from, nodes_from
 from pflow.interface.source import in_words
 from pflow.node import pocketflow
 from pflow.process.streams import Diverted
-from pflow.words.naming import joined
+from pflow.words.naming import listed
 
 if TYPE_CHECKING:
     from pflow.flow.flow import FlowSpec
+
+
+class MainCalled(BaseException):
+    """Raised by the `main` of a Flow in a file that is being loaded: the file itself says which Flow to run."""
+
+    is_expected = False
+
+    def __init__(self, flow: Any) -> None:
+        self.flow = flow
 
 
 def load_python(file: str, name: str = "", *, is_run_here: bool = False) -> FlowSpec:
@@ -32,78 +37,65 @@ def load_python(file: str, name: str = "", *, is_run_here: bool = False) -> Flow
     if not is_run_here:
         remember_arguments()
     with Diverted():
-        module = _run_file(file)
-        name = name or _only_name(module, file)
-        flow = flow_from(_flow_in(module, name, file), vars(module), is_run_here=is_run_here)
+        module, root = _run_file(file)
+        if name or root is None:
+            root = _flow_in(module, name, file)
+        flow = flow_from(root, vars(module), is_run_here=is_run_here)
     if is_run_here:
-        flow.file = f"{file}:{name}"
-        flow.name = flow.name or os.path.basename(file).removesuffix(".py")
+        set_file(flow, file, name)
     return flow
 
 
-def _run_file(file: str) -> Any:
-    """Run a Python file as if it were imported from its own directory, and return its module."""
+def set_file(flow: FlowSpec, file: str, name: str) -> None:
+    """Note where a flow is loaded from; it is named after the file unless it has a name."""
+    flow.file = f"{file}:{name}" if name else file
+    flow.name = flow.name or os.path.basename(file).removesuffix(".py")
+
+
+def _run_file(file: str) -> tuple[Any, Any]:
+    """Run a Python file as if it were imported from its own directory.
+
+    Returns its module, and the Flow whose `main` it calls, if it does.
+    """
     try:
         open(file, "rb").close()
     except OSError as error:
         raise PflowError(f"cannot load '{file}': {reason_of(error)}", exit=exit_code(error)) from None
     sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
-    return load_module(file, "pflow_import_" + os.path.basename(file).partition(".")[0], "load")
-
-
-def _only_name(module: Any, file: str) -> str:
-    """Return the name of the only Flow, or without any, of the only function that makes one."""
-    flows, makers = _names_in(module)
-    names = flows or makers
-    if len(names) == 1:
-        return names[0]
-    if names:
-        hint = f"{file}:{names[0]} names one of {joined(names)}"
-        raise PflowError(f"cannot choose a Flow of '{file}': it has {len(names)}", hint=hint, exit=USAGE)
-    hint = "a variable outside of functions, or what a function without arguments returns"
-    raise PflowError(f"cannot find a Flow in '{file}'", hint=hint, exit=MISSING)
-
-
-def _names_in(module: Any) -> tuple[list[str], list[str]]:
-    """Return the names of a module's Flows, each Flow once, and of the functions that make one."""
-    flows = {id(value): name for name, value in vars(module).items() if isinstance(value, pocketflow.Flow)}
-    return [*flows.values()], [name for name, value in vars(module).items() if _makes_flow(value)]
-
-
-def _makes_flow(value: Any) -> bool:
-    """Return True for a function without required arguments whose code returns a Flow that it makes."""
-    if not isinstance(value, FunctionType) or _needs_arguments(value):
-        return False
+    name = "pflow_import_" + os.path.basename(file).partition(".")[0]
+    run, run_async = pocketflow.BaseNode.run, pocketflow.AsyncNode.run_async
+    pocketflow.BaseNode.run = pocketflow.AsyncNode.run_async = _refuse_to_run
+    MainCalled.is_expected = True
     try:
-        nodes = list(ast.walk(ast.parse(dedent(inspect.getsource(value)))))
-    except (OSError, SyntaxError):
-        return False
-
-    def is_flow(node: ast.AST | None) -> bool:
-        if not isinstance(node, ast.Call):
-            return isinstance(node, ast.Name) and node.id in made
-        first, *rest = ast.unparse(node.func).split(".")
-        called = reduce(lambda found, name: getattr(found, name, None), rest, value.__globals__.get(first))
-        return isinstance(called, type) and issubclass(called, pocketflow.Flow)
-
-    made: set[str] = set()
-    for each in nodes:
-        if isinstance(each, ast.Assign) and is_flow(each.value):
-            made |= {target.id for target in each.targets if isinstance(target, ast.Name)}
-    return any(isinstance(each, ast.Return) and is_flow(each.value) for each in nodes)
+        return load_module(file, name, "load"), None
+    except MainCalled as called:
+        return sys.modules[name], called.flow
+    finally:
+        MainCalled.is_expected = False
+        pocketflow.BaseNode.run, pocketflow.AsyncNode.run_async = run, run_async
 
 
-def _needs_arguments(value: FunctionType) -> bool:
-    parameters = inspect.signature(value).parameters.values()
-    return any(each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters)
+def _refuse_to_run(node: Any, shared: Any) -> NoReturn:
+    """Stand in for `run` while a file is loaded: the flow would run twice."""
+    raise PflowError("it runs a flow when it is imported", hint='put that below if __name__ == "__main__":')
 
 
 def _flow_in(module: Any, name: str, file: str) -> Any:
-    """Return the Flow that a name stands for. Raises PflowError: 66 for an unknown name, 65 if it is not a Flow."""
+    """Return the Flow that a name stands for; without a name the only one that no other contains, else the only
+    function that makes one.
+
+    Raises PflowError: 66 if there is none, 2 if there are several, 65 if the name stands for something else.
+    """
     if not hasattr(module, name):
-        there = sum(_names_in(module), [])
-        hint = f"it has {', '.join(there)}" if there else "it has no Flow, and no function that makes one"
-        raise PflowError(f"cannot find '{name}' in '{file}'", hint=hint, exit=MISSING)
+        flows = {id(value): each for each, value in vars(module).items() if isinstance(value, pocketflow.Flow)}
+        inner = {id(node) for each in flows.values() for node in nodes_from(getattr(module, each).start_node)}
+        names = [each for key, each in flows.items() if key not in inner]
+        names = names or [each for each, value in vars(module).items() if _makes_flow(value)]
+        if name or len(names) != 1:
+            what = f"'{name}'" if name else "one Flow" if names else "a Flow"
+            hint = f"{file}:NAME, of {listed(names)}" if names else "a variable, or a function that returns it"
+            raise PflowError(f"cannot find {what} in '{file}'", hint=hint, exit=MISSING if name or not names else USAGE)
+        name = names[0]
     found = getattr(module, name)
     if callable(found):
         try:
@@ -115,3 +107,11 @@ def _flow_in(module: Any, name: str, file: str) -> Any:
         hint = "a pocketflow Flow, or a function that makes one"
         raise PflowError(f"cannot load '{name}' of '{file}': {what}", hint=hint, exit=BAD_DATA)
     return found
+
+
+def _makes_flow(value: Any) -> bool:
+    """Return True for a function without required arguments whose code names a Flow's class, and does not run it."""
+    if not isinstance(value, FunctionType) or value.__code__.co_argcount > len(value.__defaults__ or ()):
+        return False
+    names = {*value.__code__.co_names}
+    return any(name.endswith("Flow") for name in names) and not names & {"run", "run_async", "main"}

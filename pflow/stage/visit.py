@@ -136,7 +136,7 @@ class Visitor:
             exec = node.exec
             node.exec = lambda prepared: tries.call(exec, prepared)
         with Deadline(timeout, "--timeout"):
-            action = _run_async(node.run_async(view)) if is_async else node.run(view)
+            action = _run_async(node._run_async(view)) if is_async else node._run(view)
         count = getattr(node, "cur_retry", 0) + 1
         if count > 1:
             visit.more["tries"] = count
