@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from
 from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
-from pflow.flow.python_file import MainCalled, set_file
+from pflow.flow.python_file import refuse_to_run, set_file
 from pflow.flow.subflow import FlowCatalog, interface_of_flow
 from pflow.interface.interface import fresh, spell_flag
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
@@ -92,12 +91,9 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         self.directory = directory
 
     def main(self, words: Sequence[str] | None = None) -> NoReturn:
-        """Do as `pflow run` with this flow and the words (those of the command line): flags, stdin, stdout, exit.
-
-        While pflow loads the file, the flow is only noted as the one to run.
-        """
-        if MainCalled.is_expected:
-            raise MainCalled(self)
+        """Do as `pflow run` with this flow and the words (those of the command line): flags, stdin, stdout, exit."""
+        if pocketflow.BaseNode.run is refuse_to_run:
+            refuse_to_run(self)
         words = sys.argv[1:] if words is None else words
         leave(Driver().run_flow(self._written, list(words)))
 
@@ -189,12 +185,7 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
 def _run_wired(inputs: RunInputs, shared: dict[str, Any]) -> Any:
     """Run a flow on a dict, which has all writes and the outputs in the end; return its action."""
     set_defaults(inputs.wired, shared)
-    alarm = signal.getsignal(signal.SIGALRM)
-    try:
-        action = Engine(inputs.wired, Context(warn=_warn), inputs.params, inputs.data).run(shared)
-    finally:
-        if signal.getsignal(signal.SIGALRM) is not alarm:  # a time limit has set it, as only the main thread can
-            signal.signal(signal.SIGALRM, alarm)
+    action = Engine(inputs.wired, Context(warn=_warn), inputs.params, inputs.data).run(shared)
     shared.update(outputs_of(inputs.wired, shared))
     return action
 

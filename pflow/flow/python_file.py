@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from pflow.flow.flow import FlowSpec
 
 
-class MainCalled(BaseException):
-    """Raised by the `main` of a Flow in a file that is being loaded: the file itself says which Flow to run."""
-
-    is_expected = False
-
-    def __init__(self, flow: Any) -> None:
-        self.flow = flow
-
-
 def load_python(file: str, name: str = "", *, is_run_here: bool = False) -> FlowSpec:
     """Load a Flow from a Python file, which runs; without a `name`, the only one.
 
@@ -37,10 +28,8 @@ def load_python(file: str, name: str = "", *, is_run_here: bool = False) -> Flow
     if not is_run_here:
         remember_arguments()
     with Diverted():
-        module, root = _run_file(file)
-        if name or root is None:
-            root = _flow_in(module, name, file)
-        flow = flow_from(root, vars(module), is_run_here=is_run_here)
+        module = _run_file(file)
+        flow = flow_from(_flow_in(module, name, file), vars(module), is_run_here=is_run_here)
     if is_run_here:
         set_file(flow, file, name)
     return flow
@@ -52,32 +41,25 @@ def set_file(flow: FlowSpec, file: str, name: str) -> None:
     flow.name = flow.name or os.path.basename(file).removesuffix(".py")
 
 
-def _run_file(file: str) -> tuple[Any, Any]:
-    """Run a Python file as if it were imported from its own directory.
-
-    Returns its module, and the Flow whose `main` it calls, if it does.
-    """
+def _run_file(file: str) -> Any:
+    """Run a Python file as if it were imported from its own directory, and return its module."""
     try:
         open(file, "rb").close()
     except OSError as error:
         raise PflowError(f"cannot load '{file}': {reason_of(error)}", exit=exit_code(error)) from None
     sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
-    name = "pflow_import_" + os.path.basename(file).partition(".")[0]
     run, run_async = pocketflow.BaseNode.run, pocketflow.AsyncNode.run_async
-    pocketflow.BaseNode.run = pocketflow.AsyncNode.run_async = _refuse_to_run
-    MainCalled.is_expected = True
+    pocketflow.BaseNode.run = pocketflow.AsyncNode.run_async = refuse_to_run
     try:
-        return load_module(file, name, "load"), None
-    except MainCalled as called:
-        return sys.modules[name], called.flow
+        return load_module(file, "pflow_import_" + os.path.basename(file).partition(".")[0], "load")
     finally:
-        MainCalled.is_expected = False
         pocketflow.BaseNode.run, pocketflow.AsyncNode.run_async = run, run_async
 
 
-def _refuse_to_run(node: Any, shared: Any) -> NoReturn:
-    """Stand in for `run` while a file is loaded: the flow would run twice."""
-    raise PflowError("it runs a flow when it is imported", hint='put that below if __name__ == "__main__":')
+def refuse_to_run(flow: Any, shared: Any = None) -> NoReturn:
+    """Stand in for `run` while a file is loaded, since the flow would run twice. Raises PflowError (65)."""
+    hint = 'put that below if __name__ == "__main__":'
+    raise PflowError("it runs a flow when it is imported", hint=hint, exit=BAD_DATA)
 
 
 def _flow_in(module: Any, name: str, file: str) -> Any:

@@ -226,6 +226,10 @@ def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
             held.notify(None)
 
     try:
-        return asyncio.run(run())
+        if asyncio._get_running_loop() is None:
+            return asyncio.run(run())
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(1).submit(asyncio.run, run()).result()  # a notebook runs its cells in a loop
     finally:
         held.release()
