@@ -1,7 +1,8 @@
 """pflow import: Import a Flow from a Python file.
 
-NAME is a Flow of pflow or pocketflow, or a function without arguments that makes one. It is printed as a flow of pflow,
-in JSON. FILE.py is imported, so its code runs; the flow does not. A flow inside the flow becomes part of it, because in
+NAME is a Flow of pflow or pocketflow, or a function without arguments that makes one; it may be left out if there is
+one. It is printed as a flow of pflow, in JSON. FILE.py is imported, so its code runs; the flow does not: pflow run
+FILE.py runs it as it is. A flow inside the flow becomes part of it, because in
 pocketflow both share one store.
 
 Each node gets the name by which pflow finds its class. If pflow does not find the class, stderr says what to do: a

@@ -14,7 +14,6 @@ from pflow.flow.from_pocketflow import flow_from, nodes_from
 from pflow.interface.source import in_words
 from pflow.node import pocketflow
 from pflow.process.streams import Diverted
-from pflow.words.naming import listed
 
 if TYPE_CHECKING:
     from pflow.flow.flow import FlowSpec
@@ -75,7 +74,7 @@ def _flow_in(module: Any, name: str, file: str) -> Any:
         names = names or [each for each, value in vars(module).items() if _makes_flow(value)]
         if name or len(names) != 1:
             what = f"'{name}'" if name else "one Flow" if names else "a Flow"
-            hint = f"{file}:NAME, of {listed(names)}" if names else "a variable, or a function that returns it"
+            hint = " or ".join(f"{file}:{each}" for each in names) or "a variable, or a function that returns it"
             raise PflowError(f"cannot find {what} in '{file}'", hint=hint, exit=MISSING if name or not names else USAGE)
         name = names[0]
     found = getattr(module, name)
