@@ -33,7 +33,7 @@ BLOCKS = [
 ]
 README_BLOCKS = [block for block in BLOCKS if block.id.startswith("README")]
 SCRIPT = re.findall(r"^```sh\n(#!.*?)^```$", DOCS["nodes.md"], re.MULTILINE | re.DOTALL)[0]
-OWN_NODE, OWN_FLOW = re.findall(r"^```python\n(.*?)^```$", DOCS["nodes.md"], re.MULTILINE | re.DOTALL)
+OWN_NODE, OWN_FLOW, OWN_RUN = re.findall(r"^```python\n(.*?)^```$", DOCS["nodes.md"], re.MULTILINE | re.DOTALL)
 RULE, JOB = (
     re.search(rf"^```{kind}\n(.*?)^```$", DOCS["README.md"], re.MULTILINE | re.DOTALL)[1]
     for kind in ("make", "crontab")
@@ -207,9 +207,12 @@ def test_the_line_for_cron_that_readme_shows_summarizes_a_day_and_leaves_a_quiet
 
 def test_the_flow_in_python_that_readme_shows_counts_as_its_node_does(shell, tmp_path):
     (tmp_path / "nodes" / "flow.py").write_text(OWN_FLOW)
-    ran = shell(f"{sys.executable} nodes/flow.py -r; cat examples/notes.txt | pflow count-words --minimum=5 -r")
-    by_flow, by_node = ran.stdout.split()
-    assert by_flow == by_node, ran.stderr
+    (tmp_path / "run.py").write_text(OWN_RUN)
+    ran = shell(
+        f"{sys.executable} nodes/flow.py -r; cat examples/notes.txt | pflow count-words --minimum=5 -r; {sys.executable} run.py"
+    )
+    by_flow, by_node, *printed = ran.stdout.split()
+    assert (by_flow, printed[0]) == (by_node, "French:"), ran.stderr
 
 
 def test_each_block_that_prints_is_shown():

@@ -20,7 +20,7 @@ import click
 from pflow.commands._output import write_output
 from pflow.errors import USAGE, PflowError
 from pflow.flow.python_file import load_python
-from pflow.flow.subflow import python_source
+from pflow.flow.subflow import FlowCatalog, python_source
 from pflow.flow.unload import canonical_json, flow_to_ir
 from pflow.terminal.messages import say
 
@@ -32,7 +32,7 @@ def command(source: str, output: str | None) -> None:
     python = python_source(source)
     if python is None:
         raise PflowError(f"cannot import '{source}': it is not a Python file", hint="FILE.py:NAME", exit=USAGE)
-    flow = load_python(*python)
+    flow = load_python(*python, FlowCatalog())
     for warning in flow.warnings:
         say("pflow import", f"warning: {warning}")
     write_output(output, canonical_json(flow_to_ir(flow)).encode())

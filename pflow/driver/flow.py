@@ -100,7 +100,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     def _written(self) -> FlowSpec:
         """Return the flow as its file would say it, named after the script unless it has a name."""
         variables = vars(sys.modules["__main__"])
-        written = flow_from(self, variables, is_run_here=True)
+        written = flow_from(self, FlowCatalog(), variables, is_run_here=True)
         if sys.argv[0].endswith(".py"):
             name = next((name for name, value in variables.items() if value is self), "")
             set_file(written, os.path.abspath(sys.argv[0]), name)
@@ -143,7 +143,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
     def _run_steps(self, shared: dict[str, Any]) -> Any:
         """Run on a dict, which has all writes and the outputs in the end. Raises PflowError."""
-        wired = checked(flow_from(self, is_run_here=True))
+        wired = checked(flow_from(self, FlowCatalog(), is_run_here=True))
         inputs = RunInputs(wired)
         for name, needed in wired.inputs.items():
             if needed.step is not None and name in shared:
@@ -160,7 +160,7 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
     flags of these names set; one that no step takes goes into the store, with a warning on stderr.
     """
     if isinstance(flow, pocketflow.Flow):
-        spec = flow_from(flow, is_run_here=True)
+        spec = flow_from(flow, FlowCatalog(), is_run_here=True)
     elif isinstance(flow, dict):
         spec = load_document(flow, "flow", FlowCatalog()).usable()
     else:

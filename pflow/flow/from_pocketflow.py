@@ -7,14 +7,13 @@ import sys
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from pflow.catalog.kinds import add_class, find_kind
+from pflow.catalog.kinds import Catalog, add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import id_after, numbered
 from pflow.flow.constructors import lost_arguments, set_later
 from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
-from pflow.flow.subflow import FlowCatalog
 from pflow.flow.written import escaped
 from pflow.interface.interface import Interface
 from pflow.node import Default, Node, class_of, declared_interface, id_of, pocketflow
@@ -61,7 +60,9 @@ class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         return node
 
 
-def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_here: bool = False) -> FlowSpec:
+def flow_from(
+    root: Any, catalog: Catalog | None = None, variables: Mapping[str, Any] | None = None, *, is_run_here: bool = False
+) -> FlowSpec:
     """Make a flow of a pocketflow Flow. `variables` may name nodes that `pflow.step` does not name.
 
     A Flow inside it works on the same store, so its steps become steps of this one, and its end leads where the inner
@@ -71,7 +72,7 @@ def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_h
     """
     walk = _Walk(root, variables or {}, is_run_here=is_run_here)
     name, directory = type(root).__name__, getattr(root, "directory", ".")
-    flow = load_document(walk.document(), name, FlowCatalog(directory)).usable()
+    flow = load_document(walk.document(), name, (catalog or Catalog()).at(directory)).usable()
     for step in flow.steps:
         step.made = walk.made.get(step.id)
     flow.warnings += list(dict.fromkeys(walk.warnings))

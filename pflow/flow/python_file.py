@@ -16,10 +16,11 @@ from pflow.node import pocketflow
 from pflow.process.streams import Diverted
 
 if TYPE_CHECKING:
+    from pflow.catalog.kinds import Catalog
     from pflow.flow.flow import FlowSpec
 
 
-def load_python(file: str, name: str = "", *, is_run_here: bool = False) -> FlowSpec:
+def load_python(file: str, name: str, catalog: Catalog, *, is_run_here: bool = False) -> FlowSpec:
     """Load a Flow from a Python file, which runs; without a `name`, the only one.
 
     Raises PflowError: 66 for a missing file or name, 78 for a missing import, 2 if several flows have no name, 65.
@@ -28,7 +29,7 @@ def load_python(file: str, name: str = "", *, is_run_here: bool = False) -> Flow
         remember_arguments()
     with Diverted():
         module = _run_file(file)
-        flow = flow_from(_flow_in(module, name, file), vars(module), is_run_here=is_run_here)
+        flow = flow_from(_flow_in(module, name, file), catalog, vars(module), is_run_here=is_run_here)
     if is_run_here:
         set_file(flow, file, name)
     return flow

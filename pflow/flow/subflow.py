@@ -192,7 +192,7 @@ def load_named(words: Sequence[str], *, is_run_here: bool = False) -> FlowSpec:
     if len(words) == 1 and (source := python_source(word)):
         from pflow.flow.python_file import load_python
 
-        return load_python(*source, is_run_here=is_run_here)
+        return load_python(*source, FlowCatalog(), is_run_here=is_run_here)
     if len(words) == 1 and (file := find_file(word)):
         return load_file(file, FlowCatalog())
     from pflow.flow.pipe.read import parse_pipe

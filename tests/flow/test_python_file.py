@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pflow.catalog.kinds import forget_kinds
+from pflow.catalog.kinds import Catalog, forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.python_file import load_python
 
@@ -34,7 +34,7 @@ TWO = "a = Flow(start=One())\nb = Flow(start=BatchFlow(start=One()))\n"
 def test_the_only_flow_is_meant_else_the_only_maker_else_the_error_names_them(code, name, found, tmp_path):
     (tmp_path / "app.py").write_text(ONE + code)
     try:
-        got = load_python(f"{tmp_path}/app.py", name, is_run_here=True).steps[0].id
+        got = load_python(f"{tmp_path}/app.py", name, Catalog(), is_run_here=True).steps[0].id
     except PflowError as error:
         got = f"{error.exit}: {error.message}"
     forget_kinds()
