@@ -208,9 +208,8 @@ def test_the_line_for_cron_that_readme_shows_summarizes_a_day_and_leaves_a_quiet
 def test_the_flow_in_python_that_readme_shows_counts_as_its_node_does(shell, tmp_path):
     (tmp_path / "nodes" / "flow.py").write_text(OWN_FLOW)
     (tmp_path / "run.py").write_text(OWN_RUN)
-    ran = shell(
-        f"{sys.executable} nodes/flow.py -r; cat examples/notes.txt | pflow count-words --minimum=5 -r; {sys.executable} run.py"
-    )
+    python = sys.executable
+    ran = shell(f"{python} nodes/flow.py -r; pflow count-words --minimum=5 -r <examples/notes.txt; {python} run.py")
     by_flow, by_node, *printed = ran.stdout.split()
     assert (by_flow, printed[0]) == (by_node, "French:"), ran.stderr
 
