@@ -218,6 +218,8 @@ def _quoted(bare: list[str], item: Item) -> str:
 
 
 def _behind_dashes(word: str) -> str:
+    if word == "->":
+        return "steps are joined by ::, or by => in quotes"
     return f"-- '{shorten(word)}' if it is not a flag" if " " in word else "--help lists them"
 
 
