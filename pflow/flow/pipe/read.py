@@ -161,7 +161,8 @@ def _check_word(text: str, word: Token, behind: Token | None) -> None:
     if is_joined or "=>" in bare or ">>" in bare:
         raise fault(text, word.at, f"'{shown}' is not a separator", "put spaces around it, or quote it")
     if bare in ARROWS[:2] or (bare == "then" and behind is not None and names_node(behind.text)):
-        raise fault(text, word.at, f"'{bare}' is not a separator", f"steps are joined by =>; '{bare}' in quotes is a word")
+        hint = f"steps are joined by =>; '{bare}' in quotes is a word"
+        raise fault(text, word.at, f"'{bare}' is not a separator", hint)
     if bare in ("&", "&&"):
         raise fault(text, word.at, f"'{bare}' works only in a shell", "a => b leads on; a =error=> b if a fails")
 

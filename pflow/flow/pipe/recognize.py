@@ -26,7 +26,8 @@ def is_pipe_text(text: str) -> bool:
     """Return True if one argument is a flow: an unquoted separator beside the name of a node or a flow, or one step.
 
     One step is such a name that is no plain word (`read-file`), or that has a flag or only quoted words after it.
-    Sentences may contain `|`, `->` and `&&` too: these separate steps only next to names of nodes, `pflow` or `pflow-…`.
+    Sentences may contain `|` too: it separates steps only next to names of nodes, `pflow` or `pflow-…`. So do `->` and
+    `&&` between two nodes: they are mistakes, which reading the flow explains.
     """
     words = _tokens(text)
     step = _without_driver(words)
