@@ -86,10 +86,11 @@ def _show(file: str) -> None:
     import shutil
     import subprocess
 
-    if file.endswith(".md") or not shutil.which("man") or subprocess.run(["man", file], stderr=subprocess.DEVNULL, check=False).returncode:
+    is_guide = file.endswith(".md")
+    if is_guide or not shutil.which("man") or subprocess.call(["man", file], stderr=subprocess.DEVNULL):
         with open(file, encoding="utf-8") as opened:
             text = opened.read()
-        write_pieces(1, [(text if file.endswith(".md") else as_text(text)).encode()])
+        write_pieces(1, [(text if is_guide else as_text(text)).encode()])
 
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
