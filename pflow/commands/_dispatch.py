@@ -159,6 +159,8 @@ def _not_found(words: list[str]) -> PflowError:
         hint = like or "a flow in one argument is 'a => b', and its first word is a node"
     elif len(words) > 2 and not near and not any(each.startswith("-") for each in words):
         hint = "a sentence is one argument: put quotes around it"
+    if word.endswith(".py") and os.path.isfile(word):
+        hint = f"pflow run {word} runs its flow, pflow ./{word} its node"
     return PflowError(f"cannot find '{shorten(word)}': no such command or node", hint=hint, exit=NOT_FOUND)
 
 

@@ -163,8 +163,6 @@ class FlowSpec:
         self.max_visits = MAX_VISITS
         self.dialect = "pflow"
         self.catalog = Catalog()
-        self.script = ""
-        """The Python script that made it and runs it."""
         self.warnings: list[str] = []
         self.findings: list[Finding] = []
         """The parts of a wrong shape, which it was read without."""

@@ -134,19 +134,20 @@ E
     [[ $stderr == *"the secret 'token' has changed"*'it needs the secret in LOGIN_KEY again'*'the secret in LOGIN_KEY has changed; '* ]]
 }
 
-@test "a script in Python goes on by itself, and its decisions are noted" {
+@test "a run of a Python script is resumed, by pflow and by itself" {
     cat >report.py <<'E'
 from pflow import Flow, step
 
 first = step("shell", "first", inputs={"command": "echo first >>ran"})
 first >> step("shell", "mail", inputs={"command": "echo mail >>ran"})
-Flow(start=first).main()
+flow = Flow(start=first)
+if __name__ == "__main__":
+    flow.main()
 E
     in_shells "$here$killed"'journal.start.written:2 "$PYTHON" ../report.py -n -q
-        "$PYTHON" ../report.py -n -q --resume; echo $?
-        pflow resume last -q; echo $?; pflow resume last -q --redo=mail; echo $?
-        "$PYTHON" ../report.py -n -q --resume; echo $?'"$ran"
-    expect 0 $'65\n65\n2\n0\nfirst mail ' 'it is a run of a Python script (your choices are noted for it); python '
+        for run in "$PYTHON ../report.py -n -q --resume" "pflow run ../report.py:flow -n -q --resume" "pflow resume last -q" \
+            "pflow resume last -q --redo=mail"; do $run; echo $?; done'"$ran"
+    expect 0 $'65\n65\n65\n0\nfirst mail ' "'mail' (shell) was interrupted"
 }
 
 @test "what is damaged or gone is said, and a torn end is none" {

@@ -200,8 +200,8 @@ def test_two_models_end_with_the_same_store_by_pflow_run_python_and_script(tmp_p
             return store_of(done)
 
         by_pflow = store(str(BIN / "pflow"), "run", "-j", lay_out(case, tmp_path))
-        assert by_pflow["llm"]["response"] == "First:\n\none two\n"
-        assert by_pflow["llm-2"]["response"] == "Then:\n\nFirst:\n\none two\n"
+        assert by_pflow["llm"]["response"] == "one two\n\nFirst:"
+        assert by_pflow["llm-2"]["response"] == "one two\n\nFirst:\n\nThen:"
         assert store(sys.executable, str(export("python", case, tmp_path)), "-j") == by_pflow
         assert store("sh", str(export("sh", case, tmp_path))) == by_pflow
-    assert (tmp_path / "c.txt").read_text() == "Then:\n\nFirst:\n\none two\n"
+    assert (tmp_path / "c.txt").read_text() == "one two\n\nFirst:\n\nThen:"
