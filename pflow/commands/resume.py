@@ -60,6 +60,7 @@ from pflow.values.masks import Secrets
 )
 @click.option("--max-tokens-total", metavar="N", help="Set a new limit for the tokens of the whole run.")
 @click.option("--max-calls", metavar="N", help="Set a new limit for the calls of models in the whole run.")
+@click.option("--max-visits", metavar="N", help="Set a new limit for the visits of each step, earlier parts included.")
 def command(
     run: str, rest: tuple[str, ...], redo: tuple[str, ...], skip: tuple[str, ...], start: str | None,
     only: str | None, failed: bool, accept_changes: bool, **flags: bool | str | None,
@@ -81,7 +82,8 @@ def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> t
     reopened = Reopened(run, choices, secrets)
     wired = reopened.load()
     refuse_errors(check(wired), "resume")
-    vars(flags).update(reopened.begin["flags"])
+    begun = reopened.begin["flags"]
+    vars(flags).update(begun, max_visits=flags.max_visits or begun.get("max_visits"))
     return flags, *reopened.restore(wired)
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     """
 
 _INPUTS = ("values", "params", "data")
-_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "refresh")
+_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "refresh", "max_visits")
 
 
 class Beginning:

@@ -189,6 +189,7 @@ def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
 
 _YEARS = 10 * 365 * 24 * 3600
 _RANGES = {"retries": (0, 1_000_000), "wait": (0, _YEARS), "timeout": (0.001, _YEARS), "max_input": (1, 1 << 62)}
+_RANGES["max_visits"] = (1, 1_000_000_000)
 
 
 def check_common(values: Mapping[str, Any]) -> None:

@@ -251,3 +251,33 @@ E
     run --separate-stderr pflow resume @2 --failed
     expect 1 - 'it is done'
 }
+
+@test "a loop that had its visits names the flag, which runs, resumes, replays, steps and saved flows take" {
+    node count 'Reads: shared["n"]: int = 0' 'Writes: shared["n"]: int [pipe]' 'Actions: default, again' 'Repeats: yes' <<'END'
+    def exec(self, prep): return None
+    def post(self, shared, prep, done):
+        shared["n"] = shared.get("n", 0) + 1
+        open("visits", "a").write(".")
+        return "again" if shared["n"] < 5 else "default"
+END
+    export PFLOW_NODES=$PWD
+    local loop='count:c --max-visits=3 =again=> c; c => template "$n"'
+    run --separate-stderr pflow "$loop" -nr
+    expect 1 '' "cannot visit 'c' again: it had its 3 visits; pflow resume "
+    [[ $stderr == *' --max-visits=N goes on' ]]
+    run --separate-stderr pflow resume last -r --max-visits=4
+    expect 1 '' 'it had its 4 visits'
+    run --separate-stderr pflow resume last -r --max-visits=9
+    expect 0 5
+    [ "$(cat visits)" = ..... ] # none was made twice
+    pflow save loop "$loop" --description=Loop >/dev/null
+    for words in 'run loop -nr' 'loop -nr' 'replay last -r'; do
+        # shellcheck disable=SC2086
+        run --separate-stderr pflow $words --max-visits=9
+        expect 0 5
+    done
+    run --separate-stderr pflow 'loop => template "<$text>"' -nr --max-visits=9
+    expect 0 '<5>'
+    run --separate-stderr pflow count --max-visits=9
+    expect 2 - 'a step of a flow takes it'
+}
