@@ -60,3 +60,15 @@ def test_a_listing_and_its_script_end_with_the_same_store(place, flow, flags, st
     words = shlex.join(["sh", place.write("flow.sh", exported.out), *flags])
     done = place.sh(f"printf %s {stdin} | {words}" if stdin else words)
     assert (done.store, "is carried" in done.err) == (ran.store, False)
+
+
+def test_the_listings_whose_names_differ_have_a_pipe_form_that_answers_alike(place):
+    place.make_repository()
+    for flow, flags, answer in (
+        (repaired(), [URL, "--prompt=Go"], "article_summary"),
+        (block("004", 7), ["--issue=1234"], "analysis"),
+    ):
+        ran = place.run(flow, *flags)
+        text = place.pflow("export", "--to=pipe", "flow.pflow.json").out
+        assert "--map-in=text=" in text
+        assert place.pflow("run", text, *flags).store[answer] == ran.store[answer]

@@ -103,6 +103,7 @@ class _Compiler:
         if (
             read is None
             or step.step.takes_pipe_apart
+            or step.step.is_unfed
             or step.step.fills(read.name)
             or not (step.id in self.surely_fed or read.required)
         ):
@@ -182,6 +183,9 @@ class _Compiler:
     def step(self, wired: WiredStep) -> Step:
         """Return the step with its implied mappings."""
         step, places = copy(wired.step), self.places[wired.id]
+        if step.is_unfed and wired.id == self.flow.graph.first:
+            what = f"cannot take --map-in of '{step.id}' without a path: the first step takes what the flow is given"
+            raise PflowError(what, hint="pflow run -n keeps stdin from it", exit=USAGE)
         step.input_mappings = {key: _renamed(source, places) for key, source in wired.step.input_mappings.items()}
         step.params = {key: self._rewritten(wired, key, value) for key, value in wired.step.params.items()}
         step.inputs = {}
@@ -245,7 +249,7 @@ class _Compiler:
         for key, item in wired.interface.reads.items():
             writes = latest(self.flow.reaching.at(wired.id, (key,)).values())
             steps = {write.step for write in writes if not write.is_data}
-            is_fed = "pipe" in item.marks and bool(self._fitting_carriers(wired))
+            is_fed = "pipe" in item.marks and not wired.step.is_unfed and bool(self._fitting_carriers(wired))
             if is_fed or not _reads_by_name(wired, key) or not steps & self.moved:
                 continue
             if is_certain(self.flow, steps, wired.id) and not are_parallel(self.flow, steps):

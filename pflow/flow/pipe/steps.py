@@ -186,6 +186,9 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
     if key in step.inputs:
         flag = spell_flag(key)
         raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)
+    if not path:
+        step.is_unfed = True
+        return
     before = step.input_mappings.get(key, [])
     several = [*(before if isinstance(before, list) else [before]), path]
     step.input_mappings[key] = several if len(several) > 1 else path
@@ -242,8 +245,9 @@ def step_words(step: Step, catalog: Catalog) -> list[str]:
         words.append("--repeats" if step.repeats else "--no-repeats")
     for key, value in {**step.inputs, **step.params}.items():
         words += flag_words(step.id, key, interface.reads.get(key) or interface.params.get(key), value)
-    for key in sorted(step.input_mappings, key=[*interface.reads, *step.input_mappings].index):
-        source = step.input_mappings[key]
+    sources = step.input_mappings | ({interface.pipe_read.name: ""} if step.is_unfed and interface.pipe_read else {})
+    for key in sorted(sources, key=[*interface.reads, *sources].index):
+        source = sources[key]
         words += [f"--map-in={quote(f'{key}={path}')}" for path in (source if isinstance(source, list) else [source])]
     words += [f"--map-out={quote(f'{key}={path}')}" for key, path in step.output_mappings.items()]
     return words + manner_words(step)
