@@ -26,7 +26,6 @@ from pflow.conformance.trial import TestedNode, find_node
 from pflow.process import signals
 from pflow.stage.main import main
 
-
 LIBRARIES = (
     *("pflow.files.file_paths", "pflow.stage.output", "pflow.stage.stage", "pflow.stage.trace"),
     *("pflow.kit.github.client", "httpcore2", "anyio.streams.tls", "truststore"),
