@@ -11,7 +11,7 @@ from pflow.flow.flags import only_binds
 from pflow.flow.flow import MAX_VISITS, REST, FlowSpec, Step
 from pflow.flow.graph import chains
 from pflow.flow.pipe.carry import is_certain
-from pflow.flow.pipe.compile import compile_flow, is_liftable
+from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
@@ -19,7 +19,7 @@ from pflow.flow.pipe.steps import step_words
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.writes import latest
-from pflow.flow.written import OVER, path_text, reference
+from pflow.flow.written import OVER, is_liftable, path_text, reference
 from pflow.interface.interface import Item
 from pflow.values.paths import Path, is_step_name, meet, parse_path
 from pflow.values.plain import change_texts
@@ -56,7 +56,7 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
         "two steps of one name": len(ids) < len(flow.steps),
         "declared inputs": bool(flow.inputs),
         "declared outputs": bool(flow.outputs),
-        "max_visits": flow.max_visits != MAX_VISITS or any(step.max_visits is not None for step in flow.steps),
+        "max_visits": flow.max_visits != MAX_VISITS,
         "an edge of a step that is not there": any({edge.source, edge.target} - ids for edge in flow.edges),
         "mappings of a step that is not there": bool(flow.stray_mappings),
     }
@@ -90,7 +90,8 @@ def _facts(flow: WiredFlow) -> Facts:
     overs = {each.step: [_lead(each)] for each in flow.references if each.role == OVER}
     for id, wired in flow.steps.items():
         step, there = wired.step, leads[id]
-        facts[id, "manner"] = (wired.number, step.type, step.retries, step.wait, step.timeout, step.repeats, step.cache)
+        visits = (step.repeats, step.max_visits, step.cache)
+        facts[id, "manner"] = (wired.number, step.type, step.retries, step.wait, step.timeout, *visits)
         facts[id, "batch"] = step.batch and {**step.batch.members, "over": overs.get(id, [])}
         facts[id, "edges"] = {action: set(targets) for action, targets in flow.graph.next[id].items()}
         for key, value in step.params.items():
