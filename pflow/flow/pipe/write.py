@@ -37,15 +37,14 @@ def write_pipe(flow: FlowSpec) -> str:
     try:
         _refuse_unsayable(flow)
         wanted = wire(flow)
-        text, wrong = _trial(wanted, is_short=True)
-        if wrong:
-            text, wrong = _trial(wanted, is_short=False)
-        if wrong:
-            raise PflowError(wrong)
+        for is_short in (True, False):
+            text, wrong = _trial(wanted, is_short=is_short)
+            if not wrong:
+                return text
+        raise PflowError(wrong)
     except (PflowError, ValueError) as error:  # ValueError: a mapping that is not a path
         why, hint = (error.message, error.hint) if isinstance(error, PflowError) else (str(error), "")
         raise PflowError(f"cannot write the flow in pipe syntax: {why}", hint=hint, exit=BAD_DATA) from None
-    return text
 
 
 def _refuse_unsayable(flow: FlowSpec) -> None:
