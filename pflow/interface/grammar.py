@@ -185,7 +185,7 @@ def _take_mark(item: Item, mark: str) -> None:
         item.marks.add(mark)
     elif word == "short" and "short X" in MARKS[item.kind]:
         _take_letter(item, name)
-    elif word == IMPLIES.strip() and "=" in name:
+    elif word == IMPLIES.strip() and _IMPLIES in MARKS[item.kind] and name.find("=") > 0:
         item.marks.add(IMPLIES + name)
     elif f"{word} NAME" not in MARKS[item.kind] or not (name.isidentifier() and name.isascii()) or name[0] == "_":
         _fail(f"a {item.kind} cannot have the mark [{mark}]")

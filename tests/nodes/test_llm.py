@@ -350,6 +350,19 @@ class TestSchema:
         assert lines["height"] == {"type": "integer", "description": "in metres, about"}
         assert failure("json-misfit", schema="name, height").exit == 65
 
+    def test_a_schema_may_count_for_each_of_many(self, server, tmp_path):
+        (tmp_path / "tree.json").write_text(json.dumps(TREE))
+        trees = run("json-list", schema_multi=str(tmp_path / "tree.json"))["response"]["items"]
+
+        assert [tree["name"] for tree in trees] == ["oak", "ash"]
+        (request,) = server.requests()
+        assert request["body"]["response_format"]["json_schema"]["schema"]["properties"]["items"]["items"] == TREE
+        assert failure("json-list", schema="name", schema_multi="name").exit == 2
+        node = Llm()
+        node.set_params({"model": "json-list", "schema_multi": str(tmp_path / "tree.json")})
+        assert "schema's file" in node.cache_parts({})
+        assert node.looks_at({}) == [str(tmp_path / "tree.json")]
+
     def test_the_empty_schema_takes_any_json(self, server):
         assert run("json-native", schema="{}")["response"] == {"name": "oak", "height": 40}
         assert failure("reply", schema="{}").exit == 65

@@ -8,7 +8,7 @@ import pytest
 
 from pflow.catalog.registry import load_bundled, names_in
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, PflowError
-from pflow.kit.github.access import resolve
+from pflow.kit.github.access import find_issue, resolve
 from pflow.node import declared_interface
 from tests.peers.github import KEY, GitHub, refusing
 from tests.peers.github_nodes import add_issues, refuse, run
@@ -141,6 +141,44 @@ def test_an_enterprise_s_remote_goes_with_its_interface(monkeypatch):
     make_remote("git@ghe.example.org:owner/repo.git")
     monkeypatch.setenv("GITHUB_API_URL", "https://ghe.example.org/api/v3/")
     assert resolve(None) == "owner/repo"
+
+
+@pytest.mark.parametrize(
+    ("text", "repo", "variables", "found"),
+    [
+        (12, "o/r", {}, ("o/r", 12)),
+        ("#12", "https://github.com/o/r.git", {}, ("o/r", 12)),
+        ("12", None, {"GH_REPO": "o/r"}, ("o/r", 12)),
+        ("12", "a/b", {"GH_REPO": "o/r"}, ("a/b", 12)),
+        ("12", None, {"GH_REPO": "github.com/o/r"}, ("o/r", 12)),
+        ("o/r#12", None, {"GH_REPO": "a/b"}, ("o/r", 12)),
+        ("https://github.com/o/r/issues/12", None, {}, ("o/r", 12)),
+        ("https://www.github.com/o/r.x/pull/12/files?w=1#d", "O/R.x", {}, ("o/r.x", 12)),
+        ("github.com/o/r/issues/12#issuecomment-3\n", None, {}, ("o/r", 12)),
+        (
+            "https://ghe.example.org/o/r/pull/12",
+            None,
+            {"GITHUB_API_URL": "https://ghe.example.org/api/v3"},
+            ("o/r", 12),
+        ),
+        ("https://ghe.example.org/o/r/pull/12", None, {}, "is at ghe.example.org, but the API is https://api.github"),
+        ("https://github.com/o/r/issues/12", "a/b", {}, "the repository is 'a/b'"),
+        ("12", None, {"GH_REPO": "ghe.example.org/o/r"}, "is at ghe.example.org"),
+        *[
+            (text, "o/r", {}, "it is not a number or a URL")
+            for text in ("twelve", "12/x", "o/..#1", "https://github.com/o/r", "https://github.com/o/r/blob/12", "-1")
+        ],
+    ],
+)
+def test_an_issue_is_a_number_or_its_page(monkeypatch, text, repo, variables, found):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    if isinstance(found, tuple):
+        assert find_issue({"n": text, "repo": repo}, "n") == found
+        return
+    with pytest.raises(PflowError) as caught:
+        find_issue({"n": text, "repo": repo}, "n")
+    assert (caught.value.exit, found in caught.value.message) == (BAD_DATA, True)
 
 
 @pytest.mark.parametrize("repo", ["", "repo", "a/b/c", "../b", "a/..", "a/b?x", "a/b#c", "ä/b", "a b/c", "a/b\n/c"])

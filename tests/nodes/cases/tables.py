@@ -23,7 +23,7 @@ CASES = [
     Case("load-json", ["--file=a.json"], files={"a.json": "{"}, exit=65),
     Case("load-jsonl", ["{here}/a.jsonl"], files={"a.jsonl": '{"a": 1}\n\n2\n'}, writes={"rows": [{"a": 1}, 2]}),
     Case("load-jsonl", pipe='{"a": 1}\nNaN\n', exit=65),
-    Case("save-csv", ["--path=out.csv"], pipe=ROWS, left={"out.csv": SALES}),
+    Case("save-csv", ["--path=out.csv"], pipe=ROWS, left={"out.csv": SALES}, words=['--rows:=[{"a": 1}]']),
     Case("save-csv", ["--path=out.csv"], pipe=[1], exit=65),
     Case(
         "clean-data",
