@@ -86,6 +86,7 @@ def test_nothing_is_made_without_a_key(github, monkeypatch, name):
     assert error.exit == DENIED
     assert "GITHUB_TOKEN" in error.hint
     assert {each["method"] for each in github.requests} <= {"get"}
+    assert not hasattr(load_bundled(f"github-{name}"), "cache_parts"), "what is made is never cached"
 
 
 def make_remote(url: str) -> None:
@@ -143,9 +144,6 @@ def test_an_enterprise_s_remote_goes_with_its_interface(monkeypatch):
     assert resolve(None) == "owner/repo"
 
 
-GHE = {"GITHUB_API_URL": "https://ghe.example.org/api/v3"}
-
-
 @pytest.mark.parametrize(
     ("text", "repo", "variables", "found"),
     [
@@ -156,7 +154,7 @@ GHE = {"GITHUB_API_URL": "https://ghe.example.org/api/v3"}
         ("o/r#12", None, {"GH_REPO": "a/b"}, "o/r 12"),
         ("https://www.github.com/o/r.x/pull/12/files?w=1#d", "O/R.x", {}, "o/r.x 12"),
         ("github.com/o/r/issues/12#issuecomment-3\n", None, {}, "o/r 12"),
-        ("https://ghe.example.org/o/r/pull/12", None, GHE, "o/r 12"),
+        ("https://ghe.io/o/r/pull/12", None, {"GITHUB_API_URL": "https://ghe.io/v3"}, "o/r 12"),
         ("https://ghe.example.org/o/r/pull/12", None, {}, "is at ghe.example.org, but the API is https://api.github"),
         ("12", None, {"GH_REPO": "ghe.example.org/o/r"}, "is at ghe.example.org"),
         ("https://github.com/o/r/issues/12", "a/b", {}, "the repository is 'a/b'"),
