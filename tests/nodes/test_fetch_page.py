@@ -39,7 +39,6 @@ def test_a_page_is_what_there_is_to_read_on_it(web):
         (["pflow", "fetch-page --each"], ["/text", "/text"], 0, r'Äpfel\n","Öl'),
         (["pflow-fetch-page"], ["/text", "/text"], 65, "it has several lines; --each"),
         (["pflow-http"], ["/text"], 66, "'$stdin' takes that of the pipe, --each --as=url each"),
-        (["pflow-http", "$stdin"], ["/text"], 0, "Äpfel"),
         (["pflow", "http --each --as=url"], ["/text", "/text"], 0, r'Äpfel\n","Öl'),
     ],
 )

@@ -46,7 +46,6 @@ def test_csv_of_many_kinds_is_read(tmp_path, data, params, rows):
     ("data", "params", "exit", "words"),
     [
         ("a,b\n1,2\n3\n", {}, 65, "line 3, column 2 ('b'): it is missing; --ragged"),
-        ("a,b\n1\n", {"rest": "c"}, 65, "line 2, column 2 ('b'): it is missing"),
         ("a,b\n1\n1,2,3\n", {"ragged": True}, 65, "line 3, column 3: it has no name"),
         ("a,b\n", {"rest": "b"}, 2, "it has a column 'b'"),
         ("a", {"decimal": ";"}, 2, "it is . or ,"),
