@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING, Any, Callable, Collection, Mapping, MutableMapping
 from pflow.errors import BAD_DATA, DENIED, MISSING, PflowError, shorten
 from pflow.values.paths import Path, kind_of, look_up, missing, parse_path, write_path
-from pflow.values.templates import TEMPLATE, expand, join_path, leading_references, references
+from pflow.values.templates import TEMPLATE, Directories, expand, join_path, leading_references, references
 
 if TYPE_CHECKING:
     from pflow.interface.interface import Item
@@ -105,6 +105,8 @@ class Source:
     origin = ""
     flag = ""
     """The flag that gave it; empty if none did."""
+    is_directories = False
+    """True if it gives the directories of a path, which a template may insert together."""
     is_optional = False
     """True if a missing value leaves a read to the next rule."""
 
@@ -202,6 +204,8 @@ class TemplateSource(Source):
         def find_one(path: Path) -> Any:
             source = self.sources[path]
             value = source.find(shared)
+            if source.is_directories and isinstance(value, str):
+                return Directories(value)
             return without_newline(source.places(shared), value) if is_path else value
 
         if type is not None and type.is_url:
@@ -223,21 +227,35 @@ class TemplateSource(Source):
         return tuple(dict.fromkeys(path for source in self.sources.values() for path in source.places(shared)))
 
 
-class NameSource(Source):
-    """The last component of the path at a place; with `is_stem` without its suffix."""
+NAME, STEM, DIR = "name", "stem", "dir"
 
-    def __init__(self, path: Path, *, is_stem: bool) -> None:
-        self.is_stem = is_stem
+
+class NameSource(Source):
+    """A `part` of the path at a place: its last component (NAME), that without its suffix (STEM), or what leads to it.
+
+    The DIR is that of a relative path without `..`: it is refused (77) for any other.
+    """
+
+    def __init__(self, path: Path, part: str) -> None:
+        self.part = part
         self.paths = (path,)
-        self.origin = f"{'stem' if is_stem else 'name'} of {write_path(path)}"
+        self.origin = f"{'directory' if part == DIR else part} of {write_path(path)}"
+        self.is_directories = part == DIR
 
     def find(self, shared: Mapping[str, Any]) -> Any:
         value = find(shared, self.paths[0])
         if not isinstance(value, str | bytes):
             what = f"'{write_path(self.paths[0])}' is {kind_of(value)}, not a path"
             raise PflowError(f"cannot take the {self.origin}: {what}", exit=BAD_DATA)
-        name = os.path.basename(os.fsdecode(value).rstrip("/"))
-        return os.path.splitext(name)[0] if self.is_stem else name
+        whole = os.fsdecode(value).rstrip("/")
+        directory, name = os.path.split(whole)
+        if self.part != DIR:
+            return os.path.splitext(name)[0] if self.part == STEM else name
+        names = [each for each in directory.split("/") if each not in ("", ".")]
+        if whole.startswith("/") or ".." in names or not name:
+            what = f"'{shorten(os.fsdecode(value))}' is not a path below the working directory"
+            raise PflowError(f"cannot take the {self.origin}: {what}", hint="list-files finds such paths", exit=DENIED)
+        return "/".join(names)
 
 
 DIRECTORY, HOST = "directory", "host"

@@ -108,8 +108,8 @@ def _refuse_others(wired: WiredStep, batch: Batch, flow: WiredFlow) -> None:
         "runs over one of several places": isinstance(wired.over, AlternativeSource),
         "writes what its interface does not name": wired.interface.open,
         "writes nothing": not wired.interface.writes,
-        f"uses {batch.item}_name or {batch.item}_stem": any(
-            each.step == wired.id and each.is_stem is not None for each in flow.references
+        f"uses a part of the path {batch.item}": any(
+            each.step == wired.id and each.item_part for each in flow.references
         ),
     }
     for why, is_so in reasons.items():

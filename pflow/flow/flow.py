@@ -82,9 +82,9 @@ class Batch:
         return {**said, "on_error": self.on_error, "keep_item": self.keep_item}
 
     @property
-    def parts(self) -> dict[str, bool]:
-        """The names for the last component of an item that is a path; True for the one without the suffix."""
-        return {f"{self.item}_name": False, f"{self.item}_stem": True}
+    def parts(self) -> dict[str, str]:
+        """The names for the parts of an item that is a path, each with the part: `name`, `stem`, `dir`."""
+        return {f"{self.item}_{part}": part for part in ("name", "stem", "dir")}
 
 
 class Edge:
@@ -163,8 +163,6 @@ class FlowSpec:
         self.max_visits = MAX_VISITS
         self.dialect = "pflow"
         self.catalog = Catalog()
-        self.script = ""
-        """The Python script that made it and runs it."""
         self.warnings: list[str] = []
         self.findings: list[Finding] = []
         """The parts of a wrong shape, which it was read without."""

@@ -78,7 +78,7 @@ def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> No
     elif path[0] == "stdin" or path[0] in flow.flow.inputs:
         reference.input = str(path[0])
     elif batch is not None and len(path) == 1 and str(path[0]) in names:
-        reference.is_item, reference.is_stem = True, names[str(path[0])]
+        reference.is_item, reference.item_part = True, names[str(path[0])]
         reference.places = ((batch.item,),)
     else:
         _resolve_unknown(flow, reference, names)

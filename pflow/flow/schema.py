@@ -48,7 +48,9 @@ _BATCH = _object(
     "Runs the step once for each item of a list, or member of an object.",
     {
         "over": _name("The path of the list or the object."),
-        "as": _name("The step's name for one item; for a path, AS_name and AS_stem are its last part.", default="item"),
+        "as": _name(
+            "The step's name for one item; for a path, AS_name, AS_stem and AS_dir are its parts.", default="item"
+        ),
         "jobs": _whole("The number of items that run at the same time.", 1, maximum=MOST_JOBS),
         "on_error": _text(
             "When an item fails: stop, or keep going with null for its result and the failure in ID.errors.",

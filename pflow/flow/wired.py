@@ -23,8 +23,8 @@ class Reference:
     """A path in a `part` of a flow, and what it means, at a step or (`step` is END) an output.
 
     `places` are the places of the store that it leads to. They come from `writes`, from the flow's input `input`, or
-    from a batch's item (its name alone if `is_stem` is set); else `trouble` says why there is nothing, and `remedy`
-    what to do.
+    from a batch's item (one part of a path if `item_part` is set); else `trouble` says why there is nothing, and
+    `remedy` what to do.
     """
 
     def __init__(self, step: str, part: Part, path: Path) -> None:
@@ -36,7 +36,7 @@ class Reference:
         self.writes: tuple[Write, ...] = ()
         self.input: str | None = None
         self.is_item = False
-        self.is_stem: bool | None = None
+        self.item_part = ""
         self.trouble = ""
         self.remedy = ""
 
@@ -44,7 +44,7 @@ class Reference:
     def is_leading(self) -> bool:
         """True if the value begins with this reference, which then chooses a path's directory."""
         is_first = not self.part.is_template or self.path in leading_references(self.part.written)
-        return is_first and self.is_stem is None and not self.trouble
+        return is_first and self.item_part in ("", "dir") and not self.trouble
 
 
 class WiredStep:
@@ -220,7 +220,7 @@ class WiredFlow:
     def types_at(self, reference: Reference) -> list[tuple[Type, int]]:
         """Return the type of each value that a reference may lead into, and how many steps of its path lead there."""
         if reference.is_item:
-            return [(self.steps[reference.step].item_type if reference.is_stem is None else Type("path"), 1)]
+            return [(Type("path") if reference.item_part else self.steps[reference.step].item_type, 1)]
         if reference.input in self.inputs:
             return [(self.inputs[reference.input].type, 1)]
         return [

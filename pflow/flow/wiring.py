@@ -258,9 +258,9 @@ def _is_one_path(part: Part) -> bool:
 
 
 def _source_of(reference: Reference) -> Source:
-    if reference.is_stem is None:
+    if not reference.item_part:
         return _place_source(reference.places)
-    return NameSource(reference.places[0], is_stem=reference.is_stem)
+    return NameSource(reference.places[0], reference.item_part)
 
 
 def _place_source(places: tuple[Path, ...]) -> Source:

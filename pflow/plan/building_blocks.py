@@ -206,7 +206,8 @@ A flow:
 - To do a step once for each item of a list: "batch": {"over": "STEP.WRITE", "as": "item"} in the step; the mapping or
   template then names "item". Each of its writes becomes a list; "keep_item": true makes each result an object,
   {"item": …, "WRITE": …}. "over" may be a text, for each of its lines. Of an item that is a path, ${item_name} and
-  ${item_stem} are the last component, with its suffix and without: "out/${item_stem}.md" is a file for each.
+  ${item_stem} are the last component, with its suffix and without, ${item_dir} the directories before it:
+  "out/${item_dir}/${item_stem}.md" is a file for each.
 - What comes through the pipe is an input with "pipe": true, one at most; mappings and templates take it by its name.
 - "inputs" of the flow are only what the task leaves open. Values that the task names stand in the steps as they are.
 - Do what the task says, with as few steps as it takes, and nothing else: no other files, addresses or commands.

@@ -74,6 +74,12 @@ def braced_path(text: str) -> Path | None:
     return None
 
 
+class Directories(str):
+    """The directories of a relative path, as a template inserts them; where they are empty, a `/` after them goes."""
+
+    __slots__ = ()
+
+
 def broken_references(text: str) -> list[str]:
     """List texts that look like references and are not (`${a`, `${}`, `${1x}`), for a warning."""
     plain = "".join(part for part in parse_template(text.replace("$$", "_")) if isinstance(part, str))
@@ -171,8 +177,12 @@ def expand(
         return written
     parts = parse_template(written)
     if len(parts) == 1 and not isinstance(parts[0], str):
-        return look_up(parts[0])
+        value = look_up(parts[0])
+        return str(value) if isinstance(value, Directories) else value
     texts = [part if isinstance(part, str) else _inside_text(look_up(part)) for part in parts]
+    for at, text in enumerate(texts[:-1]):
+        if isinstance(text, Directories) and not text and isinstance(parts[at + 1], str):
+            texts[at + 1] = texts[at + 1].removeprefix("/")
     return join(written, parts, texts) if join else "".join(texts)
 
 
@@ -187,10 +197,14 @@ def join_path(written: str, parts: list[Part], texts: list[str]) -> str:
         if isinstance(part, str):
             is_begun = True
         else:
-            name = path[path.rfind("/", 0, at) + 1 :].partition("/")[0]
-            is_name = text and "\0" not in text and "/" not in text and name not in (".", "..")
+            end = path.find("/", at + len(text))
+            names = path[path.rfind("/", 0, at) + 1 : end if end >= 0 else None].split("/")
+            is_several = isinstance(text, Directories)
+            is_name = "\0" not in text and (not is_several or not text.startswith("/")) and ".." not in names
+            is_name = is_name and (is_several or (bool(text) and "/" not in text and names != ["."]))
             if not is_name and (is_begun or (not text and path.startswith("/"))):
-                why = f"{write_path(part)} is '{shorten(text)}', which is not one file name"
+                what = "directories below another" if is_several else "one file name"
+                why = f"{write_path(part)} is '{shorten(text)}', which is not {what}"
                 hint = "only a reference at the beginning of a path may insert directories" if text else ""
                 raise PflowError(f"cannot fill '{shorten(written)}': {why}", hint=hint, exit=DENIED)
         at += len(text)

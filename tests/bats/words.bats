@@ -10,8 +10,8 @@ teardown_file() { stop_server; }
 @test "words fill what flags fill, in a stage, through pflow, and in pipe syntax" {
     cp "$NOTES" notes.txt
     in_shells '
-        cat ../notes.txt | pflow-llm "Summarize" | pflow-write-file out.md -q; head -n1 out.md
-        pflow read-file ../notes.txt | pflow llm "In a line" | pflow write-file b.md -q; head -n1 b.md
+        cat ../notes.txt | pflow-llm "Summarize" | pflow-write-file out.md -q; grep Summarize out.md
+        pflow read-file ../notes.txt | pflow llm "In a line" | pflow write-file b.md -q; grep line b.md
         pflow run -q "read-file ../notes.txt => llm Summarize -s \"be brief\" => write-file c.md"; cmp out.md c.md
         pflow-list-files "*.md" -n -r
         pflow-shell -n "grep -c \"\$1\" \"\$2\"" Summarize out.md -r'
@@ -24,6 +24,14 @@ teardown_file() { stop_server; }
     grep -F 'Name a tree' "$PEER/requests.jsonl" | grep -F '"seed": 1' | grep -F '"top_p": 0.5' | grep -qF brief
     [ "$(requests_with again)" -eq 1 ]
     [[ $(pflow nodes llm) == *'-m, PFLOW_MODEL'* && $(pflow-llm --help) == *'-o, --option'*'-o NAME VALUE]'* ]]
+}
+
+@test "behind a letter of every stage, true is a word" {
+    in_shells 'pflow-shell -n true; pflow-shell -nq true; pflow shell -v -n true -r; pflow -q "shell -n true"
+        pflow run shell -n true -q; pflow-shell -n false -q'
+    expect 1 - "cannot finish 'false': exit code 1"
+    in_shells 'pflow-shell -n ls --no-check true -q'
+    expect 2 '' "the bare word 'true'; leave it out; -- true if it is the value"
 }
 
 @test "--KEY@FILE is the text of a file, with its templates; a value that begins with @ stays one" {
@@ -65,9 +73,9 @@ teardown_file() { stop_server; }
     expect 0 "a
 b
 c
-Why
-
 c,
+
+Why
 d
 Oslo
 e

@@ -107,20 +107,42 @@ def test_what_would_lead_a_path_elsewhere_is_77(written, why):
 
 
 @pytest.mark.parametrize(
-    ("path", "name", "stem"),
+    ("path", "name", "stem", "directories"),
     [
-        ("src/a.txt", "a.txt", "a"),
-        ("a.tar.gz", "a.tar.gz", "a.tar"),
-        (".rc", ".rc", ".rc"),
-        ("d/", "d", "d"),
-        (b"x/\xff.t", "\udcff.t", "\udcff"),
+        ("src/a.txt", "a.txt", "a", "src"),
+        ("./x//y/a.tar.gz", "a.tar.gz", "a.tar", "x/y"),
+        (".rc", ".rc", ".rc", ""),
+        ("d/", "d", "d", ""),
+        (b"x/\xff.t", "\udcff.t", "\udcff", "x"),
     ],
 )
-def test_the_name_of_a_path_is_its_last_component(path, name, stem):
-    found = [NameSource(("p",), is_stem=is_stem).find({"p": path}) for is_stem in (False, True)]
-    assert found == [name, stem]
+def test_the_parts_of_a_path_are_its_last_component_and_the_directories_before(path, name, stem, directories):
+    assert [NameSource(("p",), part).find({"p": path}) for part in ("name", "stem", "dir")] == [name, stem, directories]
     with pytest.raises(PflowError, match="cannot take the name of p: 'p' is an int, not a path"):
-        NameSource(("p",), is_stem=False).find({"p": 1})
+        NameSource(("p",), "name").find({"p": 1})
+
+
+@pytest.mark.parametrize(
+    ("path", "written", "value"),
+    [
+        ("a/b/x", "out/$d/$n", "out/a/b/x"),
+        ("x", "out/$d/$n", "out/x"),
+        ("x", "$d/$n", "x"),
+        ("x", "$d", ""),
+        ("a/x", "o$d.d/$n", "oa.d/x"),
+        ("/a/x", "out/$d/$n", None),
+        ("a/../x", "$d/$n", None),
+    ],
+)
+def test_the_directories_of_a_path_lead_below_and_take_the_slash_with_them(path, written, value):
+    parts = {("d",): NameSource(("p",), "dir"), ("n",): NameSource(("p",), "name")}
+    source = TemplateSource(written, {each: part for each, part in parts.items() if f"${each[0]}" in written})
+    if value is not None:
+        assert source.find({"p": path}, Type("path")) == value
+        return
+    with pytest.raises(PflowError, match="is not a path below") as caught:
+        source.find({"p": path}, Type("path"))
+    assert caught.value.exit == 77
 
 
 @pytest.mark.parametrize("written", ["gone", "a.gone", "a.b[5]", "text.x", "template:${a.gone}", ["gone", "a.gone"]])

@@ -170,7 +170,7 @@ def test_any_text_arrives_as_it_is(tmp_path):
         (chain(node("llm", params={"system": "a\0b"}, inputs={"prompt": "x"})), "no flag gives that value"),
         (chain(node("say", batch=batch("l", on_error="keep"))), "'say' goes on after failed items"),
         (chain(node("say", batch=batch("l", keep_item=True))), "'say' keeps the items in its results"),
-        (chain(node("say", inputs={"tone": "$item_stem"}, batch=batch("l"))), "'say' uses item_name or item_stem"),
+        (chain(node("say", inputs={"tone": "$item_stem"}, batch=batch("l"))), "'say' uses a part of the path item"),
         (chain(node("say", inputs={"value": "$x"}, batch=batch("l"))), "'say' keeps its 'value', which is unknown"),
         (
             chain(node("say"), node("a", "say", batch=batch("said")), mappings=reads(a={"value": "item"})),

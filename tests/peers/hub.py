@@ -36,7 +36,7 @@ class Serving(ThreadingHTTPServer):
 
 
 def hub(path, downloads):
-    """Answer a path, after the headers of each file that was asked for; each owner of a repository behaves in one way."""
+    """Answer a path, given the headers of each file that was asked for; each owner behaves in one way."""
     owner = path.removeprefix("/api/models").split("/")[1]
     if path.startswith("/api/"):
         lfs = {"sha256": sha256(CONTENT).hexdigest(), "size": 10**9 + 1 if owner == "large" else len(CONTENT)}

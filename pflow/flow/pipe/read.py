@@ -11,8 +11,9 @@ from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import Edge, FlowSpec
 from pflow.flow.pipe.compile import compile_flow
-from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, split_name, taken_for_redirection
+from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, names_node, split_name, taken_for_redirection
 from pflow.flow.pipe.scan import (
+    ARROWS,
     END,
     LINK,
     Token,
@@ -126,9 +127,9 @@ def _mentions(text: str, chain: list[Token]) -> list[Mention]:
     mentions: list[Mention] = []
     words: list[Token] = []
     before: Token | None = None
-    for token in chain:
+    for token, behind in zip(chain, [*chain[1:], None], strict=True):
         if token.kind != LINK:
-            _check_word(text, token)
+            _check_word(text, token, behind)
             words.append(token)
             continue
         if not words:
@@ -143,8 +144,8 @@ def _mentions(text: str, chain: list[Token]) -> list[Mention]:
     return [*mentions, Mention(words, before, None)]
 
 
-def _check_word(text: str, word: Token) -> None:
-    """Refuse redirections, `&&`, and separators without spaces."""
+def _check_word(text: str, word: Token, behind: Token | None) -> None:
+    """Refuse redirections, what joins steps elsewhere, and separators without spaces."""
     bare, shown = word.bare, shorten(word.text)
     if bare.lstrip("0123456789&").startswith(("<", ">")) and not bare.startswith(">>"):
         hint = "read-file --path=FILE =>" if bare.startswith("<") else "=> write-file --path=FILE"
@@ -152,6 +153,9 @@ def _check_word(text: str, word: Token) -> None:
     is_joined = bare.startswith("::") or (bare.endswith("::") and not bare.startswith("-"))
     if is_joined or "=>" in bare or ">>" in bare:
         raise fault(text, word.at, f"'{shown}' is not a separator", "put spaces around it, or quote it")
+    if bare in ARROWS[:2] or (bare == "then" and behind is not None and names_node(behind.text)):
+        hint = f"steps are joined by =>; '{bare}' in quotes is a word"
+        raise fault(text, word.at, f"'{bare}' is not a separator", hint)
     if bare in ("&", "&&"):
         raise fault(text, word.at, f"'{bare}' works only in a shell", "a => b leads on; a =error=> b if a fails")
 
@@ -220,6 +224,10 @@ class _Reader:
         try:
             draft = draft_step(type, id, [word.text for word in mention.words[1:]], self.catalog)
         except PflowError as error:
+            error.message = f"{mention.name} {error.message}"
+            if error.hint.startswith("--help"):
+                named = f"run {type}" if type.endswith(".json") else type.removeprefix("flow:")
+                error.hint = f"pflow {named} {error.hint}"
             raise error.within(cannot_read(self.text, mention.at)) from None
         if draft.step.id in self.ids:
             hint = f"{draft.step.id} alone, without a type, means the first one again"

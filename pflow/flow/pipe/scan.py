@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 WORD, LINK, END = "word", "link", "end"
 SEPARATORS = ("=>", ">>", "|", "::")
+ARROWS = ("->", "→", "&&")
+"""Words that look like separators and are none."""
 _BEHIND = " \t\r\n;|"
 """The characters that end a word."""
 _SPECIAL = _BEHIND + "'\"\\"

@@ -52,7 +52,7 @@ LIST = "list-files --pattern='*' => "
         (LIST + "llm --each --as=prompt", {"over": "files", "as": "prompt"}, {}),
         (LIST + "greet --each", {"over": "files"}, {}),
         (LIST + "greet --each --as=x", {"over": "files", "as": "x"}, {"name": "x"}),
-        (LIST + "write-file --each --path='o/$item_name'", {"over": "files"}, {"content": "item"}),
+        (LIST + "write-file --each --path='o/$item_dir/$item_name'", {"over": "files"}, {"content": "item"}),
         (LIST + "shell --command=x --each --map-in=args=item", {"over": "files"}, {"args": "item"}),
         # what is named with --each leaves what the pipe carries to the [pipe] read
         ("read-file --path=a => llm --each=topics --prompt='On $item'", {"over": "topics"},
