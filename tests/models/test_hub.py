@@ -79,7 +79,6 @@ def test_a_download_that_was_cut_goes_on_and_is_no_model_before(model, server, m
         ("odd/tree", 75, "its answer is garbled"),
         ("wrong/tree", 65, "another digest"),
         ("large/tree", 77, "nobody agreed to 1,000 MB; --yes"),
-        ("good/tree:Q9", 66, f"no such GGUF file; it has {FILE}"),
     ],
 )
 def test_what_cannot_be_had_is_said_and_leaves_no_model(model, name, code, words):
