@@ -15,7 +15,7 @@ class Llm(Node):
 
     The text is sent first, then an empty line and the prompt. Bytes are sent as an attachment, and so are a PDF and, if
     the model accepts it, an SVG. Without --model and PFLOW_MODEL it uses llm's default if that was chosen or has a key,
-    else the small local model of `pflow models get smollm2`. A GGUF file is a model too: --model=./FILE.gguf.
+    else the local model that came last. --model=./FILE.gguf asks a file, --model='http://HOST/v1#NAME' a server.
 
     An answer that reached its token limit still counts, with a warning on stderr, and is not cached. The small model
     writes a text of at most 200 tokens unless --max-tokens sets another limit.
@@ -30,7 +30,7 @@ class Llm(Node):
     - Reads: shared["text"]: any = null [pipe]  # the input: text is sent before the prompt, bytes are attached
     - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema a value
     - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float, conversation: str}  # its tokens
-    - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, an alias or a GGUF file
+    - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, alias, GGUF file or address
     - Params: system: str = null [short s]  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null  # the maximum number of tokens in the answer

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from base64 import b64decode
 from pathlib import Path
 from urllib.error import HTTPError
@@ -110,8 +111,9 @@ class TestAsking:
 
     def test_a_cost_that_the_provider_tells_is_passed_on(self, server):
         assert run("priced")["usage"]["cost"] == 0.25
-        for model in ("misused", "misbilled"):
-            assert run(model)["usage"] == {"model": model}
+        with warnings.catch_warnings(action="error"):  # pydantic would warn of tokens that are no number
+            for model in ("misused", "misbilled"):
+                assert run(model)["usage"] == {"model": model}
 
     def test_an_answer_that_cannot_be_used_tells_what_it_took(self, server):
         assert failure("json-misfit", schema=TREE).usage["tokens"]["out"] > 0
