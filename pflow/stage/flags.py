@@ -121,6 +121,10 @@ def convert_texts(texts: Texts, interface: Interface) -> Flags:
     flags.given = set(texts)
     for name in sorted(texts, key=lambda name: name != "verbatim"):  # --verbatim first: the others depend on it
         _set_flag(flags, name, texts[name])
+    values = {name: flag.references or flag.value for name, flag in {**flags.data, **flags.params}.items()}
+    for name, text in interface.implied(values).items():
+        texts[name] = [text]
+        _set_flag(flags, name, texts[name])
     _check(flags)
     return flags
 
