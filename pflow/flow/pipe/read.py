@@ -11,14 +11,7 @@ from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.flow import Edge, FlowSpec
 from pflow.flow.pipe.compile import compile_flow
-from pflow.flow.pipe.recognize import (
-    free_id,
-    full_type,
-    is_pipe_text,
-    names_node,
-    split_name,
-    taken_for_redirection,
-)
+from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, names_node, split_name, taken_for_redirection
 from pflow.flow.pipe.scan import (
     ARROWS,
     END,
