@@ -29,6 +29,7 @@ from pflow.stage.main import main
 LIBRARIES = (
     *("pflow.files.file_paths", "pflow.stage.output", "pflow.stage.stage", "pflow.stage.trace"),
     *("pflow.kit.github.client", "httpcore2", "anyio.streams.tls", "truststore"),
+    *("openai.lib.streaming.chat", "openai.resources.chat.completions.completions", "genai_prices"),
 )
 """What most runs would load."""
 

@@ -10,20 +10,22 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-import openai.resources.chat  # noqa: F401 - what both import is imported once, before the forks
 import pytest
 from click.testing import CliRunner
 from llm.cli import cli
 from llm.migrations import migrate
 from sqlite_utils import Database
 
-import pflow.models.choose  # noqa: F401
-from pflow.models import ask  # noqa: F401
 from pflow.stage.main import main
+from tests.conformance.forks import LIBRARIES
 from tests.peers.openai_server import OpenAIServer
+
+for library in ("openai.resources.chat", "pflow.models.choose", "pflow.models.ask", *LIBRARIES):
+    import_module(library)  # once, before the forks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "llm.md").read_text()
 ROWS = re.findall(r"^\| `(.+)` \| (same|differs) \| (.*?) *\|$", PAGE, re.MULTILINE)

@@ -24,11 +24,6 @@ def test_the_proxy_maps_as_the_fragments_say():
     assert (proxy["issue_title"], proxy["first_label"]) == (TITLE, "bug")
 
 
-def test_a_part_of_a_flow_is_no_flow(place):
-    ran = place.pflow("check", place.write("flow.pflow.json", block("004", 2)))
-    assert (ran.code, "line 1, column 17" in ran.err) == (65, True)
-
-
 def test_the_github_example_runs_and_shows_its_trace_and_its_store(place):
     place.make_repository().write("flow.pflow.json", block("004", 7))
     place.environment["CLAUDE_PEER_SEEN"] = str(place.directory.parent / "seen")
