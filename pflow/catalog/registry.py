@@ -47,13 +47,13 @@ def load_module(file: str, name: str, act: str, *, is_node: bool = False) -> Any
     sys.dont_write_bytecode = writes_no_bytecode or _has_fresh_files(os.path.dirname(file) or ".")
     try:
         spec.loader.exec_module(module)
-    except PflowError:  # of a module beside it
-        raise
     except ModuleNotFoundError as error:
         from pflow.files.installation import read_installation
 
         hint = read_installation().add(error.name) if error.name else ""
         raise PflowError(f"cannot {act} '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
+    except PflowError as error:
+        raise error.within(f"cannot {act} '{file}'") from error
     except (Exception, SystemExit) as error:
         raise PflowError(f"cannot {act} '{file}': {in_words(error)}", exit=BAD_DATA) from error
     finally:

@@ -190,7 +190,7 @@ def load(words: list[str]) -> FlowSpec:
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
-    flow = load_named(words)
+    flow = load_named(words, is_run_here=True)
     if words == [flow.file]:
         flow.name = flow.name or os.path.basename(flow.file).removesuffix(".json").removesuffix(".pflow")
     refuse_errors(flow.findings)
@@ -205,7 +205,8 @@ def checked(flow: FlowSpec, act: str = "run") -> WiredFlow:
     wired = wire(flow)
     findings = check(wired)
     refuse_errors(findings, act)
-    said_now = [str(finding) for finding in findings if act != "run" or not finding.is_said_by_run]
+    is_pocketflow = all(step.made is not None for step in flow.steps)
+    said_now = [str(finding) for finding in findings if act != "run" or not (is_pocketflow or finding.is_said_by_run)]
     warnings = [*(f"warning: {warning}" for warning in flow.warnings), *said_now]
     for warning in warnings[:MOST_WARNINGS]:
         say(f"pflow {act}", warning)
@@ -237,6 +238,7 @@ def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None =
         with parsing_limit(words):
             texts = take_words(words, {**items, **RUN_FLAGS}, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
+        error.hint = error.hint.replace("--help lists", "pflow run FLOW --help lists")
         raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)
     values = flow_flags.values(texts)

@@ -31,6 +31,11 @@ _REFUSED = "refused"
 OF_DIALECTS = (*OF_BINDINGS, *KEY_PARAMS)
 
 
+def only_binds(step: WiredStep, key: str) -> bool:
+    """Return True if a param says nothing but what the step's mappings say: its node does not know it."""
+    return key in OF_DIALECTS and not step.interface.open and key not in step.interface.params
+
+
 class FlowFlags:
     """Every flag that a flow has, by its name with `_` for `-`; a step's own as `id.flag` too."""
 
@@ -126,7 +131,7 @@ class FlowFlags:
         found = {}
         for name, written in texts.items():
             flag = spell_flag(name)
-            target, item = self._target(name, flag)
+            target, item = self.target(name, flag)
             if target in flags:
                 raise PflowError(f"cannot take {flag}: {flags[target]} gives the same value", exit=USAGE)
             flags[target] = flag
@@ -135,7 +140,8 @@ class FlowFlags:
             found[target] = FlagValue(flag, type, written, verbatim=True).value
         return found
 
-    def _target(self, name: str, flag: str) -> tuple[Target, Item | None]:
+    def target(self, name: str, flag: str) -> tuple[Target, Item | None]:
+        """Return what a flag sets, and its item. Raises PflowError (2) as `values` does."""
         targets = self._meant(name)
         if len(targets) > 1:
             own = [
@@ -153,7 +159,7 @@ class FlowFlags:
             if not dot or (step.interface.open and _plain(step.id) == id):
                 self.warnings += doubts(flag, self.items())
                 return (OPEN, step.id if dot else "", key), None
-        raise PflowError(f"cannot take {flag}: no such flag", hint="--help lists the flags", exit=USAGE)
+        raise PflowError(f"cannot take {flag}: no such flag", hint="pflow run FLOW --help lists the flags", exit=USAGE)
 
     def _meant(self, name: str) -> dict[Target, Item]:
         """Return what a flag may set; the name of a declared input means only that input."""

@@ -40,7 +40,7 @@ class Flags:
     def paths(self) -> list[Path]:
         """Return every path in a reference of a flag or in --map-in."""
         flags = [*self.data.values(), *self.params.values()]
-        return [*(path for flag in flags for path in flag.references), *self.map_in.values()]
+        return [*(path for flag in flags for path in flag.references), *filter(None, self.map_in.values())]
 
     def own_place(self, key: str) -> Path:
         """Return the place of a key of this step: under the step's name, if it has one."""
@@ -121,6 +121,10 @@ def convert_texts(texts: Texts, interface: Interface) -> Flags:
     flags.given = set(texts)
     for name in sorted(texts, key=lambda name: name != "verbatim"):  # --verbatim first: the others depend on it
         _set_flag(flags, name, texts[name])
+    values = {name: flag.references or flag.value for name, flag in {**flags.data, **flags.params}.items()}
+    for name, text in interface.implied(values).items():
+        texts[name] = [text]
+        _set_flag(flags, name, texts[name])
     _check(flags)
     return flags
 
@@ -142,6 +146,9 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     value = FlagValue(flag, type, texts, verbatim=verbatim)
     if not verbatim:
         broken = [each for text in texts for each in broken_references(str(text))]
+        if broken and item is not None and item.is_template:
+            what = f"cannot take {flag}: '{shorten(broken[0])}' is not a reference, and would be handed on"
+            raise PflowError(what, hint="${name} is a reference, $$ a dollar", exit=USAGE)
         flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference" for each in broken]
         braces = [each for text in texts for each in double_braces(str(text))]
         flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference ({meant} is one)" for each, meant in braces]
@@ -170,13 +177,13 @@ def type_of(item: Item | None, texts: list[str | bool], *, is_open: bool) -> Typ
 
 
 def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
-    """Add KEY=PATH to a mapping. Raises PflowError (2) for anything else, and for a key that has a path."""
+    """Add KEY=PATH to a mapping; --map-in=KEY= adds an empty path. Raises PflowError (2) for anything else."""
     key, equals, path = text.partition("=")
     if not equals:
         raise PflowError(f"cannot take {flag}='{text}': it has no =", hint=f"{flag}=KEY=PATH", exit=USAGE)
     try:
         path.encode()
-        steps = parse_place(path)
+        steps = parse_place(path) if path or flag != "--map-in" else ()
     except ValueError as error:
         raise PflowError(f"cannot take {flag}={key}=PATH: {error}", exit=USAGE) from None
     if key in mapping:
@@ -186,6 +193,7 @@ def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
 
 _YEARS = 10 * 365 * 24 * 3600
 _RANGES = {"retries": (0, 1_000_000), "wait": (0, _YEARS), "timeout": (0.001, _YEARS), "max_input": (1, 1 << 62)}
+_RANGES["max_visits"] = (1, 1_000_000_000)
 
 
 def check_common(values: Mapping[str, Any]) -> None:
@@ -225,8 +233,11 @@ def _check(flags: Flags) -> None:
 
 
 def check_keys(mapping: dict[str, Path], flag: str, items: dict[str, Item], *, is_open: bool) -> None:
-    """Raise PflowError (2) for a key that the interface does not have."""
-    for key in mapping:
+    """Raise PflowError (2) for a key that the interface does not have, and for no path where a pipe fills nothing."""
+    for key, path in mapping.items():
         if key not in items and not is_open:
             there = ", ".join(items) or "none"
             raise PflowError(f"cannot take {flag}={key}=PATH: no such key", hint=f"its keys: {there}", exit=USAGE)
+        if not path and (key not in items or "pipe" not in items[key].marks):
+            what = f"cannot take {flag}={key}=: the pipe does not fill '{key}'"
+            raise PflowError(what, hint=f"{flag}={key}=PATH", exit=USAGE)

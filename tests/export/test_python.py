@@ -3,7 +3,6 @@
 import ast
 import json
 import runpy
-import subprocess
 import sys
 import warnings
 
@@ -18,8 +17,7 @@ from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES, NODES, Case, chain, node
 from tests.export.hostile import PYTHON, every_place, exported, few, hostile
-from tests.export.running import BIN, environment, export, lay_out, run, store_of
-from tests.peers.openai_server import OpenAIServer
+from tests.export.running import BIN, export, lay_out, run, store_of
 
 
 def python(flow):
@@ -182,26 +180,3 @@ def said_by(flow):
     """The IR, its edges in no order."""
     ir = flow_to_ir(flow)
     return {**ir, "edges": sorted(map(sorted, map(dict.items, ir.get("edges", []))))}
-
-
-FLOW = "read-file --path=a.txt => llm --prompt='First:' => llm --prompt='Then:' => write-file --path=c.txt"
-
-
-def test_two_models_end_with_the_same_store_by_pflow_run_python_and_script(tmp_path):
-    case = Case(FLOW, {})
-    with OpenAIServer(tmp_path) as server:
-        models = {"LLM_USER_PATH": str(server.llm_user_path), "PFLOW_MODEL": "echo", "NO_PROXY": "127.0.0.1"}
-
-        def store(*command):
-            done = subprocess.run(
-                command, cwd=tmp_path, env=environment(tmp_path, **models), capture_output=True, check=False,
-                timeout=120, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
-            return store_of(done)
-
-        by_pflow = store(str(BIN / "pflow"), "run", "-j", lay_out(case, tmp_path))
-        assert by_pflow["llm"]["response"] == "First:\n\none two\n"
-        assert by_pflow["llm-2"]["response"] == "Then:\n\nFirst:\n\none two\n"
-        assert store(sys.executable, str(export("python", case, tmp_path)), "-j") == by_pflow
-        assert store("sh", str(export("sh", case, tmp_path))) == by_pflow
-    assert (tmp_path / "c.txt").read_text() == "Then:\n\nFirst:\n\none two\n"

@@ -6,16 +6,16 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.flag_value import FlagValue, flag_value, parse_texts
-from pflow.catalog.kinds import Catalog
+from pflow.catalog.kinds import Catalog, interface_of_type
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
 from pflow.flow.pipe.batches import batch_words, check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped, path_text
-from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, REPEATS, RUN, STEP, STREAM, is_shared
+from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_VISITS, RUN, STEP, STREAM, is_shared
 from pflow.interface.interface import Interface, Item, spell_flag
-from pflow.stage.flags import Flags, add_keys, add_mapping, check_keys, convert_texts, items_of, type_of
+from pflow.stage.flags import Flags, add_keys, add_mapping, check_common, check_keys, convert_texts, items_of, type_of
 from pflow.stage.words import split_flag, take_words, values_after
 from pflow.values.jsontext import compact, text_of
 from pflow.values.paths import Path
@@ -66,13 +66,15 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     texts = take_words(words, items, is_open=interface.open)
     _refuse_flags_of_a_run(texts)
     batch = take_batch(texts)
-    repeats = texts.pop(REPEATS.name, None)
+    own = {flag: texts.pop(flag.name) for flag in OF_VISITS.values() if flag.name in texts}
     paths = texts.pop("map_in", [])
     flags = convert_texts(texts, interface)
     if id is not None and flags.id not in (None, id):
         raise PflowError(f"cannot name a step '{id}' and '{flags.id}'", hint="choose one", exit=USAGE)
     step = Step(id or flags.id or "", type, batch=batch)
-    step.repeats = flag_value(REPEATS.flag, REPEATS.type, repeats[0]) if repeats else None
+    for flag, written in own.items():
+        setattr(step, flag.name, flag_value(flag.flag, flag.type, written[0]))
+    check_common({**vars(flags), "max_visits": step.max_visits})
     for name in ("retries", "wait", "timeout", "cache"):
         if name in texts:
             setattr(step, name, getattr(flags, name))
@@ -94,15 +96,6 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     draft.stream = [name for name in OF_STREAMS if name in texts and name not in flags.items]
     draft.warnings = flags.warnings
     return draft
-
-
-def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
-    """Return the interface of a type, and True if it is known; an open one if it is unknown or unreadable."""
-    try:
-        kind = catalog.find(type)
-        return (kind.interface, True) if kind else (Interface(), False)
-    except PflowError:  # a finding of the rules
-        return Interface(), False
 
 
 def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
@@ -141,7 +134,7 @@ def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], li
     name = "".join(words[:1]).removeprefix("pflow-")
     interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
     is_batch = any(word.partition("=")[0] == "--each" for word in words)  # then --jobs are its own
-    items: Items = {**items_of(interface), **(BATCH if is_batch else {}), REPEATS.name: REPEATS}
+    items: Items = {**items_of(interface), **(BATCH if is_batch else {}), "repeats": OF_VISITS["repeats"]}
     step, beside = part_flags(words[1:], items, own, is_open=interface.open)
     return [*words[:1], *step], beside
 
@@ -186,6 +179,9 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
     if key in step.inputs:
         flag = spell_flag(key)
         raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)
+    if not path:
+        step.is_unfed = True
+        return
     before = step.input_mappings.get(key, [])
     several = [*(before if isinstance(before, list) else [before]), path]
     step.input_mappings[key] = several if len(several) > 1 else path
@@ -240,10 +236,13 @@ def step_words(step: Step, catalog: Catalog) -> list[str]:
         words += batch_words(step.batch)
     if step.repeats is not None:
         words.append("--repeats" if step.repeats else "--no-repeats")
+    if step.max_visits is not None:
+        words.append(f"--max-visits={step.max_visits}")
     for key, value in {**step.inputs, **step.params}.items():
         words += flag_words(step.id, key, interface.reads.get(key) or interface.params.get(key), value)
-    for key in sorted(step.input_mappings, key=[*interface.reads, *step.input_mappings].index):
-        source = step.input_mappings[key]
+    sources = step.input_mappings | ({interface.pipe_read.name: ""} if step.is_unfed and interface.pipe_read else {})
+    for key in sorted(sources, key=[*interface.reads, *sources].index):
+        source = sources[key]
         words += [f"--map-in={quote(f'{key}={path}')}" for path in (source if isinstance(source, list) else [source])]
     words += [f"--map-out={quote(f'{key}={path}')}" for key, path in step.output_mappings.items()]
     return words + manner_words(step)

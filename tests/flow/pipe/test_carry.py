@@ -149,6 +149,8 @@ def test_a_step_that_hands_nothing_on_works_like_tee():
         ("fetch --n=1 => llm --prompt='$count'", {"llm": {"prompt": "count", "text": "issue"}}),
         ("fetch --n=1 => llm --map-in=prompt=issue.title", {"llm": {"prompt": "issue.title", "text": "issue"}}),
         ("llm:a => llm:b --prompt='$a'", {"b": {"prompt": "a"}}),
+        ("fetch --n=1 => llm --prompt=x --map-in=text=", {}),
+        ("read-file a => llm:a x => llm:b y --map-in=text=", {"a": {"text": "content"}}),
     ],
 )
 def test_nothing_is_carried_into_a_read_that_is_given_or_spoken_for(text, mappings):
@@ -320,6 +322,7 @@ def test_an_unknown_name_after_an_untaken_write_names_that_write():
     assert inputs(moved)["commit"] == {"message": "Re: ${llm-2.response}"}
     assert wired(moved)["commit"] == {"message": "llm-2.response"}
     assert sources("llm --prompt=x => quiet --message='$commit_message'") == {"quiet": {"message": "response"}}
+    assert warnings("llm --prompt=x => template 'Dear $nmae'") == []  # an input, as in a stage
 
 
 def test_an_unknown_name_that_ends_as_a_write_is_called_names_it_where_the_step_takes_it_anyway():
