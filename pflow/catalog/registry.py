@@ -70,7 +70,11 @@ def _builtins_beside(file: str) -> dict[str, Any]:
         if not place:
             return builtins.__import__(name, globals, locals, fromlist, level)
         module = BESIDE + place
-        return sys.modules.get(module) or load_module(place, module, "import", is_node=True)
+        try:
+            return sys.modules.get(module) or load_module(place, module, "import", is_node=True)
+        except PflowError:
+            del sys.modules[module]  # half of it
+            raise
 
     return vars(builtins) | {"__import__": import_}
 

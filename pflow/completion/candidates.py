@@ -98,8 +98,10 @@ def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Flag] = 
         ids = [Candidate(names.STEPS, id, type) for type, id in dict.fromkeys(steps_in(words)) if id]
         return Candidates(word, 0, [*ids, *names.nodes(), *names.flows(prefix)])
     at = word.rfind("$") + 1
-    if at and quote == "'" and word[at:].replace("_", "").isalnum() == (at < len(word)):
-        return Candidates(word, at, names.keys(words[:start], words[start:]))
+    in_braces = word.startswith("{", at)
+    is_name = "}" not in word if in_braces else word[at:].replace("_", "").isalnum() == (at < len(word))
+    if at and quote == "'" and is_name:
+        return Candidates(word, at + in_braces, names.keys(words[:start], words[start:], in_braces=in_braces))
     usage = usage_of_step(words[start], words[:start])
     usage.flags = [*usage.flags, *beside]
     return _of_usage(usage, words[start + 1 :], word)

@@ -6,6 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING, Iterable
 from pflow.catalog.registry import saved_flow, saved_flows
+from pflow.completion.line import split
 from pflow.errors import PflowError
 from pflow.flow.pipe.scan import separates
 from pflow.help import usage as kinds
@@ -142,7 +143,10 @@ def usage_of_type(name: str) -> CommandUsage:
     if found is None:
         return usage_of_flow(name) if saved_flow(name) else CommandUsage(name, "")
     if found.origin == TOOL:
-        return read_table()[f"pflow-{found.name}"]
+        usage = read_table()[f"pflow-{found.name}"]
+        for each in usage.arguments:
+            each.choices = each.choices and (_keys_of_pipe() or each.choices)
+        return usage
     interface = _interface_of(found)
     return _with_places(usage_of_node(found.name, interface), interface, [])
 
@@ -217,11 +221,21 @@ def _places(before: list[str]) -> list[str]:
     return [*places]
 
 
-def keys(before: list[str], step: list[str]) -> list[Candidate]:
+def keys(before: list[str], step: list[str], *, in_braces: bool) -> list[Candidate]:
     """Return the keys that a step's text may refer to after a $: what the steps before it write, stdin, and items."""
     items = ["item", "item_name", "item_stem", "item_dir"] * any(each.startswith("--each") for each in step)
-    found = [*(place.partition(".")[2] for place in _places(before)), "stdin", *items]
+    places = _places(before)
+    found = [*(place.partition(".")[2] for place in places), "stdin", *items]
+    if in_braces:
+        found = [f"{path}}}" for path in [*found, *places]]
     return [Candidate(KEYS, key) for key in dict.fromkeys(found)]
+
+
+def _keys_of_pipe() -> list[str]:
+    """Return the keys that the stages before the cursor's write, if the shell says what is typed before it."""
+    words = split(os.environ.get("PFLOW_LINE", ""), is_flow=True).words
+    end = max([at for at, word in enumerate(words) if word == "|"], default=0)
+    return [*dict.fromkeys(place.partition(".")[2] for place in _places(words[:end]))]
 
 
 def _interface_of(kind: Kind | None) -> Interface:

@@ -6,6 +6,7 @@ import pytest
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.catalog.registry import load_file
+from pflow.errors import PflowError
 
 NODE = "from pocketflow import Node\n{}\nclass Zap(Node):\n    def exec(self, _):\n        return {}\n"
 WAYS = {
@@ -46,3 +47,11 @@ def test_two_nodes_of_a_directory_share_a_module_until_all_is_read_again(tmp_pat
     (tmp_path / "helper.py").write_text("WORD = 'new'\n")
     forget_kinds()
     assert load_file(str(tmp_path / "one.py"), "one")().exec(None).WORD == "new"
+
+
+def test_a_module_beside_that_fails_is_named_and_fails_again(tmp_path):
+    (tmp_path / "zap.py").write_text(NODE.format("import helper", "1"))
+    (tmp_path / "helper.py").write_text("import nowhere_at_all\n")
+    for _ in range(2):
+        with pytest.raises(PflowError, match=r"helper\.py': No module named 'nowhere_at_all'"):
+            load_file(str(tmp_path / "zap.py"), "zap")

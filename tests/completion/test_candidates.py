@@ -151,6 +151,8 @@ LINES = {
     "pflow 'marked => odd costs 5$, $5-": [],
     'pflow "marked => odd $r': [],
     "pflow marked :: odd $r": [],
+    "pflow 'marked => odd \"${r": ["result}"],
+    "pflow 'marked => odd \"${marked.": ["marked.result}"],
     "pflow-get resp": ["response"],
     "pflow 'marked => odd --each=": ["marked.result"],
     "pflow run marked :: odd --each=": ["marked.result"],
@@ -282,6 +284,11 @@ def test_the_steps_of_a_run_are_known_where_one_is_named():
 def test_a_node_without_a_sound_interface_has_the_flags_of_every_stage(text):
     Path("bin/pflow-odd").write_text(text)
     assert offered("pflow-odd --from=s") == ["store"]
+
+
+def test_where_the_shell_says_what_stands_before_the_pipe_its_keys_come_after_pflow_get(monkeypatch):
+    monkeypatch.setenv("PFLOW_LINE", "cat a | pflow-marked 'a | b' | pflow-get r")
+    assert offered("pflow-get ") == ["result"]
 
 
 def test_models_that_can_be_asked_come_before_those_without_a_key(monkeypatch):
