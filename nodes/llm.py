@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_CONFIG, MISSING, PflowError
+from pflow.errors import BAD_CONFIG, MISSING, USAGE, PflowError
 from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Llm(Node):
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null  # the maximum number of tokens in the answer
     - Params: schema: any = null [verbatim]  # the answer's schema: JSON, short ('name, amount int') or a file
+    - Params: schema_multi: any = null [verbatim]  # the schema of each of any number of `items`, in the same forms
     - Params: attachment: list[path] = [] [short a]  # a file or URL to attach
     - Params: continue: bool = false [short c]  # continue the last conversation in llm's log
     - Params: conversation: str = null [flag cid]  # continue the conversation with this ID
@@ -66,13 +67,19 @@ class Llm(Node):
         params = self.params
         if params["continue"] or params["conversation"]:
             raise PflowError("cannot cache an answer in a conversation: it depends on earlier ones", exit=BAD_CONFIG)
-        return model_parts(params["model"], params["attachment"] or [], params["schema"])
+        return model_parts(params["model"], params["attachment"] or [], self._schema)
+
+    @property
+    def _schema(self) -> Any:
+        if self.params["schema"] is not None and self.params["schema_multi"] is not None:
+            raise PflowError("cannot take both --schema and --schema-multi", hint="choose one", exit=USAGE)
+        return self.params["schema" if self.params["schema_multi"] is None else "schema_multi"]
 
     def looks_at(self, reads: Shared) -> list[str]:
         """Return the schema's file."""
         from pflow.values.types import names_schema_file
 
-        schema = self.params["schema"]
+        schema = self._schema
         return [schema] if isinstance(schema, str) and names_schema_file(schema) else []
 
     def prep(self, shared: Shared) -> Request:
@@ -88,7 +95,8 @@ class Llm(Node):
             places=places,
             system=self.params["system"],
             options=options,
-            schema=self.params["schema"],
+            schema=self._schema,
+            is_multi=self.params["schema_multi"] is not None,
             is_logged=is_kept(self.params["log"], goes_on=bool(self.params["continue"] or self.params["conversation"])),
         )
 

@@ -243,6 +243,8 @@ def _wired_step(step: Step, number: int, catalog: Catalog) -> WiredStep:
     try:
         kind = catalog.find(step.type)
         mapped = [*step.input_mappings.values(), *step.output_mappings.values()]
+        if kind and (implied := kind.interface.implied({**step.inputs, **step.params})):
+            step.params = {**step.params, **implied}
         return WiredStep(step, number, kind, with_keys(kind.interface, step.params, mapped) if kind else Interface())
     except PflowError as error:
         wired = WiredStep(step, number, None, Interface())

@@ -23,7 +23,8 @@ TITLES = {
 
 SWITCH = ""
 TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
-MODEL, NODE, FLOW, SAVED, RUN, STEP, WORD = "model", "node", "flow", "saved", "run", "step", "word"
+MODEL, NODE, FLOW, SAVED, STEP, WORD = "model", "node", "flow", "saved", "step", "word"
+RUN, UNFINISHED = "run", "unfinished"
 NODE_OR_FILE = "node or file"
 """The kind of a value, for completion: none (a switch), any text, one of `choices`, a path (`choices` may replace a
 directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved flow; a run; a
@@ -205,7 +206,7 @@ def _values(item: Item) -> str:
     if type.name == "path":
         return DIRECTORY if item.name in ("directory", "dir", "folder") else FILE
     if item.kind == "param" and type.name in ("str", "any"):
-        return {"model": MODEL, "schema": FILE}.get(item.name.rpartition(".")[2], TEXT)
+        return {"model": MODEL, "schema": FILE, "schema_multi": FILE}.get(item.name.rpartition(".")[2], TEXT)
     return CHOICE if item.type.choices else TEXT
 
 

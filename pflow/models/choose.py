@@ -125,7 +125,10 @@ def all_models() -> dict[str, Model]:
     """Return every model by id and by alias, and keep their list for TAB. Raises PflowError (78)."""
     with _loading, _explained():  # llm loads its plugins once, and a second thread would not wait for the first
         models = settings.load_models()
-        keep_models([(name, describe(name, model)) for name, model in models.items()])
+        first = [*models.items()]
+        with suppress(PflowError):  # the keys cannot be read
+            first.sort(key=lambda item: not has_key(item[1]))
+        keep_models([(name, describe(name, model)) for name, model in first])
     return models
 
 

@@ -353,6 +353,18 @@ class TestSchema:
         assert lines["height"] == {"type": "integer", "description": "in metres, about"}
         assert failure("json-misfit", schema="name, height").exit == 65
 
+    def test_a_schema_may_be_that_of_each_of_many(self, server, tmp_path):
+        (tmp_path / "tree.json").write_text(json.dumps(TREE))
+        params = {"schema_multi": str(tmp_path / "tree.json")}
+
+        assert [tree["name"] for tree in run("json-list", **params)["response"]["items"]] == ["oak", "ash"]
+        sent = server.requests()[0]["body"]["response_format"]["json_schema"]["schema"]
+        assert sent["properties"]["items"]["items"] == TREE
+        assert failure("json-list", schema="name, x", **params).exit == 2
+        node = Llm()
+        node.set_params({"model": "json-list", **params})
+        assert ("schema's file" in node.cache_parts({}), node.looks_at({})) == (True, [params["schema_multi"]])
+
     def test_the_empty_schema_takes_any_json(self, server):
         assert run("json-native", schema="{}")["response"] == {"name": "oak", "height": 40}
         assert failure("reply", schema="{}").exit == 65

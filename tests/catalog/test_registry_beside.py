@@ -1,4 +1,4 @@
-"""A user's own node imports the modules beside it, which no other directory sees."""
+"""A user's own node imports the modules beside it, which no other directory sees (pflow.catalog.registry)."""
 
 import sys
 
@@ -12,20 +12,14 @@ WAYS = {
     "import": ("import helper", "helper.word()"),
     "from": ("from helper import word as say", "say()"),
     "in a function": ("", "__import__('helper').word()"),
-    "a package": ("import lib.inner", "lib.inner.word()"),
-    "a module of a package": ("from lib import inner", "inner.word()"),
-    "a folder without __init__": ("from loose import inner", "inner.word()"),
     "Python's own comes first": ("import string", "'A' if string.digits else ''"),
     "installed ones come first": ("import yaml", "'A' if yaml.safe_load else ''"),
 }
 
 
 def place(folder, word):
-    for name in ("lib", "loose"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "inner.py").write_text("def word():\n    import helper\n    return helper.word()\n")
-    (folder / "lib" / "__init__.py").touch()
-    (folder / "helper.py").write_text("from other import WORD\ndef word(): return WORD\n")
+    folder.mkdir()
+    (folder / "helper.py").write_text("import other\ndef word():\n    from other import WORD\n    return WORD\n")
     (folder / "other.py").write_text(f"WORD = {word!r}\n")
     for name in ("string", "yaml"):
         (folder / f"{name}.py").touch()
@@ -40,7 +34,7 @@ def test_what_is_beside_a_node_or_its_link_is_found_and_stays_apart(tmp_path, li
         file.write_text(NODE.format(line, value.replace("'A'", repr(word))))
         (tmp_path / f"{word}.py").symlink_to(file)
         assert {load_file(str(each), "zap")().exec(None) for each in (file, tmp_path / f"{word}.py")} == {word}
-    assert not {"helper", "other", "lib", "loose"} & ({*sys.modules} - before)
+    assert not {"helper", "other"} & ({*sys.modules} - before)
 
 
 def test_two_nodes_of_a_directory_share_a_module_until_all_is_read_again(tmp_path):
