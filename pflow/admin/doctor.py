@@ -107,7 +107,7 @@ def _fault_of(plugin: EntryPoint) -> str:
 
 def _model(installation: Installation) -> Iterator[Line]:
     from pflow.models import settings
-    from pflow.models.choose import all_models, check_key, choose, choose_capable
+    from pflow.models.choose import all_models, better_models, check_key, choose, choose_capable, is_small
     from pflow.models.local import LocalModel, engine_command
 
     all_models()
@@ -119,6 +119,8 @@ def _model(installation: Installation) -> Iterator[Line]:
         yield Line("model", BROKEN, f"'{model.model_id}' is the default, but its engine is missing", todo)
     else:
         yield Line("model", WELL, f"'{model.model_id}' is the default, and has the key it needs")
+    if is_small(model):
+        yield Line("model", ADVICE, f"'{model.model_id}' is for trying out and for short texts", better_models())
     try:
         check_key(planner := choose_capable(None))
         yield Line("model", WELL, f"'{planner.model_id}' plans flows from sentences")
