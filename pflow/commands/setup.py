@@ -55,7 +55,7 @@ def command(prefix: str | None, is_dry: bool, undo: bool, no_zshrc: bool, verbos
         what = f"cannot write '{error.filename}'" if error.filename else "cannot write"
         hint = "run the same command again to finish, or with --undo to undo it"
         raise not_written(what, error, hint) from None
-    lines += [] if undo or is_dry else _in_shells(setup, may_edit=prefix is None and not no_zshrc)
+    lines += [] if undo else _in_shells(setup, may_edit=prefix is None and not no_zshrc, is_dry=is_dry)
     write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])
 
 
@@ -72,11 +72,14 @@ def _report(setup: admin.Setup, wanted: dict[str, bytes], *, is_dry: bool, verbo
     return lines
 
 
-def _in_shells(setup: admin.Setup, *, may_edit: bool) -> list[str]:
+def _in_shells(setup: admin.Setup, *, may_edit: bool, is_dry: bool) -> list[str]:
     """Ask the shells whether they find the files, and return lines on that; edit zsh's start-up file if need be."""
-    lines, answers = [], ask_shells()
     file, line = admin.start_line("zsh", setup.share)
-    if may_edit and not answers.get("zsh", True) and line not in admin.text_of(file):
+    may_edit = may_edit and line not in admin.text_of(file)
+    if is_dry:
+        return [f"zsh   would add a block to {clean(file)}, if zsh needs it"] * may_edit
+    lines, answers = [], ask_shells()
+    if may_edit and not answers.get("zsh", True):
         try:
             setup.add_block()
             lines, answers = [f"zsh   added a block to {clean(file)}"], ask_shells()

@@ -86,6 +86,7 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     need zsh
     printf 'bindkey -e' >.zshrc
     touch .bashrc
+    pflow setup --dry-run | grep 'would add a block to .*/.zshrc'
     pflow setup --no-zshrc >said
     pflow setup --prefix other >>said
     [ "$(grep -c '^For zsh, add to the end of .*/.zshrc:' said)" -eq 2 ]
