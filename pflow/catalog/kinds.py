@@ -43,6 +43,10 @@ class Catalog:
         """Return the kind that a type names, or None."""
         return find_kind(type)
 
+    def inline(self, flow: Any, items: tuple[str, ...]) -> Kind | None:
+        """Return the kind of a step with a flow of its own, inside batches over `items`; None if only nodes count."""
+        return None
+
 
 _found: dict[str, Kind | None] = {}
 

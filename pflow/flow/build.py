@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from pflow import TYPE_CHECKING, Any
 from pflow.binding.store import key_mappings
-from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
+from pflow.flow.flow import INLINE, MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
 from pflow.values.paths import Path
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _ids(nodes: list[Document]) -> list[str]:
     taken = {node["id"]: 2 for node in nodes if "id" in node}
     ids = []
     for node in nodes:
-        own = node.get("name") or node.get("type", "")
+        own = node.get("name") or node.get("type", INLINE if "nodes" in node else "")
         id = node.get("id") or (id_after(own, taken) if own else "")
         taken.setdefault(id, 2)
         ids.append(id)
@@ -68,6 +68,8 @@ STEP_MEMBERS = (
     "description", "version", "params", "inputs", "retries", "wait", "timeout", "max_visits", "repeats", "cache",
 )  # fmt: skip
 """The members of a node that a step takes unchanged."""
+INLINE_MEMBERS = ("nodes", "edges", "mappings", "outputs")
+"""The members of a node that are a flow inside its step."""
 
 
 def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
@@ -76,7 +78,8 @@ def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
     batch = {"item" if name == "as" else name: value for name, value in node.get("batch", {}).items()}
     return Step(
         id,
-        str(node.get("type", node.get("name", id))),
+        str(node.get("type", INLINE if "nodes" in node else node.get("name", id))),
+        flow=_inline(node) if "nodes" in node else None,
         place=place,
         input_mappings=sources,
         output_mappings=mapping.get("output_mappings"),
@@ -84,6 +87,13 @@ def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
         batch=Batch(**batch) if "over" in batch else None,
         **members,
     )
+
+
+def _inline(node: Document) -> FlowSpec:
+    """Return the flow inside a step, for whose findings the step is the document."""
+    flow = build_flow({name: node[name] for name in INLINE_MEMBERS if name in node})
+    flow.document, flow.items = node, ()
+    return flow
 
 
 def _source(written: Any) -> Any:

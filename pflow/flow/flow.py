@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     Mapped = str | list[str]
     """The source of a read, as written: a path, `template:` and text, or a list of paths."""
 
+INLINE = "flow"
+"""The type of a step with a flow of its own inside."""
 MAX_VISITS = 100
 MOST_JOBS = 256
 REST = "*"
@@ -106,7 +108,7 @@ class Step:
         output_mappings: dict[str, str] | None = None, retries: int | None = None, wait: float | None = None,
         timeout: float | None = None, max_visits: int | None = None, repeats: bool | None = None,
         batch: Batch | None = None, description: str = "", cache: bool | str | None = None,
-        soft: list[str] | None = None,
+        soft: list[str] | None = None, flow: FlowSpec | None = None,
     ) -> None:  # fmt: skip
         self.id = id
         self.type = type
@@ -129,6 +131,8 @@ class Step:
         self.description = description
         self.cache = cache
         """True to keep its answers, False not to; `require` to take a kept answer or fail."""
+        self.flow = flow
+        """The flow that it runs, if it is written inside the step."""
         self.made: Any = None
         """The node itself, in a flow that Python made and runs."""
 
@@ -163,6 +167,8 @@ class FlowSpec:
         self.max_visits = MAX_VISITS
         self.dialect = "pflow"
         self.catalog = Catalog()
+        self.items: tuple[str, ...] | None = None
+        """In a flow inside a step, the names for the items of the batches around it; None for any other flow."""
         self.script = ""
         """The Python script that made it and runs it."""
         self.warnings: list[str] = []
@@ -177,6 +183,12 @@ class FlowSpec:
     def directory(self) -> str:
         """The directory that its subflows' paths are relative to."""
         return self.catalog.directory
+
+    @property
+    def item_parts(self) -> dict[str, str]:
+        """The names that the batches around it give to an item (its part is empty) and to the parts of its path."""
+        batches = [Batch("", item) for item in self.items or () if item]
+        return {name: part for batch in batches for name, part in {batch.item: "", **batch.parts}.items()}
 
     def usable(self) -> FlowSpec:
         """Return the flow. Raises PflowError (65) at the first wrong shape."""

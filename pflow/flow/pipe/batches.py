@@ -9,11 +9,11 @@ from pflow.binding.flag_value import Word, flag_value
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import MOST_JOBS, Batch, Step
 from pflow.flow.pipe.scan import quote
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired import WiredFlow, item_reader
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER, parts_of_step, path_text
 from pflow.interface.common import BATCH
-from pflow.interface.interface import Interface, Item, word_reads
+from pflow.interface.interface import Interface
 from pflow.values.templates import parse_place
 
 if TYPE_CHECKING:
@@ -72,13 +72,10 @@ def filled_by_item(step: Step, interface: Interface) -> str | None:
     the item.
     """
     batch, read = step.batch, item_reader(interface)
-    if batch is None or read is None or batch.item in interface.reads or step.fills(read.name):
+    by_name = batch is not None and batch.item in interface.reads and step.flow is None
+    if batch is None or read is None or by_name or step.fills(read.name):
         return None
     return read.name if read.required or not _names_item(step, batch, interface) else None
-
-
-def item_reader(interface: Interface) -> Item | None:
-    return interface.pipe_read or next(iter(word_reads(interface.reads)), None)
 
 
 def with_items(wired: WiredFlow) -> WiredFlow:
@@ -113,5 +110,6 @@ def check_item(step: Step, interface: Interface) -> None:
 
 
 def _names_item(step: Step, batch: Batch, interface: Interface) -> bool:
-    parts = (part for part in parts_of_step(step, interface) if part.role != OVER)
-    return any(path[0] in {batch.item, *batch.parts} for part in parts for path in part.paths)
+    parts, names = parts_of_step(step, interface), {batch.item, *batch.parts}
+    is_inside = step.flow is not None and not names.isdisjoint(interface.reads)
+    return is_inside or any(path[0] in names for part in parts if part.role != OVER for path in part.paths)
