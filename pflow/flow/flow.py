@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any
+from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, PflowError
 from pflow.values.paths import Path
@@ -209,7 +209,15 @@ class FlowSpec:
         for step in flow.steps:
             step.params, step.inputs = {**step.params}, {**step.inputs}
             step.input_mappings, step.batch = {**step.input_mappings}, copy(step.batch)
+            step.flow = step.flow and step.flow.copied()
         return flow
+
+    def all_steps(self, above: Path = ()) -> Iterator[tuple[Path, Step]]:
+        """Yield each step with its place, those of the flows inside steps too."""
+        for step in self.steps:
+            yield (*above, *step.place), step
+            if step.flow is not None:
+                yield from step.flow.all_steps((*above, *step.place))
 
 
 def version_numbers(version: str) -> tuple[int, ...] | None:

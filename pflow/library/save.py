@@ -165,11 +165,11 @@ def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]
         raise PflowError(f"{act}: it would contain itself", hint="choose another name", exit=BAD_DATA)
     saved = flow.copied()
     saved.name = name
-    for step in saved.steps:
+    for _, step in saved.all_steps():
         if is_flow_type(step.type):
             known = saved_name(step.type, flow.directory)
             step.type = f"flow:{known}" if known else os.path.abspath(os.path.join(flow.directory, step.type))
-    outside = [step for step in saved.steps if os.path.isabs(step.type)]
+    outside = [step for _, step in saved.all_steps() if os.path.isabs(step.type)]
     advice = "if that may move, save it too, and name it flow:NAME"
     return saved, [f"'{step.id}' runs the flow in '{step.type}': {advice}" for step in outside]
 
@@ -184,6 +184,8 @@ def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, Any, str]]:
         if declared.default is not None and used is not None and used.secret:
             yield ("inputs", name, "default"), declared.default, "take it out: the store gives it when the flow runs"
     for step in wired.steps.values():
+        if step.step.flow is not None and step.subflow is not None:
+            yield from secrets_of(step.subflow)
         items = {**step.interface.params, **step.interface.reads}
         for key, item in items.items():
             remedy = f"take it out: the environment's {item.env} gives it" if item.env else "take it out"

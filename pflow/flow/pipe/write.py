@@ -34,17 +34,21 @@ if TYPE_CHECKING:
 def write_pipe(flow: FlowSpec) -> str:
     """Write a flow as pipe syntax, a step a line, without mappings that it implies. Raises PflowError (65)."""
     try:
-        _refuse_unsayable(flow)
-        wanted = wire(flow)
-        text, wrong = _trial(wanted, is_short=True)
-        if wrong:
-            text, wrong = _trial(wanted, is_short=False)
-        if wrong:
-            raise PflowError(wrong)
+        return "\n".join(_lines(flow)) + "\n"
     except (PflowError, ValueError) as error:  # ValueError: a mapping that is not a path
         why, hint = (error.message, error.hint) if isinstance(error, PflowError) else (str(error), "")
         raise PflowError(f"cannot write the flow in pipe syntax: {why}", hint=hint, exit=BAD_DATA) from None
-    return text
+
+
+def _lines(flow: FlowSpec) -> list[str]:
+    _refuse_unsayable(flow)
+    wanted = wire(flow)
+    lines, wrong = _trial(wanted, is_short=True)
+    if wrong:
+        lines, wrong = _trial(wanted, is_short=False)
+    if wrong:
+        raise PflowError(wrong)
+    return lines
 
 
 def _refuse_unsayable(flow: FlowSpec) -> None:
@@ -64,22 +68,22 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
             raise PflowError(f"it has {what}", hint="use its JSON")
 
 
-def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[str, str]:
-    """Return the flow as text, and the difference, in words, when that is compiled.
+def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[list[str], str]:
+    """Return the flow as lines, and the difference, in words, when that is compiled.
 
     `is_short` writes mappings as flags, which keeps their values from other reads.
     """
     flow, here = wanted.flow, _facts(wanted)
-    text = _text(*_draft(wanted, here, is_short=is_short))
-    compiled = parse_pipe([text], flow.catalog)
+    lines = _steps(*_draft(wanted, here, is_short=is_short))
+    compiled = parse_pipe(["\n".join(lines)], flow.catalog, flow.items)
     there = _facts(wire(compiled))
     for place in {**here, **there}:
         if here.get(place) != there.get(place):
-            return text, f"it cannot express the {' '.join(place[1:])} of '{place[0]}'"
+            return lines, f"it cannot express the {' '.join(place[1:])} of '{place[0]}'"
     for step, other in zip(flow.steps, compiled.steps, strict=True):
         if not step.output_mappings.items() <= other.output_mappings.items():
-            return text, f"it cannot express where '{step.id}' writes"
-    return text, ""
+            return lines, f"it cannot express where '{step.id}' writes"
+    return lines, ""
 
 
 def _facts(flow: WiredFlow) -> Facts:
@@ -93,6 +97,7 @@ def _facts(flow: WiredFlow) -> Facts:
         step, there = wired.step, leads[id]
         facts[id, "manner"] = (wired.number, step.type, step.retries, step.wait, step.timeout, step.repeats, step.cache)
         facts[id, "batch"] = step.batch and {**step.batch.members, "over": overs.get(id, [])}
+        facts[id, "flow"] = step.flow and wired.subflow and _facts(wired.subflow)
         facts[id, "edges"] = {action: set(targets) for action, targets in flow.graph.next[id].items()}
         for key, value in step.params.items():
             facts[id, "param", key] = _value(value, wired.interface.params.get(key), there)
@@ -222,7 +227,7 @@ def _has_flag(item: Item | None) -> bool:
     return item.is_textual and is_liftable(item, "$name")
 
 
-def _text(flow: FlowSpec, apart: set[str]) -> str:
+def _steps(flow: FlowSpec, apart: set[str]) -> list[str]:
     steps = {step.id: step for step in flow.steps}
     chains = _chains(flow)
     mentioned = Counter(id for chain in chains for id, _ in chain)
@@ -240,10 +245,12 @@ def _text(flow: FlowSpec, apart: set[str]) -> str:
             if id in steps:
                 step = steps.pop(id)
                 name = quote(f"{step.type}:{id}" if id in named else step.type)
+                if step.flow is not None:
+                    name = "\n    ".join(["(", *_lines(step.flow)]) + "\n  )" + f":{id}" * (id in named)
                 words = [name, *step_words(step, flow.catalog), *([f"--id={id}"] if id in apart else [])]
             separator = "" if not action else "  => " if action == "default" else f"  ={action}=> "
             lines.append(separator + " ".join(words))
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _chains(flow: FlowSpec) -> list[Chain]:
