@@ -7,7 +7,7 @@ import os
 from pflow import TYPE_CHECKING, Iterable
 from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.errors import PflowError
-from pflow.flow.pipe.scan import separates
+from pflow.flow.pipe.scan import closes, separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, CommandUsage, Flag, usage_of_node
 from pflow.interface.common import OF_FLOWS
@@ -167,7 +167,7 @@ def usage_of_step(name: str, before: list[str]) -> CommandUsage:
 
     (type, _), *_ = steps_in([name])
     kind = FlowCatalog().find(type)
-    if kind is None:  # a sentence, as far as it is typed
+    if kind is None and not closes(name):  # a sentence, as far as it is typed
         return CommandUsage(type, "")
     interface = _interface_of(kind)
     usage = usage_of_node(type, interface)
@@ -180,8 +180,8 @@ def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
     """Return the type of each step, and its id if it has one."""
     from pflow.flow.pipe.recognize import full_type, split_name
 
-    firsts = [word for at, word in enumerate(words) if at == 0 or separates(words[at - 1])]
-    found = [split_name(word.removeprefix("pflow-")) for word in firsts if not separates(word)]
+    firsts = [word for at, word in enumerate(words) if at == 0 or separates(words[at - 1]) or words[at - 1] == "("]
+    found = [split_name(word.removeprefix("pflow-")) for word in firsts if not separates(word) and word != "("]
     return [(full_type(type), id) for type, id in found]
 
 

@@ -87,7 +87,7 @@ _NODE = _object(
             "enum": [True, False, "require"],
         },
         "batch": _BATCH,
-        **{each: {"$ref": f"#/properties/{each}"} for each in INLINE_MEMBERS},
+        **{each: {"description": f"The {each} of its own.", "$ref": f"#/properties/{each}"} for each in INLINE_MEMBERS},
         "input_bindings": _map("An older form: the store's key for each read. Write mappings.", _TEXT, deprecated=True),
         "output_bindings": _map(
             "An older form: the store's key for each write. Write mappings.", _TEXT, deprecated=True

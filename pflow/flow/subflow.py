@@ -131,7 +131,7 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
             item.default = given.default
         marks = {"pipe": given.pipe, "secret": given.secret, "explicit": given.step is not None}
         marks["own"] = given.name == "stdin"
-        marks[ITEM] = first is not None and reader is not None and (first.id, reader.name) in given.readers
+        marks[ITEM] = bool(first and reader and not given.pipe and (first.id, reader.name) in given.readers)
         item.marks = {mark for mark, is_so in marks.items() if is_so}
         item.flags = [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item

@@ -89,7 +89,12 @@ def _kind_of(bare: str) -> str:
     """Return the kind of an unquoted word; `):id` names the step that it closes."""
     if is_separator(bare):
         return LINK
-    return OPEN if bare == "(" else CLOSE if bare == ")" or bare.startswith("):") else WORD
+    return OPEN if bare == "(" else CLOSE if closes(bare) else WORD
+
+
+def closes(word: str) -> bool:
+    """Return True for the end of a step in parentheses, `)` or `):id`."""
+    return word == ")" or word.startswith("):")
 
 
 def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:

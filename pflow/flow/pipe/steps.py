@@ -53,9 +53,7 @@ class Draft:
         ]
 
 
-def draft_step(
-    type: str, id: str | None, words: list[str], catalog: Catalog, flow: FlowSpec | None = None
-) -> Draft:  # fmt: skip
+def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, flow: FlowSpec | None) -> Draft:
     """Make the step of a type with the flags in `words`; its id is "" if no flag gives one.
 
     Raises PflowError (2) for the first wrong flag. For an unknown type every flag is data.
@@ -99,10 +97,7 @@ def draft_step(
 
 
 def interface_of_type(type: str, catalog: Catalog, flow: FlowSpec | None = None) -> tuple[Interface, bool]:
-    """Return the interface of a type, or of a `flow` inside a step, and True if it is known.
-
-    It is an open one if it is unknown or unreadable.
-    """
+    """Return the interface of a type, or of a step's flow, and True if it is known; an open one if it is not."""
     try:
         kind = catalog.find(type) if flow is None else catalog.inline(flow, ())
         return (kind.interface, True) if kind else (Interface(), False)

@@ -8,6 +8,7 @@ from copy import copy
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import MAX_VISITS, REST, Edge, FlowSpec, Step
+from pflow.flow.pipe.batches import batch_words
 from pflow.flow.pipe.compile import compile_flow, is_liftable
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
@@ -244,13 +245,27 @@ def _steps(flow: FlowSpec, apart: set[str]) -> list[str]:
             words = [id]
             if id in steps:
                 step = steps.pop(id)
-                name = quote(f"{step.type}:{id}" if id in named else step.type)
-                if step.flow is not None:
-                    name = "\n    ".join(["(", *_lines(step.flow)]) + "\n  )" + f":{id}" * (id in named)
-                words = [name, *step_words(step, flow.catalog), *([f"--id={id}"] if id in apart else [])]
+                words = [
+                    _name(step, is_named=id in named),
+                    *step_words(step, flow.catalog),
+                    *([f"--id={id}"] if id in apart else []),
+                ]
             separator = "" if not action else "  => " if action == "default" else f"  ={action}=> "
             lines.append(separator + " ".join(words))
     return lines
+
+
+def in_parentheses(step: Step, words: list[str]) -> str:
+    """Write a step with a flow inside, and `words` after it. Raises PflowError (65) as `write_pipe` does."""
+    over = batch_words(step.batch) if step.batch is not None else []
+    return " ".join([_name(step, is_named=is_step_name(step.id)), *over, *words])
+
+
+def _name(step: Step, *, is_named: bool) -> str:
+    """Write the first word of a step: its type, or its flow in parentheses, and its id if `is_named`."""
+    if step.flow is None:
+        return quote(f"{step.type}:{step.id}" if is_named else step.type)
+    return "\n    ".join(["(", *_lines(step.flow)]) + "\n  )" + f":{step.id}" * is_named
 
 
 def _chains(flow: FlowSpec) -> list[Chain]:
