@@ -9,6 +9,7 @@ from pflow.catalog.kinds import BUNDLED, PYTHON
 from pflow.flow.build import INLINE_MEMBERS
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wiring import wire
 from pflow.words.naming import free, variable
 from pflow.words.printable import clean
 
@@ -78,9 +79,9 @@ class _Script:
 
     def _node(self, wired: WiredStep) -> Any:
         kind = wired.kind
-        if wired.step.flow is not None and wired.subflow is not None:
+        if wired.step.flow is not None:
             name = variable(f"{wired.id}_flow", self.taken)
-            self.inside.append(_Script(wired.subflow, name, self))
+            self.inside.append(_Script(wire(wired.step.flow), name, self))
             return RawCode(name)
         if kind is None or kind.origin not in (BUNDLED, PYTHON) or kind.name != wired.step.type:
             return wired.step.type

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from copy import copy
 
 from pflow import Any, Iterator, Sequence
 from pflow.binding.sources import DIRECTORY
@@ -15,6 +16,7 @@ from pflow.flow.leads import led_by_input
 from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired import ITEM, WiredFlow, WiredStep, item_reader
+from pflow.flow.written import path_text
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
 from pflow.words.naming import guess
@@ -98,7 +100,13 @@ class FlowKind(Kind):
             from pflow.flow.wiring import wire
 
             _allow_levels(len(self._catalog.loading) + len(self.spec.items or ()))
-            self._flow = wire(self.spec)
+            self._flow = flow = wire(self.spec)
+            written = {write.key: write.target for id in flow.order for write in flow.writes[id] if write.item}
+            is_chain = all([*next] in ([], ["default"]) for next in flow.graph.next.values())
+            if is_chain and not self.spec.outputs and any(len(place) > 1 for place in written.values()):
+                spec = copy(self.spec)  # outside too, a name means its latest write, wherever it moved
+                spec.outputs = {key: path_text(place) for key, place in written.items()}
+                self._flow = wire(spec)
         elif self._flow is None:
             self._flow = self._catalog.load(self.file)
         return self._flow
