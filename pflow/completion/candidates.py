@@ -92,7 +92,7 @@ def _in_flow(text: str) -> Candidates:
 
 def _of_steps(words: list[str], word: str, beside: Sequence[Flag] = ()) -> Candidates:
     """Complete the last of several steps: the name of its type, or its flags and those that may stand `beside` it."""
-    starts = [n + (not closes(each)) for n, each in enumerate(words) if separates(each) or each == "(" or closes(each)]
+    starts = [n + (not closes(each)) for n, each in enumerate(words) if separates(each) or closes(each)]
     start = max(starts, default=0)
     if start == len(words):
         prefix = "flow:" if word and word[:5] in "flow:" else ""

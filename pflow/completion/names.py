@@ -180,8 +180,8 @@ def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
     """Return the type of each step, and its id if it has one."""
     from pflow.flow.pipe.recognize import full_type, split_name
 
-    firsts = [word for at, word in enumerate(words) if at == 0 or separates(words[at - 1]) or words[at - 1] == "("]
-    found = [split_name(word.removeprefix("pflow-")) for word in firsts if not separates(word) and word != "("]
+    firsts = [word for at, word in enumerate(words) if at == 0 or separates(words[at - 1])]
+    found = [split_name(word.removeprefix("pflow-")) for word in firsts if not separates(word)]
     return [(full_type(type), id) for type, id in found]
 
 

@@ -82,10 +82,9 @@ def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
 
     own, places = own_flags(), separators(words)
     begin, end = places[0], places[-1] + 1
-    opened = next((at for at, word in enumerate(words) if word != "("), 0)
-    first, reading = split_step(words[opened:begin], {flag: own[flag] for flag in _of_stream(0)})
+    first, reading = split_step(words[:begin], {flag: own[flag] for flag in _of_stream(0)})
     last, printing = split_step(words[end:], {flag: own[flag] for flag in _of_stream(1)})
-    return [*words[:opened], *first, *words[begin:end], *last], reading + printing
+    return [*first, *words[begin:end], *last], reading + printing
 
 
 def _of_stream(fd: int) -> list[str]:

@@ -11,6 +11,8 @@ from pflow.values.types import Type
 if TYPE_CHECKING:
     from pflow.flow.findings import Finding
 
+    Items = tuple[str, ...]
+    """The names for the items of the batches around a flow inside a step; "" for a step that is none."""
     Mapped = str | list[str]
     """The source of a read, as written: a path, `template:` and text, or a list of paths."""
 
@@ -167,8 +169,8 @@ class FlowSpec:
         self.max_visits = MAX_VISITS
         self.dialect = "pflow"
         self.catalog = Catalog()
-        self.items: tuple[str, ...] | None = None
-        """In a flow inside a step, the names for the items of the batches around it; None for any other flow."""
+        self.items: Items | None = None
+        """Set in a flow inside a step."""
         self.script = ""
         """The Python script that made it and runs it."""
         self.warnings: list[str] = []

@@ -123,9 +123,7 @@ class _Around:
 class _Walk:
     """One walk. A node is one step however often it is reached; a node in two flows is a step in each."""
 
-    def __init__(
-        self, root: Any, variables: Mapping[str, Any], classes: dict[str, type], *, is_run_here: bool
-    ) -> None:  # fmt: skip
+    def __init__(self, root: Any, variables: Mapping[str, Any], classes: dict[str, type], *, is_run_here: bool) -> None:
         self.root = root
         self.variables = variables
         self.names = {id(value): name for name, value in variables.items() if isinstance(value, pocketflow.BaseNode)}

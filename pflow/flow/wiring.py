@@ -181,7 +181,8 @@ class _Wiring:
         name = reference.input
         if name is None or name == "stdin":
             return
-        is_whole = wired is not None and len(reference.path) == 1 and _is_one_path(part)
+        is_typed = self.flow.items is None or part.role == MAPPING  # else the flow around it would have to fit the type
+        is_whole = wired is not None and len(reference.path) == 1 and _is_one_path(part) and is_typed
         item = wired.interface.reads.get(part.key) if wired and is_whole else None
         needed = self._input(name, item)
         if wired is not None:

@@ -113,8 +113,6 @@ def _check_word(text: str, word: Token) -> None:
 
 _LEVELS = 20
 """How deep parentheses may be nested."""
-GROUP = "( … )"
-"""The name of a step in parentheses, in messages."""
 
 
 def grouped(text: str, tokens: list[Token]) -> list[Token]:
@@ -131,7 +129,7 @@ def grouped(text: str, tokens: list[Token]) -> list[Token]:
             if not opened:
                 raise fault(text, token.at, "this ) closes nothing", "a ( with spaces around it begins; ')' is a text")
             group = opened.pop()
-            group.kind, group.text, group.bare, group.inside = WORD, GROUP + token.text[1:], "", levels.pop()
+            group.kind, group.text, group.bare, group.inside = WORD, "( … )" + token.text[1:], "", levels.pop()
             levels[-1].append(group)
         else:
             levels[-1].append(token)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pflow import Sequence
+from pflow import TYPE_CHECKING, Sequence
 from pflow.catalog.kinds import Catalog, find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
@@ -28,10 +28,11 @@ from pflow.values.masks import mask_flags
 from pflow.values.paths import is_step_name
 from pflow.values.templates import parse_template
 
+if TYPE_CHECKING:
+    from pflow.flow.flow import Items
 
-def parse_pipe(
-    words: Sequence[str], catalog: Catalog | None = None, items: tuple[str, ...] | None = None
-) -> FlowSpec:  # fmt: skip
+
+def parse_pipe(words: Sequence[str], catalog: Catalog | None = None, items: Items | None = None) -> FlowSpec:
     """Read and compile a flow in pipe syntax; doubts about it are in its `warnings`. `items` are as in FlowSpec.
 
     One word is a text, with quotes and comments; several words were split by a shell. Without a `catalog` its steps are
@@ -55,7 +56,7 @@ def _check_words(words: Sequence[str]) -> None:
         raise PflowError(what, hint="put it inside the quotes, after its step", exit=USAGE)
 
 
-def _read_flow(text: str, tokens: list[Token], catalog: Catalog, items: tuple[str, ...] | None) -> FlowSpec:
+def _read_flow(text: str, tokens: list[Token], catalog: Catalog, items: Items | None) -> FlowSpec:
     """Read and compile a flow. Raises PflowError (2)."""
     chains = read_chains(text, tokens)
     reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])
@@ -110,9 +111,11 @@ class _Reader:
         word = mention.name
         type, id = split_name(word)
         type = INLINE if mention.inside is not None else type
-        if not type or type.startswith("-"):
+        if not type or type.startswith(("-", "(")):
             why = f"'{shorten(word)}' is not a node: a step begins with one"
-            raise fault(self.text, mention.at, why, "llm --prompt='…'")
+            raise fault(
+                self.text, mention.at, why, "put spaces around ( and )" if type[:1] == "(" else "llm --prompt='…'"
+            )
         if any(letter.isspace() for letter in type) and not type.endswith(".json"):
             why = f"'{shorten(word)}' is not a node: it contains white space"
             raise fault(self.text, mention.at, why, "one text with the whole flow, or each word by itself")

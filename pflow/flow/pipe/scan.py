@@ -49,8 +49,8 @@ def is_separator(text: str) -> bool:
 
 
 def separates(word: str) -> bool:
-    """Return True if a word split by a shell stands between steps: a separator, or the `;` between chains."""
-    return word == ";" or is_separator(word)
+    """Return True if a step begins after a word split by a shell: a separator, the `;` between chains, or `(`."""
+    return word in (";", "(") or is_separator(word)
 
 
 def is_cut_separator(word: str) -> bool:
