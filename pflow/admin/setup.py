@@ -18,6 +18,7 @@ from pflow.files.atomic import replace
 from pflow.files.directories import pflow_directory
 from pflow.help.man import files as man_pages
 from pflow.help.usage import CommandUsage, usage_of_node
+from pflow.interface.source import NO_CLASS
 from pflow.values.digest import bytes_digest
 
 FOLDERS = {
@@ -171,7 +172,7 @@ def find_wanted() -> tuple[dict[str, bytes], list[str]]:
                 raise PflowError(kind.interface.fault or "it has no interface")
             usages.append(usage_of_node(kind.name, kind.interface))
         except PflowError as error:
-            left_out.append(f"'{kind.name}' is left out: {error.message}")
+            left_out += [f"'{kind.name}' is left out: {error.message}"] * (not error.message.endswith(NO_CLASS))
     pages = {f"{FOLDERS['man']}/man1/{name}": text for name, text in man_pages(usages).items()}
     loaders = {f"{FOLDERS['bash']}/{usage.name}": LOADER.format(name=usage.name) for usage in usages}
     own = {name: text.encode("utf-8", "replace") for name, text in (pages | loaders).items()}

@@ -16,11 +16,11 @@ from pflow.catalog.registry import saved_flows
 from pflow.errors import NOT_FOUND, PflowError, reason_of
 from pflow.files.directories import cache_directory, read_cached
 from pflow.interface.interface import Interface, Item
-from pflow.interface.source import in_words, read_interface, read_python, source_version
+from pflow.interface.source import NO_CLASS, in_words, read_interface, read_python, source_version
 from pflow.values.digest import file_stamp
 from pflow.values.jsontext import quote, scan
 
-_HEADER = f'{{"pflow":"nodes 3, pflow-shell {__version__}"'
+_HEADER = f'{{"pflow":"nodes 4, pflow-shell {__version__}"'
 _MOST = 10_000
 
 
@@ -87,7 +87,10 @@ def lines(catalog: Catalog) -> list[Listing]:
 
 
 def node_lines() -> list[Listing]:
-    """Return all nodes, including shadowed and broken ones; files that have not changed are not read again."""
+    """Return all nodes, including shadowed and broken ones; files that have not changed are not read again.
+
+    A module that a node imports from beside it has no class, and is left out.
+    """
     listed = [*map(Listing, list_nodes())]
     cache = cache_directory()
     path = os.path.join(cache, "nodes.json") if cache else ""
@@ -105,7 +108,8 @@ def node_lines() -> list[Listing]:
         line.fault = line.fault or interpreter_fault(line.interpreter)
     if path and seen:
         _save(path, {**known, **seen} if len(known) < _MOST else seen)
-    return listed
+    modules = {each.file for each in listed if each.fault.endswith(NO_CLASS)}
+    return [each for each in listed if modules.isdisjoint((each.file, each.behind))]
 
 
 def _rows(data: bytes) -> dict[str, list[str]]:

@@ -26,20 +26,24 @@ def load_bundled(name: str) -> type:
 
 def load_file(file: str, name: str) -> type:
     """Load the class in a user's own file. Raises PflowError: 78 if an import is missing, 65 for other faults."""
-    return pick_class(load_module(file, "pflow_node_" + name.replace("-", "_"), "load the node"), name)
+    module = "pflow_node_" + name.replace("-", "_")
+    return pick_class(load_module(file, module, "load the node", is_node=True), name)
 
 
-def load_module(file: str, name: str, act: str) -> Any:
-    """Load a Python file as a module of this name. `act` begins error messages."""
+def load_module(file: str, name: str, act: str, *, is_node: bool = False) -> Any:
+    """Load a Python file as a module of this name. `act` begins error messages. A node may import what is beside it."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
+    from pflow.catalog.beside import import_beside
     from pflow.interface.source import in_words
 
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise PflowError(f"cannot {act} '{file}': it is not a Python file", exit=BAD_DATA)
     module = sys.modules[name] = module_from_spec(spec)
+    if is_node:
+        import_beside(module, file, packages)
     writes_no_bytecode = sys.dont_write_bytecode
     sys.dont_write_bytecode = writes_no_bytecode or _has_fresh_files(os.path.dirname(file) or ".")
     try:
@@ -55,6 +59,9 @@ def load_module(file: str, name: str, act: str) -> Any:
         sys.dont_write_bytecode = writes_no_bytecode
     return module
 
+
+packages: dict[tuple[str, ...], Any] = {}
+"""The modules beside the loaded nodes, by their directory: two nodes in one share them."""
 
 _FRESH = 2
 """Seconds in which a file may change without changing the time and size by which Python knows its bytecode."""

@@ -256,8 +256,8 @@ def _is_node_file(file: str) -> bool:
 def is_sentence(text: str) -> bool:
     """Return True if a text is a sentence for a model. A misspelt node is not: it never goes to one.
 
-    Nor is a text whose first word (after `pflow`) is followed by a flag or a separator, or is a misspelt node with
-    words in quotes: these begin a step.
+    Nor is a text whose first word (after `pflow`) is followed by a flag or a separator, or begins a step as a misspelt
+    node.
     """
     from pflow.flow.pipe.recognize import is_misspelt_step
 

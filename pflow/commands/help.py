@@ -81,7 +81,8 @@ pflow help WORD shows the help of each. All but saved flows have a man page: pfl
 
 Steps with :: between them, or one argument with => between its steps, are a flow. It runs as with pflow run: checked
 before anything runs, in one process, with a log. One argument can also be a single step, a node's name followed by a
-flag or by words in quotes: pflow 'llm "Name a tree"'. pflow nodes lists the nodes.
+flag or by words in quotes: pflow 'llm "Name a tree"'. A name with a hyphen in it always begins a step: pflow 'read-file
+notes.txt'. pflow nodes lists the nodes.
 
 Any other argument with white space in it is a sentence. A model plans a flow from it, which is shown to you to run,
 edit or save; pflow 'SENTENCE' --help lists the flags. Without a terminal it runs only with --yes, which allows the

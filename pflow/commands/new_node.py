@@ -25,19 +25,22 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import write_stderr
 
 PYTHON = "python"
-LANGUAGES = (PYTHON, "sh", "js")
+LANGUAGES = {PYTHON: PYTHON, "sh": "sh", "bash": "sh", "js": "js"}
+"""The languages, each with the ending of its template's name."""
 
 _GOOD = "lower-case words with dashes between them: count-words"
 
 
 @click.command(help=__doc__)
 @click.argument("name")
-@click.option("--lang", type=click.Choice(LANGUAGES), default=PYTHON, help="The language: python (default), sh, js.")
+@click.option(
+    "--lang", type=click.Choice([*LANGUAGES]), default=PYTHON, help="The language: python (default), sh, bash, js."
+)
 @click.option("--dir", "directory", metavar="DIR", help="Write it to DIR, instead of where pflow finds it by itself.")
 @click.option("--print", "is_printed", is_flag=True, help="Print the node instead of writing a file.")
 def command(name: str, lang: str, directory: str | None, is_printed: bool) -> None:
     _check_name(name)
-    with open(os.path.join(PACKAGE, "commands", f"new_node_{lang}.txt"), encoding="utf-8") as template:
+    with open(os.path.join(PACKAGE, "commands", f"new_node_{LANGUAGES[lang]}.txt"), encoding="utf-8") as template:
         text = template.read().replace("@name@", name).replace("@Class@", _class_name(name))
     if is_printed:
         write_pieces(1, [text.encode()])

@@ -237,6 +237,7 @@ def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None =
         with parsing_limit(words):
             texts = take_words(words, {**items, **RUN_FLAGS}, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
+        error.hint = error.hint.replace("--help lists", "pflow run FLOW --help lists")
         raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)
     values = flow_flags.values(texts)

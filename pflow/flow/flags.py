@@ -153,7 +153,7 @@ class FlowFlags:
             if not dot or (step.interface.open and _plain(step.id) == id):
                 self.warnings += doubts(flag, self.items())
                 return (OPEN, step.id if dot else "", key), None
-        raise PflowError(f"cannot take {flag}: no such flag", hint="--help lists the flags", exit=USAGE)
+        raise PflowError(f"cannot take {flag}: no such flag", hint="pflow run FLOW --help lists the flags", exit=USAGE)
 
     def _meant(self, name: str) -> dict[Target, Item]:
         """Return what a flag may set; the name of a declared input means only that input."""

@@ -9,6 +9,9 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.interface import Interface
 from pflow.words.printable import clean
 
+NO_CLASS = "it has no class"
+"""The end of the message on a file that is no node, but perhaps a module that a node beside it imports."""
+
 
 def read_interface(file: str) -> Interface:
     """Read the interface in the docstring of a file's class; an open one without a docstring.
@@ -19,8 +22,13 @@ def read_interface(file: str) -> Interface:
 
 
 def read_python(file: str) -> Interface:
-    """Read the interface in a user's file; infer it from the code if the docstring has none."""
+    """Read the interface in a user's file; infer it from the code if the docstring has none.
+
+    Raises PflowError (65) for a file without a class.
+    """
     classes = _parse(file)
+    if not classes:
+        raise PflowError(f"cannot find the node in '{file}': {NO_CLASS}", exit=BAD_DATA)
     nodes = _node_classes(classes, file)
     node = next((each for each in nodes if _docstring(each)), nodes[0] if nodes else None)
     return _shown(node, classes, file) if node else Interface()
@@ -99,7 +107,8 @@ def _parse(file: str) -> dict[str, Any]:
         tree: Any = compile(text, "<unknown>", "exec", ast.PyCF_ONLY_AST, optimize=0)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nested too deeply
         raise PflowError(f"cannot read the node '{file}': {in_words(error)}", exit=BAD_DATA) from None
-    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    top, inside = ([each for each in nodes if isinstance(each, ast.ClassDef)] for nodes in (tree.body, ast.walk(tree)))
+    return {node.name: node for node in top or inside}
 
 
 def _node_classes(classes: dict[str, Any], file: str) -> list[Any]:

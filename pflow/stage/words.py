@@ -171,9 +171,13 @@ def _take_value(texts: Texts, item: Item, values: list[str]) -> None:
 
 
 def _check_bare(word: str, switch: str) -> None:
-    """Refuse a word that was meant as something else. `switch` is the flag before it, if it took no value."""
-    if switch and word in ("true", "false"):
-        raise PflowError(f"cannot take the bare word '{word}'", hint=f"{switch}={word}", exit=USAGE)
+    """Refuse a word that was meant as something else. `switch` is the flag before it, if it took no value.
+
+    Behind a common flag with a letter, such as -n, `true` is a word: nobody gives these a value.
+    """
+    if switch and switch[2:].replace("-", "_") not in LETTERS.values() and word in ("true", "false"):
+        hint = f"leave it out; -- {word} if it is the value" if switch.startswith("--no-") else f"{switch}={word}"
+        raise PflowError(f"cannot take the bare word '{word}'", hint=hint, exit=USAGE)
     if word in ("-", "="):
         hint = {"-": "leave the word out: the pipe already gives the value", "=": _NO_BLANKS}[word]
         raise PflowError(f"cannot take '{word}'", hint=f"{hint}; -- {word} if it is the value", exit=USAGE)
@@ -218,6 +222,8 @@ def _quoted(bare: list[str], item: Item) -> str:
 
 
 def _behind_dashes(word: str) -> str:
+    if word == "->":
+        return "steps are joined by ::, or by => in quotes"
     return f"-- '{shorten(word)}' if it is not a flag" if " " in word else "--help lists them"
 
 

@@ -4,7 +4,7 @@ setup() { load helper; }
 
 @test "what it writes passes pflow test-node, in each language" {
     need jq node
-    for language in python sh js; do
+    for language in python sh bash js; do
         file=$(pflow new-node "try-$language" --lang=$language)
         run pflow test-node -k interface -k runs -k same -k error "$file"
         [ "$status" -eq 0 ] || { echo "$output" && return 1; }

@@ -92,3 +92,37 @@ END
     run grep -aP '[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae' <<<"$output"
     expect 1 ''
 }
+
+@test "own nodes import the modules beside them, everywhere, and two directories do not mix" {
+    for word in one two; do
+        mkdir $word
+        echo "WORD = '$word'" >$word/helper.py
+        printf '%s\n' 'import helper' 'from pflow import Node, flow_safe' '@flow_safe' "class Say${word^}(Node):" '    """Say it.' '' \
+            '    Interface:' '    - Reads: shared["text"]: str [pipe]  # a text' '    - Writes: shared["said"]: str [pipe]  # the word' \
+            '    """' '    def prep(self, shared): return shared["text"]' '    def exec(self, text): return text.strip() + helper.WORD' \
+            '    def post(self, shared, text, said): shared["said"] = said' >$word/say_$word.py
+    done
+    export PFLOW_NODES=$PWD/one:$PWD/two
+    in_shells 'cd "$HOME"
+        echo a | pflow say-one -r
+        echo a | pflow run "say-one => say-two" -r
+        echo "[\"b\",\"c\"]" | pflow run "say-two --each --jobs=2" -r
+        pflow test-node one/say_one.py | tail -n 1
+        pflow nodes | grep helper
+        for text in old old new; do echo "WORD = \"$text\"" >two/helper.py; echo a | pflow say-two --cache -r; done
+        ls one two'
+    expect 0 'aone
+aonetwo
+["btwo","ctwo"]
+say-one: 41 ok, 0 failed, 4 skipped
+aold
+aold
+anew
+one:
+helper.py
+say_one.py
+
+two:
+helper.py
+say_two.py'
+}

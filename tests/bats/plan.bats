@@ -178,6 +178,8 @@ print("its commands could write only in the allowed directories: --allow=DIR, or
     done <<'END'
 lllm --prompt=slip-of-mine:did you mean llm?
 lllm "slip of mine":did you mean llm?
+raed-file slip-of-mine:did you mean read-file?
+lllm slip of mine -s Brief:did you mean llm?
 frob => slip-of-mine:frob
 summarise:summarise
 END
@@ -186,6 +188,22 @@ END
     run -127 --separate-stderr pflow paraphrase my notes
     expect 127 - 'put quotes around it'
     [ "$(requests_with slip-of-mine)" -eq 0 ]
+}
+
+@test "what was meant as a command asks no model, whatever command gets it" {
+    pflow save my-flow 'read-file a.txt' --description=Mine >/dev/null
+    for command in '' plan; do # the other commands ask none
+        for words in 'read-file never-sent -> shell never-sent' 'llm never-sent && shell cat' 'shell ls never-sent -l' \
+            'my-flow never-sent'; do
+            run --separate-stderr pflow ${command:+"$command"} "$words"
+            expect 2
+        done
+    done
+    run --separate-stderr pflow 'read-file a.txt' -r
+    expect 0 $'one\ntwo'
+    run --separate-stderr pflow 'shell out never-sent' --model=plan-never --yes
+    [ "$(requests_with 'out never-sent')" -eq 3 ] # a sentence
+    [ "$(requests_with never-sent)" -eq 3 ]
 }
 
 @test "pflow plan prints IR of a sentence; --pipe prints pipe syntax, which pasted back runs" {

@@ -121,7 +121,7 @@ is_nowhere() {
         done
         pflow export --to=sh "shell --command=true" >flow.sh; pflow export --to=sh "shell --command=true --args=\$x" >x.sh
         for tool in pflow-set pflow-get pflow-catch "sh flow.sh" "sh x.sh"; do pflow-set a=b | $tool --token=canary; done'
-    expect 2 - "cannot read the flow at 'fetch --token=*** => shell --nope': cannot take --token: a secret is never a flag"
+    expect 2 - "cannot read the flow at 'fetch --token=*** => shell --nope': fetch cannot take --token: a secret is never a flag"
     expect 2 - "did you mean --token?"
     is_nowhere
 }

@@ -26,6 +26,14 @@ teardown_file() { stop_server; }
     [[ $(pflow nodes llm) == *'-m, PFLOW_MODEL'* && $(pflow-llm --help) == *'-o, --option'*'-o NAME VALUE]'* ]]
 }
 
+@test "behind a letter of every stage, true is a word" {
+    in_shells 'pflow-shell -n true; pflow-shell -nq true; pflow shell -v -n true -r; pflow -q "shell -n true"
+        pflow run shell -n true -q; pflow-shell -n false -q'
+    expect 1 - "cannot finish 'false': exit code 1"
+    in_shells 'pflow-shell -n ls --no-check true -q'
+    expect 2 '' "the bare word 'true'; leave it out; -- true if it is the value"
+}
+
 @test "--KEY@FILE is the text of a file, with its templates; a value that begins with @ stays one" {
     echo 'Say $what' >ask.txt
     printf 'for x; do\n    echo "<$x>"\ndone\n' >each.sh

@@ -57,6 +57,7 @@ def values(*words: str, node: Interface = NODE):
         (["-vqm", "-q"], ["--model=-q", "-vq"]),
         (["-rlmq", "a"], ["--model=q", "-r", "--loud", "--question=a"]),
         (["-aa", "-a", "b"], ["--args=a", "--args=b"]),
+        (["-n", "true", "--quiet", "false"], ["-nq", "--question=true", "--at=false"]),
         (["-o", "seed", "1", "-loseed", "2"], ["--option=seed=1", "--option=seed=2", "--loud"]),
     ],
 )  # fmt: skip
@@ -120,6 +121,8 @@ def test_a_reference_in_a_word_of_a_list_is_one_item():
         (["a", "b", "--question=a", "--args=d"], "the bare word 'b': --at has 'a'", "quotes"),
         (["a", "--question=a", "--at=b", "--args=d"], "the bare word 'a': --args is given", "leave one"),
         (["--loud", "true"], "the bare word 'true'", "--loud=true"),
+        (["-nl", "true"], "the bare word 'true'", "--loud=true"),
+        (["--cache", "false"], "the bare word 'false'", "--cache=false"),
         (["-rl", "false"], "the bare word 'false'", "--loud=false"),
         (["-"], "'-'", "-- -"),
         (["question", "=", "x"], "'='", "--KEY=VALUE"),

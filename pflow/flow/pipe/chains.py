@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from pflow.errors import shorten
-from pflow.flow.pipe.scan import CLOSE, END, LINK, OPEN, WORD, Token, fault
+from pflow.flow.pipe.recognize import names_node
+from pflow.flow.pipe.scan import ARROWS, CLOSE, END, LINK, OPEN, WORD, Token, fault
 
 
 class Mention:
@@ -79,9 +80,9 @@ def _mentions(text: str, chain: list[Token]) -> list[Mention]:
     mentions: list[Mention] = []
     words: list[Token] = []
     before: Token | None = None
-    for token in chain:
+    for token, behind in zip(chain, [*chain[1:], None], strict=True):
         if token.kind != LINK:
-            _check_word(text, token)
+            _check_word(text, token, behind)
             if token.inside is not None and words:
                 raise fault(text, token.at, "a ( begins a step", "put a separator before it, or quotes around it")
             words.append(token)
@@ -98,8 +99,8 @@ def _mentions(text: str, chain: list[Token]) -> list[Mention]:
     return [*mentions, Mention(words, before, None)]
 
 
-def _check_word(text: str, word: Token) -> None:
-    """Refuse redirections, `&&`, and separators without spaces."""
+def _check_word(text: str, word: Token, behind: Token | None) -> None:
+    """Refuse redirections, what joins steps elsewhere, and separators without spaces."""
     bare, shown = word.bare, shorten(word.text)
     if bare.lstrip("0123456789&").startswith(("<", ">")) and not bare.startswith(">>"):
         hint = "read-file --path=FILE =>" if bare.startswith("<") else "=> write-file --path=FILE"
@@ -107,6 +108,9 @@ def _check_word(text: str, word: Token) -> None:
     is_joined = bare.startswith("::") or (bare.endswith("::") and not bare.startswith("-"))
     if is_joined or "=>" in bare or ">>" in bare:
         raise fault(text, word.at, f"'{shown}' is not a separator", "put spaces around it, or quote it")
+    if bare in ARROWS[:2] or (bare == "then" and behind is not None and names_node(behind.text)):
+        hint = f"steps are joined by =>; '{bare}' in quotes is a word"
+        raise fault(text, word.at, f"'{bare}' is not a separator", hint)
     if bare in ("&", "&&"):
         raise fault(text, word.at, f"'{bare}' works only in a shell", "a => b leads on; a =error=> b if a fails")
 

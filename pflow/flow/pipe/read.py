@@ -129,6 +129,10 @@ class _Reader:
         try:
             draft = draft_step(type, id, [word.text for word in mention.words[1:]], self.catalog, flow)
         except PflowError as error:
+            error.message = f"{mention.name} {error.message}"
+            if error.hint.startswith("--help") and flow is None:
+                named = f"run {type}" if type.endswith(".json") else type.removeprefix("flow:")
+                error.hint = f"pflow {named} {error.hint}"
             raise error.within(cannot_read(self.text, mention.at)) from None
         if draft.step.id in self.ids:
             hint = f"{draft.step.id} alone, without a type, means the first one again"

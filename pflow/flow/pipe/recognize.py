@@ -10,7 +10,7 @@ from pflow.catalog.kinds import find_kind, list_kinds
 from pflow.catalog.registry import is_flow_type, saved_flow
 from pflow.errors import USAGE, PflowError
 from pflow.flow.build import id_after
-from pflow.flow.pipe.scan import LINK, UNQUOTED, WORD, Token, is_cut_separator, is_separator, scan
+from pflow.flow.pipe.scan import ARROWS, LINK, UNQUOTED, WORD, Token, is_cut_separator, is_separator, scan
 from pflow.values.paths import is_step_name
 from pflow.words.naming import nearest
 
@@ -25,25 +25,28 @@ def is_pipe(words: Sequence[str]) -> bool:
 def is_pipe_text(text: str) -> bool:
     """Return True if one argument is a flow: an unquoted separator beside the name of a node or a flow, or one step.
 
-    One step is such a name with flags or quoted words after it. Sentences may contain `|` too: it separates steps only
-    next to names of nodes, `pflow` or `pflow-…`.
+    One step is such a name that is no plain word (`read-file`), or that has a flag or only quoted words after it.
+    Sentences may contain `|` too: it separates steps only next to names of nodes, `pflow` or `pflow-…`. So do `->` and
+    `&&` between two nodes: they are mistakes, which reading the flow explains.
     """
     words = _tokens(text)
-    if len(words) < 2:
+    step = _without_driver(words)
+    if len(step) < 2:
         return False
-    step = words[words[0].text == "pflow" :]
     links = [at for at, word in enumerate(step) if word.kind == LINK and word.text != "|"]
     if links:
         beside = [word.text for at in (-1, *links) for word in step[at + 1 : at + 2]]
         return any(map(names_node, beside)) or any(map(is_slip, beside))
     begins = names_node(step[0].text)
-    return (begins and _is_one_step(step[1:])) or _holds_pipe(words, begins=begins)
+    if begins and (_is_typed(step[0].text) or _is_one_step(step[1:])):
+        return True
+    return _holds_pipe(words, begins=begins) or _holds_arrow(step)
 
 
 def is_misspelt_step(text: str) -> bool:
     """Return True if a text would be one step, but its name is a misspelt node."""
-    words = _tokens(text)
-    return len(words) > 1 and _is_one_step(words[1:]) and is_slip(words[0].text)
+    step = _without_driver(_tokens(text))
+    return len(step) > 1 and (_is_typed(step[0].text) or _is_one_step(step[1:])) and is_slip(step[0].text)
 
 
 def _tokens(text: str) -> list[Token]:
@@ -55,18 +58,39 @@ def _tokens(text: str) -> list[Token]:
     return [token for token in tokens if token.kind in (WORD, LINK)]
 
 
+def _without_driver(words: list[Token]) -> list[Token]:
+    """Return the words without the `pflow` or `pflow run` that a pasted command begins with."""
+    first = [word.text for word in words[:2]]
+    return words[2 if first == ["pflow", "run"] else first[:1] == ["pflow"] :]
+
+
+def _is_typed(name: str) -> bool:
+    """Return True if a name has a sign in it that the first word of a sentence rarely has; files may be its subject."""
+    return not name.endswith(".json") and not set("-_:").isdisjoint(name.rstrip(":"))
+
+
 def _is_one_step(words: list[Token]) -> bool:
-    """Return True if the words after a name belong to a step, not a sentence: all before the first flag are quoted."""
+    """Return True if the words after a name belong to a step, not a sentence: one is a flag, or all are quoted."""
     if words and not words[0].is_quoted and words[0].text.startswith(('"', "'")):
         return True  # a quote that is never closed
-    plain = next((word.text for word in words if not word.is_quoted and word.text != "--"), None)
-    return plain is None or (plain.startswith("-") and plain.lstrip("-")[:1].isalpha())
+    return all(word.is_quoted for word in words) or any(map(_is_flag, words))
+
+
+def _is_flag(word: Token) -> bool:
+    return word.bare.startswith("--") or (word.bare[:1] == "-" and word.bare[1:2].isalpha())
 
 
 def _holds_pipe(words: list[Token], *, begins: bool) -> bool:
     behind = [word.text for before, word in pairwise(words) if before.kind == LINK]
     is_pasted = any(word == "pflow" or _is_program(word) for word in (words[0].text, *behind))
     return bool(behind) and (is_pasted or (begins and all(map(names_node, behind))))
+
+
+def _holds_arrow(step: list[Token]) -> bool:
+    """Return True if what joins steps elsewhere stands between nodes, of which one may be misspelt."""
+    sides = [step[0].text, *(word.text for before, word in pairwise(step) if before.bare in ARROWS)]
+    known = [word for word in sides if names_node(word)]
+    return len(sides) > 1 and len(known) > 0 and all(word in known or is_slip(word) for word in sides)
 
 
 def _is_program(word: str) -> bool:

@@ -81,8 +81,6 @@ def _class_fault(kind: Kind) -> str:
     file = kind.file
     with open(file, encoding="utf-8-sig", errors="replace") as source:
         tree = ast.parse(source.read())
-    if not any(isinstance(node, ast.ClassDef) for node in ast.walk(tree)):
-        return f"{file} has no class"
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     name = plain(os.path.basename(file).removesuffix(".py"))
     chosen = [each for each in classes if plain(each) in (name, name + "node")] or list(classes)

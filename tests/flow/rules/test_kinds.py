@@ -65,7 +65,7 @@ def test_a_file_that_is_no_python_is_told(text):
         ("class Own: pass", ["PF09"]),
         ("class Own(object): pass", ["PF09"]),
         ("class Base: pass\nclass Own(Base): pass", ["PF09"]),
-        ("own = 1", ["PF09"]),
+        ("own = 1", ["PF11"]),
         ("import pocketflow\nclass Own(pocketflow.Node): pass", ["PF11"]),
         ("from mine import Base\nclass Middle(Base): pass\nclass Own(Middle): pass", ["PF11"]),
         ("import pocketflow\nclass Helper: pass\nclass Other(pocketflow.Node): pass", ["PF11"]),
