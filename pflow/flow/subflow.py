@@ -139,6 +139,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
             item.default = given.default
         marks = {"pipe": given.pipe, "secret": given.secret, "explicit": given.step is not None}
         marks["own"] = given.name == "stdin"
+        takers = [flow.steps[id].interface.reads.get(key) for id, key in given.readers]
+        marks["verbatim"] = any(taker is not None and taker.marks >= {"explicit", "verbatim"} for taker in takers)
         marks[ITEM] = bool(first and reader and not given.pipe and (first.id, reader.name) in given.readers)
         item.marks = {mark for mark, is_so in marks.items() if is_so}
         item.flags = [flag for flag in given.flags if flag != given.name]

@@ -156,7 +156,8 @@ def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]
     """
     wired = wire(flow)
     act = f"cannot save '{name}'"
-    for place, value, remedy in secrets_of(wired):
+    inside = [step.subflow for step in wired.all_steps() if step.step.flow is not None and step.subflow is not None]
+    for place, value, remedy in (each for flow in [wired, *inside] for each in secrets_of(flow)):
         if is_literal(value):
             what = f"'{place[-1]}' of '{place[1]}'" if len(place) > 3 else f"the default of the input '{place[1]}'"
             raise PflowError(f"{act}: {what} is a secret, and the flow contains it", hint=remedy, exit=BAD_DATA)
@@ -184,8 +185,6 @@ def secrets_of(wired: WiredFlow) -> Iterator[tuple[Place, Any, str]]:
         if declared.default is not None and used is not None and used.secret:
             yield ("inputs", name, "default"), declared.default, "take it out: the store gives it when the flow runs"
     for step in wired.steps.values():
-        if step.step.flow is not None and step.subflow is not None:
-            yield from secrets_of(step.subflow)
         items = {**step.interface.params, **step.interface.reads}
         for key, item in items.items():
             remedy = f"take it out: the environment's {item.env} gives it" if item.env else "take it out"

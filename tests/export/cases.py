@@ -353,6 +353,33 @@ CASES = {
         "read-file --path=a.txt => shell:count --command='wc -w' => write-file --path='$path.$exit_code'",
         {**WAS_READ, "command": "wc -w", "stdout": "2\n", "stderr": "", "exit_code": 0},
     ),
+    "a flow inside a step": Case(
+        chain(
+            JSON,
+            node(
+                "in",
+                "flow",
+                nodes=[node("say"), node("loud", "shell", inputs={"command": "cat"})],
+                mappings=reads(say={"value": "wish"}, loud={"input": "said.value"}),
+            ),
+            node("last", "say"),
+            mappings=reads(**{"in": {"wish": "content.n"}}, last={"value": "template:${exit_code} ${stdout}"}),
+        ),
+        {**WAS_JSON, "stdout": "7", "exit_code": 0, **said("0 7")},
+    ),
+    "steps in parentheses, and others inside, for each item": Case(
+        "shell:l --command='echo a/b.x; echo c' => ( ( say --tone='$item_dir' ):g => shell:s --args='$item_stem'"
+        " --command='cat; echo \"$1\"' ):in --each --jobs=2 --id=in => say --value='$in' --tone=x",
+        {
+            "l": {"command": "echo a/b.x; echo c", "stdout": "a/b.x\nc\n", "stderr": "", "exit_code": 0},
+            "in": {"stdout": ['{"value":"a/b.x","tone":"a"}b\n', '{"value":"c","tone":""}c\n']},
+        },
+    ),
+    "the last step's actions in parentheses": Case(
+        "read-file:r a.txt => ( judge --text='$content, please' ):j =good=> say:yes --value='$verdict'; j =bad=> say:no",
+        {},
+        sh="edge for good",
+    ),
     "a write to a path": Case(
         chain(node("say", inputs={"value": 1}), mappings={"say": {"output_mappings": {"said": "out/a.b"}}}),
         {"value": 1, "out": {"a.b": {"value": 1, "tone": "plain"}}},
