@@ -6,10 +6,8 @@ from typing import Any
 
 from pflow import __version__
 from pflow.catalog.kinds import BUNDLED, PYTHON
-from pflow.flow.build import INLINE_MEMBERS
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.flow.wiring import wire
 from pflow.words.naming import free, variable
 from pflow.words.printable import clean
 
@@ -47,15 +45,13 @@ class RawCode(str):
 class _Script:
     """The parts of the file. `names` maps each step to its variable, `classes` each class's file to its name here."""
 
-    def __init__(self, wired: WiredFlow, name: str = "flow", outer: "_Script | None" = None) -> None:
+    def __init__(self, wired: WiredFlow) -> None:
         self.wired = wired
-        self.name = name
         self.ir = flow_to_ir(wired.flow)
-        self.taken: set[str] = outer.taken if outer else {"Flow", "flow", "load_node", "step"}
-        self.classes: dict[str, str] = outer.classes if outer else {}
-        self.imports: list[str] = outer.imports if outer else []
-        self.loads: list[str] = outer.loads if outer else []
-        self.inside: list[_Script] = []
+        self.taken = {"Flow", "flow", "load_node", "step"}
+        self.classes: dict[str, str] = {}
+        self.imports: list[str] = []
+        self.loads: list[str] = []
         self.nodes = {id: self._node(step) for id, step in wired.steps.items()}
         self.names = {id: variable(id, self.taken) for id in wired.steps}
 
@@ -63,7 +59,8 @@ class _Script:
         flow = self.wired.flow
         pflow = ["Flow", *(["load_node"] if self.loads else []), "step"]
         imports = [f"from pflow import {', '.join(pflow)}", *sorted(self.imports)]
-        groups = [self.loads, *self._groups()]
+        steps = [self._step(node) for node in self.ir["nodes"]]
+        groups = [self.loads, steps, self._edges()]
         return _FILE.format(
             about=_in_docstring(": ".join(filter(None, [flow.name, flow.description])) or "A flow"),
             version=__version__,
@@ -72,17 +69,8 @@ class _Script:
             flow=self._flow(),
         )
 
-    def _groups(self) -> list[list[str]]:
-        """Return the lines of the steps and edges, after those of the flows inside steps."""
-        inside = [group for each in self.inside for group in [*each._groups(), [each._flow()]]]
-        return [*inside, [self._step(node) for node in self.ir["nodes"]], self._edges()]
-
     def _node(self, wired: WiredStep) -> Any:
         kind = wired.kind
-        if wired.step.flow is not None:
-            name = variable(f"{wired.id}_flow", self.taken)
-            self.inside.append(_Script(wire(wired.step.flow), name, self))
-            return RawCode(name)
         if kind is None or kind.origin not in (BUNDLED, PYTHON) or kind.name != wired.step.type:
             return wired.step.type
         if kind.file not in self.classes:
@@ -96,7 +84,7 @@ class _Script:
 
     def _step(self, node: dict[str, Any]) -> str:
         id = node["id"]
-        more = {key: value for key, value in node.items() if key not in ("id", "type", *INLINE_MEMBERS)}
+        more = {key: value for key, value in node.items() if key not in ("id", "type")}
         mappings = self.ir.get("mappings", {}).get(id, {})
         return self._assign(self.names[id], "step", [self.nodes[id], id], {**more, **mappings})
 
@@ -121,7 +109,7 @@ class _Script:
         said |= {key: value for key, value in self.ir.items() if key in _OF_FLOW}
         if any("/" in step.type or step.type.endswith(".json") for step in flow.steps):
             said["directory"] = os.path.abspath(flow.directory)
-        return self._assign(self.name, "Flow", [], said)
+        return self._assign("flow", "Flow", [], said)
 
     def _assign(self, name: str, function: str, words: list[Any], named: dict[str, Any]) -> str:
         """Write the assignment of a call to a variable: on one line, or one argument a line."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.catalog.kinds import add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.build import INLINE_MEMBERS, id_after, numbered
+from pflow.flow.build import id_after, numbered
 from pflow.flow.constructors import lost_arguments, set_later
-from pflow.flow.flow import INLINE, FlowSpec
+from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
 from pflow.flow.subflow import FlowCatalog
@@ -68,10 +68,11 @@ def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_h
     Flow leads. `warnings` say what has to be done by hand, unless it `is_run_here`: then its classes are nodes of this
     process, and its nodes run themselves. Raises PflowError (65) for what a pflow flow cannot express.
     """
-    walk = _Walk(root, variables or {}, {}, is_run_here=is_run_here)
+    walk = _Walk(root, variables or {}, is_run_here=is_run_here)
     name, directory = type(root).__name__, getattr(root, "directory", ".")
     flow = load_document(walk.document(), name, FlowCatalog(directory)).usable()
-    walk.give_made(flow)
+    for step in flow.steps:
+        step.made = walk.made.get(step.id)
     flow.warnings += list(dict.fromkeys(walk.warnings))
     return flow
 
@@ -123,9 +124,8 @@ class _Around:
 class _Walk:
     """One walk. A node is one step however often it is reached; a node in two flows is a step in each."""
 
-    def __init__(self, root: Any, variables: Mapping[str, Any], classes: dict[str, type], *, is_run_here: bool) -> None:
+    def __init__(self, root: Any, variables: Mapping[str, Any], *, is_run_here: bool) -> None:
         self.root = root
-        self.variables = variables
         self.names = {id(value): name for name, value in variables.items() if isinstance(value, pocketflow.BaseNode)}
         self.is_run_here = is_run_here
         self.ids: dict[tuple[int, ...], str] = {}
@@ -133,9 +133,7 @@ class _Walk:
         self.todo: list[tuple[Any, _Around]] = []
         self.steps: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
         self.edges: dict[tuple[str, str, str], None] = {}
-        self.classes = classes
-        self.inside: dict[str, _Walk] = {}
-        """The walks through the flows inside steps, by step id."""
+        self.classes: dict[str, type] = {}
         self.made: dict[str, Any] = {}
         """The nodes that run themselves, by step id."""
         self.warnings: list[str] = []
@@ -144,13 +142,6 @@ class _Walk:
             source = self.ids[(*around.key, id(node))]
             for action, target, where in around.after(node, declares_error=ERROR in _interface_of(node).actions):
                 self.edges[source, self._enter(target, where), action] = None
-
-    def give_made(self, flow: FlowSpec) -> None:
-        """Give the steps of a flow made from this walk their nodes."""
-        for step in flow.steps:
-            step.made = self.made.get(step.id)
-            if step.flow is not None:
-                self.inside[step.id].give_made(step.flow)
 
     def document(self) -> dict[str, Any]:
         """Return the IR: the first step first, then the others in the order in which they were made."""
@@ -176,20 +167,12 @@ class _Walk:
     def _add_step(self, node: Any, around: _Around) -> str:
         """Add the step of a node, from what `pflow.step` was told or from the node itself."""
         ir, inner = (dict(node.ir), node.node) if isinstance(node, WrittenStep) else ({}, node)
-        walk = None
-        if isinstance(inner, pocketflow.Flow):
-            walk = _Walk(inner, self.variables, self.classes, is_run_here=self.is_run_here)
-            document = walk.document()
-            ir |= {name: document[name] for name in INLINE_MEMBERS if name in document}
-            self.warnings += walk.warnings
-            inner = INLINE
         kind = inner if isinstance(inner, str) else class_of(inner)
         type_ = kind if isinstance(kind, str) else self._type_of(kind)
         own_id = vars(inner).get("id") if isinstance(inner, Node) else None
         name = ir.pop("id", None) or own_id or self.names.get(id(node))
         id_ = numbered(name, self.taken) if name else id_after(type_, self.taken)
         self.taken.setdefault(id_, 2)
-        self.inside |= {id_: walk} if walk else {}
         own = {} if inner is kind else self._own(inner, id_, type_)
         over = {**({} if inner is node else node.params), **around.params}
         params = {**_plain(id_, kind, _set_on(inner)), **ir.pop("params", {}), **_plain(id_, kind, over)}

@@ -72,16 +72,11 @@ class FlowCatalog(Catalog):
             way = " → ".join(map(os.path.basename, [*self.loading[self.loading.index(file) :], file]))
             raise PflowError(f"cannot load the flow '{file}': it contains itself: {way}", exit=BAD_DATA)
         inner = self.at(os.path.dirname(file), file)
-        _allow_levels(len(inner.loading))
         flow = wire(load_file(file, inner).usable())
         for wired in flow.steps.values():
             if wired.fault:
                 raise PflowError(f"cannot load the flow '{file}': {wired.id}: {wired.fault}", exit=BAD_DATA)
         return flow
-
-
-def _allow_levels(levels: int) -> None:
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS + _CALLS_A_LEVEL * levels))
 
 
 class FlowKind(Kind):
@@ -96,10 +91,11 @@ class FlowKind(Kind):
     @property
     def flow(self) -> WiredFlow:
         """The wired flow. Raises PflowError (65) if the file has no flow, or one that contains itself."""
+        levels = len(self._catalog.loading) + len((self.spec and self.spec.items) or ("",))
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS + _CALLS_A_LEVEL * levels))
         if self._flow is None and self.spec is not None:
             from pflow.flow.wiring import wire
 
-            _allow_levels(len(self._catalog.loading) + len(self.spec.items or ()))
             self._flow = flow = wire(self.spec)
             written = {write.key: write.target for id in flow.order for write in flow.writes[id] if write.item}
             is_chain = all([*next] in ([], ["default"]) for next in flow.graph.next.values())
