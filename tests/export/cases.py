@@ -362,22 +362,27 @@ CASES = {
                 nodes=[node("say"), node("loud", "shell", inputs={"command": "cat"})],
                 mappings=reads(say={"value": "wish"}, loud={"input": "said.value"}),
             ),
-            node("last", "say"),
-            mappings=reads(**{"in": {"wish": "content.n"}}, last={"value": "template:${exit_code} ${stdout}"}),
+            node("last", "say", inputs={"value": "${exit_code} ${stdout}"}),
+            mappings=reads(**{"in": {"wish": "content.n"}}),
         ),
-        {**WAS_JSON, "stdout": "7", "exit_code": 0, **said("0 7")},
+        {**WAS_JSON, "stdout": "7\n", "exit_code": 0, "value": "0 7\n", **said("0 7\n")},
     ),
     "steps in parentheses, and others inside, for each item": Case(
-        "shell:l --command='echo a/b.x; echo c' => ( ( say --tone='$item_dir' ):g => shell:s --args='$item_stem'"
-        " --command='cat; echo \"$1\"' ):in --each --jobs=2 --id=in => say --value='$in' --tone=x",
+        "shell --command='echo a/b.x; echo c' => ( ( say --tone='$item_dir' ):g => shell:s --args='$item_stem'"
+        " --command='cat; echo \"$1\"' ):in --each --jobs=2 --id=in => say --value='${in.stdout[1]}' --tone=x",
         {
-            "l": {"command": "echo a/b.x; echo c", "stdout": "a/b.x\nc\n", "stderr": "", "exit_code": 0},
-            "in": {"stdout": ['{"value":"a/b.x","tone":"a"}b\n', '{"value":"c","tone":""}c\n']},
+            "command": "echo a/b.x; echo c",
+            "stdout": "a/b.x\nc\n",
+            "stderr": "",
+            "exit_code": 0,
+            "in": {"stdout": ['{"value":"a/b.x","tone":"a"}\nb\n', '{"value":"c","tone":""}\nc\n']},
+            "value": '{"value":"c","tone":""}\nc\n',
+            **said('{"value":"c","tone":""}\nc\n', "x"),
         },
     ),
     "the last step's actions in parentheses": Case(
-        "read-file:r a.txt => ( judge --text='$content, please' ):j =good=> say:yes --value='$verdict'; j =bad=> say:no",
-        {},
+        "read-file a.txt => ( judge --text='$content, please' ):j =good=> say --value='$verdict'; j =bad=> say:no",
+        {**WAS_READ, "verdict": "good", "say": {"value": "good", **said("good")}},
         sh="edge for good",
     ),
     "a write to a path": Case(
