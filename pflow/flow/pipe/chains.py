@@ -12,7 +12,8 @@ from pflow.flow.pipe.scan import ARROWS, CLOSE, END, LINK, OPEN, WORD, Token, fa
 class Mention:
     """A step as it is written in a chain: its `words`, the separators `before` and `after` it, if any.
 
-    `prefix` is the part before its name: `pflow-` for a program, `pflow` for the driver.
+    `prefix` is the part before its name: `pflow-` for a program, `pflow` for the driver. `inside` are the tokens of a
+    step in parentheses.
     """
 
     def __init__(self, words: list[Token], before: Token | None, after: Token | None) -> None:
@@ -27,15 +28,11 @@ class Mention:
         if program.startswith("pflow-") and len(program) > 6 and not program.endswith(".json"):
             words[0].text = program.removeprefix("pflow-")
             self.prefix = "pflow-"
+        self.inside = words[0].inside
 
     @property
     def name(self) -> str:
         return self.words[0].text
-
-    @property
-    def inside(self) -> list[Token] | None:
-        """The tokens of a step in parentheses."""
-        return self.words[0].inside
 
     @property
     def at(self) -> int:
