@@ -35,7 +35,7 @@ run: $(VENV)/.pflow ## summarize examples/notes.txt with a model on this machine
 	@PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
 	if [ -z "$$PFLOW_MODEL" ]; then PFLOW_MODEL=$(MODEL); export PFLOW_MODEL; fi; \
 	echo "The model is $$PFLOW_MODEL (PFLOW_MODEL=NAME takes another)."; \
-	run="cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in two sentences' | pflow-write-file --path=out.md"; \
+	run="cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in one sentence' | pflow-write-file --path=out.md"; \
 	printf '\n$$ %s\n' "$$run"; rm -f out.md; eval "$$run | pflow trace" </dev/null >$(VENV)/trace; \
 	[ -e out.md ] && printf '\n%s\n\n$$ … | pflow trace\n' "$$(cat out.md)"; \
 	cat $(VENV)/trace; [ -e out.md ]

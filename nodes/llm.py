@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 class Llm(Node):
     """Ask a language model, through the llm library and the providers of its plugins.
 
-    The text follows the prompt; bytes are sent as an attachment, and so are a PDF and, if the model accepts it, an SVG.
-    Without --model and PFLOW_MODEL it uses llm's default if that was chosen or has a key, else the small local model of
-    `pflow models get smollm2`. A GGUF file is a model too: --model=./FILE.gguf. An answer that reached its token limit
-    still counts, with a warning on stderr.
+    The text is sent first, then an empty line and the prompt. Bytes are sent as an attachment, and so are a PDF and, if
+    the model accepts it, an SVG. Without --model and PFLOW_MODEL it uses llm's default if that was chosen or has a key,
+    else the small local model of `pflow models get smollm2`. A GGUF file is a model too: --model=./FILE.gguf.
+
+    An answer that reached its token limit still counts, with a warning on stderr, and is not cached. The small model
+    writes a text of at most 200 tokens unless --max-tokens sets another limit.
 
     --continue and --conversation continue a conversation of `llm`, `llm chat` or pflow-llm in llm's log, with its
     model unless --model or PFLOW_MODEL names another; in an empty log --continue begins one, with a warning. Their
@@ -25,7 +27,7 @@ class Llm(Node):
 
     Interface:
     - Reads: shared["prompt"]: str = null [own] [word]  # the prompt
-    - Reads: shared["text"]: any = null [pipe]  # the input: text follows the prompt, bytes are attached
+    - Reads: shared["text"]: any = null [pipe]  # the input: text is sent before the prompt, bytes are attached
     - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema a value
     - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float, conversation: str}  # its tokens
     - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, an alias or a GGUF file
@@ -112,7 +114,10 @@ def _question(prompt: Any, text: Any, places: list[str]) -> tuple[str, bytes | N
     piped = text if isinstance(text, bytes) else None
     if isinstance(text, str) and media_type(text) is not None:
         piped = text.encode()
-    words = "\n\n".join(filter(None, (text_of(prompt), "" if piped is not None else text_of(text))))
+    words, asked = "" if piped is not None else text_of(text), text_of(prompt)
+    if words and asked:
+        words = words.rstrip("\n") + "\n\n"
+    words += asked
     if not words and not piped and not places:
         raise PflowError("cannot ask: there is no prompt and no text", hint="--prompt gives one", exit=MISSING)
     return words, piped

@@ -21,7 +21,7 @@ else:  # for annotations alone, which nobody evaluates
     Any = Callable = Collection = Container = Coroutine = Iterable = Iterator = None
     Mapping = MutableMapping = NoReturn = Sequence = None
 
-__all__ = ["Flow", "Node", "NodeAwareSharedStore", "PflowError", "flow_safe", "load_node", "step"]
+__all__ = ["Flow", "Node", "NodeAwareSharedStore", "PflowError", "flow_safe", "load_node", "run", "step"]
 
 _HOMES = {
     "Flow": "pflow.driver.flow",
@@ -30,8 +30,13 @@ _HOMES = {
     "PflowError": "pflow.errors",
     "flow_safe": "pflow.node",
     "load_node": "pflow.driver.flow",
+    "run": "pflow.driver.flow",
     "step": "pflow.driver.flow",
 }
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
 
 
 def __getattr__(name: str) -> object:

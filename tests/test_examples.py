@@ -33,7 +33,7 @@ BLOCKS = [
 ]
 README_BLOCKS = [block for block in BLOCKS if block.id.startswith("README")]
 SCRIPT = re.findall(r"^```sh\n(#!.*?)^```$", DOCS["nodes.md"], re.MULTILINE | re.DOTALL)[0]
-OWN_NODE, OWN_FLOW = re.findall(r"^```python\n(.*?)^```$", DOCS["nodes.md"], re.MULTILINE | re.DOTALL)
+OWN_NODE, OWN_FLOW, OWN_RUN = re.findall(r"^```python\n(.*?)^```$", DOCS["nodes.md"], re.MULTILINE | re.DOTALL)
 RULE, JOB = (
     re.search(rf"^```{kind}\n(.*?)^```$", DOCS["README.md"], re.MULTILINE | re.DOTALL)[1]
     for kind in ("make", "crontab")
@@ -113,13 +113,13 @@ PRINTED = {
     "six words' | pflow trace": "[1] llm (llm)",
     "title.txt": "Oak, ash and elm.",
     "good.txt": "a long draft\n",
-    "report.pflow.json": "317",
+    "report.pflow.json": "72",
     "bad.pflow.json": "did you mean read-file?",
     "words.pflow.json": "[2] count (shell)",
-    "lines.sh": "28\n",
-    "pflow-shout": "THE TIDE MILL",
+    "lines.sh": "6\n",
+    "pflow-shout": "NOTES OF THE MEETING",
     "pflow-hello": "0 failed",
-    "count-words": "1",
+    "count-words": "28",
     "--search": "write-file",
     "cat summary.md": "Oak, ash and elm.",
     "pflow find": "summarize",
@@ -127,7 +127,7 @@ PRINTED = {
     "make -s": "notes/",
     "pflow-analyze": "| price | float | 12 |",
     "pflow-git-commit": "Oak, ash and elm.",
-    "--size=400": "Oak, ash and elm.\nOak, ash and elm.\n",
+    "--size=200": "Oak, ash and elm.\nOak, ash and elm.\n",
     "github-add-comment": "/issues/1#",
 }
 """A part of each block that prints, and what it prints at least."""
@@ -207,9 +207,11 @@ def test_the_line_for_cron_that_readme_shows_summarizes_a_day_and_leaves_a_quiet
 
 def test_the_flow_in_python_that_readme_shows_counts_as_its_node_does(shell, tmp_path):
     (tmp_path / "nodes" / "flow.py").write_text(OWN_FLOW)
-    ran = shell(f"{sys.executable} nodes/flow.py -r; cat examples/notes.txt | pflow count-words --minimum=5 -r")
-    by_flow, by_node = ran.stdout.split()
-    assert by_flow == by_node, ran.stderr
+    (tmp_path / "run.py").write_text(OWN_RUN)
+    python = sys.executable
+    ran = shell(f"{python} nodes/flow.py -r; pflow count-words --minimum=5 -r <examples/notes.txt; {python} run.py")
+    by_flow, by_node, *printed = ran.stdout.split()
+    assert (by_flow, printed[0]) == (by_node, "French:"), ran.stderr
 
 
 def test_each_block_that_prints_is_shown():
@@ -229,7 +231,7 @@ PAGE_PRINTED = {
     "pflow-load-csv.1": ["ash, planed", "\n3\n", '[{"name":"Ada","age":"36"}]'],
     "pflow-load-json.1": ["words\n[1,2]\n"],
     "pflow-save-results.1": ['"results": "12 rows, 7 columns'],
-    "pflow.1": ["Oak, ash and elm.", "317\\n", "Usage: pflow-llm"],
+    "pflow.1": ["Oak, ash and elm.", "72\\n", "Usage: pflow-llm"],
     "pflow-catch.1": ["nothing to read"],
     "pflow-check.1": ["report.pflow.json: 4 steps", "words.pflow.json", "pipe: 2 steps"],
     "pflow-explain.1": ["[2] summary (llm", "read-file"],
@@ -246,14 +248,14 @@ PAGE_PRINTED = {
     "pflow-list-files.1": ["examples/notes.txt"],
     "pflow-nodes.1": ["write-file"],
     "pflow-plan.1": ['"type": "llm"', "read-file:read --path=examples/notes.txt"],
-    "pflow-read-file.1": ["grün", "1612\n"],
+    "pflow-read-file.1": ["grün", "380\n"],
     "pflow-remove.1": ["flows/old/count.1.pflow.json"],
     "pflow-run.1": ["Oak, ash and elm.", "Linux"],
     "pflow-runs.1": ["done"],
     "pflow-save.1": ["flows/words.pflow.json"],
     "pflow-set.1": ['"year":1815', '{"title":"Notes"}'],
     "pflow-show.1": ["count: Count words", '"description": "Count words"'],
-    "pflow-shell.1": ["Linux", "28\\n", "3\n"],
+    "pflow-shell.1": ["Linux", "6\\n", "3\n"],
     "pflow-summarise-text.1": ["Oak, ash and elm."],
     "pflow-trace.1": ["[2] count (shell)", "[1] shell (shell)"],
     "pflow-yt-transcript.1": ["A tide mill needs no river.", "Oak, ash and elm."],

@@ -2,4 +2,4 @@
 LANGUAGES = German French
 all: $(LANGUAGES:%=README.%.md)
 README.%.md: README.md
-	pflow-read-file -n '$<' | pflow-llm 'Translate into $*, and keep the Markdown:' | pflow-write-file '$@' -q
+	pflow-read-file -n '$<' | pflow-llm 'Translate into $*, and keep the Markdown' | pflow-write-file '$@' -q

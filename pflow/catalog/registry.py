@@ -53,6 +53,8 @@ def load_module(file: str, name: str, act: str, *, is_node: bool = False) -> Any
 
         hint = read_installation().add(error.name) if error.name else ""
         raise PflowError(f"cannot {act} '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
+    except PflowError as error:
+        raise error.within(f"cannot {act} '{file}'") from error
     except (Exception, SystemExit) as error:
         raise PflowError(f"cannot {act} '{file}': {in_words(error)}", exit=BAD_DATA) from error
     finally:

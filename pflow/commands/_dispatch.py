@@ -61,7 +61,7 @@ def _run(words: list[str], closed: list[int]) -> int:
 
     `closed` are the standard files that were closed, which a flow or node gets closed again.
     """
-    is_help = words[0:1] == ["help"] and len(words) == 2 and not _is_page(words[1])
+    is_help = words[0:1] == ["help"] and len(words) == 2 and _is_called(words[1])
     words = [words[1], "--help"] if is_help else words
     commands = names_in("commands")
     if 1 in closed and words and words[0] not in _RUNS and words[0] in ("--help", "-h", *commands):
@@ -90,11 +90,12 @@ def _run(words: list[str], closed: list[int]) -> int:
     return _run_program(program, word, rest, is_help=is_help)
 
 
-def _is_page(word: str) -> bool:
-    """Return True if `pflow help WORD` means a page, not the help of something called WORD."""
-    from pflow.commands.help import page
+def _is_called(word: str) -> bool:
+    """Return True if something is called so, or if it is a text; `pflow help` itself knows the pages."""
+    from pflow.catalog.registry import saved_flow
 
-    return word == "pflow" or page(word) is not None
+    is_flow = len(word.split()) > 1 or saved_flow(word.removeprefix("pflow-")) is not None
+    return is_flow or word in names_in("commands") or _find_program(word) is not None
 
 
 def _is_pipe(words: list[str]) -> bool:
@@ -158,6 +159,8 @@ def _not_found(words: list[str]) -> PflowError:
         hint = like or "a flow in one argument is 'a => b', and its first word is a node"
     elif len(words) > 2 and not near and not any(each.startswith("-") for each in words):
         hint = "a sentence is one argument: put quotes around it"
+    if word.endswith(".py") and os.path.isfile(word):
+        hint = f"pflow run {word} runs its flow, pflow ./{word} its node"
     return PflowError(f"cannot find '{shorten(word)}': no such command or node", hint=hint, exit=NOT_FOUND)
 
 

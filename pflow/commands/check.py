@@ -34,7 +34,7 @@ from pflow.flow.findings import SHAPE, Finding, pointer
 from pflow.flow.flow import FlowSpec
 from pflow.flow.lock import drift
 from pflow.flow.rules import RULES, check
-from pflow.flow.subflow import find_file, is_stdin, load_named
+from pflow.flow.subflow import find_file, is_stdin, load_named, python_source
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.process.streams import write_pieces
@@ -77,7 +77,7 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, locked: bool, sc
         return 0
     name = _name_of(flow)
     try:
-        loaded = load_named(flow)
+        loaded = load_named(flow, is_run_here=True)
     except PflowError as error:
         if as_json and error.exit == BAD_DATA:
             _print_json(name, None, [Finding(SHAPE, (), error.message, error.hint)], error.exit)
@@ -111,6 +111,8 @@ def _inferred(wired: WiredFlow) -> dict[str, str]:
 def _name_of(words: Sequence[str]) -> str:
     if len(words) != 1:
         return "pipe"
+    if python_source(words[0]):
+        return words[0]
     return "stdin" if is_stdin(words) else find_file(words[0]) or "pipe"
 
 

@@ -27,7 +27,7 @@ from pflow.terminal.columns import colour_of, terminal_width
 def command(flow: tuple[str, ...], as_graph: bool, as_json: bool, when: str) -> int:
     if as_graph and as_json:
         raise PflowError("cannot take both --graph and --json", exit=USAGE)
-    wired, findings, code = examined(load_named(flow), "pflow")
+    wired, findings, code = examined(load_named(flow, is_run_here=True), "pflow")
     if as_json:
         print_json(explain(wired, findings))
     else:

@@ -27,6 +27,6 @@ _TARGETS = "\n".join(["Targets:", *(f"  {target:9}{about}" for target, about in 
 @click.argument("flow", nargs=-1, type=click.UNPROCESSED, metavar="FLOW…")
 def command(to: str, output: str | None, flow: tuple[str, ...]) -> None:
     module = exporter(to)
-    text = module.export(checked(load_named(flow), "export"))
+    text = module.export(checked(load_named(flow, is_run_here=to in ("dot", "mermaid")), "export"))
     data = text.encode("utf-8", "surrogateescape")  # a file's name may have bytes that are not text
     write_output(output, data, mode=0o777 if getattr(module, "IS_PROGRAM", False) else 0o666)

@@ -1,41 +1,60 @@
 """pflow help: Show the help of a command, a node or a flow, or a page.
 
 Without WORD it shows the help of pflow itself. The pages are exit (the exit codes), intro (a tutorial), store (the
-document in a pipe), flow (the files of flows), node (how to write nodes), agents (pflow for programs). man shows them;
-without man they are printed as text.
+document in a pipe), flow (the files of flows), node (how to write nodes), agents (pflow for programs), and the guides
+pipes, flows and catalog. man shows them; without man they are printed as text. A rule (PF03) and an exit code (77) are
+explained in a line.
 
 \b
 pflow help
 pflow help save
 pflow help exit
+pflow help 77
 """
 
 import os
 from collections.abc import Sequence
 from copy import copy
+from glob import glob
 from importlib import import_module
 
-from pflow.catalog.registry import PACKAGE, bundled_directory, names_in
+from pflow.catalog.kinds import list_kinds
+from pflow.catalog.registry import PACKAGE, bundled_directory, names_in, saved_flows
 from pflow.commands._click import usage_of_click
 from pflow.driver.help import usage_of_run
+from pflow.errors import EXIT_CODES, NOT_FOUND, PflowError, shorten
 from pflow.errors import USAGE as WRONG_FLAGS
-from pflow.errors import PflowError
+from pflow.flow.rules import RULES
 from pflow.help import usage as kinds
+from pflow.help.mdoc import as_text
 from pflow.help.text import help_text
 from pflow.help.usage import HELP, CommandUsage, Flag, argument, split_flags, usage_of_command, usage_of_node
 from pflow.interface.source import read_interface
 from pflow.process.streams import write_pieces
-
-
-def page(word: str) -> str | None:
-    """Return the file of a page, `exit` or `pflow-exit`; None for any other word."""
-    return _pages().get(word.removeprefix("pflow-"))
+from pflow.words.naming import guess
 
 
 def _pages() -> dict[str, str]:
-    folders = [os.path.join(bundled_directory(), "man", part) for part in ("man5", "man7")]
-    files = [os.path.join(folder, name) for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)]
-    return {os.path.basename(file).removeprefix("pflow-").partition(".")[0]: file for file in files}
+    """Return the file of each page, by name: a man page, or a guide that is called as no command is."""
+    top = bundled_directory()
+    files = [file for part in ("man/man5", "man/man7", "docs") for file in glob(os.path.join(top, part, "*"))]
+    return {_name(file): file for file in files if _name(file) not in (*names_in("commands"), *names_in("nodes"))}
+
+
+def _name(file: str) -> str:
+    return os.path.basename(file).removeprefix("pflow-").partition(".")[0]
+
+
+def _entry(word: str) -> str:
+    """Return what a man page says of a rule or an exit code, and its place; "" for any other word."""
+    is_signal = word.isdigit() and 128 < int(word) < 193 and int(word) not in EXIT_CODES
+    wanted = "128+n" if is_signal else word.upper()
+    for file in [*_pages().values(), os.path.join(bundled_directory(), "man", "man1", "pflow-plan.1")]:
+        with open(file, encoding="utf-8") as opened:
+            text = opened.read().partition(f".It Sy \\&{wanted}\n")[2].partition("\n.")[0]
+        if text:
+            return f"{wanted}  {' '.join(as_text(text).split())}\n(pflow help {_name(file)} has all)\n"
+    return ""
 
 
 USAGE = usage_of_command("pflow help", __doc__, "pflow help [WORD]")
@@ -44,15 +63,22 @@ USAGE.arguments = [argument("WORD", kinds.WORD, sorted(_pages()))]
 
 
 def main(words: list[str]) -> int:
-    """Show a page, or the help of pflow. Raises PflowError (2) for wrong words. Other WORDs are dispatched before."""
+    """Show a page, an entry of one, or the help of pflow. Other WORDs are dispatched before.
+
+    Raises PflowError: 2 for several words, 127 for an unknown one.
+    """
     _, others = split_flags(words, USAGE)
     if len(others) > 1:
         raise PflowError("cannot help with more than one word", hint=f"pflow help {others[0]}", exit=WRONG_FLAGS)
-    file = page(others[0]) if others else None
-    if file is None:
-        write_pieces(1, [driver_help().encode()])
-    else:
+    word = others[0] if others else "pflow"
+    if file := _pages().get(word.removeprefix("pflow-")):
         _show(file)
+    elif text := driver_help() if word == "pflow" else _entry(word):
+        write_pieces(1, [text.encode()])
+    else:
+        known = [*_pages(), *names_in("commands"), *names_in("plumbing"), *saved_flows(), *RULES]
+        hint = guess(word, [*known, *(kind.name for kind in list_kinds())], "pflow --help lists all commands", 2)
+        raise PflowError(f"cannot find help on '{shorten(word)}'", hint=hint, exit=NOT_FOUND)
     return 0
 
 
@@ -60,11 +86,11 @@ def _show(file: str) -> None:
     import shutil
     import subprocess
 
-    from pflow.help.mdoc import as_text
-
-    if not shutil.which("man") or subprocess.run(["man", file], stderr=subprocess.DEVNULL, check=False).returncode:
+    is_guide = file.endswith(".md")
+    if is_guide or not shutil.which("man") or subprocess.call(["man", file], stderr=subprocess.DEVNULL):
         with open(file, encoding="utf-8") as opened:
-            write_pieces(1, [as_text(opened.read()).encode()])
+            text = opened.read()
+        write_pieces(1, [(text if is_guide else as_text(text)).encode()])
 
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))

@@ -9,8 +9,7 @@ RUN is a run's id or the beginning of one; last or @1 is the newest run, @2 the 
 Stdin is not read, unless the piped input was over 10 MB or had a secret: then pipe it again; other data ends with 65.
 Other secrets come from the environment again; the exit code is 78 if one is missing.
 
-The nodes run the code that they have now. For a run of a Python script, it prints the command that runs the script
-again.
+The nodes run the code that they have now.
 
 \b
 pflow run examples/words.pflow.json --pattern='examples/*.txt' -q

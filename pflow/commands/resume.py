@@ -15,10 +15,10 @@ as the run left it. Files are those that a step's paths name, and those that lis
 
 A run that is still going on, or has left a process running, is not touched (75). A run that is done has nothing to
 resume (1), but with --keep-store it takes --from and --only. Of a run that finished with failures, --failed runs the
-failed items again, then the steps after their batches; items of later batches run only if they are new. A run of a
-Python script is resumed by `python SCRIPT --resume`; the decisions of your flags are noted for it. pflow run --resume
-FLOW resumes the newest run of a flow, or begins one, also if a file has changed; but it exits with 78 if a step has
-begun that may not repeat. Finished steps survive kill -9, but not a power cut.
+failed items again, then the steps after their batches; items of later batches run only if they are new. The flow of
+a Python file is imported again. pflow run --resume FLOW resumes the newest run of a flow, or begins one, also if a file
+has changed; but it exits with 78 if a step has begun that may not repeat. Finished steps survive kill -9, but not a
+power cut.
 
 \b
 pflow run 'list-files "examples/*.txt" => shell "test -e ready"' -n -q --keep-store || touch ready
@@ -60,6 +60,7 @@ from pflow.values.masks import Secrets
 )
 @click.option("--max-tokens-total", metavar="N", help="Set a new limit for the tokens of the whole run.")
 @click.option("--max-calls", metavar="N", help="Set a new limit for the calls of models in the whole run.")
+@click.option("--max-visits", metavar="N", help="Set a new limit for the visits of each step, earlier parts included.")
 def command(
     run: str, rest: tuple[str, ...], redo: tuple[str, ...], skip: tuple[str, ...], start: str | None,
     only: str | None, failed: bool, accept_changes: bool, **flags: bool | str | None,
@@ -79,11 +80,10 @@ def command(
 def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:
     """Return the run's flags, inputs and piped input. Raises PflowError as Reopened does; 65 if it breaks a rule."""
     reopened = Reopened(run, choices, secrets)
-    if reopened.script:
-        raise reopened.hand_to_script()
     wired = reopened.load()
     refuse_errors(check(wired), "resume")
-    vars(flags).update(reopened.begin["flags"])
+    begun = reopened.begin["flags"]
+    vars(flags).update(begun, max_visits=flags.max_visits or begun.get("max_visits"))
     return flags, *reopened.restore(wired)
 
 

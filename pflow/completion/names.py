@@ -144,13 +144,17 @@ def usage_of_type(name: str) -> CommandUsage:
 
 
 def usage_of_flow(word: str) -> CommandUsage:
-    """Return the usage of running a flow: a file, a saved flow or pipe syntax. A faulty one has the run's own flags."""
+    """Return the usage of running a flow: a file, a saved flow or pipe syntax.
+
+    A faulty one, or one in Python, which would have to run, has the flags of a run.
+    """
     from pflow.driver.help import usage_of_run
-    from pflow.flow.subflow import load_named
+    from pflow.flow.subflow import load_named, python_source
     from pflow.flow.wiring import wire
 
+    is_code = word == "-" or python_source(word) is not None
     try:
-        usage = usage_of_run(wire(load_named([word])) if word != "-" else None)
+        usage = usage_of_run(None if is_code else wire(load_named([word])))
     except PflowError:
         usage = usage_of_run()
     usage.arguments = []

@@ -16,7 +16,7 @@ from pflow.engine.step import bind
 from pflow.errors import MISSING, PflowError, reason_of
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_text, read_text
-from pflow.flow.subflow import FlowCatalog
+from pflow.flow.subflow import FlowCatalog, load_named, python_source
 from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.record.journal import raw
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     """
 
 _INPUTS = ("values", "params", "data")
-_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "refresh")
+_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "refresh", "max_visits")
 
 
 class Beginning:
@@ -199,7 +199,12 @@ def restore_environment(record: Record) -> None:
 
 
 def restore_flow(directory: str, place: Mapping[str, Any]) -> FlowSpec:
-    """Return the flow in a run's directory, with the paths of its `place`. Raises PflowError (66, 65 if damaged)."""
+    """Return the flow in a run's directory, with the paths of its `place`; one in Python is loaded from its file.
+
+    Raises PflowError (66, 65 if damaged).
+    """
+    if python_source(os.fsdecode(place["file"])):
+        return load_named([os.fsdecode(place["file"])], is_run_here=True)
     file = os.path.join(directory, FLOW)
     catalog = FlowCatalog(os.fsdecode(place["flow_directory"]))
     flow = load_text(read_text(file, f"the flow '{file}'"), file, catalog).usable()

@@ -190,7 +190,7 @@ def load(words: list[str]) -> FlowSpec:
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)
-    flow = load_named(words)
+    flow = load_named(words, is_run_here=True)
     if words == [flow.file]:
         flow.name = flow.name or os.path.basename(flow.file).removesuffix(".json").removesuffix(".pflow")
     refuse_errors(flow.findings)
@@ -205,7 +205,8 @@ def checked(flow: FlowSpec, act: str = "run") -> WiredFlow:
     wired = wire(flow)
     findings = check(wired)
     refuse_errors(findings, act)
-    said_now = [str(finding) for finding in findings if act != "run" or not finding.is_said_by_run]
+    is_pocketflow = all(step.made is not None for step in flow.steps)
+    said_now = [str(finding) for finding in findings if act != "run" or not (is_pocketflow or finding.is_said_by_run)]
     warnings = [*(f"warning: {warning}" for warning in flow.warnings), *said_now]
     for warning in warnings[:MOST_WARNINGS]:
         say(f"pflow {act}", warning)

@@ -154,6 +154,7 @@ class Execution:
             write=listeners.write,
             jobs=self.flags.jobs,
             isolate=self.flags.isolate,
+            max_visits=self.flags.max_visits,
             warn=warn,
             secrets=self.secrets,
             run_id=listeners.run_id,

@@ -6,22 +6,29 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from pflow.binding.sources import assign
 from pflow.binding.store import without_flow
 from pflow.catalog.registry import load_file
 from pflow.driver.arguments import PROGRAM
-from pflow.driver.driver import Driver, checked
+from pflow.driver.driver import Driver, checked, load
+from pflow.driver.inputs import RunInputs
+from pflow.driver.questions import inputs_missing
 from pflow.engine.context import Context
 from pflow.engine.engine import Engine, goes_on
 from pflow.engine.results import outputs_of, set_defaults
 from pflow.engine.step import copied
 from pflow.errors import MISSING, PflowError
 from pflow.flow.build import numbered
+from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
 from pflow.flow.from_pocketflow import WrittenStep, flow_from, has_steps, nodes_from
 from pflow.flow.graph import ERROR
-from pflow.flow.subflow import interface_of_flow
-from pflow.interface.interface import fresh
+from pflow.flow.load import load_document
+from pflow.flow.python_file import refuse_to_run, set_file
+from pflow.flow.subflow import FlowCatalog, interface_of_flow
+from pflow.interface.interface import fresh, spell_flag
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
+from pflow.stage.document import Document
 from pflow.stage.main import leave
 from pflow.terminal.messages import say
 
@@ -86,16 +93,18 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
     def main(self, words: Sequence[str] | None = None) -> NoReturn:
         """Do as `pflow run` with this flow and the words (those of the command line): flags, stdin, stdout, exit."""
+        if pocketflow.BaseNode.run is refuse_to_run:
+            refuse_to_run(self)
         words = sys.argv[1:] if words is None else words
         leave(Driver().run_flow(self._written, list(words)))
 
     def _written(self) -> FlowSpec:
         """Return the flow as its file would say it, named after the script unless it has a name."""
-        written = flow_from(self, is_run_here=True)
-        written.script = os.path.abspath(sys.argv[0])
-        script = os.path.basename(sys.argv[0])
-        if not written.name and script.endswith(".py"):
-            written.name = script.removesuffix(".py")
+        variables = vars(sys.modules["__main__"])
+        written = flow_from(self, FlowCatalog(), variables, is_run_here=True)
+        if sys.argv[0].endswith(".py"):
+            name = next((name for name, value in variables.items() if value is self), "")
+            set_file(written, os.path.abspath(sys.argv[0]), name)
         return written
 
     @Default
@@ -135,16 +144,51 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
     def _run_steps(self, shared: dict[str, Any]) -> Any:
         """Run on a dict, which has all writes and the outputs in the end. Raises PflowError."""
-        wired = checked(flow_from(self, is_run_here=True))
-        data: dict[str, dict[str, Any]] = {}
+        wired = checked(flow_from(self, FlowCatalog(), is_run_here=True))
+        inputs = RunInputs(wired)
         for name, needed in wired.inputs.items():
             if needed.step is not None and name in shared:
-                data.setdefault(needed.step, {})[needed.readers[0][1]] = shared[name]
-        set_defaults(wired, shared)
-        action = Engine(wired, Context(warn=_warn), data=data).run(shared)
+                inputs.set_input(name, shared[name])
+        action = _run_wired(inputs, shared)
         self.declares_error = ERROR in interface_of_flow(wired).actions
-        shared.update(outputs_of(wired, shared))
         return action
+
+
+def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
+    """Run a flow in this process, and return its store. Raises PflowError, whose `exit` is that of `pflow run`.
+
+    `flow` is pipe syntax, the name of a saved flow, a file, a flow as a dict (its IR), or a Flow. `inputs` set what the
+    flags of these names set; one that no step takes goes into the store, with a warning on stderr.
+    """
+    if isinstance(flow, pocketflow.Flow):
+        spec = flow_from(flow, FlowCatalog(), is_run_here=True)
+    elif isinstance(flow, dict):
+        spec = load_document(flow, "flow", FlowCatalog()).usable()
+    else:
+        spec = load([os.fspath(flow)])
+    wired = checked(spec)
+    flags, shared = FlowFlags(wired), {}
+    given = RunInputs(wired)
+    for name, value in inputs.items():
+        if name in flags.items() or flags.is_open:
+            given.set(flags.target(name, spell_flag(name))[0], value)
+        else:
+            _warn(f"no step takes '{name}'")
+            shared[name] = value
+    for path, value in given.stored().items():
+        assign(shared, path, value)
+    if missing := given.missing(Document()):
+        raise inputs_missing(wired, missing)
+    _run_wired(given, shared)
+    return shared
+
+
+def _run_wired(inputs: RunInputs, shared: dict[str, Any]) -> Any:
+    """Run a flow on a dict, which has all writes and the outputs in the end; return its action."""
+    set_defaults(inputs.wired, shared)
+    action = Engine(inputs.wired, Context(warn=_warn), inputs.params, inputs.data).run(shared)
+    shared.update(outputs_of(inputs.wired, shared))
+    return action
 
 
 def _seen(node: Any, shared: Any) -> Any:

@@ -38,6 +38,11 @@ counts, failed ones too. Once it is reached, no call of a model begins, running 
 never more than --max-calls calls; tokens and dollars may exceed the limit by the calls that were running. The spending
 of commands is not counted. If a file here has the name of a saved flow or a node, ./NAME is the file.
 
+FILE.py[:NAME] runs a Flow of pocketflow or pflow, with the store that flags and stdin give. NAME is a variable, or a
+function that makes the Flow; it may be left out if there is one. The file is imported, so code below `if __name__ ==
+"__main__":` does not run. A Flow with methods of its own, such as a BatchFlow, is one step. What a node writes must be
+JSON. What it prints goes to stderr; with -n it may read stdin itself.
+
 Pure steps (@flow_safe) are cached: for the same values and the same code, the earlier result is used. --cache caches
 every other step that can be, --no-cache none; a flow can set it for each step. A step is not cached if it reads what it
 cannot name, or writes files: list-files, a conversation. A file counts by its content, a model by its name. Failures
@@ -45,7 +50,7 @@ and answers that were cut off are never cached. --refresh runs the steps and rep
 fails with 66 instead of running, and PFLOW_CACHE=off overrides them all; --cache=require then fails with 78. pflow why
 says what changed.
 
-For --if-running, a flow is its file or script, whatever its flags; without a file it is its text in this directory. The
+For --if-running, a flow is its file, whatever its flags; without a file it is its text in this directory. The
 programs of a killed run count as that run while they run. With wait, --timeout limits the waiting, then the run."""
 
 EXAMPLES = (
@@ -59,7 +64,7 @@ def usage_of_run(wired: WiredFlow | None = None) -> CommandUsage:
     """Return the usage of this flow, or of any."""
     usage = CommandUsage(
         "pflow run",
-        "Run a flow as a stage of a pipe: a .pflow.json file, a saved flow, or pipe syntax.",
+        "Run a flow as a stage of a pipe: a file (JSON, pipe syntax or Python), a saved flow, or pipe syntax.",
         ("pflow run FLOW [FLAG]…", "pflow run STEP [FLAG]… :: STEP [FLAG]… …"),
     )
     usage.description = DESCRIPTION

@@ -30,8 +30,7 @@ def name_of_lock(flow: FlowSpec) -> str:
     """
     from pflow.flow.unload import flow_to_ir
 
-    file = flow.file or flow.script
-    return _name(file, "" if file else here(), {} if file else flow_to_ir(flow))
+    return _name(flow.file, "" if flow.file else here(), {} if flow.file else flow_to_ir(flow))
 
 
 def _name(file: str, directory: str, ir: Any) -> str:
@@ -105,7 +104,7 @@ class Turn:
         run = Run(directory)
         kept = run.read_json(SNAPSHOT)
         try:
-            file = os.fsdecode(kept["file"] or kept["script"])
+            file = os.fsdecode(kept["file"])
             return _name(file, kept["directory"], run.read_json(FLOW)) == self.name
         except (KeyError, TypeError):
             return False  # it has only just begun, or is damaged

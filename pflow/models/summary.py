@@ -15,9 +15,9 @@ from pflow.values.chunks import chunks
 from pflow.words import budget
 from pflow.words.usage import Usage, answer_members, usage_of
 
-WHOLE = "Summarize the text that follows."
-PART = "Summarize the part of a longer text that follows. Keep what the whole text needs: names, numbers, conclusions."
-MERGE = "What follows are summaries of the parts of one text, in their order. Make one summary of them."
+WHOLE = "Summarize this text."
+PART = "Summarize this part of a longer text. Keep what the whole text needs: names, numbers, conclusions."
+MERGE = "These are summaries of the parts of one text, in their order. Make one summary of them."
 ALONE = "Answer with the summary alone."
 
 
@@ -70,7 +70,7 @@ class SummaryTask:
             options["max_tokens"] = self.max_tokens
         style = f"Its style: {self.style}." if self.style and what != PART else ""
         prompt = " ".join(filter(None, (what, style, ALONE)))
-        answer = ask(model.conversation(), Request(f"{prompt}\n\n{text}", options=options), emit)
+        answer = ask(model.conversation(), Request(text.rstrip("\n") + f"\n\n{prompt}", options=options), emit)
         self._count(answer_members(answer.usage))
         return answer
 

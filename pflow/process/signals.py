@@ -272,6 +272,8 @@ def _arm() -> None:
     if _open:
         nearest = min(_open, key=lambda deadline: deadline.due)
         call_after(max(nearest.due - time.monotonic(), _SOON), lambda: _pass(nearest))
+    else:
+        _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
 
 
 def _pass(deadline: Deadline) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_PIPED = 10_000_000
 """Bytes of piped input that are kept."""
 
-PLACE = ("directory", "flow_directory", "file", "script")
+PLACE = ("directory", "flow_directory", "file")
 """Where a run began, where the relative paths of flows in its flow begin, and the flow's file or script."""
 
 
@@ -179,7 +179,7 @@ class Snapshot:
 def place_of(flow: FlowSpec) -> dict[str, Any]:
     """Return where this process is, whose flow it runs, and the bounds of a run that has any."""
     file = os.path.abspath(os.path.join(here(), flow.file)) if flow.file else ""
-    place = zip(PLACE, (here(), directory_of(flow), file, flow.script), strict=True)
+    place = zip(PLACE, (here(), directory_of(flow), file), strict=True)
     confined = os.environ.get(CONFINED)
     return {name: kept(path) for name, path in place} | ({"confined": confined} if confined else {})
 

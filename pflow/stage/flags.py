@@ -142,6 +142,9 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
     value = FlagValue(flag, type, texts, verbatim=verbatim)
     if not verbatim:
         broken = [each for text in texts for each in broken_references(str(text))]
+        if broken and item is not None and item.is_template:
+            what = f"cannot take {flag}: '{shorten(broken[0])}' is not a reference, and would be handed on"
+            raise PflowError(what, hint="${name} is a reference, $$ a dollar", exit=USAGE)
         flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference" for each in broken]
         braces = [each for text in texts for each in double_braces(str(text))]
         flags.warnings += [f"'{shorten(each)}' in {flag} is not a reference ({meant} is one)" for each, meant in braces]
@@ -186,6 +189,7 @@ def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
 
 _YEARS = 10 * 365 * 24 * 3600
 _RANGES = {"retries": (0, 1_000_000), "wait": (0, _YEARS), "timeout": (0.001, _YEARS), "max_input": (1, 1 << 62)}
+_RANGES["max_visits"] = (1, 1_000_000_000)
 
 
 def check_common(values: Mapping[str, Any]) -> None:

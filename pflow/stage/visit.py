@@ -136,7 +136,7 @@ class Visitor:
             exec = node.exec
             node.exec = lambda prepared: tries.call(exec, prepared)
         with Deadline(timeout, "--timeout"):
-            action = _run_async(node.run_async(view)) if is_async else node.run(view)
+            action = _run_async(node._run_async(view)) if is_async else node._run(view)
         count = getattr(node, "cur_retry", 0) + 1
         if count > 1:
             visit.more["tries"] = count
@@ -226,6 +226,10 @@ def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
             held.notify(None)
 
     try:
-        return asyncio.run(run())
+        if asyncio._get_running_loop() is None:
+            return asyncio.run(run())
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(1).submit(asyncio.run, run()).result()  # a notebook runs its cells in a loop
     finally:
         held.release()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _IN_A_BATCH = "pflow run 'list-files \"*.txt\" => read-file --each'"
 _IN_A_FLOW = {"repeats": "pflow run 'shell make --repeats => write-file log.txt'"}
+_IN_A_FLOW["max_visits"] = "pflow run 'judge:j --max-visits=9 =failed=> llm => j'"
 _NO_BLANKS = "no blanks around it: --KEY=VALUE"
 
 

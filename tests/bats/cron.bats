@@ -67,7 +67,7 @@ cron() {
     kill "$daemon"
     [ "$(cat said.txt)" = 'Oak, ash and elm.' ]
     grep -q 'exit code 3' .local/state/cron/digest.log
-    grep -q 'It is %.*now' "$PEER/requests.jsonl"
+    grep -q 'now.*It is %' "$PEER/requests.jsonl"
 }
 
 @test "a job that goes well prints nothing, and does its work" {
@@ -80,7 +80,7 @@ cron() {
     done
     [ "$(cat digests/*.md plans/*.md haiku.txt)" = 'Oak, ash and elm.Oak, ash and elm.Oak, ash and elm.' ]
     [ -e "plans/$(date +%F).md" ]
-    grep -q 'A haiku about.*the first of the month' "$PEER/requests.jsonl"
+    grep -q 'the first of the month.*A haiku about' "$PEER/requests.jsonl"
     grep -q 'Oak, ash' notes/summaries/index.md
     grep -q '299.*300' "$PEER/requests.jsonl"
     [ "$(stat -c %a .local/state/cron/digest.log)" = 600 ]
@@ -100,7 +100,7 @@ cron() {
     commit quiet-no-more
     cron 'git -C' && cron 'git -C'
     [ "$(cat done.log)" = $'Oak, ash and elm.\nOak, ash and elm.' ]
-    grep -q 'In a line.*quiet-no-more' "$PEER/requests.jsonl"
+    grep -q 'quiet-no-more.*In a line' "$PEER/requests.jsonl"
     run -1 grep long-ago "$PEER/requests.jsonl"
 }
 

@@ -84,9 +84,9 @@ touch CANARY #"
             "def make():" "    a, b = Hi(), Hi()" "    a >> b" "    return Flow(start=a)" >hi.py
         pflow import hi.py:make -o hi.pflow.json; pflow run -q hi.pflow.json </dev/null 2>/dev/null; echo $?
         PFLOW_NODES=$PWD pflow run -j hi.pflow.json </dev/null 2>/dev/null | pflow-get hi
-        for name in hi.py:nope hi.py; do pflow import $name 2>/dev/null; echo $?; done'
+        for name in hi.py:nope hi.py hi.txt; do pflow import $name 2>/dev/null; echo $?; done'
     expect 0 - "no node is called 'Hi': put the class into hi.py in a directory on PFLOW_NODES"
-    [ "$output" = $'65\n1\n66\n2' ]
+    [[ $output == $'65\n1\n66\n{\n'*$'\n0\n2' ]]
 }
 
 @test "what a flow has no place for is refused and named: arguments of a constructor, methods of a Flow" {

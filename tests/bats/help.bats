@@ -98,8 +98,15 @@ nodes='read-file write-file list-files shell llm'
     expect 0
     [[ $output == *'75  *try again later'* || $output == *$'75\n'*'try again later'* ]]
     [[ $output != *'\\'[-\&%f]* ]]
-    in_shells 'pflow help exitt 2>&1; echo $?'
-    [[ $output == *"cannot find 'exitt'"*127 ]]
+    in_shells 'pflow help PF03; pflow help pl09; pflow help 77; pflow help 137; pflow help pipes | head -n 1
+        pflow help flows | head -n 1'
+    expect 0 $'PF03  every required read has a source (error)\n(pflow help flow has all)
+PL09  the piped input is used\n(pflow help plan has all)\n77  not allowed, or no key\n(pflow help exit has all)
+128+n  ended by signal n\n(pflow help exit has all)\n# Pipes\n# Flows'
+    for slip in exitt:exit PF3:PF03 read-fil:read-file savee:save; do
+        run -127 --separate-stderr pflow help "${slip%:*}"
+        expect 127 - "pflow: cannot find help on '${slip%:*}'; did you mean ${slip#*:}"
+    done
     in_shells 'pflow help a b'
     expect 2 ''
     need man

@@ -154,10 +154,10 @@ repository() {
 
 @test "a prompt comes from a library, with templates" {
     need jq
-    mkdir prompts && echo 'Translate into ${language}:' >prompts/translate.txt
+    mkdir prompts && echo 'Translate into ${language}' >prompts/translate.txt
     run_job ask translate language=French <notes.txt
     expect 0 'Oak, ash and elm.'
-    grep -F French: "$PEER/requests.jsonl" | jq -e '.body.messages[0].content | startswith("Translate into French:\n\nThe tide mill")'
+    grep -F French "$PEER/requests.jsonl" | jq -e '.body.messages[0].content | endswith("by Friday.\n\nTranslate into French")'
     run_job ask nothing <notes.txt
     expect 66 '' prompts/nothing.txt
 }
@@ -251,6 +251,6 @@ repository() {
     mkdir examples && mv ./*.txt examples
     line=$(sed -n '/^ls examples.*while/,/^done/p' "$root/man/man7/pflow-intro.7" | sed 's/\\-/-/g; s/\\(aq/'"'"'/g; s/\\(dq/"/g')
     run --separate-stderr sh -c "$line"
-    expect 0 $'28\n28\n28\n28\n28'
+    expect 0 $'6\n6\n6\n6\n6'
     [ "$(find .. -name 'pwned*')" = '' ]
 }

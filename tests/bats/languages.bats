@@ -114,5 +114,5 @@ Hi you
     sed -n '/^```sh$/,/^```$/p' "$BATS_TEST_DIRNAME/../../examples/nodes/README.md" | sed '/^```/d' >script
     ln -s "$BATS_TEST_DIRNAME/../../examples" examples
     run --separate-stderr sh -e script
-    expect 0 $'317\n317\n28\n1609\nthe-tide-mill-at-ros'
+    expect 0 $'72\n72\n6\n376\nnotes-of-the-meeting'
 }

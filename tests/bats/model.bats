@@ -66,7 +66,7 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
         echo "$(pflow run "read-file --path=../a.pdf => llm --model=see --prompt=What?" -n -r)"
         echo "$(pflow-llm --model=see --prompt=What? -r <../a.svg)"
         pflow-llm --model=echo --prompt=never-sent-pdf -q <../a.pdf; echo $?'
-    expect 0 $'What?[file]\nWhat?[file]\nWhat?[file]\nWhat?\n\n<svg xmlns="x">\n</svg>\n65' "it is application/pdf, and the model 'echo' takes no attachments"
+    expect 0 $'What?[file]\nWhat?[file]\nWhat?[file]\n<svg xmlns="x">\n</svg>\n\nWhat?\n65' "it is application/pdf, and the model 'echo' takes no attachments"
     [ "$(requests_with never-sent-pdf)" -eq 0 ]
 }
 
@@ -85,7 +85,7 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
 @test "a model is asked once for each text, of files and of lines, as it is typed" {
     mkdir d && cd d && echo one >a.txt && echo two >'b c.txt'
     pflow 'list-files "*.txt" => read-file --each => llm "One sentence" --each --jobs=4 => write-file all.json'
-    [ "$(cat all.json)" = '["One sentence\n\none\n","One sentence\n\ntwo\n"]' ]
+    [ "$(cat all.json)" = '["one\n\nOne sentence","two\n\nOne sentence"]' ]
     run --separate-stderr bash -c 'printf "oak\nash\n" | pflow "llm \"On \$item\" --each --with-item" -r'
     expect 0 '[{"item":"oak","response":"On oak"},{"item":"ash","response":"On ash"}]'
     pflow export --to=sh 'llm "On $item" --each' >each.sh
@@ -105,7 +105,7 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
     run --separate-stderr pflow run 'llm --model=echo --continue --prompt=five' -n -r
     expect 0 five
     grep -F '"five"' "$PEER/requests.jsonl" | jq -c '[.body.messages[] | select(.role != "assistant").content]' >said
-    [ "$(cat said)" = '["brief","one\n\nthe text\n","two","three","four","five"]' ]
+    [ "$(cat said)" = '["brief","the text\n\none","two","three","four","five"]' ]
     run --separate-stderr eval 'llm logs -c --json | jq -r ".[] | .model, .input_tokens > 0"'
     expect 0 $'reply\ntrue\nreply\ntrue\nreply\ntrue\nreply\ntrue\necho\ntrue'
     PFLOW_LLM_LOG=0 pflow-llm -n --model=reply --prompt=six -q
@@ -185,14 +185,12 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
     mkdir examples && cp "$NOTES" examples/notes.txt
     export BATS_TEST_TIMEOUT=600
     run --separate-stderr env -u LLM_USER_PATH PFLOW_MODEL=SmolLM2 timeout 500 sh -c "
-        cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in two sentences' --max-tokens=80 |
+        cat examples/notes.txt | pflow-llm --prompt='Summarize these notes in one sentence' |
             pflow-write-file --path=out.md |
             pflow-get usage.model usage.output"
     expect 0
     [[ $output =~ ^SmolLM2$'\n'[1-9][0-9]*$ ]] || expect 0 'SmolLM2 and a number'
-    [ "$(wc -w <out.md)" -gt 10 ]
-    words() { grep -oE '[[:alpha:]]{6,}' "$1" | sort -uf; }
-    [ "$(comm -12 <(words out.md) <(words examples/notes.txt) | wc -l)" -ge 3 ] # it is about them
+    [[ $(cat out.md) == 'The bakery on Mill Street is closed in August'*'market stall moves from Tuesday to Thursday.' ]]
 }
 
 @test "the model that a flow's step chose is in the snapshot of its run" {

@@ -140,19 +140,20 @@ E
     [[ $stderr == *"the secret 'token' has changed"*'it needs the secret in LOGIN_KEY again'*'the secret in LOGIN_KEY has changed; '* ]]
 }
 
-@test "a script in Python goes on by itself, and its decisions are noted" {
+@test "a run of a Python script is resumed, by pflow and by itself" {
     cat >report.py <<'E'
 from pflow import Flow, step
 
 first = step("shell", "first", inputs={"command": "echo first >>ran"})
 first >> step("shell", "mail", inputs={"command": "echo mail >>ran"})
-Flow(start=first).main()
+flow = Flow(start=first)
+if __name__ == "__main__":
+    flow.main()
 E
     in_shells "$here$killed"'journal.start.written:2 "$PYTHON" ../report.py -n -q
-        "$PYTHON" ../report.py -n -q --resume; echo $?
-        pflow resume last -q; echo $?; pflow resume last -q --redo=mail; echo $?
-        "$PYTHON" ../report.py -n -q --resume; echo $?'"$ran"
-    expect 0 $'65\n65\n2\n0\nfirst mail ' 'it is a run of a Python script (your choices are noted for it); python '
+        for run in "$PYTHON ../report.py -n -q --resume" "pflow run ../report.py:flow -n -q --resume" "pflow resume last -q" \
+            "pflow resume last -q --redo=mail"; do $run; echo $?; done'"$ran"
+    expect 0 $'65\n65\n65\n0\nfirst mail ' "'mail' (shell) was interrupted"
 }
 
 @test "what is damaged or gone is said, and a torn end is none" {
@@ -255,4 +256,34 @@ E
     [ "$(sort ran | tr '\n' ' ')" = 'each c end first c in b2 late b whole a whole b whole c ' ]
     run --separate-stderr pflow resume @2 --failed
     expect 1 - 'it is done'
+}
+
+@test "a loop that had its visits names the flag, which runs, resumes, replays, steps and saved flows take" {
+    node count 'Reads: shared["n"]: int = 0' 'Writes: shared["n"]: int [pipe]' 'Actions: default, again' 'Repeats: yes' <<'END'
+    def exec(self, prep): return None
+    def post(self, shared, prep, done):
+        shared["n"] = shared.get("n", 0) + 1
+        open("visits", "a").write(".")
+        return "again" if shared["n"] < 5 else "default"
+END
+    export PFLOW_NODES=$PWD
+    local loop='count:c --max-visits=3 =again=> c; c => template "$n"'
+    run --separate-stderr pflow "$loop" -nr
+    expect 1 '' "cannot visit 'c' again: it had its 3 visits; pflow resume "
+    [[ $stderr == *' --max-visits=N goes on' ]]
+    run --separate-stderr pflow resume last -r --max-visits=4
+    expect 1 '' 'it had its 4 visits'
+    run --separate-stderr pflow resume last -r --max-visits=9
+    expect 0 5
+    [ "$(cat visits)" = ..... ] # none was made twice
+    pflow save loop "$loop" --description=Loop >/dev/null
+    for words in 'run loop -nr' 'loop -nr' 'replay last -r'; do
+        # shellcheck disable=SC2086
+        run --separate-stderr pflow $words --max-visits=9
+        expect 0 5
+    done
+    run --separate-stderr pflow 'loop => template "<$text>"' -nr --max-visits=9
+    expect 0 '<5>'
+    run --separate-stderr pflow count --max-visits=9
+    expect 2 - 'a step of a flow takes it'
 }

@@ -57,11 +57,11 @@ run_script() { run --separate-stderr timeout 60 "$@"; }
     cp "$NOTES" 'my notes.txt'
     run_script summarize 'my notes.txt'
     expect 0
-    [[ $output == 'Summarize this in three sentences:'*'tide mill'* ]]
+    [[ $output == *'bakery'*$'\n\nSummarize this in three sentences' ]]
     printf 'from $HOME' >in
     for sh in "${shells[@]}"; do
         run_script $sh "$scripts/summarize" <in
-        expect 0 $'Summarize this in three sentences:\n\nfrom $HOME'
+        expect 0 $'from $HOME\n\nSummarize this in three sentences'
     done
     mkdir site && echo '<html><body><p>The <b>page</b></p></body></html>' >'site/page $1.html'
     "$PYTHON" -u -m http.server --bind 127.0.0.1 -d site 0 >log 2>&1 3>&- &
@@ -70,7 +70,7 @@ run_script() { run --separate-stderr timeout 60 "$@"; }
     local base
     base=$(grep -o 'http://[0-9.:]*' log)
     run_script summarize 'my notes.txt' "$base/page%20\$1.html"
-    [[ $status -eq 0 && $output == '## my notes.txt'*$'\n## '*'The page' ]] || expect 0 'both'
+    [[ $status -eq 0 && $output == '## my notes.txt'*$'\n## '*'The page'* ]] || expect 0 'both'
     run_script summarize "$base/nope"
     expect 22 '' 404
     kill "$server"
@@ -86,7 +86,7 @@ run_script() { run --separate-stderr timeout 60 "$@"; }
 @test "explain-error keeps what a command prints and its exit code, and explains a failure on stderr" {
     run_script explain-error sh -c 'echo "$1"; echo "no \$such file" >&2; exit 3' sh 'two  words'
     expect 3 $'two  words\nno $such file' "failed with exit code 3."
-    [[ $stderr == *$'It printed:\n\ntwo  words\nno $such file' ]]
+    [[ $stderr == $'two  words\nno $such file\n\nThe command'* ]]
     run_script explain-error echo fine
     expect 0 fine
     [ -z "$stderr" ]

@@ -35,9 +35,9 @@ LINES
     in_shells 'pflow summarise-text --temperature=0.9 -q </dev/null'
     expect 66 '' --text
     in_shells 'cat ../notes.txt | pflow summarise-text | pflow-get stdin summary'
-    expect 0 $'some notes\nSummarize the text that follows. Answer with the summary alone.\n\nsome notes'
+    expect 0 $'some notes\nsome notes\n\nSummarize this text. Answer with the summary alone.'
     in_shells 'cat ../notes.txt | pflow llm --prompt="Summarize this" | pflow-get response'
-    expect 0 $'Summarize this\n\nsome notes'
+    expect 0 $'some notes\n\nSummarize this'
     in_shells 'pflow llm --temperature=0.9 -q'
     expect 66 '' --prompt
 }
@@ -59,10 +59,10 @@ LINES
     in_shells 'cat ../notes.txt | pflow run "llm-node --prompt=Summarize => write-file --path=o.md" -q; echo $?; ls'
     expect 0 64 PF05
     in_shells 'pflow transcribe -n --url=u | pflow-llm --prompt=Summarize -r'
-    expect 0 $'Summarize\n\nThis is the video transcript content...'
+    expect 0 $'This is the video transcript content...\n\nSummarize'
     for next in 'llm --prompt=Summarize' 'llm-node --model=b'; do
         in_shells "pflow run 'transcribe --url=u => $next => write-file --path=o.md' -q && cat o.md"
-        [[ $output == *'This is the video transcript content...' ]] || expect 0 "$next"
+        [[ $output == *'This is the video transcript content...'* ]] || expect 0 "$next"
         [[ $stderr != *PF13* ]]
     done
     pflow nodes >listed

@@ -197,6 +197,18 @@ setup() { quick_llm; }
     expect 0 '${a:-b} ${}' warning
 }
 
+@test "a wrong name in the text of a template node is the same error in a stage and in a flow" {
+    echo '{"nodes": [{"id": "t", "type": "template", "inputs": {"template": "Dear ${name"}}]}' >broken.json
+    for wrong in '66:$nmae' '2:${name' '2:${ name }' '2:${name[x]}' '66:${nmae}' '0:$name'; do
+        run --separate-stderr sh -c 'pflow-set name=Zoë | pflow-template "Dear ${1#*:}" -q' - "$wrong"
+        expect "${wrong%%:*}"
+        run --separate-stderr sh -c 'pflow-set name=Zoë | pflow "read-file $NOTES => template '\''Dear ${1#*:}'\''" -q' - "$wrong"
+        expect "${wrong%%:*}"
+    done
+    run --separate-stderr pflow run broken.json -n
+    expect 65 - "'\${name' is not a reference, and would be handed on"
+}
+
 @test "a reference that goes wrong, or stands in another, is refused before anything runs" {
     for wrong in '${a.}' '${l[${i}].x}' '${l[i]}'; do
         run --separate-stderr pflow-shell -n --command='touch ran' --args="$wrong"

@@ -10,8 +10,8 @@ teardown_file() { stop_server; }
 @test "words fill what flags fill, in a stage, through pflow, and in pipe syntax" {
     cp "$NOTES" notes.txt
     in_shells '
-        cat ../notes.txt | pflow-llm "Summarize" | pflow-write-file out.md -q; head -n1 out.md
-        pflow read-file ../notes.txt | pflow llm "In a line" | pflow write-file b.md -q; head -n1 b.md
+        cat ../notes.txt | pflow-llm "Summarize" | pflow-write-file out.md -q; grep Summarize out.md
+        pflow read-file ../notes.txt | pflow llm "In a line" | pflow write-file b.md -q; grep line b.md
         pflow run -q "read-file ../notes.txt => llm Summarize -s \"be brief\" => write-file c.md"; cmp out.md c.md
         pflow-list-files "*.md" -n -r
         pflow-shell -n "grep -c \"\$1\" \"\$2\"" Summarize out.md -r'
@@ -73,9 +73,9 @@ teardown_file() { stop_server; }
     expect 0 "a
 b
 c
-Why
-
 c,
+
+Why
 d
 Oslo
 e

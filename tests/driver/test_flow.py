@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
+import signal
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pocketflow
@@ -435,3 +438,56 @@ def test_each_visit_gets_its_params_anew_with_the_lists_in_them():
             flow.run(shared)
         assert shared["seen"] == [[1, 1]] * 6, house
         assert of == {"deep": []}
+
+
+class Later(pocketflow.AsyncNode):
+    async def prep_async(self, shared):
+        await asyncio.sleep(0)
+        shared["later"] = True
+
+
+def test_run_takes_any_flow_and_gives_its_store(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    upper = {"nodes": [{"type": "shell", "inputs": {"command": "tr a-z A-Z", "input": "$word"}}]}
+    (tmp_path / "up.pflow.json").write_text(json.dumps(upper))
+    (tmp_path / "a.txt").write_text("hello")
+    for flow in (upper, "shell 'tr a-z A-Z' --input='$word'", "./up.pflow.json"):
+        assert pflow.run(flow, word="hi")["stdout"] == "HI"
+    assert pflow.run(Flow(start=step(Shout)), text="hi", end="?")["loud"] == "HI?"
+    shared = pflow.run("read-file a.txt => template '$content, $language'", language="French")
+    assert (shared["text"], capfd.readouterr()) == ("hello, French", ("", ""))
+    assert pflow.run("read-file a.txt", language="French")["language"] == "French"
+    assert capfd.readouterr() == ("", "pflow run: warning: no step takes 'language'\n")
+
+
+@pytest.mark.parametrize(
+    ("exit", "flow", "inputs"),
+    [
+        (66, "read-file", {}),
+        (65, "raed-file a => read-file b", {}),
+        (2, "read-file a => shell cat", {"content": "b"}),
+        (5, "shell 'exit 5'", {}),
+        (65, {"nodes": 1}, {}),
+    ],
+)
+def test_run_raises_what_pflow_run_exits_with(exit, flow, inputs):
+    with pytest.raises(PflowError) as caught:
+        pflow.run(flow, **inputs)
+    assert caught.value.exit == exit
+
+
+def test_run_works_in_any_thread_and_loop_and_leaves_no_handler():
+    async def cell():
+        return pflow.run(Flow(start=Later()))
+
+    before = [signal.getsignal(each) for each in signal.valid_signals()]
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(pflow.run, "shell 'echo hi' --timeout=60").result()["stdout"] == "hi\n"
+    assert asyncio.run(cell()) == {"later": True}
+    assert pflow.run("shell 'echo hi' --timeout=60")["stdout"] == "hi\n"
+    assert [signal.getsignal(each) for each in signal.valid_signals()] == before
+
+
+def test_dir_shows_what_is_public_and_each_has_a_docstring():
+    assert {"Flow", "Node", "flow_safe", "run", "step"} < set(dir(pflow)) == {*pflow.__all__, "__version__"}
+    assert all(getattr(pflow, name).__doc__ for name in pflow.__all__)

@@ -94,6 +94,7 @@ def test_a_runaway_is_stopped():
     ran = run(flow(step("c", "count"), edges="c-c"))
     assert ran.store == {"n": 100}
     assert "100 visits" in str(ran.error)
+    assert "--max-visits=N" in ran.error.hint
 
 
 def test_the_last_write_counts_where_several_edges_arrive():

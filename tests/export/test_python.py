@@ -13,7 +13,7 @@ from hypothesis import example, given
 from pflow.export import exporter
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.load import load_text
-from pflow.flow.subflow import load_named
+from pflow.flow.subflow import FlowCatalog, load_named
 from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES, NODES, Case, chain, node
@@ -127,7 +127,7 @@ def imported(code):
     """The IR of the flow that a file makes."""
     names = {"__name__": "exported"}
     exec(compile(code, "exported", "exec"), names)
-    return flow_to_ir(flow_from(names["flow"]))
+    return flow_to_ir(flow_from(names["flow"], FlowCatalog()))
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_python_is_the_same_flow_and_does_nothing_else(here, make, text):
     if code:
         names = {"__name__": "exported"}
         exec(compile(code, "exported", "exec"), names)
-        assert flow_to_ir(flow_from(names["flow"])) == flow_to_ir(wired.flow)
+        assert flow_to_ir(flow_from(names["flow"], FlowCatalog())) == flow_to_ir(wired.flow)
 
 
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -171,7 +171,7 @@ def test_exported_python_ends_with_the_store(tmp_path, case):
 
 @cases
 def test_exported_python_is_read_back_as_the_same_flow(tmp_path, case):
-    back = flow_from(runpy.run_path(str(export("python", case, tmp_path)))["flow"])
+    back = flow_from(runpy.run_path(str(export("python", case, tmp_path)))["flow"], FlowCatalog())
     flow = load_named([case.flow if isinstance(case.flow, str) else str(tmp_path / "flow.pflow.json")]).usable()
     assert back.warnings == []
     assert flow_hash(wire(back)) == flow_hash(wire(flow))
@@ -200,8 +200,8 @@ def test_two_models_end_with_the_same_store_by_pflow_run_python_and_script(tmp_p
             return store_of(done)
 
         by_pflow = store(str(BIN / "pflow"), "run", "-j", lay_out(case, tmp_path))
-        assert by_pflow["llm"]["response"] == "First:\n\none two\n"
-        assert by_pflow["llm-2"]["response"] == "Then:\n\nFirst:\n\none two\n"
+        assert by_pflow["llm"]["response"] == "one two\n\nFirst:"
+        assert by_pflow["llm-2"]["response"] == "one two\n\nFirst:\n\nThen:"
         assert store(sys.executable, str(export("python", case, tmp_path)), "-j") == by_pflow
         assert store("sh", str(export("sh", case, tmp_path))) == by_pflow
-    assert (tmp_path / "c.txt").read_text() == "Then:\n\nFirst:\n\none two\n"
+    assert (tmp_path / "c.txt").read_text() == "one two\n\nFirst:\n\nThen:"

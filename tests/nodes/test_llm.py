@@ -15,7 +15,7 @@ from urllib.request import urlopen
 import pytest
 
 from pflow.errors import PflowError
-from pflow.models import choose, local, log
+from pflow.models import ask, choose, local, log
 from pflow.nodes.llm import Llm
 from tests.peers.openai_server import KEY, REPLY
 
@@ -78,12 +78,13 @@ class TestAsking:
     @pytest.mark.parametrize(
         ("prompt", "text", "asked"),
         [
-            ("sum up", "a long story", "sum up\n\na long story"),
-            (None, "a long story", "a long story"),
-            ("sum up", {"ä": [1, None]}, 'sum up\n\n{"ä":[1,null]}'),
+            ("sum up", "a long story", "a long story\n\nsum up"),
+            ("sum up", "two\nlines\n", "two\nlines\n\nsum up"),
+            (None, "a long story\n", "a long story\n"),
+            ("sum up", {"ä": [1, None]}, '{"ä":[1,null]}\n\nsum up'),
         ],
     )
-    def test_the_text_comes_after_the_prompt(self, server, prompt, text, asked):
+    def test_the_text_comes_before_the_prompt_and_an_empty_line(self, server, prompt, text, asked):
         assert run("echo", prompt, text=text)["response"] == asked
 
     @pytest.mark.parametrize(("prompt", "text"), [(None, None), ("", ""), (None, b"")])
@@ -152,7 +153,7 @@ class TestAttachments:
         assert run("see", "what is it?", text=PDF)["response"] == "what is it?[file]"
         _, file = server.requests()[0]["body"]["messages"][0]["content"]
         assert b64decode(file["file"]["file_data"].partition(",")[2]).decode() == PDF
-        assert run("see", "what is it?", text=SVG)["response"] == f"what is it?\n\n{SVG}"
+        assert run("see", "what is it?", text=SVG)["response"] == f"{SVG}\nwhat is it?"
 
         def takes_drawings(name, choose=choose.choose):
             model = choose(name)
@@ -171,7 +172,7 @@ class TestAttachments:
         paths = [str(tmp_path / "b.txt"), "-", str(tmp_path / "c"), url]
 
         assert (
-            run("see", "what?", text=PNG, attachment=paths)["response"] == f"what?\n\n{SVG}[image_url][file][image_url]"
+            run("see", "what?", text=PNG, attachment=paths)["response"] == f"{SVG}\nwhat?[image_url][file][image_url]"
         )
         assert run("see", None, attachment=[str(tmp_path / "a.png")])["response"] == "[image_url]"
         _, piped, file, address = server.requests()[0]["body"]["messages"][0]["content"]
@@ -211,7 +212,7 @@ class TestAttachments:
 
     @pytest.mark.parametrize("text", ORDINARY)
     def test_ordinary_text_stays_text(self, server, text):
-        assert run("see", "what is it?", text=text)["response"] == f"what is it?\n\n{text}"
+        assert run("see", "what is it?", text=text)["response"] == text.rstrip("\n") + "\n\nwhat is it?"
 
     @pytest.mark.parametrize(
         ("model", "text", "words"),
@@ -582,7 +583,18 @@ class TestLocalModels:
         assert shared["usage"]["cost"] == 0
         assert 0 < shared["usage"]["output"] <= 5
 
-    def test_its_answers_fit_a_schema(self):
+    @pytest.mark.parametrize("by_file", [False, True])
+    def test_a_text_of_the_small_one_is_brief_and_says_where_it_ends(self, capfd, local_models, monkeypatch, by_file):
+        monkeypatch.setattr(ask, "BRIEF", 8)
+        model = str(Path(local_models, "pflow", "models", "SmolLM2.gguf")) if by_file else "SmolLM2"
+
+        assert run(model, "Tell a story")["usage"]["output"] == 8
+        assert "stops at its token limit, after 8 tokens: --max-tokens sets it" in capfd.readouterr().err
+        assert run(model, "Tell a story", max_tokens=12)["usage"]["output"] == 12
+        assert capfd.readouterr().err == ""
+
+    def test_its_answers_fit_a_schema_which_has_no_such_limit(self, monkeypatch):
+        monkeypatch.setattr(ask, "BRIEF", 1)
         schema = {"type": "object", "properties": {"tall": {"type": "boolean"}}, "required": ["tall"]}
 
         assert isinstance(run(None, "Is an oak tall?", schema=schema)["response"]["tall"], bool)

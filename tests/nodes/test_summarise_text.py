@@ -31,10 +31,10 @@ def prompts(server, model):
 def test_a_text_that_the_model_takes_is_asked_about_once_and_its_summary_streams(server, capsys):
     shared = run("reply", style="three points", temperature=0.9, max_tokens=9, option=["top_p=0.5"])
     assert (shared["summary"], shared["parts"]) == (REPLY, ["Oak, ", "ash ", "and ", "elm."])
-    assert shared["usage"] == {"model": "reply", "input": 19, "output": 4}
+    assert shared["usage"] == {"model": "reply", "input": 17, "output": 4}
     body = server.requests()[0]["body"]
     assert (body["temperature"], body["max_tokens"], body["top_p"]) == (0.9, 9, 0.5)
-    asked = "Summarize the text that follows. Its style: three points. Answer with the summary alone.\n\na long story"
+    asked = "a long story\n\nSummarize this text. Its style: three points. Answer with the summary alone."
     assert body["messages"] == [{"role": "user", "content": asked}]
     assert capsys.readouterr().err == ""
 
@@ -43,8 +43,8 @@ def test_a_longer_text_is_summarised_in_parts_and_these_are_merged(server, capfd
     shared = run("reply", LONG, chunk=1000, style="three points", max_tokens=9)
     asked = prompts(server, "reply")
     parts, merged = asked[:-1], asked[-1]
-    assert "".join(each.partition("\n\n")[2] for each in parts) == LONG
-    assert merged.partition("\n\n")[2] == "\n\n".join([REPLY] * len(parts))
+    assert "\n\n".join(each.rpartition("\n\n")[0] for each in parts) == LONG
+    assert merged.rpartition("\n\n")[0] == "\n\n".join([REPLY] * len(parts))
     assert ("three points" in merged, "three points" in parts[0]) == (True, False)
     assert [request["body"].get("max_tokens") for request in server.requests()] == [None] * len(parts) + [9]
     assert shared["parts"] == ["Oak, ", "ash ", "and ", "elm."]
@@ -58,9 +58,9 @@ def test_a_longer_text_is_summarised_in_parts_and_these_are_merged(server, capfd
 def test_summaries_that_are_too_long_together_are_shortened_once_more(server):
     run("reply", LONG[:1600], chunk=100)
     asked = prompts(server, "reply")
-    assert max(len(each.partition("\n\n")[2]) for each in asked) <= 100
+    assert max(len(each.rpartition("\n\n")[0]) for each in asked) <= 100
     assert sum(REPLY in each for each in asked) > 2
-    assert [each.startswith("What follows") for each in asked] == [False] * (len(asked) - 1) + [True]
+    assert ["These are summaries" in each for each in asked] == [False] * (len(asked) - 1) + [True]
 
 
 def test_another_try_goes_on_after_the_parts_that_are_done(server):

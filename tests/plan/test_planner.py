@@ -294,8 +294,9 @@ class TestCapable:
         from pflow.models.choose import choose_capable
 
         assert failure(None).exit == 78
-        monkeypatch.setenv("PFLOW_MODEL", "SmolLM2")
-        assert failure(None).exit == 78
+        for model in ("SmolLM2", f"{local_models}/pflow/models/SmolLM2.gguf"):
+            monkeypatch.setenv("PFLOW_MODEL", model)
+            assert failure(None).exit == 78
         assert choose_capable("SmolLM2").model_id == "SmolLM2"
         monkeypatch.setenv("PFLOW_PLAN_MODEL", "SmolLM2")
         assert choose_capable(None).model_id == "SmolLM2"

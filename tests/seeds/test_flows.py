@@ -19,7 +19,7 @@ def has_fixed(place, github):
 
 def has_commented(place, github):
     (body,) = github.repository.bodies(123)
-    assert body.startswith(f"Analyze this issue and suggest a fix\n\n{ISSUE.format(123)}")
+    assert body.startswith(f"{ISSUE.format(123)}\n\nAnalyze this issue and suggest a fix\n")
 
 
 def has_processed(place, github):

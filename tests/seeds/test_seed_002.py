@@ -14,7 +14,7 @@ STATE = execute("002", 22, execute("002", 21, {}))["flow_execution"]
 """The store, the snapshot and the trace that section 13 ends with."""
 URL = "--url=https://youtu.be/abc123"
 FLAGS = (URL, "--temperature=0.9")
-SUMMARY = "Summarize the text that follows. Answer with the summary alone.\n\n{}"
+SUMMARY = "{}\n\nSummarize this text. Answer with the summary alone."
 """What the model is asked, and gives back."""
 
 
@@ -66,7 +66,7 @@ def test_pipe_a_text(place):
     ir = flow(input_bindings={"text": "stdin"})
     ir["nodes"], ir["edges"] = ir["nodes"][1:], []
     ran = place.run(ir, stdin="some notes\n")
-    assert (ran.store["stdin"], ran.store["article_summary"]) == ("some notes\n", SUMMARY.format("some notes\n"))
+    assert (ran.store["stdin"], ran.store["article_summary"]) == ("some notes\n", SUMMARY.format("some notes"))
 
 
 @pytest.mark.parametrize("pipe", [line("002", 5), line("002", 11)])

@@ -28,7 +28,7 @@ SUMMARISE = type(
 """The real one, with the answer of the paper."""
 END = execute("003", 38, {})["shared"]
 """The store that section 14 ends with."""
-SUMMARY = f"Summarize the text that follows. Answer with the summary alone.\n\n{TRANSCRIPT}"
+SUMMARY = f"{TRANSCRIPT}\n\nSummarize this text. Answer with the summary alone."
 """What the model is asked, and gives back."""
 
 
@@ -41,14 +41,14 @@ def _with_data(place, monkeypatch):
 
 
 EDUCATIONAL = block("003", 26).splitlines()
-POINTS = f"Extract key points\n\n{TRANSCRIPT}"
+POINTS = f"{TRANSCRIPT}\n\nExtract key points"
 
 
 @pytest.mark.parametrize(
     ("flow", "flags", "file", "content"),
     [
-        (line("003", 19), [], "summary.md", "Summarize this data\n\nsome data"),
-        (line("003", 22).replace("VIDEO", "dQw4w9WgXcQ"), [], "outline.md", f"Create presentation outline\n\n{POINTS}"),
+        (line("003", 19), [], "summary.md", "some data\n\nSummarize this data"),
+        (line("003", 22).replace("VIDEO", "dQw4w9WgXcQ"), [], "outline.md", f"{POINTS}\n\nCreate presentation outline"),
         (EDUCATIONAL[2].partition("Generated: ")[2], [], "results.json", '"rows": 2'),
         (EDUCATIONAL[3].partition("can edit: ")[2], [], "results.json", '"rows": 2'),
         (
@@ -73,12 +73,12 @@ def test_fetch_and_summarize(place):
     printed = execute("003", 16, {})["shared"]
     assert printed.keys() - store.keys() == {"prompt"}
     assert (store["url"], store["transcript"]) == (URL, TRANSCRIPT)
-    assert store["response"] == f"Summarize this transcript\n\n{TRANSCRIPT}"
+    assert store["response"] == f"{TRANSCRIPT}\n\nSummarize this transcript"
 
 
 def test_comment_on_an_issue(place, github):
     store = place.pflow(line("003", 25)).store
-    assert store["response"] == f"Analyze this issue and suggest a fix\n\n{ISSUE.format(123)}"
+    assert store["response"] == f"{ISSUE.format(123)}\n\nAnalyze this issue and suggest a fix"
     (body,) = github.repository.bodies(123)
     assert body.startswith(store["response"])
     assert store["comment_url"] == github.repository.comments[123][0]["html_url"]

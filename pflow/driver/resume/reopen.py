@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
-from shlex import quote
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.binding.flag_value import read_text
@@ -15,7 +14,7 @@ from pflow.driver.begin import enter, is_same, restore_environment, restore_flow
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
 from pflow.driver.resume.visits import name_of
-from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, USAGE, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.directories import make_private
 from pflow.files.state_key import state_key
@@ -28,7 +27,6 @@ from pflow.record.records import JOURNAL
 from pflow.record.runs import DONE, FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
 from pflow.stage.intake import Intake
-from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
 from pflow.values.digest import keyed_digest
@@ -67,8 +65,6 @@ class Reopened:
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
             why = "the key of pflow's state has changed"
             raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
-        self.script: str | None = self.begin["place"].get("script")
-        """The Python script that made the flow, and that alone can resume it."""
 
     @property
     def models(self) -> list[list[str]]:
@@ -81,18 +77,6 @@ class Reopened:
         enter(place["directory"], "resume the run")
         restore_environment(self.begin)
         return wire(restore_flow(self.run.directory, place))
-
-    def hand_to_script(self) -> PflowError:
-        """Note what is decided for a run of a script; return the error (2) that says how to resume it."""
-        is_decided = bool(self.choices.about() or self.choices.runs_again or self.choices.accepts_changes)
-        if self.choices.accepts_changes:
-            self.decided.append({**self.begin, "nodes": {}})  # its classes are in the script alone
-            self.decided += self.records.files.accepted()
-        self.decided += Decision(self.run.id, self.load(), self.records, self.choices).decide(lambda path: False)
-        self.log.line(event_line("resume", self.choices.about()))  # else it looks finished to the script
-        self.commit()
-        why = "it is a run of a Python script" + " (your choices are noted for it)" * is_decided
-        return cannot_resume(self.run.id, why, f"python {quote(str(self.script))} --resume", USAGE)
 
     def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
         """Return what the run began with. Raises PflowError (78) if a secret is missing, or has changed."""

@@ -163,14 +163,19 @@ class _Compiler:
             self.warnings.append(f"{what}; it is read as the output of '{writer}': ${{{path_text(place)}}}")
 
     def _only_unknown(self, id: str) -> Reference | None:
-        """Return the one name in a step's templates that nothing writes and nothing else in the flow reads."""
+        """Return the one name in a step's templates that nothing writes and nothing else in the flow reads.
+
+        None in the text of a template node: there a wrong name is an error in a stage, too.
+        """
         unknown = [each for each in self.templates[id] if each.input not in (None, "stdin")]
         if len({reference.path for reference in unknown}) != 1 or len(unknown[0].path) != 1:
             return None
         name = str(unknown[0].path[0])
         is_write = any(name in each.interface.writes for each in self.flow.steps.values())
         is_read_elsewhere = any(reader != id for reader, _ in self.flow.inputs[name].readers)
+        read = self.flow.steps[id].interface.reads.get(unknown[0].key)
         is_other = is_write or is_read_elsewhere or _reads_by_name(self.flow.steps[id], name)
+        is_other = is_other or (read is not None and read.is_template)
         return None if is_other else unknown[0]
 
     def _is_taken(self, writer: str) -> bool:

@@ -13,9 +13,9 @@ from pflow.flow.pipe.batches import batch_words, check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped, path_text
-from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, REPEATS, RUN, STEP, STREAM, is_shared
+from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_VISITS, RUN, STEP, STREAM, is_shared
 from pflow.interface.interface import Interface, Item, spell_flag
-from pflow.stage.flags import Flags, add_keys, add_mapping, check_keys, convert_texts, items_of, type_of
+from pflow.stage.flags import Flags, add_keys, add_mapping, check_common, check_keys, convert_texts, items_of, type_of
 from pflow.stage.words import split_flag, take_words, values_after
 from pflow.values.jsontext import compact, text_of
 from pflow.values.paths import Path
@@ -66,13 +66,15 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     texts = take_words(words, items, is_open=interface.open)
     _refuse_flags_of_a_run(texts)
     batch = take_batch(texts)
-    repeats = texts.pop(REPEATS.name, None)
+    own = {flag: texts.pop(flag.name) for flag in OF_VISITS.values() if flag.name in texts}
     paths = texts.pop("map_in", [])
     flags = convert_texts(texts, interface)
     if id is not None and flags.id not in (None, id):
         raise PflowError(f"cannot name a step '{id}' and '{flags.id}'", hint="choose one", exit=USAGE)
     step = Step(id or flags.id or "", type, batch=batch, flow=flow)
-    step.repeats = flag_value(REPEATS.flag, REPEATS.type, repeats[0]) if repeats else None
+    for flag, written in own.items():
+        setattr(step, flag.name, flag_value(flag.flag, flag.type, written[0]))
+    check_common({**vars(flags), "max_visits": step.max_visits})
     for name in ("retries", "wait", "timeout", "cache"):
         if name in texts:
             setattr(step, name, getattr(flags, name))
@@ -141,7 +143,7 @@ def split_step(words: list[str], own: Mapping[str, bool]) -> tuple[list[str], li
     name = "".join(words[:1]).removeprefix("pflow-")
     interface, _ = interface_of_type(full_type(split_name(name)[0]), Catalog())
     is_batch = any(word.partition("=")[0] == "--each" for word in words)  # then --jobs are its own
-    items: Items = {**items_of(interface), **(BATCH if is_batch else {}), REPEATS.name: REPEATS}
+    items: Items = {**items_of(interface), **(BATCH if is_batch else {}), "repeats": OF_VISITS["repeats"]}
     step, beside = part_flags(words[1:], items, own, is_open=interface.open)
     return [*words[:1], *step], beside
 
@@ -240,6 +242,8 @@ def step_words(step: Step, catalog: Catalog) -> list[str]:
         words += batch_words(step.batch)
     if step.repeats is not None:
         words.append("--repeats" if step.repeats else "--no-repeats")
+    if step.max_visits is not None:
+        words.append(f"--max-visits={step.max_visits}")
     for key, value in {**step.inputs, **step.params}.items():
         words += flag_words(step.id, key, interface.reads.get(key) or interface.params.get(key), value)
     for key in sorted(step.input_mappings, key=[*interface.reads, *step.input_mappings].index):

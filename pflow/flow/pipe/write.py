@@ -60,7 +60,7 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
         "two steps of one name": len(ids) < len(flow.steps),
         "declared inputs": bool(flow.inputs),
         "declared outputs": bool(flow.outputs),
-        "max_visits": flow.max_visits != MAX_VISITS or any(step.max_visits is not None for step in flow.steps),
+        "max_visits": flow.max_visits != MAX_VISITS,
         "an edge of a step that is not there": any({edge.source, edge.target} - ids for edge in flow.edges),
         "mappings of a step that is not there": bool(flow.stray_mappings),
     }
@@ -96,7 +96,8 @@ def _facts(flow: WiredFlow) -> Facts:
     overs = {each.step: [_lead(each)] for each in flow.references if each.role == OVER}
     for id, wired in flow.steps.items():
         step, there = wired.step, leads[id]
-        facts[id, "manner"] = (wired.number, step.type, step.retries, step.wait, step.timeout, step.repeats, step.cache)
+        visits = (step.repeats, step.max_visits, step.cache)
+        facts[id, "manner"] = (wired.number, step.type, step.retries, step.wait, step.timeout, *visits)
         facts[id, "batch"] = step.batch and {**step.batch.members, "over": overs.get(id, [])}
         facts[id, "flow"] = step.flow and wired.subflow and _facts(wired.subflow)
         facts[id, "edges"] = {action: set(targets) for action, targets in flow.graph.next[id].items()}

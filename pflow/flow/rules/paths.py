@@ -65,10 +65,10 @@ def _is_late(flow: WiredFlow, reference: Reference) -> bool:
 
 def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
     """Check one value against the grammar of paths and templates; a template never fills a `[verbatim]` read."""
-    item = wired.interface.reads.get(part.key) if wired and part.role == MAPPING else None
+    item = wired.interface.reads.get(part.key) if wired else None
     if part.fault:
         yield Finding("PF14", part.place, part.fault, "a path is written fetch.issue.labels[0]")
-    elif part.is_template and item is not None and "verbatim" in item.marks:
+    elif part.is_template and part.role == MAPPING and item is not None and "verbatim" in item.marks:
         message = f"'{part.key}' is verbatim, so no template fills it"
         yield Finding("PF14", part.place, message, "values go in as arguments, or on stdin")
     texts: list[str] = []
@@ -76,7 +76,7 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
         change_texts(part.written, texts.append)
     for text in texts:
         for broken in broken_references(text):
-            is_all = wired is not None and wired.kind is not None and wired.kind.name == "template"
+            is_all = item is not None and item.is_template
             what = "and would be handed on" if is_all else "so it is left as text"
             message, remedy = f"'{shorten(broken)}' is not a reference, {what}", "${name} is a reference, $$ a dollar"
             yield Finding("PF14", part.place, message, remedy, is_warning=not is_all)

@@ -320,6 +320,7 @@ def test_an_unknown_name_after_an_untaken_write_names_that_write():
     assert inputs(moved)["commit"] == {"message": "Re: ${llm-2.response}"}
     assert wired(moved)["commit"] == {"message": "llm-2.response"}
     assert sources("llm --prompt=x => quiet --message='$commit_message'") == {"quiet": {"message": "response"}}
+    assert warnings("llm --prompt=x => template 'Dear $nmae'") == []  # an input, as in a stage
 
 
 def test_an_unknown_name_that_ends_as_a_write_is_called_names_it_where_the_step_takes_it_anyway():

@@ -193,7 +193,7 @@ FLAGS = {
 }  # fmt: skip
 WORDS = {"llm": ["prompt"], "read-file": ["path"], "write-file": ["path"], "shell": ["command", "args"]}
 SWITCHES = {"many": ["--loud", "--no-flat"], "judge": ["--strict"], "write-file": ["--append"], "shell": ["--no-check"]}
-OTHERS = ["--retries=2", "--wait=0.5", "--timeout=9", "--repeats", "--cache", "--no-cache", "--cache=require"]
+OTHERS = ["--retries=2", "--wait=0.5", "--max-visits=7", "--repeats", "--cache", "--no-cache", "--cache=require"]
 READS = {"llm": "text", "read-file": "path", "judge": "text", "many": "free", "write-file": "content"}
 WRITES = {"llm": "usage", "read-file": "content", "shell": "stdout", "judge": "verdict", "many": "score"}
 paths = st.sampled_from(["content", "response", "s0.result", "s1.score", "topic", "a/b", "stdin", 'x.y[0]["odd key"]'])

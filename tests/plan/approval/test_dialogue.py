@@ -26,8 +26,9 @@ def edited(ir, change, *words):
 VISITS = {
     "nodes": [
         {"id": "list", "type": "list-files", "inputs": {"pattern": "*.txt"}},
-        {"id": "read", "type": "read-file", "batch": {"over": "list.files", "as": "path"}, "max_visits": 2},
-    ]
+        {"id": "read", "type": "read-file", "batch": {"over": "list.files", "as": "path"}},
+    ],
+    "max_visits": 2,
 }
 
 
@@ -36,7 +37,7 @@ def test_the_text_is_pipe_syntax_under_the_sentence_and_ir_where_there_is_none()
     assert text.startswith("# copy a.txt to b.txt\nread-file:read --path=a.txt\n")
     assert name == "plan.pflow"
     text, name = editable_text(proposal(VISITS))
-    assert json.loads(text)["nodes"][1]["max_visits"] == 2
+    assert json.loads(text)["max_visits"] == 2
     assert name == "plan.pflow.json"
 
 

@@ -87,8 +87,9 @@ def test_a_flow_without_a_pipe_form_says_why():
     visits = {
         "nodes": [
             {"id": "list", "type": "list-files", "inputs": {"pattern": "*.txt"}},
-            {"id": "read", "type": "read-file", "batch": {"over": "list.files", "as": "path"}, "max_visits": 2},
-        ]
+            {"id": "read", "type": "read-file", "batch": {"over": "list.files", "as": "path"}},
+        ],
+        "max_visits": 2,
     }
     assert "Not as a pipe: cannot write the flow in pipe syntax: it has max_visits" in view(visits)
     assert "once for each" in view(visits)
