@@ -16,6 +16,7 @@ class Analyze(Node):
 
     Interface:
     - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
+    - Reads: shared["columns"]: any = null  # the names of the columns, for a table without rows
     - Writes: shared["report"]: str [pipe]  # a table in Markdown
     - Writes: shared["result"]: list[dict]  # the rows of that table
     - Writes: shared["stats"]: dict{rows: int, columns: dict}  # the statistics of each column
@@ -29,14 +30,15 @@ class Analyze(Node):
         pflow-load-csv examples/sales.csv | pflow-analyze | pflow-get stats.columns.price.median
     """
 
-    def prep(self, shared: Shared) -> Any:
-        return shared["rows"]
+    def prep(self, shared: Shared) -> tuple[Any, Any]:
+        return shared["rows"], shared.get("columns")
 
-    def exec(self, rows: Any) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+    def exec(self, table: tuple[Any, Any]) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
         from pflow.tables.report import analyze
         from pflow.tables.rows import check_rows
 
-        return analyze(check_rows(rows), self.params["sql"], is_detailed=self.params["method"] == "detailed")
+        rows, is_detailed = check_rows(table[0]), self.params["method"] == "detailed"
+        return analyze(rows, self.params["sql"], table[1], is_detailed=is_detailed)
 
-    def post(self, shared: Shared, rows: Any, found: tuple[str, dict[str, Any], Any]) -> None:
+    def post(self, shared: Shared, table: Any, found: tuple[str, dict[str, Any], Any]) -> None:
         shared["report"], shared["stats"], shared["result"] = found

@@ -16,7 +16,9 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
 
     Interface:
     - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
+    - Reads: shared["columns"]: any = null  # the names of the columns, for a table without rows
     - Writes: shared["rows"]: list[dict] [pipe]  # the rows that are left
+    - Writes: shared["columns"]: list[str]  # the names of their columns
     - Writes: shared["dropped"]: dict{empty: int, duplicates: int, values: int}  # dropped rows and misfits
     - Params: strict: bool = false  # fail instead of dropping anything
     - Params: strip: bool = true  # strip white space around names and texts; --no-strip: keep it
@@ -33,17 +35,17 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
         printf 'a,b\\n1,2\\n1,2\\n' | pflow-load-csv | pflow-clean-data --unique | pflow-get dropped
     """
 
-    def prep(self, shared: Shared) -> Any:
-        return shared["rows"]
+    def prep(self, shared: Shared) -> tuple[Any, Any]:
+        return shared["rows"], shared.get("columns")
 
-    def exec(self, rows: Any) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    def exec(self, table: tuple[Any, Any]) -> tuple[Any, Any, Any]:
         from pflow.tables.clean import KINDS, Cleaner, pairs_of
         from pflow.tables.rows import check_rows
 
         params = self.params
         rename = pairs_of(params["rename"], "rename")
         types = pairs_of(params["types"], "types", KINDS)
-        cleaner = Cleaner(check_rows(rows), is_strict=params["strict"])
+        cleaner = Cleaner(check_rows(table[0]), table[1], is_strict=params["strict"])
         cleaner.rename(rename)
         if params["strip"]:
             cleaner.strip()
@@ -52,10 +54,10 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
         cleaner.convert(types, params["misfits"])
         if params["unique"] or params["unique_by"]:
             cleaner.drop_duplicates(params["unique_by"])
-        return cleaner.rows, cleaner.dropped
+        return cleaner.rows, cleaner.names, cleaner.dropped
 
-    def post(self, shared: Shared, rows: Any, cleaned: tuple[list[dict[str, Any]], Any]) -> None:
-        shared["rows"], shared["dropped"] = cleaned
+    def post(self, shared: Shared, table: tuple[Any, Any], cleaned: tuple[Any, Any, Any]) -> None:
+        shared["rows"], shared["columns"], shared["dropped"] = cleaned
         gone = ", ".join(f"{what} {count:,}" for what, count in shared["dropped"].items() if count)
         if gone:
-            say("clean-data", f"{len(rows):,} rows, dropped: {gone}")
+            say("clean-data", f"{len(table[0]):,} rows, dropped: {gone}")

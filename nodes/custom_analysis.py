@@ -29,7 +29,7 @@ class CustomAnalysis(Node):
         from pflow.tables.report import analyze
         from pflow.tables.rows import check_rows
 
-        return analyze(check_rows(prepared[0]), prepared[1])
+        return analyze(check_rows(prepared[0]), prepared[1], None)
 
     def post(self, shared: Shared, prepared: object, found: tuple[str, dict[str, Any], Any]) -> None:
         shared["report"], shared["stats"], shared["result"] = found

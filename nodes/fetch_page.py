@@ -13,10 +13,11 @@ class FetchPage(Node):
     """Fetch the readable text of a web page.
 
     Menus, footers and comments are left out, and so is content that scripts add in a browser. Plain text and JSON come
-    unchanged. Requests and exit codes are those of pflow-http.
+    unchanged. Requests and exit codes are those of pflow-http. The URL may come through the pipe, and with --each in a
+    flow one in each line.
 
     Interface:
-    - Reads: shared["url"]: url [explicit] [word]  # the page, with http:// or https://
+    - Reads: shared["url"]: url [pipe] [explicit] [word]  # the page, with http:// or https://
     - Writes: shared["text"]: str [pipe]  # the readable text
     - Writes: shared["title"]: str  # its title, which may be empty
     - Params: format: markdown|text = "markdown"  # markdown keeps headings, lists and emphasis
@@ -27,6 +28,7 @@ class FetchPage(Node):
 
     Examples:
         pflow-fetch-page https://example.com/tide-mills -r
+        echo https://example.com/tide-mills | pflow-fetch-page -r
         pflow-fetch-page https://example.com/tide-mills | pflow-llm 'Summarize' -r
         pflow-fetch-page https://example.com/tide-mills --links --retries=2 | pflow-get title
     """

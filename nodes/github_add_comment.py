@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow.errors import filled
-from pflow.node import Any, Node, Shared
+from pflow.node import Node, Shared
 
 
 class GithubAddComment(Node):
@@ -15,8 +15,8 @@ class GithubAddComment(Node):
 
     Interface:
     - Reads: shared["body"]: str [pipe]  # the comment
-    - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin
-    - Reads: shared["issue_number"]: int [flag issue]  # the number of the issue or pull request
+    - Reads: shared["repo"]: str = null  # OWNER/NAME or its URL; without it GH_REPO, else that of the remote origin
+    - Reads: shared["issue_number"]: str [flag issue]  # number, #12 or URL of the issue or pull request
     - Writes: shared["comment_url"]: str [pipe]  # the comment's URL
     - Effects: network
     - Repeats: yes
@@ -26,15 +26,10 @@ class GithubAddComment(Node):
         pflow run 'github-get-issue 1 --repo=owner/repo => llm Fix => github-add-comment'
     """
 
-    def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.client import never_cached
-
-        raise never_cached("a comment")
-
     def prep(self, shared: Shared) -> tuple[str, int, str]:
-        from pflow.kit.github.access import resolve
+        from pflow.kit.github.access import find_issue
 
-        repo, number = resolve(shared.get("repo")), int(shared["issue_number"])
+        repo, number = find_issue(shared, "issue_number")
         return repo, number, filled(shared["body"], f"cannot comment on '{repo}#{number}'", "comment")
 
     def exec(self, prepared: tuple[str, int, str]) -> str:

@@ -15,7 +15,7 @@ class GithubCreateIssue(Node):
     Interface:
     - Reads: shared["title"]: str [word]  # its title
     - Reads: shared["body"]: str = "" [pipe]  # its text
-    - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin
+    - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME or its URL; without it GH_REPO, else that of the remote origin
     - Writes: shared["issue_url"]: str [pipe]  # its URL
     - Writes: shared["issue_number"]: int  # its number
     - Params: labels: list[str] = [] [flag label]  # a label
@@ -26,11 +26,6 @@ class GithubCreateIssue(Node):
         echo 'It hangs.' | pflow-github-create-issue 'A hang' --repo=owner/repo --label=bug -r
         pflow-github-create-issue --title='A hang' --body='It hangs.' --repo=owner/repo | pflow-get issue_number
     """
-
-    def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.client import never_cached
-
-        raise never_cached("a new issue")
 
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
         from pflow.kit.github.access import resolve

@@ -15,7 +15,7 @@ class GithubCreatePr(Node):
     Interface:
     - Reads: shared["title"]: str [word]  # its title
     - Reads: shared["body"]: str = "" [pipe]  # its text
-    - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME; without it, that of the remote origin
+    - Reads: shared["repo"]: str = null [explicit]  # OWNER/NAME or its URL; without it GH_REPO, else that of the remote origin
     - Writes: shared["pr_url"]: str [pipe]  # its URL
     - Writes: shared["pr_number"]: int  # its number
     - Params: head: str = null  # the branch with the changes, or OWNER:BRANCH; without it, the current branch
@@ -27,11 +27,6 @@ class GithubCreatePr(Node):
     Examples:
         echo 'It no longer hangs.' | pflow-github-create-pr 'Mend the hang' --head=fix --repo=owner/repo -r
     """
-
-    def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.client import never_cached
-
-        raise never_cached("a new pull request")
 
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any]]:
         from pflow.kit.github.access import current_branch, resolve

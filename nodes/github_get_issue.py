@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pflow.kit.github.reader import Reader
 from pflow.node import Any, Node, Shared
 
 
-class GithubGetIssue(Node):
+class GithubGetIssue(Reader, Node):
     """Get an issue from GitHub, with its comments.
 
     `issue` is a text for people and models; `issue_data` has title, body, state, url, user.login, labels[0].name,
@@ -13,8 +14,8 @@ class GithubGetIssue(Node):
     GH_TOKEN, else gh's; public repositories need no key. GITHUB_API_URL names a GitHub other than github.com.
 
     Interface:
-    - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin
-    - Reads: shared["issue_number"]: int [flag issue] [word]  # the issue's number
+    - Reads: shared["repo"]: str = null  # OWNER/NAME or its URL; without it GH_REPO, else that of the remote origin
+    - Reads: shared["issue_number"]: str [flag issue] [word]  # its number, #12, or its URL
     - Writes: shared["issue"]: str [pipe]  # its title, body and comments, as a text
     - Writes: shared["issue_title"]: str  # its title
     - Writes: shared["issue_data"]: dict{number: int, title: str, body: str, state: str, state_reason: any, draft: bool, url: str, user: dict{url: str, login: str, name: str}, labels: list[dict{name: str, description: str}], assignees: list, milestone: any, created_at: str, updated_at: str, closed_at: any, comments: list[dict{body: str, url: str, user: dict{url: str, login: str, name: str}, created_at: str, updated_at: str}], repository: any}  # the issue as data
@@ -27,16 +28,6 @@ class GithubGetIssue(Node):
         pflow-github-get-issue --repo=owner/repo --issue=1 | pflow-llm --prompt='Suggest a fix'
         pflow-github-get-issue 1 --repo=owner/repo | pflow-get 'issue_data.labels[0].name'
     """
-
-    def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.access import cache_parts
-
-        return cache_parts(reads)
-
-    def prep(self, shared: Shared) -> tuple[str, int]:
-        from pflow.kit.github.access import resolve
-
-        return resolve(shared.get("repo")), int(shared["issue_number"])
 
     def exec(self, prepared: tuple[str, int]) -> dict[str, Any]:
         from pflow.kit.github.client import Client

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pflow.kit.github.reader import Reader
 from pflow.node import Any, Node, Shared
 
 
-class GithubGetPr(Node):
+class GithubGetPr(Reader, Node):
     """Get a pull request from GitHub, with the list of its changed files.
 
     `pr` is a text for people and models; `pr_data` has title, body, state, url, user.login, head.ref, base.ref,
@@ -13,8 +14,8 @@ class GithubGetPr(Node):
     github-get-issue.
 
     Interface:
-    - Reads: shared["repo"]: str = null  # OWNER/NAME; without it, that of the remote origin
-    - Reads: shared["pr_number"]: int [flag pr] [word]  # the pull request's number
+    - Reads: shared["repo"]: str = null  # OWNER/NAME or its URL; without it GH_REPO, else that of the remote origin
+    - Reads: shared["pr_number"]: str [flag pr] [word]  # its number, #12, or its URL
     - Writes: shared["pr"]: str [pipe]  # its title, body and files, as a text
     - Writes: shared["pr_title"]: str  # its title
     - Writes: shared["pr_data"]: dict{number: int, title: str, body: str, state: str, draft: bool, merged: bool, merged_at: any, url: str, user: dict{url: str, login: str, name: str}, labels: list[dict{name: str, description: str}], assignees: list, milestone: any, created_at: str, updated_at: str, closed_at: any, comments: int, head: dict{ref: str, label: str, user: dict, sha: str}, base: dict{ref: str, label: str, user: dict, sha: str}, additions: int, deletions: int, changed_files: int, files: list[dict{additions: int, deletions: int, filename: str, status: str, sha: str}], diff: str}  # the pull request as data
@@ -27,15 +28,7 @@ class GithubGetPr(Node):
         pflow-github-get-pr 2 --repo=owner/repo --diff | pflow-llm --prompt='Review this'
     """
 
-    def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.access import cache_parts
-
-        return cache_parts(reads)
-
-    def prep(self, shared: Shared) -> tuple[str, int]:
-        from pflow.kit.github.access import resolve
-
-        return resolve(shared.get("repo")), int(shared["pr_number"])
+    number = "pr_number"
 
     def exec(self, prepared: tuple[str, int]) -> dict[str, Any]:
         from pflow.kit.github.client import DIFF, Client

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from pflow.kit.github.reader import Reader
 from pflow.node import Any, Node, Shared
 
 
-class GithubListIssues(Node):
+class GithubListIssues(Reader, Node):
     """List the issues of a repository on GitHub, the newest first.
 
     Key and GITHUB_API_URL are as for github-get-issue.
 
     Interface:
-    - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME; without it, that of the remote origin
+    - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME or its URL; without it GH_REPO, else that of the remote origin
     - Writes: shared["issues"]: list[dict{number: int, title: str, body: str, state: str, state_reason: any, draft: bool, url: str, user: dict{url: str, login: str, name: str}, labels: list[dict{name: str, description: str}], assignees: list, milestone: any, created_at: str, updated_at: str, closed_at: any, comments: int, repository: any}] [pipe]  # the issues
     - Params: state: open|closed|all = "open"  # the state of issues to list
     - Params: labels: list[str] = [] [flag label]  # list only issues with this label; if repeated, with all
@@ -24,11 +25,6 @@ class GithubListIssues(Node):
         pflow-github-list-issues owner/repo --label=bug --limit=10 -r
         pflow-github-list-issues owner/repo --since=2026-01-01 | pflow-llm --prompt='What is most urgent?'
     """
-
-    def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.access import cache_parts
-
-        return cache_parts(reads)
 
     def prep(self, shared: Shared) -> tuple[str, dict[str, Any], int]:
         from pflow.kit.github.access import resolve

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from pflow.kit.github.reader import Reader
 from pflow.node import Any, Node, Shared
 
 
-class GithubListPrs(Node):
+class GithubListPrs(Reader, Node):
     """List the pull requests of a repository on GitHub, the newest first; with --since, the last changed first.
 
     Key and GITHUB_API_URL are as for github-get-issue.
 
     Interface:
-    - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME; without it, that of the remote origin
+    - Reads: shared["repo"]: str = null [explicit] [word]  # OWNER/NAME or its URL; without it GH_REPO, else that of the remote origin
     - Writes: shared["prs"]: list[dict{number: int, title: str, body: str, state: str, draft: bool, merged_at: any, url: str, user: dict{url: str, login: str, name: str}, labels: list[dict{name: str, description: str}], assignees: list, milestone: any, created_at: str, updated_at: str, closed_at: any, head: dict{ref: str, label: str, user: dict, sha: str}, base: dict{ref: str, label: str, user: dict, sha: str}}] [pipe]  # the pull requests
     - Params: state: open|closed|all = "open"  # the state of pull requests to list
     - Params: labels: list[str] = [] [flag label]  # list only those with this label; if repeated, with all
@@ -23,11 +24,6 @@ class GithubListPrs(Node):
     Examples:
         pflow-github-list-prs owner/repo --state=all --limit=5 -r
     """
-
-    def cache_parts(self, reads: Shared) -> dict[str, Any]:
-        from pflow.kit.github.access import cache_parts
-
-        return cache_parts(reads)
 
     def prep(self, shared: Shared) -> tuple[str, str, int]:
         from pflow.kit.github.access import resolve

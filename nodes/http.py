@@ -28,15 +28,15 @@ class Http(Node):
     waits as long as the server asks), and 65 for others. So is an answer that is cut off (75) or too large (73).
 
     Interface:
-    - Reads: shared["url"]: url [explicit] [word]  # the URL, with http:// or https://
-    - Reads: shared["body"]: any = null [pipe] [explicit]  # the body to send: text, bytes, or anything else as JSON
+    - Reads: shared["url"]: url [explicit] [word]  # the URL; '$stdin' takes that of the pipe, --each --as=url each
+    - Reads: shared["body"]: any = null [pipe] [explicit] [implies method=POST]  # what to send: text, bytes, else JSON
     - Writes: shared["body"]: any [pipe]  # the body of the answer: text, or bytes if it is not text
     - Writes: shared["status"]: int  # the status code, such as 200
     - Writes: shared["headers"]: dict  # the headers of the answer, by lower-case name
-    - Params: method: GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS = "GET" [short X]  # the request method
+    - Params: method: GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS = "GET" [short X]  # the method; POST with --form or --body
     - Params: header: list[str] = [] [short H] [verbatim]  # 'NAME: VALUE'; env:NAME in it is a variable's value
     - Params: query: list[str] = []  # NAME=VALUE, added to the URL
-    - Params: form: list[str] = []  # NAME=VALUE, a field of a form to send as the body
+    - Params: form: list[str] = [] [implies method=POST]  # NAME=VALUE, a field of a form to send as the body
     - Params: follow: bool = true  # follow redirects, but never from https to http; --no-follow: return them
     - Params: check: bool = true  # fail if the status is 400 or more; --no-check: take the action error
     - Params: max_size: int = 100000000  # the maximum size of the unpacked answer in bytes (73)
@@ -49,6 +49,7 @@ class Http(Node):
         pflow-http https://example.com/items.json -r | jq .
         pflow-http https://example.com/search --query=q='tide mill' --query=page=2
         TOKEN=not-a-real-one pflow-http https://example.com/me -H 'Authorization: Bearer env:TOKEN'
+        pflow-http https://example.com/notes --form=title=Oak
         pflow-llm --prompt='Name a tree' | pflow-http -X POST https://example.com/notes
         pflow-http -X PUT https://example.com/notes/1 --body:='{"title": "Oak"}' --retries=3
         pflow-http https://example.com/none --no-check | pflow-get status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING
-from pflow.errors import BAD_CONFIG, MISSING, PflowError
+from pflow.errors import BAD_CONFIG, MISSING, USAGE, PflowError
 from pflow.node import Any, Node, Shared
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ class Llm(Node):
 
     The text is sent first, then an empty line and the prompt. Bytes are sent as an attachment, and so are a PDF and, if
     the model accepts it, an SVG. Without --model and PFLOW_MODEL it uses llm's default if that was chosen or has a key,
-    else the small local model of `pflow models get smollm2`. A GGUF file is a model too: --model=./FILE.gguf.
+    else the local model that came last. --model=./FILE.gguf asks a file, --model='http://HOST/v1#NAME' a server.
 
     An answer that reached its token limit still counts, with a warning on stderr, and is not cached. The small model
     writes a text of at most 200 tokens unless --max-tokens sets another limit.
@@ -30,11 +30,12 @@ class Llm(Node):
     - Reads: shared["text"]: any = null [pipe]  # the input: text is sent before the prompt, bytes are attached
     - Writes: shared["response"]: any [pipe]  # the answer: a text, or with a schema a value
     - Writes: shared["usage"]: dict{model: str, input: int, output: int, cost: float, conversation: str}  # its tokens
-    - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, an alias or a GGUF file
+    - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, alias, GGUF file or address
     - Params: system: str = null [short s]  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null  # the maximum number of tokens in the answer
     - Params: schema: any = null [verbatim]  # the answer's schema: JSON, short ('name, amount int') or a file
+    - Params: schema_multi: any = null [verbatim]  # the schema of each of any number of `items`, in the same forms
     - Params: attachment: list[path] = [] [short a]  # a file or URL to attach
     - Params: continue: bool = false [short c]  # continue the last conversation in llm's log
     - Params: conversation: str = null [flag cid]  # continue the conversation with this ID
@@ -66,13 +67,19 @@ class Llm(Node):
         params = self.params
         if params["continue"] or params["conversation"]:
             raise PflowError("cannot cache an answer in a conversation: it depends on earlier ones", exit=BAD_CONFIG)
-        return model_parts(params["model"], params["attachment"] or [], params["schema"])
+        return model_parts(params["model"], params["attachment"] or [], self._schema)
+
+    @property
+    def _schema(self) -> Any:
+        if self.params["schema"] is not None and self.params["schema_multi"] is not None:
+            raise PflowError("cannot take both --schema and --schema-multi", hint="choose one", exit=USAGE)
+        return self.params["schema" if self.params["schema_multi"] is None else "schema_multi"]
 
     def looks_at(self, reads: Shared) -> list[str]:
         """Return the schema's file."""
         from pflow.values.types import names_schema_file
 
-        schema = self.params["schema"]
+        schema = self._schema
         return [schema] if isinstance(schema, str) and names_schema_file(schema) else []
 
     def prep(self, shared: Shared) -> Request:
@@ -88,7 +95,8 @@ class Llm(Node):
             places=places,
             system=self.params["system"],
             options=options,
-            schema=self.params["schema"],
+            schema=self._schema,
+            is_multi=self.params["schema_multi"] is not None,
             is_logged=is_kept(self.params["log"], goes_on=bool(self.params["continue"] or self.params["conversation"])),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow.errors import USAGE, PflowError
 from pflow.node import Any, Node, Shared
 
 
@@ -9,21 +10,26 @@ class LoadCsv(Node):
     """Load the rows of a CSV file as objects of texts, with the names in the first line.
 
     The delimiter is the most frequent one of comma, semicolon, tab and | in the first line. Quoted values may contain
-    line ends and doubled quotes; a byte order mark and blank lines are ignored. A row with too few or too many columns,
-    a column without a name or with the name of another, and an open quote are errors, with line and column.
+    line ends and doubled quotes; a byte order mark and blank lines are ignored. A second column `a` is called `a_2`. A
+    row with too few or too many values, a column without a name, and an open quote are errors, with line and column.
+    --ragged fills short rows with nulls; --rest=NAME puts what a long row has more into that column, as a list.
 
     --infer converts a column if all its values fit: to whole numbers of 64 bits, to numbers, to true and false. 007
-    stays a text, and an empty value becomes null.
+    stays a text, and an empty value becomes null. With --decimal=, a column of numbers such as 1,5 gets 1.5 instead.
 
     Interface:
     - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text
     - Reads: shared["text"]: any = null [pipe]  # CSV text, if --path is not given
     - Writes: shared["rows"]: list[dict] [pipe]  # the rows, one object each
+    - Writes: shared["columns"]: list[str]  # the names of the columns
     - Params: delimiter: str = null  # the delimiter: one character, or tab
     - Params: quotes: bool = true  # quotation marks enclose values; --no-quotes: they are ordinary characters
     - Params: encoding: str = null  # the encoding of the file: latin-1, cp1252, utf-16, …; without it, UTF-8
     - Params: header: bool = true  # the first line has the names; --no-header: they are c1, c2, …
     - Params: infer: bool = false  # convert columns of numbers and of true and false; empty becomes null
+    - Params: ragged: bool = false  # fill rows that are too short with nulls
+    - Params: rest: str = null  # put what a row has beyond the last column into this column, as a list
+    - Params: decimal: str = "."  # the decimal sign of numbers: a point or a comma
     - Effects: reads files
 
     Examples:
@@ -35,18 +41,23 @@ class LoadCsv(Node):
     def prep(self, shared: Shared) -> tuple[Any, Any]:
         return shared.get("path"), shared.get("text")
 
-    def exec(self, prepared: tuple[Any, Any]) -> list[dict[str, Any]]:
+    def exec(self, prepared: tuple[Any, Any]) -> tuple[list[str], list[dict[str, Any]]]:
         from pflow.tables.csv_text import delimiter_of, read_csv
-        from pflow.tables.rows import infer
+        from pflow.tables.rows import infer, use_points
         from pflow.tables.source import read_text
 
         params = self.params
         delimiter = delimiter_of(params["delimiter"]) if params["delimiter"] else None
+        if params["decimal"] not in (".", ","):
+            raise PflowError(f"cannot use '{params['decimal']}' as the decimal sign: it is . or ,", exit=USAGE)
         name, text = read_text(*prepared, params["encoding"])
-        rows = read_csv(text, name, delimiter=delimiter, quotes=params["quotes"], header=params["header"])
+        form = {name: params[name] for name in ("quotes", "header", "ragged", "rest")}
+        names, rows = read_csv(text, name, delimiter=delimiter, **form)
+        if params["decimal"] == ",":
+            use_points(rows, names)
         if params["infer"]:
-            infer(rows)
-        return rows
+            infer(rows, names)
+        return names, rows
 
-    def post(self, shared: Shared, prepared: object, rows: list[dict[str, Any]]) -> None:
-        shared["rows"] = rows
+    def post(self, shared: Shared, prepared: object, table: tuple[list[str], list[dict[str, Any]]]) -> None:
+        shared["columns"], shared["rows"] = table

@@ -9,11 +9,15 @@ from pflow.node import Any, Node, Shared
 class SaveCsv(Node):
     """Save rows as a CSV file, whole or not at all.
 
-    The columns are all names in the rows, in order of appearance. A null or missing value is empty, a list or object
-    is written as JSON. The file is UTF-8, with a newline after each line, and replaces an existing one.
+    The columns are all names in the rows, in order of appearance. A null or missing value is empty, a list is written
+    as JSON. The file is UTF-8, with a newline after each line, and replaces an existing one.
+
+    Answers of a model are rows too: an object is one, and those of --schema-multi are each a row, in a batch with
+    --with-item beside their `item`. An object in a row becomes a column for each member, such as `response.name`.
 
     Interface:
-    - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
+    - Reads: shared["rows"]: any [pipe]  # the rows, one object each, or answers of a model
+    - Reads: shared["columns"]: any = null  # the header of a table without rows
     - Reads: shared["path"]: path [explicit] [word] [flag file]  # the file to write
     - Params: delimiter: str = ","  # the delimiter: one character, or tab
     - Params: header: bool = true  # write the names as the first line; --no-header: omit them
@@ -25,13 +29,14 @@ class SaveCsv(Node):
         echo '[{"name": "Ada", "tags": ["a", "b"]}]' | pflow-load-json | pflow-save-csv names.csv --delimiter=tab -q
     """
 
-    def prep(self, shared: Shared) -> tuple[Any, Any]:
-        return checked_target(shared["path"]), shared["rows"]
+    def prep(self, shared: Shared) -> tuple[Any, Any, Any]:
+        return checked_target(shared["path"]), shared["rows"], shared.get("columns")
 
-    def exec(self, prepared: tuple[Any, Any]) -> None:
+    def exec(self, prepared: tuple[Any, Any, Any]) -> None:
         from pflow.tables.csv_text import delimiter_of, write_csv
-        from pflow.tables.rows import check_rows
+        from pflow.tables.rows import table_rows
 
-        path, rows = prepared[0], check_rows(prepared[1])
+        path, rows, columns = prepared
         delimiter = delimiter_of(self.params["delimiter"])
-        write_whole(path, write_csv(rows, delimiter, header=self.params["header"]))
+        columns = columns if rows == [] else None  # an answer without rows has other columns
+        write_whole(path, write_csv(table_rows(rows), delimiter, header=self.params["header"], columns=columns))

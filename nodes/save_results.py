@@ -15,12 +15,13 @@ class SaveResults(Node):
 
     In Markdown a text is saved unchanged. The other formats add the rows and numbers of analyze: JSON has `results`,
     `result` and `stats`, the others only the rows of `result`. Without those, a text with a JSON object or list is
-    saved as that object or list.
+    saved as that object or list. An object or a list in an answer becomes rows of CSV as in pflow-save-csv.
 
     Interface:
     - Reads: shared["results"]: any [pipe]  # the results: rows, any other value or a text
     - Reads: shared["result"]: list[dict] = null  # the rows behind a text
     - Reads: shared["stats"]: dict = null  # the numbers behind a text
+    - Reads: shared["columns"]: any = null  # the header of a table without rows
     - Reads: shared["path"]: path = "results.$format" [explicit] [word] [flag file]  # the file to write
     - Params: format: json|jsonl|csv|md = null  # the format; without it that of the file's suffix, else json
     - Effects: writes files
@@ -31,12 +32,12 @@ class SaveResults(Node):
         pflow-load-csv examples/sales.csv | pflow-save-results sales.jsonl -q
     """
 
-    def prep(self, shared: Shared) -> tuple[Any, Any, Any, Any]:
-        return checked_target(shared["path"]), shared["results"], shared.get("result"), shared.get("stats")
+    def prep(self, shared: Shared) -> tuple[str, list[Any]]:
+        contents = [shared.get(key) for key in ("results", "result", "stats", "columns")]
+        return checked_target(shared["path"]), contents
 
-    def exec(self, prepared: tuple[Any, Any, Any, Any]) -> None:
+    def exec(self, prepared: tuple[str, list[Any]]) -> None:
         from pflow.tables.forms import file_text, format_of
 
-        path, results, result, stats = prepared
-        form, path = format_of(path, self.params["format"])
-        write_whole(path, file_text(form, results, result, stats))
+        form, path = format_of(prepared[0], self.params["format"])
+        write_whole(path, file_text(form, *prepared[1]))

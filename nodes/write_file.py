@@ -12,9 +12,10 @@ from pflow.values.paths import kind_of
 class WriteFile(Node):
     """Write a file, whole or not at all.
 
-    Text and bytes are written exactly, anything else as one line of JSON. The new content is written to a temporary
-    file, which then replaces the old one in one step, so a failure at any moment leaves the old content. A file keeps
-    its mode; a link is followed; missing directories are made. Pipes and devices are written to directly.
+    Text and bytes are written exactly, anything else as one line of JSON; but in a file whose name ends in .csv, rows
+    are written as by pflow-save-csv. The new content is written to a temporary file, which then replaces the old one in
+    one step, so a failure at any moment leaves the old content. A file keeps its mode; a link is followed; missing
+    directories are made. Pipes and devices are written to directly.
 
     With --format=text or markdown the content must be a text, which is written as ever.
 
@@ -55,6 +56,13 @@ class WriteFile(Node):
     def exec(self, prepared: tuple[str, Any]) -> None:
         path, content = prepared
         adds, hint = self.params["append"], "--overwrite replaces it, --append adds to it"
+        if isinstance(content, list | dict) and path.lower().endswith(".csv"):
+            from pflow.tables.forms import file_text
+
+            if adds:
+                what = f"cannot append rows to '{path}': their columns may differ"
+                raise PflowError(what, hint="save-csv writes all rows at once", exit=BAD_DATA)
+            content = file_text("csv", content, None, None)
         data = content if isinstance(content, str) else raw_form(content)
         if adds and not self.params["exact"] and isinstance(data, str) and not data.endswith("\n"):
             data += "\n" * bool(data)

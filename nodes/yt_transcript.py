@@ -17,7 +17,7 @@ class YtTranscript(Node):
     A transcript by a person is preferred to an automatic one. YouTube blocks frequent callers, and most addresses of
     data centres: --delay spaces out all calls of this user, also from other jobs of a batch and from other programs,
     and --proxy uses another address. A proxy's URL with a password comes from the environment, by --proxy=env:NAME or
-    HTTPS_PROXY. It needs an extra: pip install 'pflow-shell[youtube]'.
+    HTTPS_PROXY. It needs an extra: pip install '.[youtube]' in the checkout.
 
     Interface:
     - Reads: shared["url"]: url [explicit] [word]  # the video's URL, in any form, or its ID

@@ -110,10 +110,7 @@ def _model(installation: Installation) -> Iterator[Line]:
     from pflow.models.choose import all_models, check_key, choose, choose_capable
     from pflow.models.local import LocalModel, engine_command
 
-    try:
-        all_models()
-    except Exception as error:
-        raise settings.broken(error) from error
+    all_models()
     for fault in settings.new_faults():
         yield Line("llm", BROKEN, fault, "correct that file")
     model = choose(os.environ.get("PFLOW_MODEL") or None)

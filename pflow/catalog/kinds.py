@@ -14,6 +14,7 @@ from pflow import Any, Iterator
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
 from pflow.catalog.registry import PACKAGE, is_flow_type, names_in, own_directories, packages, saved_flows
 from pflow.errors import BAD_DATA, PflowError, reason_of
+from pflow.interface.interface import Interface
 from pflow.interface.source import plain
 from pflow.words.naming import did_you_mean, listed, meant
 
@@ -258,3 +259,12 @@ def no_such_kind(type: str) -> PflowError:
     near = name if name in types else meant(name, types)
     hint = did_you_mean(types[near]) if near else f"known: {listed(types.values())}"
     return PflowError(f"cannot find the node '{type}'", hint=hint, exit=BAD_DATA)
+
+
+def interface_of_type(type: str, catalog: Catalog, flow: Any = None) -> tuple[Interface, bool]:
+    """Return the interface of a type, or of a step's flow, and True if it is known; an open one if it is not."""
+    try:
+        kind = catalog.find(type) if flow is None else catalog.inline(flow, ())
+        return (kind.interface, True) if kind else (Interface(), False)
+    except PflowError:  # a finding of the rules
+        return Interface(), False

@@ -27,7 +27,7 @@ environment (77); those in a saved flow can. Nodes get their keys from the envir
 When the call is cancelled or the client hangs up, the process ends with all that it started, except programs that made
 a session of their own, as setsid does.
 
-The server needs the official SDK, pip install 'pflow-shell[mcp]'. Without it, the exit code is 78.
+The server needs the official SDK, pip install '.[mcp]' in the checkout. Without it, the exit code is 78.
 
 \b
 pflow mcp serve --root examples

@@ -236,7 +236,7 @@ def bind(wired: WiredStep, params: Mapping[str, Any], data: Mapping[str, Any]) -
         flags={**flags, **{key: Constant(value, f"--{key}") for key, value in data.items()}},
         mappings={key: source for key, source in wired.sources.items() if key not in flags},
         params=wired.params,
-        overrides=params,
+        overrides={**params, **wired.interface.implied({**wired.step.inputs, **wired.step.params, **params, **data})},
     )
 
 

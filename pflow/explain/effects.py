@@ -9,10 +9,10 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import ANYTHING, COMMANDS, LIMITS, Item
 from pflow.values.types import names_schema_file
 
-SCHEMA = "schema"
-"""A param that may be the path of a file, though its type is not (pflow.values.types.names_schema_file)."""
+SCHEMAS = ("schema", "schema_multi")
+"""Params that may be the path of a file, though their type is not (pflow.values.types.names_schema_file)."""
 
-FILES_OF_LLM = ("attachment", SCHEMA)
+FILES_OF_LLM = ("attachment", *SCHEMAS)
 """Params of the llm node that name files to send: its effect is the network."""
 
 HISTORY_OF_LLM = ("continue", "conversation")
@@ -110,7 +110,7 @@ def _telling_values(step: WiredStep, effect: str, origins: Origins, outside: Out
             values[key] = above or [origins.of_param(step, key)]
         elif is_telling(item) and not item.env and not item.required and item.default:
             values[key] = [{"from": "constant", "value": item.default}]
-    return {key: each for key, each in values.items() if not (key == SCHEMA and _is_inline(each[0]))}
+    return {key: each for key, each in values.items() if not (key in SCHEMAS and _is_inline(each[0]))}
 
 
 def _is_inline(schema: Origin) -> bool:

@@ -151,7 +151,7 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     for wired in (each for each in flow.steps.values() if each.kind is None or each.kind.origin != FLOW):
         for name, item in wired.interface.params.items():
             param = Item("param", f"{wired.id}.{name}", item.type)
-            param.doc, param.default, param.marks = item.doc, None, set(item.marks)
+            param.doc, param.default, param.marks = item.doc, None, item.marks & {"secret", "verbatim"}
             interface.params[param.name] = param
     return interface
 

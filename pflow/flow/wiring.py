@@ -71,6 +71,8 @@ class _Wiring:
         try:
             kind = catalog.find(step.type) if step.flow is None else catalog.inline(step.flow, items)
             mapped = [*step.input_mappings.values(), *step.output_mappings.values()]
+            if kind and (implied := kind.interface.implied({**step.inputs, **step.params})):
+                step.params = {**step.params, **implied}
             interface = with_keys(kind.interface, step.params, mapped) if kind else Interface()
         except PflowError as error:
             wired = WiredStep(step, number, None, Interface())

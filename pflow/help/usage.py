@@ -205,7 +205,7 @@ def _values(item: Item) -> str:
     if type.name == "path":
         return DIRECTORY if item.name in ("directory", "dir", "folder") else FILE
     if item.kind == "param" and type.name in ("str", "any"):
-        return {"model": MODEL, "schema": FILE}.get(item.name.rpartition(".")[2], TEXT)
+        return {"model": MODEL, "schema": FILE, "schema_multi": FILE}.get(item.name.rpartition(".")[2], TEXT)
     return CHOICE if item.type.choices else TEXT
 
 

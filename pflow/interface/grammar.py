@@ -8,15 +8,16 @@ from __future__ import annotations
 from pflow import NoReturn
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.common import LETTERS, OF_FLOWS, RESERVED, is_shared
-from pflow.interface.interface import IS, UNLESS, Interface, Item, piped, word_reads
+from pflow.interface.interface import IMPLIES, IS, UNLESS, Interface, Item, piped, word_reads
 from pflow.values.jsontext import scan
 from pflow.values.types import parse_type
 from pflow.words.printable import clean
 
+_IMPLIES = IMPLIES + "PARAM=VALUE"
 MARKS = {
-    "read": ("pipe", "explicit", "own", "word", "verbatim", "secret", "flag NAME", "short X"),
+    "read": ("pipe", "explicit", "own", "word", "verbatim", "secret", "flag NAME", "short X", _IMPLIES),
     "write": ("pipe", "secret"),
-    "param": ("verbatim", "secret", "flag NAME", "short X", "env NAME"),
+    "param": ("verbatim", "secret", "flag NAME", "short X", "env NAME", _IMPLIES),
 }
 EFFECTS = ("reads files", "writes files", "network", "runs commands")
 _HARMLESS = {"reads files"}
@@ -184,6 +185,8 @@ def _take_mark(item: Item, mark: str) -> None:
         item.marks.add(mark)
     elif word == "short" and "short X" in MARKS[item.kind]:
         _take_letter(item, name)
+    elif word == IMPLIES.strip() and _IMPLIES in MARKS[item.kind] and name.find("=") > 0:
+        item.marks.add(IMPLIES + name)
     elif f"{word} NAME" not in MARKS[item.kind] or not (name.isidentifier() and name.isascii()) or name[0] == "_":
         _fail(f"a {item.kind} cannot have the mark [{mark}]")
     elif word == "env":

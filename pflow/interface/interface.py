@@ -14,6 +14,9 @@ UNLESS = "unless "
 IS = " is "
 """Its separator between the param and the values."""
 
+IMPLIES = "implies "
+"""The beginning of a mark: a flag for the item gives another param a value, `implies method=POST`."""
+
 COMMANDS = ("command", "allowed_tools", "expect", "load_settings")
 """Names of reads and params that decide which commands a node runs."""
 
@@ -159,6 +162,13 @@ class Interface:
         if not is_value:
             return not value
         return value in self.params[name].type.choices and value not in values.split(", ")
+
+    def implied(self, given: Mapping[str, Any]) -> dict[str, str]:
+        """Return the params that given reads and params imply, by name; null and an empty list imply nothing."""
+        items = {**self.params, **self.reads}
+        marks = [items[key].marks for key in given if key in items and given[key] not in (None, [])]
+        implied = [mark.removeprefix(IMPLIES).split("=") for mark in set().union(*marks) if mark.startswith(IMPLIES)]
+        return {name: value for name, value in implied if name in self.params and name not in given}
 
     def defaults(self) -> dict[str, Any]:
         """Return the declared defaults of params; inferred ones are left to the code."""

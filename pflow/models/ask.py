@@ -7,7 +7,7 @@ from mimetypes import guess_type
 from typing import Any
 
 from llm import Attachment, Conversation, Model, Response
-from llm.utils import mimetype_from_string
+from llm.utils import mimetype_from_string, multi_schema
 from pydantic import ValidationError
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, exit_code, reason_of
@@ -79,6 +79,7 @@ class Request:
     system: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     schema: Any = None
+    is_multi: bool = False
     is_logged: bool = False
 
 
@@ -100,6 +101,7 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     An answer that reached its token limit is accepted; stderr warns unless the request set it. Raises PflowError.
     """
     schema = load_schema(request.schema) if request.schema is not None else None
+    schema = multi_schema(schema) if schema is not None and request.is_multi else schema
     model, ending = watch(conversation.model)
     conversation.model = model
     response = _prepare(conversation, model, request, schema)

@@ -1,7 +1,9 @@
-"""The model to ask: the named one, else llm's default if it can be used, else the small local one."""
+"""The model to ask: the named one, else llm's default if it can be used, else the local one that came last."""
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import llm
 from llm import Model as Model
@@ -13,6 +15,7 @@ from pflow.models.errors import no_key
 from pflow.models.list import keep_models
 from pflow.models.local import SMALL, SUFFIX, LocalModel, engine_command, from_file
 from pflow.models.local import is_small as is_small
+from pflow.models.servers import model_at, split_address
 from pflow.values.digest import digest_of
 from pflow.words.naming import did_you_mean, likely
 
@@ -37,19 +40,18 @@ class NoModel(PflowError):
 
 
 def choose(name: str | None) -> Model:
-    """Return the model called `name` (an id, an alias, a GGUF file), or the default one. Raises PflowError (78, 66)."""
+    """Return the model called `name` (an id, alias, address or GGUF file), or the default one. Raises PflowError."""
+    with _explained():
+        chosen = name or _chosen_default()
+        if address := split_address(chosen):
+            served: Model = model_at(*address)
+            return served
     if name and name.endswith(SUFFIX):
         return from_file(name)
-    try:
-        models = all_models()
-        chosen = name or _chosen_default()
-        if chosen and chosen not in models:
-            raise _unknown(chosen, models)
-        model = models[chosen] if chosen else _usable_default(models)
-    except PflowError:
-        raise
-    except Exception as error:
-        raise settings.broken(error) from error
+    models = all_models()
+    if chosen and chosen not in models:
+        raise _unknown(chosen, models)
+    model = models[chosen] if chosen else _usable_default(models)
     settings.report_faults()
     return model
 
@@ -92,11 +94,22 @@ def warm() -> None:
 
 
 def all_models() -> dict[str, Model]:
-    """Return every model by id and by alias, and keep their list for TAB."""
-    with _loading:  # llm loads its plugins once, and a second thread would not wait for the first
+    """Return every model by id and by alias, and keep their list for TAB. Raises PflowError (78)."""
+    with _loading, _explained():  # llm loads its plugins once, and a second thread would not wait for the first
         models = settings.load_models()
         keep_models([(name, describe(name, model)) for name, model in models.items()])
     return models
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise PflowError (78) for any failure of llm, of a plugin or of the settings."""
+    try:
+        yield
+    except PflowError:
+        raise
+    except Exception as error:
+        raise settings.broken(error) from error
 
 
 def describe(name: str, model: Model) -> str:
@@ -106,12 +119,9 @@ def describe(name: str, model: Model) -> str:
 
 def has_key(model: Model) -> bool:
     """Return True if the model needs no key, or has one. Raises PflowError (78) if the keys cannot be read."""
-    try:
+    with _explained(), suppress(NeedsKeyException):
         return model.needs_key is None or bool(model.get_key())
-    except NeedsKeyException:
-        return False
-    except Exception as error:
-        raise settings.broken(error) from error
+    return False
 
 
 def check_key(model: Model) -> None:
@@ -134,8 +144,8 @@ def _usable_default(models: dict[str, Model]) -> Model:
     default = models.get(_default())
     if default is not None and has_key(default):
         return default
-    if SMALL in models:
-        return models[SMALL]
+    if local := [each for each in models.values() if isinstance(each, LocalModel)]:
+        return max(local, key=lambda model: (os.lstat(model.path).st_mtime, model.model_id))
     small = " && ".join(filter(None, (engine_command(), "pflow models get smollm2")))
     raise NoModel(
         "cannot choose a model: none was named, llm's default has no key, and there is no local model",

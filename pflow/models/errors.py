@@ -138,7 +138,10 @@ def _note(said: Any, ending: Ending) -> None:
         ending.words = getattr(getattr(response, "error", None), "message", None) or ""
     usage: Any = getattr(response, "usage", None)
     if hasattr(usage, "model_dump"):
-        ending.usage = usage.model_dump()
+        try:
+            ending.usage = usage.model_dump(warnings="error")
+        except ValueError:  # a number of tokens that is none, of which pydantic would warn the user
+            ending.usage, response.usage = usage.model_dump(warnings=False), None
     elif usage:  # llm takes for an object what the provider sent instead
         response.usage = None
 
@@ -178,8 +181,9 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     act = act or f"cannot get an answer from '{model.model_id}'"
     chain = causes(error)
     status = next((status for cause in chain if (status := _status(cause))), None)
-    exit, words = _exit_and_words(error, chain, status)
-    hint = f"llm keys set {model.needs_key}" if status == 401 and model.needs_key else _HINTS.get(exit, "")
+    exit, words = exit_and_words(error, chain, status)
+    key = getattr(model, "key_name", model.needs_key)
+    hint = f"llm keys set {key}" if status == 401 and key else _HINTS.get(exit, "")
     headers = [getattr(getattr(cause, "response", None), "headers", None) or {} for cause in chain]
     waits = [retry_after(each.get("retry-after") or "") for each in headers] if exit == TRY_AGAIN else []
     wait = next((each for each in waits if each is not None), None)
@@ -202,7 +206,8 @@ def _status(error: Any) -> int | None:
     return None
 
 
-def _exit_and_words(error: Exception, chain: list[BaseException], status: int | None) -> tuple[int, str]:
+def exit_and_words(error: Exception, chain: list[BaseException], status: int | None) -> tuple[int, str]:
+    """Return the exit code of a provider's or hub's failure, by its HTTP status if it has one, and the reason."""
     words = _words(error)
     if status is not None:
         if "content_filter" in str(getattr(error, "code", "")):

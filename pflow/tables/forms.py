@@ -6,9 +6,9 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.tables.csv_text import write_csv
-from pflow.tables.rows import check_rows, markdown_table
+from pflow.tables.rows import markdown_table, table_rows
 from pflow.values.jsontext import compact, text_of, write_bytes
-from pflow.values.paths import kind_of, look_inside
+from pflow.values.paths import look_inside
 from pflow.values.plain import plain
 
 _SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "md", ".markdown": "md"}
@@ -26,12 +26,17 @@ def format_of(path: str, wanted: str | None) -> tuple[str, str]:
     return form, path
 
 
-def file_text(form: str, results: Any, result: Any, stats: Any) -> str:
-    """Format results as text; `result` and `stats` are the rows and numbers behind a text, or None."""
+def file_text(form: str, results: Any, result: Any, stats: Any, columns: Any = None) -> str:
+    """Format results as text; `result` and `stats` are the rows and numbers behind a text, or None.
+
+    `columns` are the header of CSV if `results` is a table without rows.
+    """
     if isinstance(results, bytes):
         raise PflowError("cannot save bytes as results", hint="write-file writes them unchanged", exit=BAD_DATA)
     if isinstance(results, str) and form != "md" and result is None and stats is None:
         results = look_inside(results)
+    if form == "csv" and not isinstance(results, str):
+        return write_csv(table_rows(results), columns=columns if results == [] else None)
     if not isinstance(results, str):
         return _FORMS[form](results)
     if form == "md":
@@ -63,15 +68,9 @@ def _markdown(value: Any) -> str:
     if isinstance(value, dict):
         return markdown_table([{"name": name, "value": each} for name, each in value.items()])
     if isinstance(value, list):
-        rows = value if all(isinstance(each, dict) for each in value) else [{"value": each} for each in value]
-        return markdown_table(rows)
+        is_table = all(isinstance(each, dict) for each in value)
+        return markdown_table(table_rows(value) if is_table else [{"value": each} for each in value])
     return f"{text_of(value)}\n"
 
 
-def _csv(value: Any) -> str:
-    if not isinstance(value, dict | list):
-        raise PflowError(f"cannot save {kind_of(value)} as csv: it has no rows", exit=BAD_DATA)
-    return write_csv(check_rows([value] if isinstance(value, dict) else value))
-
-
-_FORMS = {"json": _json, "jsonl": _lines, "csv": _csv, "md": _markdown}
+_FORMS = {"json": _json, "jsonl": _lines, "csv": lambda value: write_csv(table_rows(value)), "md": _markdown}

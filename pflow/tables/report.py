@@ -31,9 +31,10 @@ _QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
 _BRIEF = ("type", "count", "missing", "distinct", "min", "max", "mean")
 
 
-def describe(rows: list[Row]) -> dict[str, Any]:
-    """Count the rows and describe each column."""
-    return {"rows": len(rows), "columns": {name: _column([row.get(name) for row in rows]) for name in columns_of(rows)}}
+def describe(rows: list[Row], columns: Any = None) -> dict[str, Any]:
+    """Count the rows and describe each column; `columns` are the names if there are no rows."""
+    names = columns_of(rows, columns)
+    return {"rows": len(rows), "columns": {name: _column([row.get(name) for row in rows]) for name in names}}
 
 
 def _column(values: list[Any]) -> dict[str, Any]:
@@ -91,13 +92,13 @@ def _told(column: str, about: dict[str, Any], is_detailed: bool) -> Row:
     return told
 
 
-def analyze(rows: list[Row], sql: str | None, *, is_detailed: bool = False) -> tuple[str, dict[str, Any], list[Row]]:
+def analyze(rows: list[Row], sql: str | None, columns: Any, *, is_detailed: bool = False) -> tuple[str, Row, list[Row]]:
     """Return a report in Markdown, its statistics, and the rows of its table: one for each column, or a query's."""
     if sql is not None:
         from pflow.tables.query import query
 
         rows = query(rows, sql)
-    stats = describe(rows)
+    stats = describe(rows, columns)
     size = f"{_counted_word(len(rows), 'row')}, {_counted_word(len(stats['columns']), 'column')}"
     columns = stats["columns"].items()
     table = rows if sql is not None else [_told(name, about, is_detailed) for name, about in columns]

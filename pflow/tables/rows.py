@@ -6,7 +6,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError, shorten
 from pflow.values.jsontext import text_of
-from pflow.values.paths import kind_of
+from pflow.values.paths import kind_of, look_inside
 from pflow.values.plain import HIGHEST, LOWEST
 
 Row = dict[str, Any]
@@ -31,8 +31,42 @@ def check_rows(rows: Any) -> list[Row]:
     return rows
 
 
-def columns_of(rows: list[Row]) -> list[str]:
-    """Return the names of all columns, in order of appearance."""
+def table_rows(value: Any) -> list[Row]:
+    """Return a table of a value: an object is a row, the lists of a batch are one, and so are the lists in answers.
+
+    An object in a row becomes a column for each of its members, `response.name`. Raises PflowError (65).
+    """
+    value = look_inside(value) if isinstance(value, str) else value
+    rows = check_rows(_unfold(value) if isinstance(value, dict | list) else value)
+    return [_flat(row) if dict in map(type, row.values()) else row for row in rows]
+
+
+def _unfold(value: Any) -> list[Any]:
+    """Return the objects in an object of one list, as --schema-multi gives it, beside the `item` of a batch too."""
+    if isinstance(value, list):
+        return [row for each in value for row in _unfold(each)]
+    name, last = next(reversed(value.items()), ("", None)) if isinstance(value, dict) else ("", None)
+    if isinstance(last, list) and len(value) == 1 and {*map(type, last)} <= {dict} and (last or name == "items"):
+        return last
+    if isinstance(last, dict) and len(value) == 2 and "item" in value:
+        return [{**value, name: each} for each in _unfold(last)]
+    return [value]
+
+
+def _flat(row: Row, before: str = "") -> Row:
+    flat: Row = {}
+    for name, value in row.items():
+        parts = _flat(value, f"{before}{name}.") if isinstance(value, dict) and value else {before + name: value}
+        if twice := flat.keys() & parts.keys():
+            raise PflowError(f"cannot make a table: two columns would be called '{min(twice)}'", exit=BAD_DATA)
+        flat |= parts
+    return flat
+
+
+def columns_of(rows: list[Row], otherwise: Any = None) -> list[str]:
+    """Return the names of all columns, in order of appearance; without rows, those in `otherwise`, if it is names."""
+    if not rows and isinstance(otherwise, list) and all(isinstance(name, str) for name in otherwise):
+        return otherwise
     shapes = dict.fromkeys(map(tuple, rows))
     return list(dict.fromkeys(name for shape in shapes for name in shape))
 
@@ -68,15 +102,23 @@ def kind_of_texts(texts: Collection[str]) -> str:
     return next((kind for kind, fits in FITS.items() if texts and all(map(fits, texts))), TEXT)
 
 
-def infer(rows: list[Row]) -> None:
+def infer(rows: list[Row], names: list[str]) -> None:
     """Convert the texts of each column to their common type; an empty one becomes null."""
-    for name in columns_of(rows):
-        texts = [row[name] for row in rows]
-        distinct = {*texts} - {""}
+    for name in names:
+        distinct = {row[name] for row in rows} - {"", None}
         convert = CONVERT[kind_of_texts(distinct)]
-        values: dict[str, Any] = {"": None, **{text: convert(text) for text in distinct}}
-        for row, text in zip(rows, texts, strict=True):
-            row[name] = values[text]
+        values = {None: None, "": None, **{text: convert(text) for text in distinct}}
+        for row in rows:
+            row[name] = values[row[name]]
+
+
+def use_points(rows: list[Row], names: list[str]) -> None:
+    """Write the numbers with a point in each column whose texts are all numbers with a comma, or whole ones."""
+    for name in names:
+        points = {text: text.replace(",", ".") for row in rows if (text := row[name])}
+        if all(is_number(point) and "." not in text for text, point in points.items()):
+            for row in rows:
+                row[name] = points.get(row[name], row[name])
 
 
 def markdown_table(rows: list[Row], widest: int | None = None) -> str:

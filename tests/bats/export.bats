@@ -4,30 +4,6 @@
 
 load helper
 
-export flow='read-file --path=in.txt => shell:count --command="wc -w" => write-file --path="$path.$exit_code"'
-
-@test "a script ends with the store that pflow run ends with, and its stages do the same" {
-    need jq
-    in_shells '
-        echo one two >in.txt
-        pflow run -j "$flow" </dev/null | jq -S "del(.[\"\$pflow\"])" >by-run; cat in.txt.0; rm in.txt.0
-        pflow export --to=sh -o flow.sh "$flow" && ./flow.sh | jq -S "del(.[\"\$pflow\"])" | cmp - by-run
-        cat in.txt.0; tail -n 3 flow.sh'
-    expect 0 $'2\n2\npflow-read-file --path=in.txt |\n    pflow-shell --command=\'wc -w\' |\n    pflow-write-file --path=\'${path}.${exit_code}\''
-}
-
-@test "Python ends with that store as well, with the flags, stdin and codes of pflow run" {
-    need jq
-    in_shells '
-        echo one two >in.txt
-        pflow run -j "$flow" </dev/null | jq -S "del(.[\"\$pflow\"])" >by-run
-        pflow export --to=python -o flow.py "$flow"; [ -x flow.py ] && echo executable
-        "$PYTHON" flow.py -j </dev/null | jq -S "del(.[\"\$pflow\"])" | cmp - by-run && cat in.txt.0
-        rm in.txt; "$PYTHON" flow.py -q </dev/null 2>/dev/null; echo $?
-        pflow export --to=python "shell:up --command=\"tr a-z A-Z\"" >up.py; echo words | "$PYTHON" up.py -r'
-    expect 0 $'executable\n2\n66\nWORDS'
-}
-
 @test "a script takes the inputs of the flow as flags, whatever is in them" {
     export nasty=$'$x "q" \' \\ `z`  é\n$$two'
     in_shells '
@@ -68,8 +44,9 @@ touch CANARY #"
         echo "{\"nodes\":[{\"id\":\"a\",\"type\":\"shell\",\"inputs\":{\"command\":\"true\"}}]}" >f.pflow.json
         mkdir -p "$HOME/.local/share/pflow/flows"; cp f.pflow.json "$HOME/.local/share/pflow/flows/saved.pflow.json"
         for flow in f.pflow.json saved -; do pflow export --to=mermaid $flow <f.pflow.json | tail -n 1; done
-        pflow export --to=mermaid shell:a --command=true :: shell:b --command=true | tail -n 1'
-    expect 0 $'    n1["a<br/>shell"]\n    n1["a<br/>shell"]\n    n1["a<br/>shell"]\n    n1 --> n2'
+        pflow export --to=mermaid shell:a --command=true :: shell:b --command=true | tail -n 1
+        for to in sh python; do pflow export --to=$to -o made "shell cat => shell cat"; echo words | ./made | pflow-get; done'
+    expect 0 $'    n1["a<br/>shell"]\n    n1["a<br/>shell"]\n    n1["a<br/>shell"]\n    n1 --> n2\nwords\nwords'
 }
 
 @test "a file that cannot be written is 73, and what was there stays" {

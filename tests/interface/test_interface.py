@@ -110,6 +110,8 @@ REFUSED = [
     ],
     ("- Params: x: str [short x] [short y]", "it has two marks [short X]"),
     *[(f"- Params: x: {type} [short x pair]", "needs a list[str]") for type in ("str", "list[int]", "dict")],
+    *[(f"- Params: x: str [implies{text}]", "cannot have the mark [implies") for text in ("", " a", "=b")],
+    ('- Writes: shared["a"]: str [implies b=c]', "cannot have the mark [implies"),
     ("- Params: x: str [short q]", "the same flag as every stage"),
     *[
         (f"- Params: {name}: int", f"'{name}' has the same flag as every step of a flow")

@@ -1,5 +1,6 @@
 """fetch-page: the readable text of a web page."""
 
+import subprocess
 import sys
 
 import pytest
@@ -29,6 +30,22 @@ def test_a_page_is_what_there_is_to_read_on_it(web):
     assert text.endswith("when the tide falls.")
     assert "About" not in text
     assert "# " not in fetch(web.url + "/page", format="text")[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "paths", "exit", "said"),
+    [
+        (["pflow-fetch-page"], ["/text"], 0, "Äpfel"),
+        (["pflow", "fetch-page --each"], ["/text", "/text"], 0, r'Äpfel\n","Öl'),
+        (["pflow-fetch-page"], ["/text", "/text"], 65, "it has several lines; --each"),
+        (["pflow-http"], ["/text"], 66, "'$stdin' takes that of the pipe, --each --as=url each"),
+        (["pflow", "http --each --as=url"], ["/text", "/text"], 0, r'Äpfel\n","Öl'),
+    ],
+)
+def test_the_address_comes_through_the_pipe_or_the_message_says_how(web, words, paths, exit, said):
+    urls = "".join(f"{web.url}{path}\n" for path in paths)
+    ran = subprocess.run([*words, "-r"], input=urls, capture_output=True, text=True, check=False)
+    assert (ran.returncode, said in ran.stdout + ran.stderr) == (exit, True), ran
 
 
 def test_links_are_kept_where_asked_and_lead_somewhere(web):

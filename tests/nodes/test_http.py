@@ -1,6 +1,7 @@
 """http: ask a web server."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -31,6 +32,45 @@ def refuse(url: str, body: object = None, **params: object) -> PflowError:
     with pytest.raises(PflowError) as caught:
         ask(url, body, **params)
     return caught.value
+
+
+FLOW = '{"nodes": [{"id": "call", "type": "http", "inputs": {"url": "%s/echo", "body": "x"}}]}'
+
+
+@pytest.mark.parametrize(
+    ("words", "method"),
+    [
+        ("pflow-http {url} --form=a=b", "POST"),
+        ("pflow-http {url} --body=x", "POST"),
+        ("pflow-http {url} --body=x -X PUT", "PUT"),
+        ("pflow-http {url} --body:=null", "GET"),
+        ("pflow-http {url} -X GET --body=x", 2),
+        ("echo x | pflow-http {url}", 2),
+        ("echo x | pflow-http {url} -X PATCH", "PATCH"),
+        ("echo x | pflow run 'http {url}'", 2),
+        ("echo x | pflow run 'template y => http {url} --body=$stdin'", "POST"),
+        ("pflow run 'http {url}' --form=a=b", "POST"),
+        ("pflow run call.pflow.json", "POST"),
+        ("pflow run 'http {url} --form=a=b --cache'", 78),
+    ],
+)
+def test_a_flag_for_the_body_makes_it_a_post_in_every_way_to_run(web, tmp_path, monkeypatch, words, method):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "call.pflow.json").write_text(FLOW % web.url)
+    count, typed = len(web.requests()), words.format(url=f"{web.url}/echo")
+    ran = subprocess.run(["sh", "-c", typed], cwd=tmp_path, capture_output=True, text=True, check=False)
+    seen = web.requests()[count:]
+    assert (seen[0]["method"] if ran.returncode == 0 else ran.returncode) == method, ran
+    is_step = ran.returncode == 0 and "pflow run" in words and method == "POST"
+    assert [bool(each["headers"].get("idempotency-key")) for each in seen if is_step] == [True] * is_step
+
+
+@pytest.mark.parametrize(
+    ("words", "repeats"), [("--form=a=b", False), ("--body=x", False), ("", True), ("--body=x --method=PUT", True)]
+)
+def test_a_post_that_its_body_implies_repeats_only_if_told(words, repeats):
+    ran = subprocess.run(["pflow", "explain", "--json", f"http http://a {words}"], capture_output=True, check=True)
+    assert json.loads(ran.stdout)["steps"][0]["repeats"] is repeats
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,15 @@ from tests.nodes.rows import load, refused
         ("a,b\n", {}, []),
         ("1,2\n3,4\n", {"header": False}, [{"c1": "1", "c2": "2"}, {"c1": "3", "c2": "4"}]),
         ("", {"header": False}, []),
+        ("a,a,a_2,a\n1,2,3,4\n", {}, [{"a": "1", "a_3": "2", "a_2": "3", "a_4": "4"}]),
+        ("a,b\n1\n\n2,3\n", {"ragged": True, "infer": True}, [{"a": 1, "b": None}, {"a": 2, "b": 3}]),
+        ("a,b\n1,2,3,4\n5,6\n", {"rest": "c"}, [{"a": "1", "b": "2", "c": ["3", "4"]}, {"a": "5", "b": "6"}]),
+        ("a;b;c;d\n1,5;2,0;1.5;x\n;-3;2,5;1,5\n", {"decimal": ","},
+         [{"a": "1.5", "b": "2.0", "c": "1.5", "d": "x"}, {"a": "", "b": "-3", "c": "2,5", "d": "1,5"}]),
+        ("a;b\n1,5;2\n0,25;\n", {"decimal": ",", "infer": True}, [{"a": 1.5, "b": 2}, {"a": 0.25, "b": None}]),
         ("a\n" + "x" * 200_000, {}, [{"a": "x" * 200_000}]),
     ],
-)
+)  # fmt: skip
 def test_csv_of_many_kinds_is_read(tmp_path, data, params, rows):
     assert load(data, tmp_path, **params) == rows
 
@@ -39,11 +45,13 @@ def test_csv_of_many_kinds_is_read(tmp_path, data, params, rows):
 @pytest.mark.parametrize(
     ("data", "params", "exit", "words"),
     [
-        ("a,b\n1,2\n3\n", {}, 65, "line 3, column 2 ('b'): it is missing"),
+        ("a,b\n1,2\n3\n", {}, 65, "line 3, column 2 ('b'): it is missing; --ragged"),
+        ("a,b\n1\n1,2,3\n", {"ragged": True}, 65, "line 3, column 3: it has no name"),
+        ("a,b\n", {"rest": "b"}, 2, "it has a column 'b'"),
+        ("a", {"decimal": ";"}, 2, "it is . or ,"),
         ('a,b\n"x\ny",2\n1,2,3\n', {}, 65, "line 4, column 3: it has no name"),
         ('a,b\n"x\ny",2\n3,"z\n', {}, 65, "line 4, column 3: this quote is not closed"),
         ('a,b\n1,"x"y\n', {}, 65, "line 2, column 6: something follows a closing quote"),
-        ("a,b,a\n", {}, 65, "line 1: columns 1 and 3 are both called 'a'; --no-header"),
         ("a,,b\n", {}, 65, "line 1: column 2 has no name"),
         (b"a,b\n1,\xff\n", {}, 65, "line 2, byte 3: it is not UTF-8; --encoding="),
         ("ä\n".encode("utf-16"), {}, 65, "--encoding=utf-16"),

@@ -12,6 +12,7 @@ from pflow.nodes.export_dashboard import ExportDashboard
 from pflow.nodes.load_csv import LoadCsv
 from pflow.nodes.save_csv import SaveCsv
 from pflow.nodes.save_results import SaveResults
+from pflow.nodes.write_file import WriteFile
 from tests.nodes.rows import refused, run
 
 NAMES = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1)
@@ -41,7 +42,7 @@ def test_columns_of_a_saved_file_are_those_of_all_rows_as_they_appear(tmp_path):
     path = tmp_path / "new" / "a.csv"
     rows = [{"b": 1.5}, {"a": True, "b": {"x": "é"}}, {}]
     run(SaveCsv, {"rows": rows, "path": str(path)})
-    assert path.read_bytes() == 'b,a\n1.5,\n"{""x"":""é""}",true\n,\n'.encode()
+    assert path.read_bytes() == "b,a,b.x\n1.5,,\n,true,é\n,,\n".encode()
     run(SaveCsv, {"rows": [], "path": str(path)})
     assert path.read_bytes() == b""
 
@@ -50,7 +51,9 @@ def test_columns_of_a_saved_file_are_those_of_all_rows_as_they_appear(tmp_path):
     ("kind", "store", "exit", "words"),
     [
         (SaveCsv, {"rows": [{"a": 1}, [1]], "path": "out"}, 65, "row 2"),
-        (SaveCsv, {"rows": {"a": 1}, "path": "out"}, 65, "as rows"),
+        (SaveCsv, {"rows": "text", "path": "out"}, 65, "as rows"),
+        (SaveCsv, {"rows": [{"a.b": 1, "a": {"b": 2}}], "path": "out"}, 65, "two columns would be called 'a.b'"),
+        (WriteFile, {"content": ["a"], "path": "out.csv"}, 65, "row 1"),
         (SaveCsv, {"rows": [{"a": float("nan")}], "path": "out"}, 65, "nan is not JSON"),
         (SaveCsv, {"rows": [{"a": "\ud800"}], "path": "out"}, 65, "lone surrogate"),
         (SaveCsv, {"rows": [], "path": "folder"}, 73, "it is a directory"),
@@ -61,7 +64,7 @@ def test_columns_of_a_saved_file_are_those_of_all_rows_as_they_appear(tmp_path):
         (SaveResults, {"results": 1, "path": "out.txt"}, 2, "--format="),
         (SaveResults, {"results": b"\xff", "path": "out.json"}, 65, "write-file"),
         (SaveResults, {"results": "text", "path": "out.csv"}, 65, "it has no rows"),
-        (SaveResults, {"results": 7, "path": "out.csv"}, 65, "it has no rows"),
+        (SaveResults, {"results": 7, "path": "out.csv"}, 65, "as rows"),
         (SaveResults, {"results": [float("inf")], "path": "out.json"}, 65, "inf is not JSON"),
         (ExportDashboard, {"report": 7, "path": "out.html"}, 65, "as rows"),
     ],

@@ -63,6 +63,7 @@ READ_AND_WRITTEN = [
         ({"nodes": [ask()], "mappings": {"ask": {"input_mappings": {"text": "HOME"}}}}, "PL02",
          "mappings.ask.input_mappings.text"),
         ({"nodes": [{"id": "read", "type": "read-file"}]}, "PL02", "nodes[0]"),
+        ({"nodes": [{"id": "page", "type": "fetch-page"}]}, "PL02", "nodes[0]"),
         ({"nodes": [ask(), {"id": "w", "type": "write-file", "inputs": {"content": "x"}}]}, "PL02", "nodes[1]"),
         ({"nodes": [ask()], "inputs": {"aB": {}}}, "PL03", "inputs.aB"),
         ({"nodes": [ask()], "inputs": {"stdin": {}}}, "PF05", "inputs.stdin"),

@@ -76,7 +76,7 @@ def test_the_chain_of_templates_runs_as_it_is_printed(place):
     assert (ran.store["issue"], ran.store["issue_title"], ran.store["issue_number"]) == (
         ISSUE.format(1234),
         TITLE,
-        1234,
+        "1234",
     )
     assert (ran.store["claude-code"]["report"], ran.store["claude-code"]["changed_files"]) == ("Done.", ["fix.txt"])
     assert ran.store["llm"]["response"] == ran.store["commit_data"]["subject"] == message

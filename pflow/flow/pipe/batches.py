@@ -73,7 +73,7 @@ def filled_by_item(step: Step, interface: Interface, inside: WiredFlow | None = 
     """
     batch, read = step.batch, item_reader(interface)
     by_name = batch is not None and batch.item in interface.reads and step.flow is None
-    if batch is None or read is None or by_name or step.fills(read.name):
+    if batch is None or read is None or step.is_unfed or by_name or step.fills(read.name):
         return None
     return read.name if read.required or not _names_item(step, batch, interface, inside) else None
 

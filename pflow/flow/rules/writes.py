@@ -108,11 +108,14 @@ def _is_overwritten(flow: WiredFlow, earlier: Write, later: Write) -> bool:
 def check_overwriting(flow: WiredFlow) -> Iterator[Finding]:
     """Check PF16: one finding for each step that overwrites others' writes, and one for all by-products together.
 
-    By-products that nothing reads (llm's `usage`, if `response` has its own place) do not count in a flow with outputs.
+    A by-product that its step reads too is brought up to date, not overwritten. By-products that nothing reads (llm's
+    `usage`, if `response` has its own place) do not count in a flow with outputs.
     """
     over: dict[str, list[Pair]] = {}
     for later, _, earlier in _overlaps(flow):
-        if earlier is not None and not _clash(flow, earlier, later):
+        own = flow.steps[later.step].interface
+        is_update = later.key in own.reads and own.writes.get(later.key) is not own.pipe_write
+        if earlier is not None and not is_update and not _clash(flow, earlier, later):
             over.setdefault(later.step, []).append((earlier, later))
     tangled = {id for fork in flow.graph.forks() if flow.graph.open_edges(fork) for ids in fork.branches for id in ids}
     found = [pairs for id, pairs in over.items() if id not in tangled and not flow.is_uncertain]

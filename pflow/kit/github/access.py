@@ -62,24 +62,46 @@ def _key_of_gh() -> str:
     return "" if code else said.decode(errors="replace").strip()
 
 
-_NAME = r"(?P<owner>[\w-]+)/(?P<name>(?!\.{1,2}$)[\w.-]+)"
+_NAME = r"(?P<owner>[\w-]+)/(?P<name>(?!\.{1,2}(?:$|[#/]))[\w.-]+?)"
 _REMOTE = rf"(?:https?://|git://|ssh://|(?=[^/]+:))(?:[^/@]*@)?(?P<host>[^/:]+)(?::\d+/|[:/])/?{_NAME}"
+_PLACE = rf"(?:(?:https?://)?(?P<host>[^/@]*[.:][^/@]*)/)?{_NAME}"
+_ISSUE = rf"(?:{_PLACE}(?:#|/(?:issues|pull)/))?#?(?P<number>\d+)(?P<more>[/?#].*)?"
 _HINT = "--repo=OWNER/NAME"
 
 
 def resolve(repo: str | None) -> str:
-    """Return the repository as OWNER/NAME, checked for use in a URL. Raises PflowError, 65 or 66."""
+    """Return the repository as OWNER/NAME: a named one, else GH_REPO, else that of the remote.
+
+    A name may have GitHub's host before it, as a URL does. Raises PflowError, 65 or 66.
+    """
+    repo = repo if repo is not None else os.environ.get("GH_REPO") or None
     if repo is None:
         return _of_remote()
-    found = re.fullmatch(_NAME, repo.strip(), re.ASCII)
+    found = re.fullmatch(_PLACE, repo.strip().rstrip("/").removesuffix(".git"), re.ASCII)
     if not found:
         raise PflowError(f"cannot ask GitHub about '{repo}': it is not OWNER/NAME", hint=_HINT, exit=BAD_DATA)
+    return _checked(found, f"cannot ask GitHub about '{repo}': it", BAD_DATA)
+
+
+def find_issue(reads: Mapping[str, Any], key: str) -> tuple[str, int]:
+    """Return the repository and number of an issue or pull request, from 12, #12, OWNER/NAME#12 or a URL, or raise."""
+    text, repo = str(reads[key]).strip(), reads.get("repo")
+    act, found = f"cannot ask GitHub about '{text}'", re.fullmatch(_ISSUE, text, re.ASCII)
+    if not found or (found["more"] and not found["host"]):
+        raise PflowError(f"{act}: it is not a number or a URL", hint="12, '#12', OWNER/NAME#12 or a URL", exit=BAD_DATA)
+    named = _checked(found, f"{act}: it", BAD_DATA) if found["name"] else resolve(repo)
+    if repo is not None and resolve(repo).lower() != named.lower():
+        raise PflowError(f"{act}: the repository is '{repo}'", hint="leave out --repo", exit=BAD_DATA)
+    return named, int(found["number"])
+
+
+def _checked(found: re.Match[str], act: str, exit: int) -> str:
+    """Return OWNER/NAME. Raises PflowError if it is on another host than the API; `act` begins its message."""
+    host, own = (found["host"] or web_host()).lower().removeprefix("ssh.").removeprefix("www."), web_host()
+    if host != own and not is_local(own):
+        hint = f"{_HINT}, or GITHUB_API_URL=https://{host}/api/v3" if own == "github.com" else _HINT
+        raise PflowError(f"{act} is at {host}, but the API is {api_url()}", hint=hint, exit=exit)
     return f"{found['owner']}/{found['name']}"
-
-
-def cache_parts(reads: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an answer depends on besides the question: the API's URL and the repository."""
-    return {"api": api_url(), "repo": resolve(reads.get("repo"))}
 
 
 def _of_remote() -> str:
@@ -90,13 +112,7 @@ def _of_remote() -> str:
     found = re.fullmatch(_REMOTE, url.decode(errors="replace").strip().rstrip("/").removesuffix(".git"), re.ASCII)
     if not found:
         raise PflowError(f"{act}: the remote 'origin' here is not on GitHub", hint=_HINT, exit=MISSING)
-    host, own = found["host"].lower().removeprefix("ssh."), web_host()
-    if host != own and not is_local(own):
-        hint = f"{_HINT}, or GITHUB_API_URL=https://{host}/api/v3" if own == "github.com" else _HINT
-        raise PflowError(
-            f"{act}: the remote 'origin' is at {host}, but the API is {api_url()}", hint=hint, exit=MISSING
-        )
-    return f"{found['owner']}/{found['name']}"
+    return _checked(found, f"{act}: the remote 'origin'", MISSING)
 
 
 def current_branch() -> str:

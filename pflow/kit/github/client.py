@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, PflowError, retry_after
+from pflow.errors import BAD_DATA, DENIED, MISSING, TRY_AGAIN, PflowError, retry_after
 from pflow.kit.github.access import NO_KEY, api_url, find_key
 from pflow.kit.web.answer import Response, check
 from pflow.kit.web.client import request
@@ -136,10 +136,6 @@ def not_too_old(rows: Iterable[Row]) -> Iterator[Row]:
         if row["created_at"] < oldest:
             return
         yield row
-
-
-def never_cached(what: str) -> PflowError:
-    return PflowError(f"cannot cache {what}: it changes GitHub", exit=BAD_CONFIG)
 
 
 _PAUSE = 60.0

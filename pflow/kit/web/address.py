@@ -17,6 +17,8 @@ def parse_url(text: str, base: httpx2.URL | None = None, act: str = "") -> httpx
     """
     act = act or f"cannot ask for '{show(text)}'"
     text = filled(text, act, "URL").strip()
+    if base is None and "\n" in text:
+        raise PflowError(f"{act}: it has several lines", hint="--each in a flow takes one in each line", exit=BAD_DATA)
     if base is None and " " in text:
         raise PflowError(f"{act}: it has a space inside", hint="in a URL a space is written %20", exit=USAGE)
     try:

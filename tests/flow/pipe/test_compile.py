@@ -228,6 +228,9 @@ def test_actions_forks_and_loops_are_edges():
         ("llm --prompt='${a.}'", "'${a.}' is not a reference"),
         ("llm --map-in=text=template:x", "'template:x' is a template: write a path"),
         ("llm --text=x --map-in=text=a", "--text gives it"),
+        ("llm --text=x --map-in=text=", "--text gives it"),
+        ("llm => llm --map-in=prompt=", "the pipe does not fill 'prompt'"),
+        ("list-files => llm --each --prompt=x --map-in=text=", "nothing in this step takes an item"),
         ("llm --map-out=response=stdin", "it is not a place to write to"),
     ],
 )

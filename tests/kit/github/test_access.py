@@ -8,7 +8,7 @@ import pytest
 
 from pflow.catalog.registry import load_bundled, names_in
 from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, PflowError
-from pflow.kit.github.access import resolve
+from pflow.kit.github.access import find_issue, resolve
 from pflow.node import declared_interface
 from tests.peers.github import KEY, GitHub, refusing
 from tests.peers.github_nodes import add_issues, refuse, run
@@ -86,6 +86,7 @@ def test_nothing_is_made_without_a_key(github, monkeypatch, name):
     assert error.exit == DENIED
     assert "GITHUB_TOKEN" in error.hint
     assert {each["method"] for each in github.requests} <= {"get"}
+    assert not hasattr(load_bundled(f"github-{name}"), "cache_parts"), "what is made is never cached"
 
 
 def make_remote(url: str) -> None:
@@ -141,6 +142,33 @@ def test_an_enterprise_s_remote_goes_with_its_interface(monkeypatch):
     make_remote("git@ghe.example.org:owner/repo.git")
     monkeypatch.setenv("GITHUB_API_URL", "https://ghe.example.org/api/v3/")
     assert resolve(None) == "owner/repo"
+
+
+@pytest.mark.parametrize(
+    ("text", "repo", "variables", "found"),
+    [
+        (12, "o/r", {}, "o/r 12"),
+        ("#12", "https://github.com/o/r.git", {}, "o/r 12"),
+        ("12", None, {"GH_REPO": "github.com/o/r"}, "o/r 12"),
+        ("12", "a/b", {"GH_REPO": "o/r"}, "a/b 12"),
+        ("o/r#12", None, {"GH_REPO": "a/b"}, "o/r 12"),
+        ("https://www.github.com/o/r.x/pull/12/files?w=1#d", "O/R.x", {}, "o/r.x 12"),
+        ("github.com/o/r/issues/12#issuecomment-3\n", None, {}, "o/r 12"),
+        ("https://ghe.io/o/r/pull/12", None, {"GITHUB_API_URL": "https://ghe.io/v3"}, "o/r 12"),
+        ("https://ghe.example.org/o/r/pull/12", None, {}, "is at ghe.example.org, but the API is https://api.github"),
+        ("12", None, {"GH_REPO": "ghe.example.org/o/r"}, "is at ghe.example.org"),
+        ("https://github.com/o/r/issues/12", "a/b", {}, "the repository is 'a/b'"),
+        *[(text, "o/r", {}, "it is not a number or a URL") for text in ("twelve", "12/x", "o/..#1", "github.com/o/r")],
+    ],
+)
+def test_an_issue_is_a_number_or_its_page(monkeypatch, text, repo, variables, found):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    try:
+        got = "{} {}".format(*find_issue({"n": text, "repo": repo}, "n"))
+    except PflowError as error:
+        got = f"{error.exit} {error.message}"
+    assert found in got
 
 
 @pytest.mark.parametrize("repo", ["", "repo", "a/b/c", "../b", "a/..", "a/b?x", "a/b#c", "ä/b", "a b/c", "a/b\n/c"])

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pflow.catalog.registry import load_bundled
-from pflow.errors import BAD_CONFIG, BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
+from pflow.errors import BAD_DATA, DENIED, MISSING, TRY_AGAIN, UNAVAILABLE, USAGE, PflowError
 from pflow.kit.github.client import Client
 from pflow.node import STEP_KEY, declared_interface
 from tests.peers.github import cut, refusing
@@ -166,13 +166,6 @@ def test_it_is_looked_for_on_all_pages_as_far_back_as_a_run_is_kept(github, monk
         row["created_at"] = "2001-01-01T00:00:00Z"
     run("create-issue", title="New")
     assert len(github.requests) == asked + 2, "one page, and a new one"
-
-
-@pytest.mark.parametrize("name", ["add-comment", "create-issue", "create-pr"])
-def test_what_is_made_is_never_cached(name):
-    with pytest.raises(PflowError, match="it changes GitHub") as caught:
-        load_bundled(f"github-{name}")().cache_parts({})
-    assert caught.value.exit == BAD_CONFIG
 
 
 # What is refused

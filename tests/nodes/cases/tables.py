@@ -8,27 +8,28 @@ SALES = "city,price\nOslo,3\nLyon,4\nOslo,5\n"
 ROWS = [{"city": "Oslo", "price": "3"}, {"city": "Lyon", "price": "4"}, {"city": "Oslo", "price": "5"}]
 TOTALS = [{"city": "Lyon", "total": 4}, {"city": "Oslo", "total": 8}]
 SQL = "SELECT city, sum(price) AS total FROM rows GROUP BY city ORDER BY city"
+COLUMNS = ["city", "price"]
 NO_DROPS = {"empty": 0, "duplicates": 0, "values": 0}
 
 CASES = [
-    Case("load-csv", ["{here}/a.csv"], files={"a.csv": SALES}, writes={"rows": ROWS}),
+    Case("load-csv", ["{here}/a.csv"], files={"a.csv": SALES}, writes={"rows": ROWS, "columns": COLUMNS}),
     Case(
         "load-csv",
         ["--infer"],
         pipe="a;b\n1;\n007;true\n",
-        writes={"rows": [{"a": "1", "b": None}, {"a": "007", "b": True}]},
+        writes={"rows": [{"a": "1", "b": None}, {"a": "007", "b": True}], "columns": ["a", "b"]},
     ),
     Case("load-csv", ["--file=a.csv"], files={"a.csv": "a,b\n1\n"}, exit=65),
     Case("load-json", ["{here}/a.json"], files={"a.json": '{"a": [1, null]}'}, writes={"data": {"a": [1, None]}}),
     Case("load-json", ["--file=a.json"], files={"a.json": "{"}, exit=65),
     Case("load-jsonl", ["{here}/a.jsonl"], files={"a.jsonl": '{"a": 1}\n\n2\n'}, writes={"rows": [{"a": 1}, 2]}),
     Case("load-jsonl", pipe='{"a": 1}\nNaN\n', exit=65),
-    Case("save-csv", ["--path=out.csv"], pipe=ROWS, left={"out.csv": SALES}),
+    Case("save-csv", ["--path=out.csv"], pipe=ROWS, left={"out.csv": SALES}, words=['--rows:=[{"a": 1}]']),
     Case("save-csv", ["--path=out.csv"], pipe=[1], exit=65),
     Case(
         "clean-data",
         pipe=[{"a ": " x "}, {"a ": ""}, {"a ": "x"}],
-        writes={"rows": [{"a": "x"}, {"a": "x"}], "dropped": {"empty": 1, "duplicates": 0, "values": 0}},
+        writes={"rows": [{"a": "x"}, {"a": "x"}], "columns": ["a"], "dropped": {**NO_DROPS, "empty": 1}},
         words=["--no-drop-empty"],
     ),
     Case(
@@ -37,6 +38,7 @@ CASES = [
         pipe=ROWS,
         writes={
             "rows": [{"town": "Oslo", "price": 3}, {"town": "Lyon", "price": 4}],
+            "columns": ["town", "price"],
             "dropped": {**NO_DROPS, "duplicates": 1},
         },
     ),

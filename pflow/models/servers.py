@@ -1,0 +1,71 @@
+"""Models of servers that speak OpenAI's protocol: at an address, `http://HOST/v1#NAME`, and those on this machine."""
+
+from __future__ import annotations
+
+from pflow import Any
+from pflow.errors import BAD_CONFIG, PflowError
+from pflow.models.list import SERVED, keep_models
+
+USUAL = {"Ollama": 11434, "LM Studio": 1234, "llama-server": 8080}
+"""The ports on 127.0.0.1 at which these servers are usually found."""
+
+
+def split_address(name: str | None) -> tuple[str, str] | None:
+    """Return the address and the model in `http://HOST/v1#NAME`; None for any other name. `/v1` may be left out.
+
+    Raises PflowError (78) without a host or a model, and for an address with a user or query, which may be a key.
+    """
+    scheme, colon, rest = (name or "").partition("://")
+    if not colon or scheme.lower() not in ("http", "https"):
+        return None
+    place, _, model = rest.partition("#")
+    host, _, path = place.rstrip("/").partition("/")
+    if not host or not model or not {"@", "?", "\\"}.isdisjoint(place):
+        hint = "`pflow models` lists some, and `llm keys set http://HOST/v1` keeps the key of an address"
+        what = "cannot ask a model there: its address is http://HOST/v1#NAME, without a user, key or query"
+        raise PflowError(what, hint=hint, exit=BAD_CONFIG)
+    return f"{scheme.lower()}://{host}/{path or 'v1'}", model
+
+
+def model_at(base: str, name: str) -> Any:
+    """Return llm's model at an address: free on this machine, and given no key but the one kept for the address."""
+    from urllib.parse import urlsplit
+
+    from llm import get_key
+    from llm.default_plugins.openai_models import Chat
+
+    can = dict.fromkeys(("vision", "audio", "reasoning", "supports_schema"), True)  # as llm's own command has it
+    model: Any = Chat(f"{base}#{name}", model_name=name, api_base=base, **can)  # type: ignore[no-untyped-call]
+    model.needs_key, model.key_name, model.key_env_var = base if get_key(alias=base) else None, base, None
+    if urlsplit(base).hostname in ("127.0.0.1", "localhost", "::1") and not name.endswith("cloud"):
+        model.cost = 0  # a name with `cloud` at its end is one that Ollama passes on
+    return model
+
+
+def find_served(seconds: float = 0.1) -> dict[str, str]:
+    """Return the models of the servers at their usual ports that answer in time, and keep them for TAB."""
+    import json
+    from http.client import HTTPConnection
+    from threading import Thread
+    from time import monotonic
+
+    found: dict[str, str] = {}
+
+    def ask(server: str, port: int) -> None:
+        try:
+            connection = HTTPConnection("127.0.0.1", port, timeout=seconds)
+            connection.request("GET", "/v1/models")
+            names = [each["id"] for each in json.loads(connection.getresponse().read(1 << 18))["data"]]
+            shown = [name for name in names if name.isprintable() and len(name.split()) == 1]  # on any terminal
+            found.update({f"http://127.0.0.1:{port}/v1#{name}": f"{server} on this machine" for name in shown})
+        except Exception:  # nobody is there, or it is another server
+            return
+
+    ends = monotonic() + seconds
+    threads = [Thread(target=ask, args=each, daemon=True) for each in USUAL.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(ends - monotonic(), 0))
+    keep_models([*found.items()], SERVED)
+    return dict(found)

@@ -1,0 +1,91 @@
+"""Models from a hub: which file it is, and what is there after each way that getting it can end."""
+
+from functools import partial
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.models.hub import choose_file, get_model
+from tests.peers.hub import CONTENT, FILE, Serving, hub
+
+WHOLE = ["mmproj-Q4_K_M.gguf", "README.md", "a-BF16.gguf", "a-F16.gguf", "a-Q4_K_M.gguf", "a-Q8_0.gguf"]
+
+
+def outcome(act, *words, **more):
+    try:
+        return act(*words, **more)
+    except PflowError as error:
+        return error.exit, f"{error.message}; {error.hint}"
+
+
+@pytest.mark.parametrize(
+    ("files", "quant", "file", "chosen"),
+    [
+        (WHOLE, "", "", "a-Q4_K_M.gguf"),
+        (WHOLE, "f16", "", "a-F16.gguf"),
+        (["x.gguf", "x-Q8_0.gguf"], "", "", "x-Q8_0.gguf"),
+        (["mmproj-x.gguf", "z.gguf", "y.gguf"], "", "", "z.gguf"),
+        (WHOLE, "", "mmproj-Q4_K_M.gguf", 66),
+        (["b-Q4_K_M-00001-of-00002.gguf"], "", "", 65),
+    ],
+)
+def test_the_file_is_the_one_that_llama_cpp_takes(files, quant, file, chosen):
+    found = outcome(choose_file, "", files, quant, file)
+    assert chosen in (found, found[0])
+
+
+get = partial(outcome, get_model, is_agreed=False)
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A hub for huggingface_hub, which reads HF_ENDPOINT when it is imported."""
+    with Serving(hub) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        yield server
+
+
+@pytest.fixture
+def model(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    server.downloads.clear()
+    return tmp_path / "pflow" / "models" / FILE
+
+
+def test_a_model_is_brought_once_and_another_of_its_name_stays(model, server):
+    assert (get("good/tree"), get("good/tree:q4_k_m")) == ((str(model), True), (str(model), False))
+    assert ([*model.parent.iterdir()], model.read_bytes(), len(server.downloads)) == ([model], CONTENT, 1)
+    model.write_bytes(b"another")
+    assert get(f"good/tree/{FILE}")[0] == 73
+    assert model.read_bytes() == b"another"
+
+
+def test_a_download_that_was_cut_goes_on_and_is_no_model_before(model, server, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 1000)
+    code, said = get("cut/tree")
+    assert (code, said.rpartition(": ")[2]) == (75, "the hub answers with 503; the same command goes on from there")
+    assert [each.suffix for each in model.parent.iterdir()] == [".part"]
+    assert get("cut/tree") == (str(model), True)
+    assert [each.get("range") for each in server.downloads] == [None, "bytes=5000-", "bytes=5000-"]
+    assert ([*model.parent.iterdir()], model.read_bytes()) == ([model], CONTENT)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("gated/tree", 77, "you have no access; HF_TOKEN"),
+        ("gone/tree", 66, "there is no such repository"),
+        ("odd/tree", 75, "its answer is garbled"),
+        ("wrong/tree", 65, "another digest"),
+        ("large/tree", 77, "nobody agreed to 1,000 MB; --yes"),
+    ],
+)
+def test_what_cannot_be_had_is_said_and_leaves_no_model(model, name, code, words):
+    found, said = get(name)
+    assert (found, words in said, model.exists()) == (code, True, False), said
+
+
+def test_without_a_network_the_reason_is_said(model, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:1")
+    assert get("good/tree")[0] == 69

@@ -1,0 +1,51 @@
+"""A model hub on 127.0.0.1, as huggingface_hub asks it, and any other server that answers GET."""
+
+import json
+import threading
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+FILE = "Tree-Q4_K_M.gguf"
+CONTENT = b"GGUF" + bytes(range(256)) * 64
+STATUS = {"gated": 403, "cut": 503}
+
+
+class Call(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.downloads += [self.headers] * self.path.endswith(".gguf")
+        status, body, headers = self.server.answer(self.path, self.server.downloads)
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class Serving(ThreadingHTTPServer):
+    def __init__(self, answer):
+        super().__init__(("127.0.0.1", 0), Call)
+        self.answer, self.downloads = answer, []
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *error):
+        self.shutdown()
+        self.server_close()
+
+
+def hub(path, downloads):
+    """Answer a path, given the headers of each file that was asked for; each owner behaves in one way."""
+    owner = path.removeprefix("/api/models").split("/")[1]
+    if path.startswith("/api/"):
+        lfs = {"sha256": sha256(CONTENT).hexdigest(), "size": 10**9 + 1 if owner == "large" else len(CONTENT)}
+        files = [{"rfilename": name, "lfs": {**lfs, "pointerSize": 1}} for name in ("mmproj-Q4_K_M.gguf", FILE)]
+        about = json.dumps({"id": f"{owner}/tree", "sha": "a" * 40, "siblings": files}).encode()
+        return 404 if owner == "gone" else 200, b"not json" if owner == "odd" else about, {}
+    if owner == "cut" and len(downloads) == 1:
+        return 200, CONTENT[:5000], {"Content-Length": str(len(CONTENT))}
+    if owner in STATUS and len(downloads) < 3:
+        return STATUS[owner], b"", {}
+    begin = int(downloads[-1].get("Range", "bytes=0-")[6:-1])
+    return 206 if begin else 200, (CONTENT.swapcase() if owner == "wrong" else CONTENT)[begin:], {}
