@@ -144,10 +144,7 @@ def usage_of_type(name: str) -> CommandUsage:
 
 
 def usage_of_flow(word: str) -> CommandUsage:
-    """Return the usage of running a flow: a file, a saved flow or pipe syntax.
-
-    A faulty one, or one in Python, which would have to run, has the flags of a run.
-    """
+    """Return the usage of running a flow. A faulty one, or one in Python, which would run, has the flags of any run."""
     from pflow.driver.help import usage_of_run
     from pflow.flow.subflow import load_named, python_source
     from pflow.flow.wiring import wire

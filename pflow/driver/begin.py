@@ -199,10 +199,7 @@ def restore_environment(record: Record) -> None:
 
 
 def restore_flow(directory: str, place: Mapping[str, Any]) -> FlowSpec:
-    """Return the flow in a run's directory, with the paths of its `place`; one in Python is loaded from its file.
-
-    Raises PflowError (66, 65 if damaged).
-    """
+    """Return a run's flow, with the paths of its `place`; one in Python anew. Raises PflowError (66, 65 if damaged)."""
     if python_source(os.fsdecode(place["file"])):
         return load_named([os.fsdecode(place["file"])], is_run_here=True)
     file = os.path.join(directory, FLOW)

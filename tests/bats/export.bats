@@ -66,6 +66,35 @@ touch CANARY #"
     [[ $output == $'65\n1\n66\n{\n'*$'\n0\n2' ]]
 }
 
+@test "a script of pipes is imported, with its variables as inputs, and so is what export writes" {
+    cat >two.sh <<'END'
+#!/bin/sh -e
+set -u # as usual
+file=$1
+pflow-read-file --path="$file" | \
+    pflow-shell --command='tr "$1" "$2"' --args=a-z --args=A-Z |
+    pflow-write-file --path=mid.txt -q; how='in capitals'
+
+pflow-template -n 'no $$content' | pflow-shell 'cat mid.txt -' | pflow-template "$how: \$stdout" -r
+END
+    in_shells 'echo one >a.txt; sh ../two.sh a.txt; pflow import ../two.sh -o two.pflow.json && pflow run two.pflow.json --file=a.txt -n -r
+        echo one two >in.txt; pflow export --to=sh -o flow.sh "$flow"; pflow import flow.sh | pflow export --to=sh - | cmp - flow.sh'
+    expect 0 $'in capitals: ONE\nno $content\nin capitals: ONE\nno $content' "a shell would expand its own variable"
+    in_shells <<'END'
+        for line in 'for f in *; do x; done' 'pflow-read-file a | grep x' 'set -- a' 'pflow-read-file a >b' 'pflow-read-file "$HOME"' \
+            'content=$1; pflow-read-file "$content"' 'x=`date`'; do
+            printf '# A script\n\n%s\n' "$line" >no.sh; pflow import no.sh 2>&1 | sed "s/.*line 3: //; s/;.*//"
+        done
+END
+    expect 0 "'for' is not one of pflow's programs
+'grep' is a program, not a node
+'set' is not one of pflow's programs
+'>b' is a redirection, which only a shell does
+no line before sets '\$HOME'
+pflow: cannot take the variable 'content' as an input: 'read-file' has a key of that name
+'x=\`date\`' is not one of pflow's programs"
+}
+
 @test "what a flow has no place for is refused and named: arguments of a constructor, methods of a Flow" {
     cat >made.py <<'END'
 from pocketflow import Flow, Node

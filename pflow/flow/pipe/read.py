@@ -42,7 +42,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None, items: Item
         if len(words) > 1:
             _check_words(words)
         text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
-        return _read_flow(text, grouped(text, tokens), catalog or Catalog(), items)
+        return _compiled(text, tokens, catalog or Catalog(), items)
     except PflowError as error:
         raise mask_flags(error, words, secret_flags(" ".join(words))) from None
 
@@ -56,20 +56,26 @@ def _check_words(words: Sequence[str]) -> None:
         raise PflowError(what, hint="put it inside the quotes, after its step", exit=USAGE)
 
 
-def _read_flow(text: str, tokens: list[Token], catalog: Catalog, items: Items | None) -> FlowSpec:
-    """Read and compile a flow. Raises PflowError (2)."""
-    chains = read_chains(text, tokens)
+def _compiled(text: str, tokens: list[Token], catalog: Catalog, items: Items | None) -> FlowSpec:
+    compiled = compile_flow(*read_flow(text, tokens, catalog, items))
+    for step in [step for step in compiled.steps if step.takes_pipe_apart]:
+        what = f"cannot run '{step.id}' for each item: no single step passes a value to it"
+        raise PflowError(what, hint="--each=PATH names a list", exit=USAGE)
+    return compiled
+
+
+def read_flow(
+    text: str, tokens: list[Token], catalog: Catalog, items: Items | None = None
+) -> tuple[FlowSpec, set[str]]:  # fmt: skip
+    """Read the flow as written, without implied mappings, and the steps with --id. Raises PflowError (2)."""
+    chains = read_chains(text, grouped(text, tokens))
     reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])
     flow = FlowSpec([draft.step for draft in reader.drafts], reader.edges(chains))
     flow.dialect = "pipe"
     flow.catalog, flow.items = catalog, items
     flow.warnings = [*reader.warnings, *(each for draft in reader.drafts for each in draft.all_warnings())]
     flow.warnings += [each for step in flow.steps if step.flow is not None for each in step.flow.warnings]
-    compiled = compile_flow(flow, {draft.step.id for draft in reader.drafts if draft.is_kept_apart})
-    for step in [step for step in compiled.steps if step.takes_pipe_apart]:
-        what = f"cannot run '{step.id}' for each item: no single step passes a value to it"
-        raise PflowError(what, hint="--each=PATH names a list", exit=USAGE)
-    return compiled
+    return flow, {draft.step.id for draft in reader.drafts if draft.is_kept_apart}
 
 
 class _Reader:
@@ -125,7 +131,7 @@ class _Reader:
         return type if mention.inside is not None else full_type(type), id
 
     def _draft(self, mention: Mention, type: str, id: str | None) -> Draft:
-        flow = _read_flow(self.text, mention.inside, self.catalog, ()) if mention.inside is not None else None
+        flow = _compiled(self.text, mention.inside, self.catalog, ()) if mention.inside is not None else None
         try:
             draft = draft_step(type, id, [word.text for word in mention.words[1:]], self.catalog, flow)
         except PflowError as error:
