@@ -7,9 +7,10 @@ from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flags import only_binds
+from pflow.flow.pipe.batches import batch_words
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import flag_words, manner_words
-from pflow.flow.pipe.write import in_parentheses
+from pflow.flow.pipe.write import first_word
 from pflow.flow.reaching import is_stored
 from pflow.flow.wired import WiredStep
 from pflow.flow.written import escaped, rewritten
@@ -80,7 +81,9 @@ class ShellStage:
         if wired.step.flow is not None:  # run alone, it gives what it carries and what is named
             named = [key for key, item in wired.interface.writes.items() if "pipe" not in item.marks]
             out = [f"--map-out={quote(f'{key}={write_path(wired.place_of(key))}')}" for key in named]
-            self.flags = [quote(in_parentheses(wired.step, [*dict.fromkeys([*self.flags, *out])]))]
+            words = [first_word(wired.step, is_named=is_step_name(wired.id)), *self.flags, *out]
+            words += batch_words(wired.step.batch) if wired.step.batch is not None else []
+            self.flags = [quote(" ".join(dict.fromkeys(words)))]
         self._leave()
 
     @property

@@ -76,10 +76,13 @@ def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
     members = {name: node[name] for name in STEP_MEMBERS if name in node}
     sources = {key: _source(written) for key, written in mapping.get("input_mappings", {}).items()}
     batch = {"item" if name == "as" else name: value for name, value in node.get("batch", {}).items()}
+    inside = build_flow({name: node[name] for name in INLINE_MEMBERS if name in node}) if "nodes" in node else None
+    if inside is not None:
+        inside.document, inside.items = node, ()
     return Step(
         id,
         str(node.get("type", INLINE if "nodes" in node else node.get("name", id))),
-        flow=_inline(node) if "nodes" in node else None,
+        flow=inside,
         place=place,
         input_mappings=sources,
         output_mappings=mapping.get("output_mappings"),
@@ -87,13 +90,6 @@ def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
         batch=Batch(**batch) if "over" in batch else None,
         **members,
     )
-
-
-def _inline(node: Document) -> FlowSpec:
-    """Return the flow inside a step, for whose findings the step is the document."""
-    flow = build_flow({name: node[name] for name in INLINE_MEMBERS if name in node})
-    flow.document, flow.items = node, ()
-    return flow
 
 
 def _source(written: Any) -> Any:

@@ -10,7 +10,6 @@ from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flags import only_binds
 from pflow.flow.flow import MAX_VISITS, REST, FlowSpec, Step
 from pflow.flow.graph import chains
-from pflow.flow.pipe.batches import batch_words
 from pflow.flow.pipe.carry import is_certain
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.read import parse_pipe
@@ -280,23 +279,14 @@ def _steps(flow: FlowSpec, apart: set[str]) -> list[str]:
             words = [id]
             if id in steps:
                 step = steps.pop(id)
-                words = [
-                    _name(step, is_named=id in named),
-                    *step_words(step, flow.catalog),
-                    *([f"--id={id}"] if id in apart else []),
-                ]
+                words = [first_word(step, is_named=id in named), *step_words(step, flow.catalog)]
+                words += [f"--id={id}"] if id in apart else []
             separator = "" if not action else "  => " if action == "default" else f"  ={action}=> "
             lines.append(separator + " ".join(words))
     return lines
 
 
-def in_parentheses(step: Step, words: list[str]) -> str:
-    """Write a step with a flow inside, and `words` after it. Raises PflowError (65) as `write_pipe` does."""
-    over = batch_words(step.batch) if step.batch is not None else []
-    return " ".join([_name(step, is_named=is_step_name(step.id)), *over, *words])
-
-
-def _name(step: Step, *, is_named: bool) -> str:
+def first_word(step: Step, *, is_named: bool) -> str:
     """Write the first word of a step: its type, or its flow in parentheses, and its id if `is_named`."""
     if step.flow is None:
         return quote(f"{step.type}:{step.id}" if is_named else step.type)

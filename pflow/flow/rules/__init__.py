@@ -80,9 +80,8 @@ def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
     if step.subflow is None or step.kind is None or step.kind.file in seen:
         return
     if step.step.flow is not None:
-        yield from (
-            each.at((*step.step.place, *each.place), each.message, each.remedy) for each in _check(step.subflow, seen)
-        )
+        inside = _check(step.subflow, seen)
+        yield from (each.at((*step.step.place, *each.place), each.message, each.remedy) for each in inside)
         return
     seen.add(step.kind.file)
     for each in _check(step.subflow, seen):
