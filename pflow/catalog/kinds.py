@@ -12,8 +12,9 @@ import sys
 
 from pflow import Any, Iterator
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
-from pflow.catalog.registry import PACKAGE, is_flow_type, names_in, own_directories, packages, saved_flows
+from pflow.catalog.registry import BESIDE, PACKAGE, is_flow_type, names_in, own_directories, saved_flows
 from pflow.errors import BAD_DATA, PflowError, reason_of
+from pflow.interface.interface import Interface
 from pflow.interface.source import plain
 from pflow.words.naming import did_you_mean, listed, meant
 
@@ -58,7 +59,8 @@ def find_kind(type: str) -> Kind | None:
 def forget_kinds() -> None:
     """Forget all found nodes, because the environment or a file has changed."""
     _found.clear()
-    packages.clear()
+    for name in [each for each in sys.modules if each.startswith(BESIDE)]:
+        del sys.modules[name]
 
 
 def add_class(name: str, node: Any) -> None:
@@ -254,3 +256,12 @@ def no_such_kind(type: str) -> PflowError:
     near = name if name in types else meant(name, types)
     hint = did_you_mean(types[near]) if near else f"known: {listed(types.values())}"
     return PflowError(f"cannot find the node '{type}'", hint=hint, exit=BAD_DATA)
+
+
+def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
+    """Return the interface of a type, and True if it is known; an open one if it is unknown or unreadable."""
+    try:
+        kind = catalog.find(type)
+        return (kind.interface, True) if kind else (Interface(), False)
+    except PflowError:  # a finding of the rules
+        return Interface(), False

@@ -111,9 +111,8 @@ def _inferred(wired: WiredFlow) -> dict[str, str]:
 def _name_of(words: Sequence[str]) -> str:
     if len(words) != 1:
         return "pipe"
-    if python_source(words[0]):
-        return words[0]
-    return "stdin" if is_stdin(words) else find_file(words[0]) or "pipe"
+    other = words[0] if python_source(words[0]) else "pipe"
+    return "stdin" if is_stdin(words) else find_file(words[0]) or other
 
 
 def _print_lines(name: str, flow: FlowSpec, findings: Sequence[Finding], when: str) -> None:

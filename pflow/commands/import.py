@@ -1,14 +1,16 @@
-"""pflow import: Import a Flow from a Python file.
+"""pflow import: Import a flow from a Python file or a shell script.
 
-NAME is a Flow of pflow or pocketflow, or a function without arguments that makes one; it may be left out if there is
-one. It is printed as a flow of pflow, in JSON. FILE.py is imported, so its code runs; the flow does not: pflow run
-FILE.py runs it as it is. A flow inside the flow becomes part of it, because in
-pocketflow both share one store.
+The flow is printed in JSON. FILE.py[:NAME] has a Flow of pflow or pocketflow: a variable, or what a function without
+arguments returns. The file is imported, so its code runs; the flow does not (pflow run FILE.py runs it as it is). A
+flow inside the flow becomes part of it, because in pocketflow both share one store.
 
 Each node gets the name by which pflow finds its class. If pflow does not find the class, stderr says what to do: a
 class in NAME.py in a directory of PFLOW_NODES is a node. A flow keeps a node's params, but not its constructor's
 arguments: a node is refused (65) if it was given others than its defaults, max_retries and wait. So is a Flow with
 methods of its own. Attributes that were set on a node later cause a warning.
+
+FILE.sh has pipes of pflow's programs, which run one after the other as under set -e, each with a store of its own.
+NAME=$1 and NAME=text become inputs. Anything else in the script is refused (2), with its line.
 
 \b
 pflow export --to=python -o report.py examples/report.pflow.json
@@ -19,6 +21,9 @@ import click
 
 from pflow.commands._output import write_output
 from pflow.errors import USAGE, PflowError
+from pflow.export.sh import NO_FLAGS
+from pflow.flow.load import read_text
+from pflow.flow.pipe.script import read_script
 from pflow.flow.python_file import load_python
 from pflow.flow.subflow import FlowCatalog, python_source
 from pflow.flow.unload import canonical_json, flow_to_ir
@@ -27,12 +32,15 @@ from pflow.terminal.messages import say
 
 @click.command(help=__doc__)
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
-@click.argument("source", metavar="FILE.py[:NAME]")
+@click.argument("source", metavar="FILE")
 def command(source: str, output: str | None) -> None:
-    python = python_source(source)
-    if python is None:
-        raise PflowError(f"cannot import '{source}': it is not a Python file", hint="FILE.py:NAME", exit=USAGE)
-    flow = load_python(*python, FlowCatalog())
+    if source.endswith(".sh"):
+        text = read_text(source, f"the script '{source}'").replace(NO_FLAGS, "")
+        flow = read_script(text, FlowCatalog())
+    elif python := python_source(source):
+        flow = load_python(*python, FlowCatalog())
+    else:
+        raise PflowError(f"cannot import '{source}'", hint="FILE.py, FILE.py:NAME or FILE.sh", exit=USAGE)
     for warning in flow.warnings:
         say("pflow import", f"warning: {warning}")
     write_output(output, canonical_json(flow_to_ir(flow)).encode())

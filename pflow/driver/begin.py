@@ -27,6 +27,7 @@ from pflow.stage.intake import Intake
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets
+from pflow.values.urls import check_keyless
 
 if TYPE_CHECKING:
     Facts = dict[str, Any]
@@ -59,6 +60,10 @@ class Beginning:
         self.secrets = secrets
         self.ir = flow_to_ir(self.wired.flow)
         self.place = place_of(self.wired.flow)
+        for step in self.wired.all_steps():  # before any record of the run holds an address with a key
+            if item := step.interface.params.get("model"):
+                given = inputs.params.get(step.id, {}).get("model"), os.environ.get(item.env)
+                check_keyless(*given, step.step.params.get("model"))
         self.store = NodeStore(intake.document, has_copies=False)
         secrets.add([*known_secrets(inputs, self.store)])
         self.snapshot = self._snapshot()
@@ -199,10 +204,7 @@ def restore_environment(record: Record) -> None:
 
 
 def restore_flow(directory: str, place: Mapping[str, Any]) -> FlowSpec:
-    """Return the flow in a run's directory, with the paths of its `place`; one in Python is loaded from its file.
-
-    Raises PflowError (66, 65 if damaged).
-    """
+    """Return a run's flow, with the paths of its `place`; one in Python anew. Raises PflowError (66, 65 if damaged)."""
     if python_source(os.fsdecode(place["file"])):
         return load_named([os.fsdecode(place["file"])], is_run_here=True)
     file = os.path.join(directory, FLOW)

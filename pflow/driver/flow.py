@@ -166,14 +166,12 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
     else:
         spec = load([os.fspath(flow)])
     wired = checked(spec)
-    flags, shared = FlowFlags(wired), {}
-    given = RunInputs(wired)
-    for name, value in inputs.items():
-        if name in flags.items() or flags.is_open:
-            given.set(flags.target(name, spell_flag(name))[0], value)
-        else:
-            _warn(f"no step takes '{name}'")
-            shared[name] = value
+    flags = FlowFlags(wired)
+    shared = {} if flags.is_open else {name: inputs[name] for name in inputs if name not in flags.items()}
+    for name in shared:
+        _warn(f"no step takes '{name}'")
+    known = {name: value for name, value in inputs.items() if name not in shared}
+    given = RunInputs(wired, {flags.target(name, spell_flag(name))[0]: value for name, value in known.items()})
     for path, value in given.stored().items():
         assign(shared, path, value)
     if missing := given.missing(Document()):

@@ -37,11 +37,8 @@ A budget (--max-calls, --max-tokens-total, --max-cost) holds for a run with its 
 counts, failed ones too. Once it is reached, no call of a model begins, running steps end, and the code is 79. There are
 never more than --max-calls calls; tokens and dollars may exceed the limit by the calls that were running. The spending
 of commands is not counted. If a file here has the name of a saved flow or a node, ./NAME is the file.
-
-FILE.py[:NAME] runs a Flow of pocketflow or pflow, with the store that flags and stdin give. NAME is a variable, or a
-function that makes the Flow; it may be left out if there is one. The file is imported, so code below `if __name__ ==
-"__main__":` does not run. A Flow with methods of its own, such as a BatchFlow, is one step. What a node writes must be
-JSON. What it prints goes to stderr; with -n it may read stdin itself.
+FILE.py[:NAME] runs a Flow of pocketflow or pflow as it is: a variable, or what a function returns. The file is
+imported. A Flow with methods of its own, as a BatchFlow, is one step. With -n a node may read stdin itself.
 
 Pure steps (@flow_safe) are cached: for the same values and the same code, the earlier result is used. --cache caches
 every other step that can be, --no-cache none; a flow can set it for each step. A step is not cached if it reads what it

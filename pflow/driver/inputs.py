@@ -47,13 +47,12 @@ class RunInputs:
         self.reopened: Any = None
         """The run that is resumed with them (pflow.driver.resume.reopen)."""
         for target, value in (flags or {}).items():
-            self.set(target, value)
+            self._set(target, value)
         for name, value in (pinned or {}).items():
             if name in wired.inputs and name not in self.values:
                 self.set_input(name, value)
 
-    def set(self, target: Target, value: Any) -> None:
-        """Set what a flag sets."""
+    def _set(self, target: Target, value: Any) -> None:
         kind, id, key = target
         if kind == INPUT:
             self.set_input(key, value)

@@ -6,7 +6,7 @@ from pflow.binding.sources import AlternativeSource, Constant, Fallback, Source,
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flags import OF_DIALECTS
+from pflow.flow.flags import only_binds
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import flag_words, manner_words
 from pflow.flow.wired import WiredStep
@@ -61,8 +61,6 @@ class ShellStage:
     def __init__(self, wired: WiredStep, state: State, *, takes_pipe: bool) -> None:
         self.wired = wired
         self.state = state
-        self.before = ""
-        """A command that the stage needs before it."""
         self.flags: list[str] = []
         self._kept: list[Path] = []
         self._used: list[Path] = []
@@ -80,7 +78,7 @@ class ShellStage:
 
     @property
     def command(self) -> str:
-        return self.before + " ".join([_program_of(self.wired), *self.flags])
+        return " ".join([_program_of(self.wired), *self.flags])
 
     def _refused(self, key: str, why: str) -> PflowError:
         return refused(f"'{self.wired.id}' and its '{key}': {why}")
@@ -95,8 +93,8 @@ class ShellStage:
                 self._keep(key, is_kept=key in wired.step.inputs)
         for key, source in wired.params.items():
             item = wired.interface.params.get(key)
-            if item is None and not wired.interface.open and key in OF_DIALECTS:
-                continue  # the mappings say the same
+            if only_binds(wired, key):
+                continue
             if key in wired.interface.reads and item is None:
                 self._stand_in(key, source)
                 continue
@@ -191,8 +189,7 @@ class ShellStage:
         if state.surely_has(own):
             self._map_in(key, own)
         elif is_piped or state.may_have(own):
-            self.before = "pflow-set --carry= |\n    "
-            state.carried = NOTHING
+            self.flags.append(f"--map-in={key}=")
 
     def _add_manner(self) -> None:
         wired = self.wired

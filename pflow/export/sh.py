@@ -29,7 +29,7 @@ _HEAD = """\
 """
 _TEXTS = ("str", "url", "path", "any", "choice")
 """Types whose flag is plain text; flags of all other types are JSON."""
-_NONE = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flags" >&2; exit 2; }"""
+NO_FLAGS = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flags" >&2; exit 2; }"""
 _FAIL = """\
 fail() {
     printf '%s: %s\\n' "$0" "$2" >&2
@@ -76,7 +76,7 @@ class _Script:
         usage = [f"{flow.name or 'flow'}.sh", *(flag if is_required else f"[{flag}]" for flag, is_required in flags)]
         about = " ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow."
         head = _HEAD.format(about=clean(about), version=__version__, usage=clean(" ".join(usage)))
-        code = "\n".join(self._flags()) if self.inputs else _NONE
+        code = "\n".join(self._flags()) if self.inputs else NO_FLAGS
         text = "\n".join([head, self.helpers + code, "", " |\n    ".join(self.commands)]) + "\n"
         if "\0" in text:
             raise refused("a text in it contains NUL, which a script cannot")

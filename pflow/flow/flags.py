@@ -31,6 +31,11 @@ _REFUSED = "refused"
 OF_DIALECTS = (*OF_BINDINGS, *KEY_PARAMS)
 
 
+def only_binds(step: WiredStep, key: str) -> bool:
+    """Return True if a param says nothing but what the step's mappings say: its node does not know it."""
+    return key in OF_DIALECTS and not step.interface.open and key not in step.interface.params
+
+
 class FlowFlags:
     """Every flag that a flow has, by its name with `_` for `-`; a step's own as `id.flag` too."""
 

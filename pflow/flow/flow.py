@@ -119,6 +119,8 @@ class Step:
         self.output_mappings = output_mappings if output_mappings is not None else {}
         self.soft = soft
         """The reads whose mapping counts only if the store has no key of their name."""
+        self.is_unfed = False
+        """True if it was written with --map-in=KEY=, which keeps what the pipe carries out of its `[pipe]` read."""
         self.retries = retries
         self.wait = wait
         self.timeout = timeout

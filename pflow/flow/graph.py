@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from pflow import Callable, Iterable
-from pflow.flow.flow import Edge
+from pflow import TYPE_CHECKING, Callable, Iterable
+from pflow.flow.flow import Edge, FlowSpec
+
+if TYPE_CHECKING:
+    Chain = list[tuple[str, str]]
+    """Steps in a row, each with the action that leads to it; "" for the first."""
 
 ERROR = "error"
 """The action of a step that failed."""
@@ -181,3 +185,37 @@ class Graph:
                     if (enters or leaves) and (id, target) not in fork.exits:
                         crossing.append((id, target))
         return crossing
+
+
+def chains(flow: FlowSpec) -> list[Chain]:
+    """Return a flow's edges as chains in which each step first appears in the order of the steps."""
+    found: list[Chain] = []
+    left = dict.fromkeys(flow.edges)
+    into: dict[str, list[Edge]] = {}
+    for each in left:
+        into.setdefault(each.target, []).append(each)
+    met: set[str] = set()
+    for step in flow.steps:
+        edges = [edge for edge in into.get(step.id, ()) if edge in left and edge.source in met]
+        last = found[-1][-1][0] if found else ""
+        edge = next((edge for edge in edges if edge.source == last), edges[0] if edges else None)
+        if edge is None or edge.source != last:
+            _go_on(found, left, met)
+            found.append([(edge.source if edge else step.id, "")])
+        if edge is not None:
+            del left[edge]
+            found[-1].append((step.id, edge.action))
+        met.add(step.id)
+    while left:
+        if not _go_on(found, left, met):
+            found.append([(next(iter(left)).source, "")])
+    return found
+
+
+def _go_on(chains: list[Chain], left: dict[Edge, None], met: set[str]) -> bool:
+    """Lead the last chain to a step that was met (a loop, or where branches meet); return True if there is one."""
+    edge = next((edge for edge in left if chains and edge.source == chains[-1][-1][0] and edge.target in met), None)
+    if edge is not None:
+        del left[edge]
+        chains[-1].append((edge.target, edge.action))
+    return edge is not None

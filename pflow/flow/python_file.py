@@ -8,9 +8,10 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pflow.catalog.registry import load_module
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, exit_code, reason_of
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.flow.constructors import remember_arguments
 from pflow.flow.from_pocketflow import flow_from, nodes_from
+from pflow.flow.load import read_text
 from pflow.interface.source import in_words
 from pflow.node import pocketflow
 from pflow.process.streams import Diverted
@@ -43,10 +44,7 @@ def set_file(flow: FlowSpec, file: str, name: str) -> None:
 
 def _run_file(file: str) -> Any:
     """Run a Python file as if it were imported from its own directory, and return its module."""
-    try:
-        open(file, "rb").close()
-    except OSError as error:
-        raise PflowError(f"cannot load '{file}': {reason_of(error)}", exit=exit_code(error)) from None
+    read_text(file, f"the flow '{file}'")
     sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
     run, run_async = pocketflow.BaseNode.run, pocketflow.AsyncNode.run_async
     pocketflow.BaseNode.run = pocketflow.AsyncNode.run_async = refuse_to_run
@@ -58,8 +56,7 @@ def _run_file(file: str) -> Any:
 
 def refuse_to_run(flow: Any, shared: Any = None) -> NoReturn:
     """Stand in for `run` while a file is loaded, since the flow would run twice. Raises PflowError (65)."""
-    hint = 'put that below if __name__ == "__main__":'
-    raise PflowError("it runs a flow when it is imported", hint=hint, exit=BAD_DATA)
+    raise PflowError("it runs a flow when imported", hint='put that below if __name__ == "__main__":', exit=BAD_DATA)
 
 
 def _flow_in(module: Any, name: str, file: str) -> Any:
@@ -79,15 +76,13 @@ def _flow_in(module: Any, name: str, file: str) -> Any:
             raise PflowError(f"cannot find {what} in '{file}'", hint=hint, exit=MISSING if name or not names else USAGE)
         name = names[0]
     found = getattr(module, name)
-    if callable(found):
-        try:
-            found = found()
-        except (Exception, SystemExit) as error:
-            raise PflowError(f"cannot make a flow with '{name}': {in_words(error)}", exit=BAD_DATA) from error
+    try:
+        found = found() if callable(found) else found
+    except (Exception, SystemExit) as error:
+        raise PflowError(f"cannot make a flow with '{name}': {in_words(error)}", exit=BAD_DATA) from error
     if not isinstance(found, pocketflow.Flow):
-        what = f"it is of the type {type(found).__name__}"
-        hint = "a pocketflow Flow, or a function that makes one"
-        raise PflowError(f"cannot load '{name}' of '{file}': {what}", hint=hint, exit=BAD_DATA)
+        what = f"cannot load '{name}' of '{file}': it is of the type {type(found).__name__}"
+        raise PflowError(what, hint="a pocketflow Flow, or a function that makes one", exit=BAD_DATA)
     return found
 
 
@@ -95,5 +90,5 @@ def _makes_flow(value: Any) -> bool:
     """Return True for a function without required arguments whose code names a Flow's class, and does not run it."""
     if not isinstance(value, FunctionType) or value.__code__.co_argcount > len(value.__defaults__ or ()):
         return False
-    names = {*value.__code__.co_names}
-    return any(name.endswith("Flow") for name in names) and not names & {"run", "run_async", "main"}
+    names = value.__code__.co_names
+    return any(name.endswith("Flow") for name in names) and not {"run", "run_async", "main"} & {*names}

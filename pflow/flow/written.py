@@ -162,3 +162,10 @@ def named(type: Type) -> str:
     if type.choices:
         return " or ".join(type.choices)
     return "any value" if type.name == "any" else f"an {type}" if type.name == "int" else f"a {type}"
+
+
+def is_liftable(item: Item, value: Any) -> bool:
+    """Return True if a mapping could replace a flag: its value is one templated text, not inside a list or object."""
+    if "verbatim" in item.marks or item.type.name in ("list", "dict"):
+        return False
+    return isinstance(value, str) and any(True for _ in references(value))

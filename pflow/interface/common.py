@@ -63,7 +63,7 @@ COMMON = _by_name(
         excludes=("no_stdin", "allow_empty"),
     ),
     CommonFlag("id", "name this step: its data and writes go under NAME", type=_PATH, metavar="NAME"),
-    CommonFlag("map_in", "read KEY from this place in the store", type=_PATHS, metavar="KEY=PATH"),
+    CommonFlag("map_in", "read KEY from this place; KEY= alone keeps the pipe out", type=_PATHS, metavar="KEY=PATH"),
     CommonFlag("map_out", "write KEY to this place in the store", type=_PATHS, metavar="KEY=PATH"),
     CommonFlag("verbatim", "expand no templates in the flags: a $ is a $"),
     CommonFlag(

@@ -40,7 +40,7 @@ class Flags:
     def paths(self) -> list[Path]:
         """Return every path in a reference of a flag or in --map-in."""
         flags = [*self.data.values(), *self.params.values()]
-        return [*(path for flag in flags for path in flag.references), *self.map_in.values()]
+        return [*(path for flag in flags for path in flag.references), *filter(None, self.map_in.values())]
 
     def own_place(self, key: str) -> Path:
         """Return the place of a key of this step: under the step's name, if it has one."""
@@ -177,13 +177,13 @@ def type_of(item: Item | None, texts: list[str | bool], *, is_open: bool) -> Typ
 
 
 def add_mapping(mapping: dict[str, Path], flag: str, text: str) -> None:
-    """Add KEY=PATH to a mapping. Raises PflowError (2) for anything else, and for a key that has a path."""
+    """Add KEY=PATH to a mapping; --map-in=KEY= adds an empty path. Raises PflowError (2) for anything else."""
     key, equals, path = text.partition("=")
     if not equals:
         raise PflowError(f"cannot take {flag}='{text}': it has no =", hint=f"{flag}=KEY=PATH", exit=USAGE)
     try:
         path.encode()
-        steps = parse_place(path)
+        steps = parse_place(path) if path or flag != "--map-in" else ()
     except ValueError as error:
         raise PflowError(f"cannot take {flag}={key}=PATH: {error}", exit=USAGE) from None
     if key in mapping:
@@ -233,8 +233,11 @@ def _check(flags: Flags) -> None:
 
 
 def check_keys(mapping: dict[str, Path], flag: str, items: dict[str, Item], *, is_open: bool) -> None:
-    """Raise PflowError (2) for a key that the interface does not have."""
-    for key in mapping:
+    """Raise PflowError (2) for a key that the interface does not have, and for no path where a pipe fills nothing."""
+    for key, path in mapping.items():
         if key not in items and not is_open:
             there = ", ".join(items) or "none"
             raise PflowError(f"cannot take {flag}={key}=PATH: no such key", hint=f"its keys: {there}", exit=USAGE)
+        if not path and (key not in items or "pipe" not in items[key].marks):
+            what = f"cannot take {flag}={key}=: the pipe does not fill '{key}'"
+            raise PflowError(what, hint=f"{flag}={key}=PATH", exit=USAGE)

@@ -253,7 +253,7 @@ class Stage(Visitor):
 
 def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
     """Bind each value of a stage to its source: flags, --map-in, the pipe, the store."""
-    carried = document.carried_to(interface)
+    carried = document.carried_to(interface) if () not in flags.map_in.values() else None
     data, params = ({name: value.source() for name, value in each.items()} for each in (flags.data, flags.params))
     for source in [*data.values(), *params.values()]:
         if isinstance(source, TemplateSource):
@@ -261,7 +261,7 @@ def bind(interface: Interface, flags: Flags, document: Document) -> Binding:
     return Binding(
         interface,
         flags=data,
-        mappings={name: PathSource(path) for name, path in flags.map_in.items()},
+        mappings={name: PathSource(path) for name, path in flags.map_in.items() if path},
         params=params,
         carried=PathSource(carried) if carried else None,
         pretended=document.pretended,

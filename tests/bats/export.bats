@@ -4,30 +4,6 @@
 
 load helper
 
-export flow='read-file --path=in.txt => shell:count --command="wc -w" => write-file --path="$path.$exit_code"'
-
-@test "a script ends with the store that pflow run ends with, and its stages do the same" {
-    need jq
-    in_shells '
-        echo one two >in.txt
-        pflow run -j "$flow" </dev/null | jq -S "del(.[\"\$pflow\"])" >by-run; cat in.txt.0; rm in.txt.0
-        pflow export --to=sh -o flow.sh "$flow" && ./flow.sh | jq -S "del(.[\"\$pflow\"])" | cmp - by-run
-        cat in.txt.0; tail -n 3 flow.sh'
-    expect 0 $'2\n2\npflow-read-file --path=in.txt |\n    pflow-shell --command=\'wc -w\' |\n    pflow-write-file --path=\'${path}.${exit_code}\''
-}
-
-@test "Python ends with that store as well, with the flags, stdin and codes of pflow run" {
-    need jq
-    in_shells '
-        echo one two >in.txt
-        pflow run -j "$flow" </dev/null | jq -S "del(.[\"\$pflow\"])" >by-run
-        pflow export --to=python -o flow.py "$flow"; [ -x flow.py ] && echo executable
-        "$PYTHON" flow.py -j </dev/null | jq -S "del(.[\"\$pflow\"])" | cmp - by-run && cat in.txt.0
-        rm in.txt; "$PYTHON" flow.py -q </dev/null 2>/dev/null; echo $?
-        pflow export --to=python "shell:up --command=\"tr a-z A-Z\"" >up.py; echo words | "$PYTHON" up.py -r'
-    expect 0 $'executable\n2\n66\nWORDS'
-}
-
 @test "a script takes the inputs of the flow as flags, whatever is in them" {
     export nasty=$'$x "q" \' \\ `z`  é\n$$two'
     in_shells '
@@ -68,8 +44,9 @@ touch CANARY #"
         echo "{\"nodes\":[{\"id\":\"a\",\"type\":\"shell\",\"inputs\":{\"command\":\"true\"}}]}" >f.pflow.json
         mkdir -p "$HOME/.local/share/pflow/flows"; cp f.pflow.json "$HOME/.local/share/pflow/flows/saved.pflow.json"
         for flow in f.pflow.json saved -; do pflow export --to=mermaid $flow <f.pflow.json | tail -n 1; done
-        pflow export --to=mermaid shell:a --command=true :: shell:b --command=true | tail -n 1'
-    expect 0 $'    n1["a<br/>shell"]\n    n1["a<br/>shell"]\n    n1["a<br/>shell"]\n    n1 --> n2'
+        pflow export --to=mermaid shell:a --command=true :: shell:b --command=true | tail -n 1
+        for to in sh python; do pflow export --to=$to -o made "shell cat => shell cat"; echo words | ./made | pflow-get; done'
+    expect 0 $'    n1["a<br/>shell"]\n    n1["a<br/>shell"]\n    n1["a<br/>shell"]\n    n1 --> n2\nwords\nwords'
 }
 
 @test "a file that cannot be written is 73, and what was there stays" {
@@ -87,6 +64,35 @@ touch CANARY #"
         for name in hi.py:nope hi.py hi.txt; do pflow import $name 2>/dev/null; echo $?; done'
     expect 0 - "no node is called 'Hi': put the class into hi.py in a directory on PFLOW_NODES"
     [[ $output == $'65\n1\n66\n{\n'*$'\n0\n2' ]]
+}
+
+@test "a script of pipes is imported, with its variables as inputs, and so is what export writes" {
+    cat >two.sh <<'END'
+#!/bin/sh -e
+set -u # as usual
+file=$1
+pflow-read-file --path="$file" | \
+    pflow-shell --command='tr "$1" "$2"' --args=a-z --args=A-Z |
+    pflow-write-file --path=mid.txt -q; how='in capitals'
+
+pflow-template -n 'no $$content' | pflow-shell 'cat mid.txt -' | pflow-template "$how: \$stdout" -r
+END
+    in_shells 'echo one >a.txt; sh ../two.sh a.txt; pflow import ../two.sh -o two.pflow.json && pflow run two.pflow.json --file=a.txt -n -r
+        echo one two >in.txt; pflow export --to=sh -o flow.sh "$flow"; pflow import flow.sh | pflow export --to=sh - | cmp - flow.sh'
+    expect 0 $'in capitals: ONE\nno $content\nin capitals: ONE\nno $content' "a shell would expand its own variable"
+    in_shells <<'END'
+        for line in 'for f in *; do x; done' 'pflow-read-file a | grep x' 'set -- a' 'pflow-read-file a >b' 'pflow-read-file "$HOME"' \
+            'content=$1; pflow-read-file "$content"' 'x=`date`'; do
+            printf '# A script\n\n%s\n' "$line" >no.sh; pflow import no.sh 2>&1 | sed "s/.*line 3: //; s/;.*//"
+        done
+END
+    expect 0 "'for' is not one of pflow's programs
+'grep' is a program, not a node
+'set' is not one of pflow's programs
+'>b' is a redirection, which only a shell does
+no line before sets '\$HOME'
+pflow: cannot take the variable 'content' as an input: 'read-file' has a key of that name
+'x=\`date\`' is not one of pflow's programs"
 }
 
 @test "what a flow has no place for is refused and named: arguments of a constructor, methods of a Flow" {

@@ -54,5 +54,5 @@ END
 @test "what was typed first is told the right form" {
     in_shells 'cd ..; for words in flow.py "run flwo.py" "save x flow.py" "run main.py:flow"; do pflow $words >/dev/null; echo $?; done'
     expect 0 $'127\n66\n65\n66'
-    [[ $stderr == *'pflow run flow.py runs its flow'*"cannot load 'flwo.py': no such file"*'let it read self.params'*'main.py:create_flow'* ]]
+    [[ $stderr == *'pflow run flow.py runs its flow'*"cannot read the flow 'flwo.py': no such file"*'let it read self.params'*'main.py:create_flow'* ]]
 }

@@ -21,23 +21,6 @@ load helper
   \e[33mwrites files\e[0m   write-file  path out'
 }
 
-@test "a run of a Python script is replayed" {
-    {
-        echo 'from pflow import Flow, step'
-        node say 'Reads: shared["text"]: str [pipe]  # what' 'Writes: shared["said"]: str [pipe]  # the same' \
-            'Params: n: int = 1  # how often' 'Params: key: str = null [secret] [env SAY_KEY]  # whose' <<'E'
-    def post(self, shared, prepared, result):
-        shared["said"] = shared["text"] * self.params["n"]
-E
-        cat say.py
-        printf '%s\n' 'flow = Flow(step(Say))' 'if __name__ == "__main__": flow.main()'
-    } >report.py
-    export PATH=${PYTHON%/*}:$PATH
-    in_shells 'SAY_KEY=hush python ../report.py --text="it is" --n=2 -r
-        pflow replay last -q; echo $?; cd /; SAY_KEY=hush pflow replay last -r'
-    expect 0 $'it isit is\n78\nit isit is' "SAY_KEY in the environment gives it"
-}
-
 @test "the models that were chosen are known of a run that was killed, and asked again" {
     node poll 'Writes: shared["usage"]: dict [pipe]  # which' 'Params: model: str = null [env POLL_MODEL]  # which' <<'E'
     def post(self, shared, prepared, result):

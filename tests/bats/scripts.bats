@@ -28,9 +28,7 @@ repository() {
 
 run_script() { run --separate-stderr timeout 60 "$@"; }
 
-@test "shellcheck has nothing to say, and each script is short and says what it does" {
-    need shellcheck
-    shellcheck "$scripts"/* "$examples"/cron/*
+@test "each script is short and says what it does" { # make check has shellcheck look at them
     for script in "$scripts"/* "$examples"/cron/*; do
         [ -x "$script" ] && [ "$(head -n 1 "$script")" = '#!/bin/sh' ]
         [[ $(sed -n 2p "$script") == '# '[A-Z]*. ]]

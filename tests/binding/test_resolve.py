@@ -89,6 +89,8 @@ STORE_OF_ALL = {"text": "by name", "mapped": "mapped", "other": "carried"}
         (["--map-in=text=mapped"], STORE_OF_ALL, "other", "mapped", "mapped"),
         ([], STORE_OF_ALL, "other", "carried", "other"),
         ([], STORE_OF_ALL, None, "by name", "text"),
+        (["--map-in=text="], STORE_OF_ALL, "other", "by name", "text"),
+        (["--map-in=text="], {"other": "carried"}, "other", "default", None),
         ([], {"other": "x"}, None, "default", None),
     ],
 )
@@ -354,6 +356,7 @@ def stdin_outcome(interface: Interface, words: list[str], kind: str, size: int =
         (PIPED, [], RAW, 0),
         (PIPED, ["--text=x"], RAW, 64),
         (PIPED, ["--map-in=text=a"], RAW, 64),
+        (PIPED, ["--map-in=text="], RAW, 64),
         (PIPED, ["--map-in=text=stdin"], RAW, 0),
         (PIPED, ["--text=x", "--map-in=more=stdin"], RAW, 0),
         (PIPED, ["--text=about $stdin"], RAW, 0),

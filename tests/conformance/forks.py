@@ -7,14 +7,15 @@ came instead, by the ids of the checks that failed.
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 from pflow.catalog.registry import load_bundled
@@ -24,6 +25,12 @@ from pflow.conformance.sandbox import EARLY, GONE, NodeRun
 from pflow.conformance.trial import TestedNode, find_node
 from pflow.process import signals
 from pflow.stage.main import main
+
+LIBRARIES = (
+    *("pflow.files.file_paths", "pflow.stage.output", "pflow.stage.stage", "pflow.stage.trace"),
+    *("pflow.kit.github.client", "httpcore2", "anyio.streams.tls", "truststore"),
+)
+"""What most runs would load."""
 
 
 def failed(name: str, ids: list[str], words: list[str], timeout: int = 60) -> dict[str, str]:
@@ -41,15 +48,13 @@ class Forked:
         self.pid, self.returncode = pid, None
 
     def communicate(self, stdin: bytes | None, timeout: float) -> None:
-        end = time.monotonic() + timeout
-        while self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.returncode = os.waitstatus_to_exitcode(status)
-            elif time.monotonic() > end:
+        if self.returncode is None:
+            ended = os.pidfd_open(self.pid)
+            is_ended, _, _ = select.select([ended], [], [], timeout)
+            os.close(ended)
+            if not is_ended:
                 raise subprocess.TimeoutExpired("a fork", timeout)
-            else:
-                time.sleep(0.001)
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def wait(self) -> None:
         self.communicate(None, 60)
@@ -58,8 +63,9 @@ class Forked:
 def fork_runs(node: TestedNode) -> None:
     """Let the runs of a bundled node be forks, but those under another program and in another environment."""
     getattr(load_bundled(node.name), "warm", lambda: None)()
-    for module in ("pflow.files.file_paths", "pflow.stage.output", "pflow.stage.stage", "pflow.stage.trace"):
+    for module in LIBRARIES:
         importlib.import_module(module)
+    gc.freeze()  # else a collection in a fork would copy the memory of all libraries
     popen = NodeRun._popen
 
     def fork(run: NodeRun, place: Path) -> object:

@@ -70,8 +70,6 @@ def documents(draw):
         inputs = {k: draw(texts(paths)) for k in draw(st.sets(st.sampled_from(["prompt", "text", note]), max_size=2))}
         steps.append({"id": id, "type": type, "inputs": inputs})
         keys = draw(st.sets(st.sampled_from(["text", "prompt"])))
-        if steps[1:] and draw(st.integers(0, 9)):
-            keys.add("text")  # no words of pipe syntax leave it to its default
         sources = {key: draw(paths) for key in keys}
         if draw(st.booleans()):
             sources[note] = "template:" + draw(texts(paths))

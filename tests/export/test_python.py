@@ -3,7 +3,6 @@
 import ast
 import json
 import runpy
-import subprocess
 import sys
 import warnings
 
@@ -13,13 +12,12 @@ from hypothesis import example, given
 from pflow.export import exporter
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.load import load_text
-from pflow.flow.subflow import FlowCatalog, load_named
+from pflow.flow.subflow import load_named
 from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES, NODES, Case, chain, node
 from tests.export.hostile import PYTHON, every_place, exported, few, hostile
-from tests.export.running import BIN, environment, export, lay_out, run, store_of
-from tests.peers.openai_server import OpenAIServer
+from tests.export.running import BIN, export, lay_out, run, store_of
 
 
 def python(flow):
@@ -127,7 +125,7 @@ def imported(code):
     """The IR of the flow that a file makes."""
     names = {"__name__": "exported"}
     exec(compile(code, "exported", "exec"), names)
-    return flow_to_ir(flow_from(names["flow"], FlowCatalog()))
+    return flow_to_ir(flow_from(names["flow"]))
 
 
 @pytest.mark.parametrize(
@@ -151,7 +149,7 @@ def test_python_is_the_same_flow_and_does_nothing_else(here, make, text):
     if code:
         names = {"__name__": "exported"}
         exec(compile(code, "exported", "exec"), names)
-        assert flow_to_ir(flow_from(names["flow"], FlowCatalog())) == flow_to_ir(wired.flow)
+        assert flow_to_ir(flow_from(names["flow"])) == flow_to_ir(wired.flow)
 
 
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -171,7 +169,7 @@ def test_exported_python_ends_with_the_store(tmp_path, case):
 
 @cases
 def test_exported_python_is_read_back_as_the_same_flow(tmp_path, case):
-    back = flow_from(runpy.run_path(str(export("python", case, tmp_path)))["flow"], FlowCatalog())
+    back = flow_from(runpy.run_path(str(export("python", case, tmp_path)))["flow"])
     flow = load_named([case.flow if isinstance(case.flow, str) else str(tmp_path / "flow.pflow.json")]).usable()
     assert back.warnings == []
     assert flow_hash(wire(back)) == flow_hash(wire(flow))
@@ -182,26 +180,3 @@ def said_by(flow):
     """The IR, its edges in no order."""
     ir = flow_to_ir(flow)
     return {**ir, "edges": sorted(map(sorted, map(dict.items, ir.get("edges", []))))}
-
-
-FLOW = "read-file --path=a.txt => llm --prompt='First:' => llm --prompt='Then:' => write-file --path=c.txt"
-
-
-def test_two_models_end_with_the_same_store_by_pflow_run_python_and_script(tmp_path):
-    case = Case(FLOW, {})
-    with OpenAIServer(tmp_path) as server:
-        models = {"LLM_USER_PATH": str(server.llm_user_path), "PFLOW_MODEL": "echo", "NO_PROXY": "127.0.0.1"}
-
-        def store(*command):
-            done = subprocess.run(
-                command, cwd=tmp_path, env=environment(tmp_path, **models), capture_output=True, check=False,
-                timeout=120, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
-            return store_of(done)
-
-        by_pflow = store(str(BIN / "pflow"), "run", "-j", lay_out(case, tmp_path))
-        assert by_pflow["llm"]["response"] == "one two\n\nFirst:"
-        assert by_pflow["llm-2"]["response"] == "one two\n\nFirst:\n\nThen:"
-        assert store(sys.executable, str(export("python", case, tmp_path)), "-j") == by_pflow
-        assert store("sh", str(export("sh", case, tmp_path))) == by_pflow
-    assert (tmp_path / "c.txt").read_text() == "one two\n\nFirst:\n\nThen:"

@@ -26,8 +26,8 @@ TWO = "a = Flow(start=One())\nb = Flow(start=BatchFlow(start=One()))\n"
         (MAKES, "nope", "66: cannot find 'nope' in "),
         (NEEDS + MAIN, "", "66: cannot find a Flow in "),
         (MAKES, "One", "65: cannot load 'One' of "),
-        ("Flow(start=One()).run({})\n", "", "65: it runs a flow when it is imported"),
-        ("pflow.Flow(start=One()).main()\n", "", "65: it runs a flow when it is imported"),
+        ("Flow(start=One()).run({})\n", "", "65: it runs a flow when imported"),
+        ("pflow.Flow(start=One()).main()\n", "", "65: it runs a flow when imported"),
         ("import nothing_of_this_name\n", "", "78: No module named"),
     ],
 )

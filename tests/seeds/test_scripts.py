@@ -5,6 +5,9 @@ import shlex
 
 import pytest
 
+from pflow.catalog.kinds import forget_kinds
+from pflow.flow.load import load_text
+from pflow.flow.pipe.write import write_pipe
 from tests.peers.repository import git
 from tests.seeds.blocks import HERE, block
 
@@ -60,3 +63,15 @@ def test_a_listing_and_its_script_end_with_the_same_store(place, flow, flags, st
     words = shlex.join(["sh", place.write("flow.sh", exported.out), *flags])
     done = place.sh(f"printf %s {stdin} | {words}" if stdin else words)
     assert (done.store, "is carried" in done.err) == (ran.store, False)
+
+
+def test_the_listings_whose_names_differ_have_a_pipe_form(monkeypatch):
+    monkeypatch.delenv("PFLOW_NODES", raising=False)
+    forget_kinds()
+    fetched, summarized = write_pipe(load_text(json.dumps(repaired()), "flow")).splitlines()[1:]
+    assert fetched == "yt-transcript --language=en --map-in=url=video_source --map-out=transcript=raw_transcript"
+    mapped = "--map-in=prompt=formatted_prompt --map-in=text= --map-out=response=article_summary"
+    assert summarized == f"  => llm --temperature=0.7 {mapped}"
+    _, analyze, fix, *_ = write_pipe(load_text(block("004", 7), "flow")).splitlines()
+    assert analyze == "  => llm:analyze --prompt='${fetch.issue_data.body}' --map-in=text= --map-out=response=analysis"
+    assert fix == "  => claude-code:fix --prompt='Fix this issue:"

@@ -48,8 +48,3 @@ def test_the_ir_runs_on_a_store_and_leaves_the_printed_trace(place):
 def test_a_missing_text_and_a_moved_key_stop_the_run(place, texts, flags, code, said):
     ran = place.use("keys").run(block("000", 3), "--from=json", *flags, stdin=json.dumps(texts))
     assert (ran.code, said in ran.err) == (code, True)
-
-
-def test_check_says_which_form_it_read(place):
-    place.use("keys").write("flow.pflow.json", block("000", 3))
-    assert json.loads(place.pflow("check", "--json", "flow.pflow.json").out)["dialect"] == "keys"

@@ -140,6 +140,7 @@ def test_a_flag_gives_a_value_of_its_declared_type(words, values):
         (["--id=a.b"], "cannot name a step 'a.b'"),
         (["--map-in=text"], "it has no ="),
         (["--map-in=text=a..b"], "empty step"),
+        (["--map-in=where="], "--map-in=where=: the pipe does not fill 'where'"),
         (["--map-in=txt=a"], "--map-in=txt=PATH: no such key"),
         (["--map-in=text=a", "--map-in=text=b"], "--map-in"),
         (["--map-out=text=a"], "--map-out=text=PATH: no such key"),

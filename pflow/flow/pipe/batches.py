@@ -72,7 +72,7 @@ def filled_by_item(step: Step, interface: Interface) -> str | None:
     the item.
     """
     batch, read = step.batch, item_reader(interface)
-    if batch is None or read is None or batch.item in interface.reads or step.fills(read.name):
+    if batch is None or read is None or step.is_unfed or batch.item in interface.reads or step.fills(read.name):
         return None
     return read.name if read.required or not _names_item(step, batch, interface) else None
 

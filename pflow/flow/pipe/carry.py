@@ -60,7 +60,8 @@ def _passed_on(flow: WiredFlow, starts: Iterable[str], closed: set[tuple[str, st
 def doubts(flow: WiredFlow, id: str, writers: list[str]) -> Iterator[str]:
     """Yield a warning if a step takes the write of `writers`, though an open step right before it may write any key."""
     read = flow.steps[id].interface.pipe_read
-    if read is None or flow.steps[id].step.fills(read.name) or (read.required and not writers):
+    step = flow.steps[id].step
+    if read is None or step.is_unfed or step.fills(read.name) or (read.required and not writers):
         return
     interfaces = {each: flow.steps[each].interface for each in flow.graph.before[id]}
     if unknown := [each for each, found in interfaces.items() if found.open and found.pipe_write is None]:

@@ -12,7 +12,7 @@ from pflow.flow.pipe.carry import STDIN, are_parallel, carried_into, doubts, fin
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.writes import Write, latest
-from pflow.flow.written import INPUT, OVER, PARAM, path_text, rewritten
+from pflow.flow.written import INPUT, OVER, PARAM, is_liftable, path_text, rewritten
 from pflow.interface.interface import Item, spell_flag
 from pflow.values.paths import Path, parse_path
 from pflow.values.templates import TEMPLATE, is_reference, references
@@ -103,6 +103,7 @@ class _Compiler:
         if (
             read is None
             or step.step.takes_pipe_apart
+            or step.step.is_unfed
             or step.step.fills(read.name)
             or not (step.id in self.surely_fed or read.required)
         ):
@@ -187,6 +188,9 @@ class _Compiler:
     def step(self, wired: WiredStep) -> Step:
         """Return the step with its implied mappings."""
         step, places = copy(wired.step), self.places[wired.id]
+        if step.is_unfed and wired.id == self.flow.graph.first:
+            what = f"cannot take --map-in of '{step.id}' without a path: the first step takes what the flow is given"
+            raise PflowError(what, hint="pflow run -n keeps stdin from it", exit=USAGE)
         step.input_mappings = {key: _renamed(source, places) for key, source in wired.step.input_mappings.items()}
         step.params = {key: self._rewritten(wired, key, value) for key, value in wired.step.params.items()}
         step.inputs = {}
@@ -250,7 +254,7 @@ class _Compiler:
         for key, item in wired.interface.reads.items():
             writes = latest(self.flow.reaching.at(wired.id, (key,)).values())
             steps = {write.step for write in writes if not write.is_data}
-            is_fed = "pipe" in item.marks and bool(self._fitting_carriers(wired))
+            is_fed = "pipe" in item.marks and not wired.step.is_unfed and bool(self._fitting_carriers(wired))
             if is_fed or not _reads_by_name(wired, key) or not steps & self.moved:
                 continue
             if is_certain(self.flow, steps, wired.id) and not are_parallel(self.flow, steps):
@@ -266,13 +270,6 @@ def _is_inferred(step: WiredStep) -> bool:
 def _reads_by_name(step: WiredStep, key: str) -> bool:
     item = step.interface.reads.get(key)
     return item is not None and "explicit" not in item.marks and not step.step.fills(key)
-
-
-def is_liftable(item: Item, value: Any) -> bool:
-    """Return True if a mapping could replace a flag: its value is one templated text, not inside a list or object."""
-    if "verbatim" in item.marks or item.type.name in ("list", "dict"):
-        return False
-    return isinstance(value, str) and any(True for _ in references(value))
 
 
 def _renamed(source: str | list[str], places: dict[Path, tuple[Path, ...]]) -> str | list[str]:

@@ -42,7 +42,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> FlowSpec
         if len(words) > 1:
             _check_words(words)
         text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
-        flow, apart = _read_flow(text, tokens, catalog or Catalog())
+        flow, apart = read_flow(text, tokens, catalog or Catalog())
         compiled = compile_flow(flow, apart)
         for step in [step for step in compiled.steps if step.takes_pipe_apart]:
             what = f"cannot run '{step.id}' for each item: no single step passes a value to it"
@@ -98,15 +98,20 @@ class Mention:
         return any(each is not None and each.text == "|" for each in (self.before, self.after))
 
 
-def read_chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
-    """Return the steps between separators. Raises PflowError (2) for a missing step, or for none at all."""
+def split_chains(tokens: list[Token]) -> list[list[Token]]:
+    """Return the tokens of each chain."""
     chains: list[list[Token]] = [[]]
     for at, token in enumerate(tokens):
         if token.kind != END:
             chains[-1].append(token)
         elif not (token.text == "\n" and _is_beside_separator(tokens, at)):
             chains.append([])
-    parsed = [_mentions(text, chain) for chain in chains if chain]
+    return [chain for chain in chains if chain]
+
+
+def read_chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
+    """Return the steps between separators. Raises PflowError (2) for a missing step, or for none at all."""
+    parsed = [_mentions(text, chain) for chain in split_chains(tokens)]
     if not parsed:
         raise fault(text, 0, "it has no step", "read-file --path=a => llm --prompt='…'")
     return parsed
@@ -147,20 +152,20 @@ def _mentions(text: str, chain: list[Token]) -> list[Mention]:
 def _check_word(text: str, word: Token, behind: Token | None) -> None:
     """Refuse redirections, what joins steps elsewhere, and separators without spaces."""
     bare, shown = word.bare, shorten(word.text)
+    if bare in ARROWS or (bare == "then" and behind is not None and names_node(behind.text)):
+        hint = f"steps are joined by =>; '{bare}' in quotes is a word"
+        raise fault(text, word.at, f"'{bare}' is not a separator", hint)
     if bare.lstrip("0123456789&").startswith(("<", ">")) and not bare.startswith(">>"):
         hint = "read-file --path=FILE =>" if bare.startswith("<") else "=> write-file --path=FILE"
         raise fault(text, word.at, f"'{shown}' is a redirection, which only a shell does", hint)
     is_joined = bare.startswith("::") or (bare.endswith("::") and not bare.startswith("-"))
     if is_joined or "=>" in bare or ">>" in bare:
         raise fault(text, word.at, f"'{shown}' is not a separator", "put spaces around it, or quote it")
-    if bare in ARROWS[:2] or (bare == "then" and behind is not None and names_node(behind.text)):
-        hint = f"steps are joined by =>; '{bare}' in quotes is a word"
-        raise fault(text, word.at, f"'{bare}' is not a separator", hint)
     if bare in ("&", "&&"):
         raise fault(text, word.at, f"'{bare}' works only in a shell", "a => b leads on; a =error=> b if a fails")
 
 
-def _read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[FlowSpec, set[str]]:
+def read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[FlowSpec, set[str]]:
     """Read the flow as written, without implied mappings, and the steps with --id. Raises PflowError (2)."""
     chains = read_chains(text, tokens)
     reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])

@@ -88,7 +88,7 @@ def _holds_pipe(words: list[Token], *, begins: bool) -> bool:
 
 def _holds_arrow(step: list[Token]) -> bool:
     """Return True if what joins steps elsewhere stands between nodes, of which one may be misspelt."""
-    sides = [step[0].text, *(word.text for before, word in pairwise(step) if before.bare in ARROWS)]
+    sides = [step[0].text, *(word.text for before, word in pairwise(step) if before.bare in (*ARROWS, "&&", ">"))]
     known = [word for word in sides if names_node(word)]
     return len(sides) > 1 and len(known) > 0 and all(word in known or is_slip(word) for word in sides)
 

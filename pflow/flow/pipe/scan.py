@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 WORD, LINK, END = "word", "link", "end"
 SEPARATORS = ("=>", ">>", "|", "::")
-ARROWS = ("->", "→", "&&")
+ARROWS = ("->", "-->", "==>", "→", "⇒")
 """Words that look like separators and are none."""
 _BEHIND = " \t\r\n;|"
 """The characters that end a word."""

@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.flag_value import FlagValue, flag_value, parse_texts
-from pflow.catalog.kinds import Catalog
+from pflow.catalog.kinds import Catalog, interface_of_type
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Step
 from pflow.flow.pipe.batches import batch_words, check_item, take_batch
@@ -98,15 +98,6 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     return draft
 
 
-def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
-    """Return the interface of a type, and True if it is known; an open one if it is unknown or unreadable."""
-    try:
-        kind = catalog.find(type)
-        return (kind.interface, True) if kind else (Interface(), False)
-    except PflowError:  # a finding of the rules
-        return Interface(), False
-
-
 def _as_open(words: list[str], items: Items, *, is_known: bool) -> list[str]:
     """Return the words with `=true` after each unknown flag that has no value.
 
@@ -188,6 +179,9 @@ def _map_in(step: Step, interface: Interface, text: str) -> None:
     if key in step.inputs:
         flag = spell_flag(key)
         raise PflowError(f"cannot take --map-in={key}=…: {flag} gives it", hint="choose one", exit=USAGE)
+    if not path:
+        step.is_unfed = True
+        return
     before = step.input_mappings.get(key, [])
     several = [*(before if isinstance(before, list) else [before]), path]
     step.input_mappings[key] = several if len(several) > 1 else path
@@ -246,8 +240,9 @@ def step_words(step: Step, catalog: Catalog) -> list[str]:
         words.append(f"--max-visits={step.max_visits}")
     for key, value in {**step.inputs, **step.params}.items():
         words += flag_words(step.id, key, interface.reads.get(key) or interface.params.get(key), value)
-    for key in sorted(step.input_mappings, key=[*interface.reads, *step.input_mappings].index):
-        source = step.input_mappings[key]
+    sources = step.input_mappings | ({interface.pipe_read.name: ""} if step.is_unfed and interface.pipe_read else {})
+    for key in sorted(sources, key=[*interface.reads, *sources].index):
+        source = sources[key]
         words += [f"--map-in={quote(f'{key}={path}')}" for path in (source if isinstance(source, list) else [source])]
     words += [f"--map-out={quote(f'{key}={path}')}" for key, path in step.output_mappings.items()]
     return words + manner_words(step)

@@ -7,28 +7,29 @@ from copy import copy
 
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_DATA, PflowError
-from pflow.flow.flow import MAX_VISITS, REST, Edge, FlowSpec, Step
-from pflow.flow.pipe.compile import compile_flow, is_liftable
+from pflow.flow.flags import only_binds
+from pflow.flow.flow import MAX_VISITS, REST, FlowSpec, Step
+from pflow.flow.graph import chains
+from pflow.flow.pipe.carry import is_certain
+from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import step_words
-from pflow.flow.wired import Reference, WiredFlow
+from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.writes import latest
-from pflow.flow.written import OVER, path_text, reference
+from pflow.flow.written import OVER, is_liftable, path_text, reference
 from pflow.interface.interface import Item
 from pflow.values.paths import Path, is_step_name, meet, parse_path
 from pflow.values.plain import change_texts
 from pflow.values.templates import TEMPLATE, parse_template
+from pflow.words.naming import joined
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
     Facts = dict[tuple[str, ...], Any]
     """All that a step is, takes and leads to, by place: its id, "read" or "param", the key."""
-
-    Chain = list[tuple[str, str]]
-    """Steps in a row, each with the action that leads to it; "" for the first."""
 
 
 def write_pipe(flow: FlowSpec) -> str:
@@ -36,15 +37,14 @@ def write_pipe(flow: FlowSpec) -> str:
     try:
         _refuse_unsayable(flow)
         wanted = wire(flow)
-        text, wrong = _trial(wanted, is_short=True)
-        if wrong:
-            text, wrong = _trial(wanted, is_short=False)
-        if wrong:
-            raise PflowError(wrong)
+        for is_short in (True, False):
+            text, wrong = _trial(wanted, is_short=is_short)
+            if not wrong:
+                return text
+        raise PflowError(wrong)
     except (PflowError, ValueError) as error:  # ValueError: a mapping that is not a path
         why, hint = (error.message, error.hint) if isinstance(error, PflowError) else (str(error), "")
         raise PflowError(f"cannot write the flow in pipe syntax: {why}", hint=hint, exit=BAD_DATA) from None
-    return text
 
 
 def _refuse_unsayable(flow: FlowSpec) -> None:
@@ -72,10 +72,8 @@ def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[str, str]:
     flow, here = wanted.flow, _facts(wanted)
     text = _text(*_draft(wanted, here, is_short=is_short))
     compiled = parse_pipe([text], flow.catalog)
-    there = _facts(wire(compiled))
-    for place in {**here, **there}:
-        if here.get(place) != there.get(place):
-            return text, f"it cannot express the {' '.join(place[1:])} of '{place[0]}'"
+    if wrong := _difference(_facts(wire(compiled)), here):
+        return text, f"it cannot express {wrong}"
     for step, other in zip(flow.steps, compiled.steps, strict=True):
         if not step.output_mappings.items() <= other.output_mappings.items():
             return text, f"it cannot express where '{step.id}' writes"
@@ -96,11 +94,12 @@ def _facts(flow: WiredFlow) -> Facts:
         facts[id, "batch"] = step.batch and {**step.batch.members, "over": overs.get(id, [])}
         facts[id, "edges"] = {action: set(targets) for action, targets in flow.graph.next[id].items()}
         for key, value in step.params.items():
-            facts[id, "param", key] = _value(value, wired.interface.params.get(key), there)
+            if not only_binds(wired, key) and not _is_flag(flow, wired, key):
+                facts[id, "param", key] = _value(value, wired.interface.params.get(key), there)
         for key in {**wired.interface.reads, **step.inputs, **step.input_mappings}:
             item, source = wired.interface.reads.get(key), step.input_mappings.get(key)
-            if key in step.inputs:
-                fact = _value(step.inputs[key], item or wired.interface.params.get(key), there)
+            if key in step.inputs or _is_flag(flow, wired, key):
+                fact = _value({**step.params, **step.inputs}[key], item or wired.interface.params.get(key), there)
             elif source is None:
                 fact = _by_name(flow, id, key, item)
             elif isinstance(source, str) and source.startswith(TEMPLATE):
@@ -122,6 +121,29 @@ def _lead(reference: Reference) -> set[Any]:
         if meet(place, write.target)
     }
     return found or {reference.path}
+
+
+def _difference(made: Facts, wanted: Facts) -> str:
+    """Return in words the first fact in which a flow as pipe syntax makes it differs from the one that was meant."""
+    for place in {**wanted, **made}:
+        there, here = made.get(place), wanted.get(place)
+        if there != here:
+            is_plain = isinstance(there, set) and isinstance(here, set)
+            why = f": it would take {_shown(there)}, not {_shown(here)}" if is_plain else ""
+            return f"the {' '.join(place[1:])} of '{place[0]}'{why}"
+    return ""
+
+
+def _shown(leads: Any) -> str:
+    return joined(sorted(path_text((*each[:2], *each[2]) if len(each) == 4 else each) for each in leads)) or "nothing"
+
+
+def _is_flag(flow: WiredFlow, step: WiredStep, key: str) -> bool:
+    """Return True if a param stands in for a read that nothing else gives and nothing stores, as its flag would."""
+    read = step.interface.reads.get(key)
+    given = {**step.step.inputs, **step.step.input_mappings, **step.interface.params}
+    is_free = read is not None and not read.is_stored and key in step.step.params and key not in given
+    return is_free and not _by_name(flow, step.id, key, read)
 
 
 def _by_name(flow: WiredFlow, id: str, key: str, item: Item | None) -> set[Any]:
@@ -149,7 +171,7 @@ def _value(value: Any, item: Item | None, leads: dict[Path, Any]) -> Any:
 def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec, set[str]]:
     """Return the flow with only those mappings that compiling does not make, and the steps to write with --id."""
     draft, old_steps = copy(wanted.flow), wanted.flow.steps
-    draft.steps = [_without_mappings(step) for step in old_steps]
+    draft.steps = [_without_mappings(wanted, wanted.steps[step.id]) for step in old_steps]
     start, first = draft.steps[0], old_steps[0].input_mappings
     if not is_short:  # the first step's reads decide what is carried on
         start.input_mappings = {key: source for key, source in first.items() if key not in start.inputs}
@@ -171,6 +193,18 @@ def _draft(wanted: WiredFlow, facts: Facts, *, is_short: bool) -> tuple[FlowSpec
                 step.inputs[key] = reference(parse_path(source))
             else:
                 step.input_mappings[key] = source
+    made = _facts(wire(compile_flow(draft, apart)))
+    for old, step in zip(old_steps[1:], draft.steps[1:], strict=True):
+        for key, item in wanted.steps[step.id].interface.reads.items():
+            place = step.id, "read", key
+            if step.fills(key) or (is_short and key in old.input_mappings) or made.get(place) == facts[place]:
+                continue
+            writers = {write.step for write in latest(wanted.reaching.at(step.id, (key,)).values())}
+            is_there = is_certain(wanted, writers, step.id)
+            if key in old.input_mappings or (is_there and (is_short or "pipe" not in item.marks)):
+                step.input_mappings[key] = old.input_mappings.get(key, path_text((key,)))
+            elif "pipe" in item.marks:
+                step.is_unfed = True
     return draft, apart
 
 
@@ -196,10 +230,12 @@ def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -
     return any(each.key in flags and each.input not in (None, "stdin") for each in others)
 
 
-def _without_mappings(step: Step) -> Step:
+def _without_mappings(flow: WiredFlow, wired: WiredStep) -> Step:
     """Return the step with templates as flags, without its other mappings and without the places of moved keys."""
-    bare = copy(step)
-    bare.inputs, bare.input_mappings, bare.soft = dict(step.inputs), {}, None
+    step, bare = wired.step, copy(wired.step)
+    flags = {key: value for key, value in step.params.items() if _is_flag(flow, wired, key)}
+    bare.params = {key: value for key, value in step.params.items() if key not in flags and not only_binds(wired, key)}
+    bare.inputs, bare.input_mappings, bare.soft = {**flags, **step.inputs}, {}, None
     for key, source in step.input_mappings.items():
         if str(source).startswith(TEMPLATE):
             bare.inputs[key] = str(source).removeprefix(TEMPLATE)
@@ -218,15 +254,13 @@ def _own(step: Step) -> set[str]:
 
 def _has_flag(item: Item | None) -> bool:
     """Return True if a flag with a reference equals a mapping: for a text that is not stored."""
-    if item is None or item.is_stored:
-        return False
-    return item.is_textual and is_liftable(item, "$name")
+    return item is not None and not item.is_stored and item.is_textual and is_liftable(item, "$name")
 
 
 def _text(flow: FlowSpec, apart: set[str]) -> str:
     steps = {step.id: step for step in flow.steps}
-    chains = _chains(flow)
-    mentioned = Counter(id for chain in chains for id, _ in chain)
+    found = chains(flow)
+    mentioned = Counter(id for chain in found for id, _ in chain)
     named: set[str] = set()
     taken: dict[str, int] = {}
     for id, step in steps.items():
@@ -235,7 +269,7 @@ def _text(flow: FlowSpec, apart: set[str]) -> str:
         taken.setdefault(id, 2)
     versions = [f"{step.type} {step.version}" for step in flow.steps if step.version is not None]
     lines = [clean(f"# versions: {', '.join(versions)}")] if versions else []
-    for chain in chains:
+    for chain in found:
         for id, action in chain:
             words = [id]
             if id in steps:
@@ -245,37 +279,3 @@ def _text(flow: FlowSpec, apart: set[str]) -> str:
             separator = "" if not action else "  => " if action == "default" else f"  ={action}=> "
             lines.append(separator + " ".join(words))
     return "\n".join(lines) + "\n"
-
-
-def _chains(flow: FlowSpec) -> list[Chain]:
-    """Return a flow's edges as chains in which each step first appears in the order of the steps."""
-    chains: list[Chain] = []
-    left = dict.fromkeys(flow.edges)
-    into: dict[str, list[Edge]] = {}
-    for each in left:
-        into.setdefault(each.target, []).append(each)
-    met: set[str] = set()
-    for step in flow.steps:
-        edges = [edge for edge in into.get(step.id, ()) if edge in left and edge.source in met]
-        last = chains[-1][-1][0] if chains else ""
-        edge = next((edge for edge in edges if edge.source == last), edges[0] if edges else None)
-        if edge is None or edge.source != last:
-            _go_on(chains, left, met)
-            chains.append([(edge.source if edge else step.id, "")])
-        if edge is not None:
-            del left[edge]
-            chains[-1].append((step.id, edge.action))
-        met.add(step.id)
-    while left:
-        if not _go_on(chains, left, met):
-            chains.append([(next(iter(left)).source, "")])
-    return chains
-
-
-def _go_on(chains: list[Chain], left: dict[Edge, None], met: set[str]) -> bool:
-    """Lead the last chain to a step that was met (a loop, or where branches meet); return True if there is one."""
-    edge = next((edge for edge in left if chains and edge.source == chains[-1][-1][0] and edge.target in met), None)
-    if edge is not None:
-        del left[edge]
-        chains[-1].append((edge.target, edge.action))
-    return edge is not None

@@ -149,6 +149,8 @@ def test_a_step_that_hands_nothing_on_works_like_tee():
         ("fetch --n=1 => llm --prompt='$count'", {"llm": {"prompt": "count", "text": "issue"}}),
         ("fetch --n=1 => llm --map-in=prompt=issue.title", {"llm": {"prompt": "issue.title", "text": "issue"}}),
         ("llm:a => llm:b --prompt='$a'", {"b": {"prompt": "a"}}),
+        ("fetch --n=1 => llm --prompt=x --map-in=text=", {}),
+        ("read-file a => llm:a x => llm:b y --map-in=text=", {"a": {"text": "content"}}),
     ],
 )
 def test_nothing_is_carried_into_a_read_that_is_given_or_spoken_for(text, mappings):

@@ -190,6 +190,7 @@ def test_actions_forks_and_loops_are_edges():
         ("llm || judge", "there is nothing before '|'; add a step, or leave it out; step =error=> other"),
         ("llm && judge", "'&&' works only in a shell"),
         ("llm -> judge", "'->' is not a separator; steps are joined by =>"),
+        ("llm ==> judge", "'==>' is not a separator; steps are joined by =>"),
         ("llm → judge", "'→' is not a separator; steps are joined by =>"),
         ("llm x then judge", "'then' is not a separator; steps are joined by =>"),
         ("llm=> judge", "'llm=>' is not a separator; put spaces around it"),
@@ -228,6 +229,9 @@ def test_actions_forks_and_loops_are_edges():
         ("llm --prompt='${a.}'", "'${a.}' is not a reference"),
         ("llm --map-in=text=template:x", "'template:x' is a template: write a path"),
         ("llm --text=x --map-in=text=a", "--text gives it"),
+        ("llm --text=x --map-in=text=", "--text gives it"),
+        ("llm => llm --map-in=prompt=", "the pipe does not fill 'prompt'"),
+        ("list-files => llm --each --prompt=x --map-in=text=", "nothing in this step takes an item"),
         ("llm --map-out=response=stdin", "it is not a place to write to"),
     ],
 )
@@ -357,6 +361,8 @@ def test_a_step_says_whether_it_repeats():
         ["llm Summarize -> shell cat"],
         ["lllm Summarize → shell cat"],
         ["llm Summarize && shell cat"],
+        ["llm Summarize ==> shell cat"],
+        ["llm Summarize > write-file"],
         ['llm "a question that is never closed', "-r"],
     ],
 )
