@@ -12,7 +12,7 @@ import sys
 
 from pflow import Any, Iterator
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
-from pflow.catalog.registry import PACKAGE, is_flow_type, names_in, own_directories, packages, saved_flows
+from pflow.catalog.registry import BESIDE, PACKAGE, is_flow_type, names_in, own_directories, saved_flows
 from pflow.errors import BAD_DATA, PflowError, reason_of
 from pflow.interface.interface import Interface
 from pflow.interface.source import plain
@@ -63,7 +63,8 @@ def find_kind(type: str) -> Kind | None:
 def forget_kinds() -> None:
     """Forget all found nodes, because the environment or a file has changed."""
     _found.clear()
-    packages.clear()
+    for name in [each for each in sys.modules if each.startswith(BESIDE)]:
+        del sys.modules[name]
 
 
 def add_class(name: str, node: Any) -> None:
