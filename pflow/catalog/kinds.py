@@ -44,6 +44,10 @@ class Catalog:
         """Return the kind that a type names, or None."""
         return find_kind(type)
 
+    def inline(self, flow: Any, items: tuple[str, ...]) -> Kind | None:
+        """Return the kind of a step with a flow of its own, inside batches over `items`; None if only nodes count."""
+        return None
+
 
 _found: dict[str, Kind | None] = {}
 
@@ -258,10 +262,10 @@ def no_such_kind(type: str) -> PflowError:
     return PflowError(f"cannot find the node '{type}'", hint=hint, exit=BAD_DATA)
 
 
-def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
-    """Return the interface of a type, and True if it is known; an open one if it is unknown or unreadable."""
+def interface_of_type(type: str, catalog: Catalog, flow: Any = None) -> tuple[Interface, bool]:
+    """Return the interface of a type, or of a step's flow, and True if it is known; an open one if it is not."""
     try:
-        kind = catalog.find(type)
+        kind = catalog.find(type) if flow is None else catalog.inline(flow, ())
         return (kind.interface, True) if kind else (Interface(), False)
     except PflowError:  # a finding of the rules
         return Interface(), False

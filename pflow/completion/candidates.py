@@ -6,7 +6,7 @@ from pflow import Iterable, Iterator, Sequence
 from pflow.completion import names
 from pflow.completion.line import Typed, split
 from pflow.completion.names import VALUES, Candidate, named, steps_in, usage_of_flow, usage_of_step, usage_of_type
-from pflow.flow.pipe.scan import separates
+from pflow.flow.pipe.scan import closes, separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, CommandUsage, Flag
 from pflow.stage.words import split_flag
@@ -92,7 +92,8 @@ def _in_flow(line: Typed) -> Candidates:
 
 def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Flag] = ()) -> Candidates:
     """Complete the last step: its type, its flags and those `beside` it, or keys after $ in single quotes."""
-    start = max([n + 1 for n, each in enumerate(words) if separates(each)], default=0)
+    starts = [n + (not closes(each)) for n, each in enumerate(words) if separates(each) or closes(each)]
+    start = max(starts, default=0)
     if start == len(words):
         prefix = "flow:" if word and word[:5] in "flow:" else ""
         ids = [Candidate(names.STEPS, id, type) for type, id in dict.fromkeys(steps_in(words)) if id]

@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, Iterable
 from pflow.catalog.registry import saved_flow, saved_flows
 from pflow.completion.line import split
 from pflow.errors import PflowError
-from pflow.flow.pipe.scan import separates
+from pflow.flow.pipe.scan import closes, separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, CommandUsage, Flag, usage_of_node
 from pflow.interface.common import OF_FLOWS
@@ -176,7 +176,7 @@ def usage_of_step(name: str, before: list[str]) -> CommandUsage:
 
     (type, _), *_ = steps_in([name])
     kind = FlowCatalog().find(type)
-    if kind is None:  # a sentence, as far as it is typed
+    if kind is None and not closes(name):  # a sentence, as far as it is typed
         return CommandUsage(type, "")
     interface = _interface_of(kind)
     usage = usage_of_node(type, interface)

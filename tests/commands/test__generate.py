@@ -53,7 +53,7 @@ def of(name: str) -> set[str]:
 
 
 def test_a_new_node_in_a_copied_checkout_adds_exactly_its_three_files_and_its_keys(tmp_path):
-    for folder in ("bin", "completions", "man", "nodes", "pflow"):
+    for folder in ("bin", "completions", "docs", "man", "nodes", "pflow"):
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     generate(tmp_path)
     before = _contents(tmp_path)
@@ -94,7 +94,7 @@ def command(text: str, often: str | None) -> None:
 
 
 def test_a_new_command_is_one_file_that_runs_has_help_a_page_and_completes(tmp_path):
-    for folder in ("bin", "completions", "man", "nodes", "pflow"):
+    for folder in ("bin", "completions", "docs", "man", "nodes", "pflow"):
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "pflow" / "commands" / "shout.py").write_text(COMMAND)
 

@@ -6,7 +6,7 @@ from pflow import TYPE_CHECKING, Iterator
 from pflow.catalog.kinds import FLOW, PYTHON, fault_of, no_such_kind, shadowed_by
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.flow import version_numbers
+from pflow.flow.flow import INLINE, version_numbers
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.values.paths import Path
 from pflow.words.naming import joined
@@ -31,6 +31,8 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             message = f"'{type}' is not a node: {fault}" if fault else there
             yield Finding("PF11", place, message, OTHER_WORDS.get(type) or no_such_kind(type).hint)
         elif kind is not None:
+            if wired.step.flow is not None and type != INLINE:
+                yield Finding("PF11", place, f"'{type}' cannot have nodes of its own", f'"type": "{INLINE}"')
             if kind.name not in seen and (file := shadowed_by(kind)):
                 message = f"'{kind.name}' is pflow's own node, which comes before '{file}'"
                 yield Finding("PF11", place, message, "rename the file to use it", is_warning=True)
