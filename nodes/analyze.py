@@ -37,8 +37,7 @@ class Analyze(Node):
         from pflow.tables.report import analyze
         from pflow.tables.rows import check_rows
 
-        rows, is_detailed = check_rows(table[0]), self.params["method"] == "detailed"
-        return analyze(rows, self.params["sql"], table[1], is_detailed=is_detailed)
+        return analyze(check_rows(table[0]), self.params["sql"], table[1], is_detailed=self.params["method"] != "brief")
 
     def post(self, shared: Shared, table: Any, found: tuple[str, dict[str, Any], Any]) -> None:
         shared["report"], shared["stats"], shared["result"] = found

@@ -107,7 +107,7 @@ def _fault_of(plugin: EntryPoint) -> str:
 
 def _model(installation: Installation) -> Iterator[Line]:
     from pflow.models import settings
-    from pflow.models.choose import all_models, check_key, choose, choose_capable
+    from pflow.models.choose import all_models, better_models, check_key, choose, choose_capable, is_small
     from pflow.models.local import LocalModel, engine_command
 
     all_models()
@@ -119,6 +119,8 @@ def _model(installation: Installation) -> Iterator[Line]:
         yield Line("model", BROKEN, f"'{model.model_id}' is the default, but its engine is missing", todo)
     else:
         yield Line("model", WELL, f"'{model.model_id}' is the default, and has the key it needs")
+    if is_small(model):
+        yield Line("model", ADVICE, f"'{model.model_id}' is for trying out and for short texts", better_models())
     try:
         check_key(planner := choose_capable(None))
         yield Line("model", WELL, f"'{planner.model_id}' plans flows from sentences")
@@ -127,21 +129,22 @@ def _model(installation: Installation) -> Iterator[Line]:
 
 
 def _shells(installation: Installation) -> Iterator[Line]:
-    from pflow.admin.setup import FOLDERS, advise, find_share
+    from pflow.admin.setup import advise, find_share
+    from pflow.admin.shells import ask_shells
 
+    answers = ask_shells()
+    texts = {False: "does not find pflow's files", None: "cannot tell: its start-up files wait, or end the shell"}
     places = [Path(installation.place, "share")]
     with suppress(PflowError):  # there is no home
         places.append(find_share(None))
-    for program, (file, lines) in advise(places[-1]).items():
-        filled = [place for place in places if any((place / FOLDERS[program]).glob("**/*pflow*"))]
-        found = [place for place in filled if not advise(place)[program][1]]
-        if found:
-            yield Line(program, WELL, f"finds pflow's files in '{found[0] / FOLDERS[program]}'")
-        elif places[-1] in filled:
-            todo = f"add to {file}: {'; '.join(lines)}"
-            yield Line(program, ADVICE, f"does not look into '{places[-1] / FOLDERS[program]}'", todo)
-        else:
-            yield Line(program, ADVICE, "finds no files of pflow", "pflow setup")
+    filled = [place for place in places if (place / "man/man1/pflow.1").exists()]
+    has_pages = any(not advise(place, {}).get("man", ("", []))[0] for place in filled)
+    for program, (todo, lines) in advise(places[-1], answers).items():
+        if not todo or (program == "man" and has_pages):
+            yield Line(program, WELL, "finds pflow's pages" if program == "man" else "completes pflow-llm")
+            continue
+        todo = f"{todo}: {'; '.join(lines)}" if places[-1] in filled else "pflow setup"
+        yield Line(program, ADVICE, texts[answers.get(program, False)], todo)
 
 
 def _nodes(installation: Installation) -> Iterator[Line]:

@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,8 +90,8 @@ class Setup:
         hint = "move it away, or take another --prefix; nothing was changed"
         raise PflowError(what, hint=hint, exit=CANNOT_WRITE)
 
-    def put(self, wanted: dict[str, bytes], zshrc: Path | None = None) -> None:
-        """Make share/ hold the wanted files; with `zshrc`, add zsh's lines to that file. Raises OSError.
+    def put(self, wanted: dict[str, bytes]) -> None:
+        """Make share/ hold the wanted files. Raises OSError.
 
         The list is saved before the files are written, so that after a kill the next setup knows all of them.
         """
@@ -98,16 +99,12 @@ class Setup:
         ours = [name for name, change in changes.items() if change in (WRITE, UPDATE)]
         for name in ours:
             self.files[name] = list(dict.fromkeys([*self.files.get(name, []), bytes_digest(wanted[name])]))
-        if zshrc and (block := new_block(self.share, zshrc)):
-            self.zshrc, self.block = str(zshrc), block
         try:
             for path in [self.list_file, *(self.share / name for name in ours)]:
                 self._make_directory(path.parent)
             self._save()
             for name in ours:
                 replace(str(self.share / name), wanted[name], mode=0o644)
-            if self.block and self.block not in (text := _text(self.zshrc)):
-                _write(self.zshrc, self.block + text)  # before everything that may start completion
         except OSError:
             if is_first:
                 self.take_away()
@@ -115,9 +112,17 @@ class Setup:
         self._remove(changes)
         self._save()
 
+    def add_block(self) -> None:
+        """Add zsh's line to the end of its start-up file, behind all that may start completion. Raises OSError."""
+        zshrc, line = start_line("zsh", self.share)
+        text = text_of(zshrc)
+        self.zshrc, self.block = zshrc, "\n".join([""] * bool(text and text[-1] != "\n") + [_BEGIN, line, _END, ""])
+        self._save()
+        _write(zshrc, text + self.block)
+
     def take_away(self) -> None:
         """Remove the files of the list that nobody edited, then the list. Raises OSError."""
-        if self.block in (text := _text(self.zshrc)) and self.block:
+        if self.block in (text := text_of(self.zshrc)) and self.block:
             _write(self.zshrc, text.replace(self.block, "", 1))
         self._remove(self.changes({}))
         self.list_file.unlink(missing_ok=True)
@@ -193,27 +198,7 @@ def _bundled() -> dict[str, bytes]:
     return files
 
 
-def zshrc_path() -> Path:
-    """Return the start-up file of an interactive zsh. Raises PflowError (78) if the environment names no directory."""
-    home = os.environ.get("ZDOTDIR") or os.environ.get("HOME", "")
-    if not os.path.isabs(home):
-        raise PflowError("cannot find .zshrc: HOME is not set", exit=BAD_CONFIG)
-    return Path(home, ".zshrc")
-
-
-def new_block(share: Path, zshrc: Path) -> str:
-    """Return the block that a start-up file of zsh lacks; empty if it lacks nothing."""
-    lines = _zsh_lines(share, _text(zshrc))
-    return "\n".join([_BEGIN, *lines, _END, ""]) if lines else ""
-
-
-def _zsh_lines(share: Path, text: str) -> list[str]:
-    line = f"fpath=({shlex.quote(str(share / FOLDERS['zsh']))} $fpath)"
-    start = [] if "compinit" in text else ["autoload -Uz compinit && compinit"]
-    return [] if line in text else [line, *start]
-
-
-def _text(file: str | Path) -> str:
+def text_of(file: str | Path) -> str:
     """Read a start-up file; empty if it is missing. Surrogates stand for bytes that are not UTF-8."""
     return Path(file).read_bytes().decode("utf-8", "surrogateescape") if os.path.isfile(file) else ""
 
@@ -226,24 +211,26 @@ def _write(file: str, text: str) -> None:
         Path(file).resolve().unlink()
 
 
-def advise(share: Path) -> dict[str, tuple[str, list[str]]]:
-    """Return for man and each installed shell the file to edit, and the lines to add, if any."""
-    folders = {program: str(share / folder) for program, folder in FOLDERS.items()}
-    home, is_users = os.path.expanduser("~"), str(share) == _users_share()
-    data = os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
-    is_searched = is_users or str(share) in data.split(":")
-    zshrc = f"{os.environ.get('ZDOTDIR') or home}/.zshrc"
-    bash = f". {shlex.quote(folders['bash'] + '/pflow')}"
-    bash_text = _text(f"{home}/.bashrc")
-    is_loaded = bash in bash_text or (is_searched and "bash_completion" in bash_text)
-    fish = folders["fish"].replace("\\", "\\\\").replace("'", "\\'")
-    advice = {
-        "man": ("your shell's profile", _man_lines(folders["man"])),
-        "bash": ("~/.bashrc", [] if is_loaded else [bash]),
-        "zsh": (zshrc, [] if str(share).startswith("/usr/") else _zsh_lines(share, _text(zshrc))),
-        "fish": ("~/.config/fish/config.fish", [] if is_searched else [f"source '{fish}/pflow.fish'"]),
-    }
-    return {program: each for program, each in advice.items() if shutil.which(program)}
+def start_line(shell: str, share: Path) -> tuple[str, str]:
+    """Return a shell's start-up file, and the line there that makes it complete pflow-llm."""
+    file, script = {
+        "bash": ("~/.bashrc", "pflow"),
+        "zsh": (f"{os.environ.get('ZDOTDIR') or '~'}/.zshrc", "pflow.zsh"),
+        "fish": ("~/.config/fish/config.fish", "pflow.fish"),
+    }[shell]
+    return os.path.expanduser(file), f"source {shlex.quote(str(share / FOLDERS[shell] / script))}"
+
+
+def advise(share: Path, answers: Mapping[str, bool | None]) -> dict[str, tuple[str, list[str]]]:
+    """Return for man and each shell that has answered what to do, if anything, and the lines to add there."""
+    lines = _man_lines(str(share / FOLDERS["man"])) if shutil.which("man") else []
+    advice = {"man": ("add to your shell's profile" if lines else "", lines)} if shutil.which("man") else {}
+    for shell, is_there in answers.items():
+        file, line = start_line(shell, share)
+        moved = f"move this line up in {file}, which ends or waits before it"
+        todo = moved if line in text_of(file) else f"add to the end of {file}"
+        advice[shell] = ("", []) if is_there else (todo, [line])
+    return advice
 
 
 def _man_lines(pages: str) -> list[str]:

@@ -17,7 +17,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pflow import __version__
-from pflow.catalog.beside import is_installed
 from pflow.errors import reason_of
 from pflow.interface.source import in_words
 from pflow.values.digest import digest_of
@@ -33,6 +32,7 @@ _DYNAMIC = _FOLLOWED | {
     *("load_node", "walk_packages", "iter_modules", "entry_points"),
 }
 """Names by which code imports modules that it does not name, unless a literal text does."""
+_INSTALLED = ("site-packages", "dist-packages")
 _STANDARD = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
 
 
@@ -66,7 +66,7 @@ class PythonCode:
             self.fault = "its code is nested too deeply"
 
     def _read(self, file: str, package: str, root: str) -> None:
-        if is_installed(file):
+        if _is_installed(file):
             self._add_distribution(os.path.relpath(file, root).removesuffix(".py").split(os.sep)[0])
         else:
             self._add_source(os.path.basename(file), file, package)
@@ -105,7 +105,7 @@ class PythonCode:
                 raise CannotFollow(f"{importer} imports '{module}', which is not found")
             self.parts |= {} if found else {module: "missing"}
         for places in found:
-            if is_installed(places[0]):
+            if _is_installed(places[0]):
                 self._add_distribution(top)
             elif not _is_standard(places[0]):
                 self._add_places(top, places)
@@ -141,7 +141,7 @@ class PythonCode:
         spaces = []
         for folder in folders:
             inside = os.path.join(folder, name)
-            if is_installed(inside):
+            if _is_installed(inside):
                 self.watched[folder] = None
             elif not _is_standard(inside):
                 self.watched |= {f"{inside}/__init__.py": None, f"{inside}.py": None}
@@ -188,9 +188,13 @@ def _package_of(file: str) -> tuple[str, str]:
     return ".".join(names), folder
 
 
+def _is_installed(place: str) -> bool:
+    return any(part in _INSTALLED for part in place.split(os.sep))
+
+
 def _is_standard(place: str) -> bool:
     real = os.path.realpath(place)
-    return not is_installed(real) and any(real.startswith(folder + os.sep) for folder in _STANDARD)
+    return not _is_installed(real) and any(real.startswith(folder + os.sep) for folder in _STANDARD)
 
 
 def _imports_of(tree: ast.Module, package: str, name: str) -> Iterator[tuple[str, bool]]:

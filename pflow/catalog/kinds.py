@@ -12,7 +12,7 @@ import sys
 
 from pflow import Any, Iterator
 from pflow.catalog.interfaces import BUNDLED, FLOW, PROGRAM, PYTHON, TOOL, Kind
-from pflow.catalog.registry import PACKAGE, is_flow_type, names_in, own_directories, packages, saved_flows
+from pflow.catalog.registry import BESIDE, PACKAGE, is_flow_type, names_in, own_directories, saved_flows
 from pflow.errors import BAD_DATA, PflowError, reason_of
 from pflow.interface.interface import Interface
 from pflow.interface.source import plain
@@ -44,6 +44,10 @@ class Catalog:
         """Return the kind that a type names, or None."""
         return find_kind(type)
 
+    def inline(self, flow: Any, items: tuple[str, ...]) -> Kind | None:
+        """Return the kind of a step with a flow of its own, inside batches over `items`; None if only nodes count."""
+        return None
+
 
 _found: dict[str, Kind | None] = {}
 
@@ -59,7 +63,8 @@ def find_kind(type: str) -> Kind | None:
 def forget_kinds() -> None:
     """Forget all found nodes, because the environment or a file has changed."""
     _found.clear()
-    packages.clear()
+    for name in [each for each in sys.modules if each.startswith(BESIDE)]:
+        del sys.modules[name]
 
 
 def add_class(name: str, node: Any) -> None:
@@ -257,10 +262,10 @@ def no_such_kind(type: str) -> PflowError:
     return PflowError(f"cannot find the node '{type}'", hint=hint, exit=BAD_DATA)
 
 
-def interface_of_type(type: str, catalog: Catalog) -> tuple[Interface, bool]:
-    """Return the interface of a type, and True if it is known; an open one if it is unknown or unreadable."""
+def interface_of_type(type: str, catalog: Catalog, flow: Any = None) -> tuple[Interface, bool]:
+    """Return the interface of a type, or of a step's flow, and True if it is known; an open one if it is not."""
     try:
-        kind = catalog.find(type)
+        kind = catalog.find(type) if flow is None else catalog.inline(flow, ())
         return (kind.interface, True) if kind else (Interface(), False)
     except PflowError:  # a finding of the rules
         return Interface(), False

@@ -87,10 +87,7 @@ def lines(catalog: Catalog) -> list[Listing]:
 
 
 def node_lines() -> list[Listing]:
-    """Return all nodes, including shadowed and broken ones; files that have not changed are not read again.
-
-    A module that a node imports from beside it has no class, and is left out.
-    """
+    """Return all nodes, including shadowed and broken ones; files that have not changed are not read again."""
     listed = [*map(Listing, list_nodes())]
     cache = cache_directory()
     path = os.path.join(cache, "nodes.json") if cache else ""
@@ -108,7 +105,7 @@ def node_lines() -> list[Listing]:
         line.fault = line.fault or interpreter_fault(line.interpreter)
     if path and seen:
         _save(path, {**known, **seen} if len(known) < _MOST else seen)
-    modules = {each.file for each in listed if each.fault.endswith(NO_CLASS)}
+    modules = {each.file for each in listed if each.fault.endswith(NO_CLASS)}  # nodes beside them import them
     return [each for each in listed if modules.isdisjoint((each.file, each.behind))]
 
 

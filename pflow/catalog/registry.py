@@ -35,7 +35,6 @@ def load_module(file: str, name: str, act: str, *, is_node: bool = False) -> Any
     from importlib.util import module_from_spec, spec_from_file_location
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
-    from pflow.catalog.beside import import_beside
     from pflow.interface.source import in_words
 
     spec = spec_from_file_location(name, file)
@@ -43,7 +42,7 @@ def load_module(file: str, name: str, act: str, *, is_node: bool = False) -> Any
         raise PflowError(f"cannot {act} '{file}': it is not a Python file", exit=BAD_DATA)
     module = sys.modules[name] = module_from_spec(spec)
     if is_node:
-        import_beside(module, file, packages)
+        vars(module)["__builtins__"] = _builtins_beside(file)
     writes_no_bytecode = sys.dont_write_bytecode
     sys.dont_write_bytecode = writes_no_bytecode or _has_fresh_files(os.path.dirname(file) or ".")
     try:
@@ -62,8 +61,39 @@ def load_module(file: str, name: str, act: str, *, is_node: bool = False) -> Any
     return module
 
 
-packages: dict[tuple[str, ...], Any] = {}
-"""The modules beside the loaded nodes, by their directory: two nodes in one share them."""
+def _builtins_beside(file: str) -> dict[str, Any]:
+    """Return Python's builtins with an import that finds the modules beside a file, apart from other directories'."""
+    import builtins
+
+    def import_(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+        place = "" if level else _beside(file, name)
+        if not place:
+            return builtins.__import__(name, globals, locals, fromlist, level)
+        module = BESIDE + place
+        try:
+            return sys.modules.get(module) or load_module(place, module, "import", is_node=True)
+        except PflowError:
+            del sys.modules[module]  # half of it
+            raise
+
+    return vars(builtins) | {"__import__": import_}
+
+
+def _beside(file: str, name: str) -> str:
+    """Return the file of a module beside a node; empty if there is none, or an installed module comes first."""
+    from importlib.machinery import PathFinder
+
+    places = [
+        os.path.join(os.path.dirname(each), f"{name}.py") for each in (os.path.abspath(file), os.path.realpath(file))
+    ]
+    found = next(filter(os.path.isfile, places), "")
+    spec = PathFinder.find_spec(name) if found else None
+    is_installed = spec is not None and "-packages/" in (spec.origin or "")
+    return "" if is_installed or name in sys.stdlib_module_names else found
+
+
+BESIDE = "pflow_beside:"
+"""The beginning of the name, before its path, of a module beside a node. Nodes in one directory share it."""
 
 _FRESH = 2
 """Seconds in which a file may change without changing the time and size by which Python knows its bytecode."""

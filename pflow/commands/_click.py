@@ -128,6 +128,7 @@ def run_click(command: click.Command, name: str, words: list[str], about: object
 
 _ARGUMENTS = {
     "run": kinds.RUN,
+    "unfinished": kinds.UNFINISHED,
     "step": kinds.STEP,
     "flow": kinds.FLOW,
     "saved": kinds.SAVED,

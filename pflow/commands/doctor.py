@@ -4,8 +4,8 @@ It examines Python and pflow's requirements, llm with its plugins and settings, 
 pages and completions, your own nodes, and the directory of runs: its size, and that only you can read it.
 
 Each line is ok, advice (something can be added) or broken. The commands it suggests survive an upgrade: uv tool install
-with --with, pipx inject, or pip install. It shows no keys, changes nothing, asks no model and runs no node; it loads
-the plugins of llm.
+with --with, pipx inject, or pip install. It shows no keys, changes nothing, asks no model and runs no node. It loads
+the plugins of llm, and starts each shell, without a terminal and for 5 s at most, to ask if it completes pflow-llm.
 
 The exit code is 1 if something is broken, else 0; advice does not count.
 

@@ -25,8 +25,7 @@ from pflow.process.streams import write_pieces
 from pflow.terminal.messages import write_stderr
 
 PYTHON = "python"
-LANGUAGES = {PYTHON: PYTHON, "sh": "sh", "bash": "sh", "js": "js"}
-"""The languages, each with the ending of its template's name."""
+LANGUAGES = {PYTHON: PYTHON, "sh": "sh", "bash": "sh", "js": "js"}  # each with its template's ending
 
 _GOOD = "lower-case words with dashes between them: count-words"
 

@@ -44,7 +44,7 @@ from pflow.values.masks import Secrets
 
 
 @click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
-@click.argument("run")
+@click.argument("unfinished", metavar="RUN")
 @click.argument("rest", nargs=-1, type=click.UNPROCESSED, metavar="")
 @click.option("-r", "--raw", is_flag=True, help="Print only what the pipe carries.")
 @click.option("-j", "--json", is_flag=True, help="Print the store document, even to a terminal.")
@@ -62,7 +62,7 @@ from pflow.values.masks import Secrets
 @click.option("--max-calls", metavar="N", help="Set a new limit for the calls of models in the whole run.")
 @click.option("--max-visits", metavar="N", help="Set a new limit for the visits of each step, earlier parts included.")
 def command(
-    run: str, rest: tuple[str, ...], redo: tuple[str, ...], skip: tuple[str, ...], start: str | None,
+    unfinished: str, rest: tuple[str, ...], redo: tuple[str, ...], skip: tuple[str, ...], start: str | None,
     only: str | None, failed: bool, accept_changes: bool, **flags: bool | str | None,
 ) -> int:  # fmt: skip
     choices = Choices(
@@ -74,7 +74,7 @@ def command(
     }
     driver = Driver("pflow resume")
     words = [f"--{name}" for name in texts]
-    return driver.run_prepared(words, lambda: _prepare(find_run(run), RunFlags(texts), choices, driver.secrets))
+    return driver.run_prepared(words, lambda: _prepare(find_run(unfinished), RunFlags(texts), choices, driver.secrets))
 
 
 def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:

@@ -1,8 +1,9 @@
 """pflow setup: Install man pages and completions.
 
 The pages and completions of pflow and of your own nodes, for man, bash, zsh and fish, are written below XDG_DATA_HOME,
-or ~/.local/share. Setup ends by printing the lines that a shell still needs to find them. It edits no start-up file,
-except ~/.zshrc with --zshrc. Run it again after an update, and after you write a node.
+or ~/.local/share. Setup then starts each shell to see whether it finds them, and prints what to do if not. It edits no
+start-up file but ~/.zshrc, which gets a line at its end if zsh needs one; --no-zshrc and --prefix only print that line.
+Run it again after an update, and after you write a node.
 
 Setup never overwrites a file that it did not write; it then does nothing (73). A file that you changed stays, even with
 --undo, which removes the rest. --undo succeeds even if there is nothing to remove.
@@ -14,12 +15,12 @@ pflow setup --undo
 """
 
 from collections import Counter
-from pathlib import Path
 
 import click
 
 from pflow.admin import setup as admin
-from pflow.errors import USAGE, PflowError, not_written
+from pflow.admin.shells import ask_shells
+from pflow.errors import not_written, reason_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 from pflow.words.printable import clean
@@ -33,12 +34,9 @@ _WOULD = _DONE | {admin.WRITE: "would write", admin.UPDATE: "would update", admi
 @click.option("--prefix", metavar="DIR", help="Install below DIR/share; the default is the user's own directory.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Print what would be done, and touch nothing.")
 @click.option("--undo", is_flag=True, help="Remove exactly what an earlier setup installed.")
-@click.option("--zshrc", "with_zshrc", is_flag=True, help="Also add the line that zsh needs to ~/.zshrc.")
+@click.option("--no-zshrc", "no_zshrc", is_flag=True, help="Do not edit ~/.zshrc: print the line that zsh needs.")
 @click.option("-v", "--verbose", is_flag=True, help="Print a line for each file.")
-def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verbose: bool) -> None:
-    if undo and with_zshrc:
-        hint = "--undo alone removes the block from ~/.zshrc too"
-        raise PflowError("cannot take both --zshrc and --undo", hint=hint, exit=USAGE)
+def command(prefix: str | None, is_dry: bool, undo: bool, no_zshrc: bool, verbose: bool) -> None:
     share = admin.find_share(prefix)
     setup = admin.read_setup(share)
     if undo and not setup.files:
@@ -49,12 +47,15 @@ def command(prefix: str | None, is_dry: bool, undo: bool, with_zshrc: bool, verb
         say("pflow setup", line)
     try:
         lines = _report(setup, wanted, is_dry=is_dry, verbose=verbose or is_dry)
-        lines += _act(setup, wanted, admin.zshrc_path() if with_zshrc else None, is_dry=is_dry, undo=undo)
+        if undo and setup.block:
+            lines.append(f"zsh   {'would remove' if is_dry else 'removed'} the block from {clean(setup.zshrc)}")
+        if not is_dry:
+            setup.take_away() if undo else setup.put(wanted)
     except OSError as error:
         what = f"cannot write '{error.filename}'" if error.filename else "cannot write"
         hint = "run the same command again to finish, or with --undo to undo it"
         raise not_written(what, error, hint) from None
-    lines += [] if undo or is_dry else _advice_lines(share)
+    lines += [] if undo else _in_shells(setup, may_edit=prefix is None and not no_zshrc, is_dry=is_dry)
     write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])
 
 
@@ -71,24 +72,23 @@ def _report(setup: admin.Setup, wanted: dict[str, bytes], *, is_dry: bool, verbo
     return lines
 
 
-def _act(setup: admin.Setup, wanted: dict[str, bytes], zshrc: Path | None, *, is_dry: bool, undo: bool) -> list[str]:
-    """Install or undo, unless `is_dry`; return lines on what happens to zsh's start-up file."""
-    is_new = bool(zshrc and admin.new_block(setup.share, zshrc))
-    file, would = clean(setup.zshrc if undo else str(zshrc)), "would " * is_dry
-    lines = [f"zsh   {would}add{'ed' * (not is_dry)} a block to {file}"] * is_new
-    lines += [f"zsh   {would}remove{'d' * (not is_dry)} the block from {file}"] * bool(undo and setup.block)
-    if undo and not is_dry:
-        setup.take_away()
-    elif not is_dry:
-        setup.put(wanted, zshrc)
-    return lines
-
-
-def _advice_lines(share: Path) -> list[str]:
-    advice = admin.advise(share)
-    done = ", ".join(program for program, (_, text) in advice.items() if not text)
-    lines = ["", f"New shells find these by themselves: {done}."] if done else []
-    for program, (file, text) in advice.items():
-        if text:
-            lines += ["", f"For {program}, add to {clean(file)}:", *(f"  {line}" for line in text)]
+def _in_shells(setup: admin.Setup, *, may_edit: bool, is_dry: bool) -> list[str]:
+    """Ask the shells whether they find the files, and return lines on that; edit zsh's start-up file if need be."""
+    file, line = admin.start_line("zsh", setup.share)
+    may_edit = may_edit and line not in admin.text_of(file)
+    if is_dry:
+        return [f"zsh   would add a block to {clean(file)}, if zsh needs it"] * may_edit
+    lines, answers = [], ask_shells()
+    if may_edit and not answers.get("zsh", True):
+        try:
+            setup.add_block()
+            lines, answers = [f"zsh   added a block to {clean(file)}"], ask_shells()
+        except OSError as error:
+            say("pflow setup", f"cannot write '{file}': {reason_of(error)}")
+    advice = admin.advise(setup.share, answers)
+    done = ", ".join(program for program, (todo, _) in advice.items() if not todo)
+    lines += ["", f"New shells find these by themselves: {done}."] if done else []
+    for program, (todo, text) in advice.items():
+        if todo:
+            lines += ["", f"For {program}, {clean(todo)}:", *(f"  {line}" for line in text)]
     return lines

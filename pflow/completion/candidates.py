@@ -6,7 +6,7 @@ from pflow import Iterable, Iterator, Sequence
 from pflow.completion import names
 from pflow.completion.line import Typed, split
 from pflow.completion.names import VALUES, Candidate, named, steps_in, usage_of_flow, usage_of_step, usage_of_type
-from pflow.flow.pipe.scan import separates
+from pflow.flow.pipe.scan import closes, separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, CommandUsage, Flag
 from pflow.stage.words import split_flag
@@ -46,9 +46,9 @@ def _of_driver(words: list[str], line: Typed) -> Candidates:
         from pflow.flow.pipe.steps import OF_STREAMS
 
         steps = words[1:] if command else words
-        return _of_steps(steps, line.word, named(table["pflow run"].flags, OF_STREAMS))
+        return _of_steps(steps, line.word, line.quote, named(table["pflow run"].flags, OF_STREAMS))
     if not words and (line.quote or " " in line.word):
-        return _in_flow(line.word)
+        return _in_flow(line)
     if not words and line.word.startswith("-"):
         return _of_usage(table["pflow"], [], line.word)
     if not words:
@@ -75,28 +75,34 @@ def _of_command(command: CommandUsage, words: list[str], line: Typed) -> Candida
 
         flow = words[before.others[at] :]
         if is_one_step([*flow, line.word]):
-            return _of_steps(flow, line.word, command.flags)
+            return _of_steps(flow, line.word, line.quote, command.flags)
         return _of_usage(usage_of_flow(flow[0]) if command.name == "pflow run" else command, words, line.word)
     is_text = (line.quote or " " in line.word) and not line.word.startswith("-")
     if len(before.others) == at and not before.waiting and is_text:
-        return _in_flow(line.word)
+        return _in_flow(line)
     return _of_usage(command, words, line.word)
 
 
-def _in_flow(text: str) -> Candidates:
-    flow = split(text, is_flow=True)
-    found = _of_steps(flow.words, flow.word)
+def _in_flow(line: Typed) -> Candidates:
+    flow = split(line.word, is_flow=True)
+    found = _of_steps(flow.words, flow.word, line.quote)
     found.flow = flow
     return found
 
 
-def _of_steps(words: list[str], word: str, beside: Sequence[Flag] = ()) -> Candidates:
-    """Complete the last of several steps: the name of its type, or its flags and those that may stand `beside` it."""
-    start = max([n + 1 for n, each in enumerate(words) if separates(each)], default=0)
+def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Flag] = ()) -> Candidates:
+    """Complete the last step: its type, its flags and those `beside` it, or keys after $ in single quotes."""
+    starts = [n + (not closes(each)) for n, each in enumerate(words) if separates(each) or closes(each)]
+    start = max(starts, default=0)
     if start == len(words):
         prefix = "flow:" if word and word[:5] in "flow:" else ""
         ids = [Candidate(names.STEPS, id, type) for type, id in dict.fromkeys(steps_in(words)) if id]
         return Candidates(word, 0, [*ids, *names.nodes(), *names.flows(prefix)])
+    at = word.rfind("$") + 1
+    in_braces = word.startswith("{", at)
+    is_name = "}" not in word if in_braces else word[at:].replace("_", "").isalnum() == (at < len(word))
+    if at and quote == "'" and is_name:
+        return Candidates(word, at + in_braces, names.keys(words[:start], words[start:], in_braces=in_braces))
     usage = usage_of_step(words[start], words[:start])
     usage.flags = [*usage.flags, *beside]
     return _of_usage(usage, words[start + 1 :], word)
@@ -187,12 +193,11 @@ def _flags(usage: CommandUsage, used: set[str], word: str) -> Iterator[Candidate
                 continue
             done.update(flag.names)  # a step's flag comes before the run's of the same name
             shown = [name for name in flag.names if "." in word or "." not in name] or flag.names
+            fitting = [name for name in shown if name.startswith("--") and name.startswith(word.replace("_", "-"))]
             for name in shown:
                 is_long = name.startswith("--")
-                if not (is_long and flag.values and flag.words):
-                    yield Candidate(group, name, flag.text)
-                if is_long and flag.values:
-                    yield Candidate(group, f"{name}=", flag.text)
+                if name not in fitting[1:]:  # one flag, one candidate
+                    yield Candidate(group, f"{name}=" if is_long and flag.values and flag.words else name, flag.text)
                 if is_long and flag.is_bool:
                     yield Candidate(group, f"--no-{name[2:]}", _turned_off(flag, name))
 
@@ -212,6 +217,7 @@ _NAMES = {
     kinds.SAVED: (names.flows,),
     kinds.FLOW: (names.flows, names.nodes),
     kinds.RUN: (names.runs,),
+    kinds.UNFINISHED: (lambda: names.runs(unfinished=True),),
     kinds.WORD: (names.commands, names.nodes, names.tools, names.flows),
 }
 

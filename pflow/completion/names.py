@@ -6,8 +6,9 @@ import os
 
 from pflow import TYPE_CHECKING, Iterable
 from pflow.catalog.registry import saved_flow, saved_flows
+from pflow.completion.line import split
 from pflow.errors import PflowError
-from pflow.flow.pipe.scan import separates
+from pflow.flow.pipe.scan import closes, separates
 from pflow.help import usage as kinds
 from pflow.help.usage import SENTENCE, CommandUsage, Flag, usage_of_node
 from pflow.interface.common import OF_FLOWS
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
 
 COMMANDS, NODES, TOOLS, FLOWS = "commands", "nodes", "tools", "flows"
-VALUES, FILES, RUNS, MODELS, STEPS = "values", "files", "runs", "models", "steps"
+VALUES, FILES, RUNS, MODELS, STEPS, KEYS = "values", "files", "runs", "models", "steps", "keys"
 """The groups of candidates that are not flags."""
 
 TABLE = "commands.json"
@@ -43,7 +44,7 @@ class Candidate:
     @property
     def is_open(self) -> bool:
         """True if more is to be typed after it without a blank."""
-        return self.value.endswith(("=", "/"))
+        return self.group == KEYS or self.value.endswith(("=", "/"))
 
 
 def read_table() -> dict[str, CommandUsage]:
@@ -87,15 +88,19 @@ def _description(file: str) -> str:
         return ""
 
 
-def runs() -> list[Candidate]:
-    """Return the newest runs, newest first, and `last` for the newest."""
+def runs(*, unfinished: bool = False) -> list[Candidate]:
+    """Return the newest runs, or those of them that can be resumed, newest first, and `last` for the newest."""
     import time
 
-    from pflow.record.runs import list_runs
+    from pflow.record.runs import FINISHED, list_runs
 
-    listed = [(run, time.strftime("%Y-%m-%d %H:%M", time.localtime(run.begun))) for run in list_runs(MOST - 1)]
-    found = [Candidate(RUNS, run.id, f"{when}  {run.status}  {run.name}".rstrip()) for run, when in listed]
-    return [*(Candidate(RUNS, "last", newest.about) for newest in found[:1]), *found]
+    listed = list_runs(MOST - 1)
+    named = [*(("last", run) for run in listed[:1]), *((run.id, run) for run in listed)]
+    return [
+        Candidate(RUNS, name, f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(run.begun))}  {run.status}  {run.name}")
+        for name, run in named
+        if not unfinished or run.is_resumable or run.status == FINISHED
+    ]
 
 
 def steps_of(run: str) -> list[Candidate]:
@@ -138,7 +143,10 @@ def usage_of_type(name: str) -> CommandUsage:
     if found is None:
         return usage_of_flow(name) if saved_flow(name) else CommandUsage(name, "")
     if found.origin == TOOL:
-        return read_table()[f"pflow-{found.name}"]
+        usage = read_table()[f"pflow-{found.name}"]
+        for each in usage.arguments:
+            each.choices = each.choices and (_keys_of_pipe() or each.choices)
+        return usage
     interface = _interface_of(found)
     return _with_places(usage_of_node(found.name, interface), interface, [])
 
@@ -168,7 +176,7 @@ def usage_of_step(name: str, before: list[str]) -> CommandUsage:
 
     (type, _), *_ = steps_in([name])
     kind = FlowCatalog().find(type)
-    if kind is None:  # a sentence, as far as it is typed
+    if kind is None and not closes(name):  # a sentence, as far as it is typed
         return CommandUsage(type, "")
     interface = _interface_of(kind)
     usage = usage_of_node(type, interface)
@@ -188,6 +196,19 @@ def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
 
 def _with_places(usage: CommandUsage, interface: Interface, before: list[str]) -> CommandUsage:
     """Give the flags of a usage their choices: the keys of the step, and the places that the steps before it write."""
+    places = _places(before)
+    choices = {
+        "--each": [*places],
+        "--map-in": [f"{key}={place}" for key in interface.reads for place in ("", *places)],
+        "--map-out": [f"{key}=" for key in interface.writes],
+    }
+    for flag in usage.flags:
+        flag.choices = choices.get(flag.names[-1], flag.choices)
+    return usage
+
+
+def _places(before: list[str]) -> list[str]:
+    """Return the place of each write of the steps in these words, ID.KEY."""
     from pflow.flow.pipe.recognize import free_id
     from pflow.flow.subflow import FlowCatalog
 
@@ -197,14 +218,24 @@ def _with_places(usage: CommandUsage, interface: Interface, before: list[str]) -
         id = id or free_id(type, ids)
         ids.setdefault(id, 2)
         places.update(dict.fromkeys(f"{id}.{key}" for key in _interface_of(FlowCatalog().find(type)).writes))
-    choices = {
-        "--each": [*places],
-        "--map-in": [f"{key}={place}" for key in interface.reads for place in ("", *places)],
-        "--map-out": [f"{key}=" for key in interface.writes],
-    }
-    for flag in usage.flags:
-        flag.choices = choices.get(flag.names[-1], flag.choices)
-    return usage
+    return [*places]
+
+
+def keys(before: list[str], step: list[str], *, in_braces: bool) -> list[Candidate]:
+    """Return the keys that a step's text may refer to after a $: what the steps before it write, stdin, and items."""
+    items = ["item", "item_name", "item_stem", "item_dir"] * any(each.startswith("--each") for each in step)
+    places = _places(before)
+    found = [*(place.partition(".")[2] for place in places), "stdin", *items]
+    if in_braces:
+        found = [f"{path}}}" for path in [*found, *places]]
+    return [Candidate(KEYS, key) for key in dict.fromkeys(found)]
+
+
+def _keys_of_pipe() -> list[str]:
+    """Return the keys that the stages before the cursor's write, if the shell says what is typed before it."""
+    words = split(os.environ.get("PFLOW_LINE", ""), is_flow=True).words
+    end = max([at for at, word in enumerate(words) if word == "|"], default=0)
+    return [*dict.fromkeys(place.partition(".")[2] for place in _places(words[:end]))]
 
 
 def _interface_of(kind: Kind | None) -> Interface:

@@ -69,11 +69,11 @@ def _zsh(columns: str, quotes: str, text: str) -> list[str]:
     shown = _described(names, [each.about for each in found.candidates], int(columns), " -- ")
     rows = []
     for text, each in zip(shown, found.candidates, strict=True):
-        value, suffix = (each.value[:-1], each.value[-1]) if each.is_open else (each.value, "")
+        value, suffix = (each.value[:-1], each.value[-1]) if each.value.endswith(("=", "/")) else (each.value, "")
         if found.flow is not None:
             suffix = suffix or quoted(_end_in_flow(each, found.flow), line.quote)
             value = quoted(value, found.flow.quote)
-        rows.append(([each.group, f"-qS{suffix}" if suffix else ""], [value, text]))
+        rows.append(([each.group, f"-qS{suffix}" if suffix else "-S" * each.is_open], [value, text]))
     lines = [str(line.place(kept) - int(quotes))]
     for (group, suffix), run in groupby(rows, key=lambda row: row[0]):
         cells = [cell for _, pair in run for cell in pair]
@@ -87,8 +87,8 @@ def _fish(text: str) -> list[str]:
     found = answer(line)
     words = [line.word + _rest(found, each) for each in found.candidates]
     abouts = _labelled(found, "[{}] ")
-    if len(words) == 1 and (end := _end_in_flow(found.candidates[0], found.flow)):
-        words, abouts = _left_open(words[0] + end), [*abouts, ""]
+    if len(words) == 1 and (found.flow is not None or found.candidates[0].group == groups.KEYS):
+        words, abouts = _left_open(words[0] + _end_in_flow(found.candidates[0], found.flow)), [*abouts, ""]
     return [f"{word}\t{about}" for word, about in zip(words, abouts, strict=True)]
 
 

@@ -27,6 +27,7 @@ from pflow.stage.intake import Intake
 from pflow.values.digest import digest_of
 from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets
+from pflow.values.urls import check_keyless
 
 if TYPE_CHECKING:
     Facts = dict[str, Any]
@@ -59,6 +60,10 @@ class Beginning:
         self.secrets = secrets
         self.ir = flow_to_ir(self.wired.flow)
         self.place = place_of(self.wired.flow)
+        for step in self.wired.all_steps():  # before any record of the run holds an address with a key
+            if item := step.interface.params.get("model"):
+                given = inputs.params.get(step.id, {}).get("model"), os.environ.get(item.env)
+                check_keyless(*given, step.step.params.get("model"))
         self.store = NodeStore(intake.document, has_copies=False)
         secrets.add([*known_secrets(inputs, self.store)])
         self.snapshot = self._snapshot()

@@ -43,10 +43,11 @@ def step(
     output_mappings: Mapping[str, str] | None = None, retries: int | None = None, wait: float | None = None,
     timeout: float | None = None, batch: Mapping[str, Any] | None = None, max_visits: int | None = None,
     repeats: bool | None = None, version: str | None = None, description: str | None = None,
-    cache: bool | str | None = None, soft: Sequence[str] | None = None,
+    cache: bool | str | None = None, soft: Sequence[str] | None = None, nodes: Sequence[Any] | None = None,
+    edges: Sequence[Any] | None = None, mappings: Mapping[str, Any] | None = None, outputs: Any = None,
 ) -> FlowStep:  # fmt: skip
     """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
-    program, or a flow as `flow:NAME` or the path of its file.
+    program, or a flow as `flow:NAME`, the path of its file, or `flow` with `nodes` of its own.
 
     The rest is what a flow's file says of a step (pflow-flow(5)): templates in `inputs` and `params`, paths in the
     mappings, seconds in `wait` and `timeout`, `batch={"over": PATH, "as": NAME}`. `id` is by default the node's name.

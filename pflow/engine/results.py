@@ -41,8 +41,8 @@ def results_of(
     outputs, write = flow.flow.outputs, interface.pipe_write
     inputs = {"stdin", *(each.path[0] for each in flow.inputs.values())}
     is_open, writes = interface.open, interface.writes  # an open one may write any key
-    found = {key: value for key, value in store.items() if key in writes or (is_open and key not in inputs)}
-    found = outputs_of(flow, store) if outputs else found
+    given_out = outputs_of(flow, store) if outputs else store
+    found = {key: value for key, value in given_out.items() if key in writes or (is_open and key not in inputs)}
     if write is None or CARRIED not in write.marks:
         return found
     if carried is None:

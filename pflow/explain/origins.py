@@ -44,7 +44,8 @@ class Origins:
         """Return the origins of a read: the first that has a value gives it."""
         written = step.step
         item = step.interface.reads.get(key)
-        has = {resolve.FLAG: written.inputs, resolve.MAPPING: written.input_mappings, resolve.PARAM: written.params}
+        mappings = {key} if (step.id, MAPPING, key) in self.references else written.input_mappings
+        has = {resolve.FLAG: written.inputs, resolve.MAPPING: mappings, resolve.PARAM: written.params}
         rule = resolve.rule_of(item or Item("read", key, Type("any")), has)
         mapped = []
         if rule in (resolve.FLAG, resolve.MAPPING):

@@ -2,13 +2,16 @@
 
 from typing import Any
 
-from pflow.binding.sources import AlternativeSource, Constant, Fallback, Source, TemplateSource
+from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, Source, TemplateSource
 from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flags import only_binds
+from pflow.flow.pipe.batches import batch_words
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import flag_words, manner_words
+from pflow.flow.pipe.write import first_word
+from pflow.flow.reaching import is_stored
 from pflow.flow.wired import WiredStep
 from pflow.flow.written import escaped, rewritten
 from pflow.values.paths import Path, is_step_name, meet, write_path
@@ -74,11 +77,18 @@ class ShellStage:
         if pipe is not None and pipe.name not in self._done and not takes_pipe:
             self._leave_to_name(pipe.name)
         self._add_manner()
+        self.program = _program_of(wired)
+        if wired.step.flow is not None:  # run alone, it gives what it carries and what is named
+            named = [key for key, item in wired.interface.writes.items() if "pipe" not in item.marks]
+            out = [f"--map-out={quote(f'{key}={write_path(wired.place_of(key))}')}" for key in named]
+            words = [first_word(wired.step, is_named=is_step_name(wired.id)), *self.flags, *out]
+            words += batch_words(wired.step.batch) if wired.step.batch is not None else []
+            self.flags = [quote(" ".join(dict.fromkeys(words)))]
         self._leave()
 
     @property
     def command(self) -> str:
-        return " ".join([_program_of(self.wired), *self.flags])
+        return " ".join([self.program, *self.flags])
 
     def _refused(self, key: str, why: str) -> PflowError:
         return refused(f"'{self.wired.id}' and its '{key}': {why}")
@@ -140,13 +150,15 @@ class ShellStage:
     def _place(self, key: str, source: Source) -> Path:
         if isinstance(source, AlternativeSource):
             raise self._refused(key, "it is not known beforehand which of several places is written last")
+        if isinstance(source, NameSource):
+            return (f"{source.paths[0][0]}_{source.part}",)
         return source.paths[0]
 
     def _keep(self, key: str, *, is_kept: bool) -> None:
         """Note what becomes of a flag's value: a stage stores it if nothing is there yet, and the read is stored."""
         self._done.add(key)
         place = self.wired.data_place(key)
-        if not self.wired.interface.reads[key].is_stored:
+        if not is_stored(self.wired, key):
             return
         if is_kept:
             self._kept.append(place)
@@ -218,6 +230,8 @@ def _program_of(wired: WiredStep) -> str:
     kind = wired.kind
     if kind is None:
         raise refused(f"'{wired.id}' is not a known node")
+    if wired.step.flow is not None:
+        return "pflow run"
     if kind.origin == FLOW:
         raise refused(f"'{wired.id}' is a flow with a store of its own, which a stage does not have")
     if kind.origin == PROGRAM and wired.interface.open:

@@ -127,17 +127,18 @@ class _Script:
         return "" if self.commands or self.takes_store else " -n"
 
     def _add(self, step: WiredStep) -> None:
-        if step.step.batch is not None:
+        if step.step.batch is not None and step.step.flow is None:
             self.helpers = HELPERS
             self.commands.append(loop(step, step.step.batch, self.wired, self.state))
             return
         first, key = self.wired.first_read or ("", "")
         takes_pipe = first == step.id
         stage = ShellStage(step, self.state, takes_pipe=takes_pipe)
-        program, dashes, flags = stage.command.partition(" --")
-        if takes_pipe and self.piped is not None:
-            flags += f' ${{has_{self.names[self.piped.name]}:+"--map-in={key}={write_path(self.piped.path)}"}}'
-        self.commands.append(program + self._no_stdin() + dashes + flags)
+        stage.program += self._no_stdin()
+        if takes_pipe and self.piped is not None and step.step.flow is None:
+            path = write_path(self.piped.path)
+            stage.flags.append(f'${{has_{self.names[self.piped.name]}:+"--map-in={key}={path}"}}')
+        self.commands.append(stage.command)
 
     def _flags(self) -> Iterator[str]:
         """Yield the code that reads the flags: they become the script's arguments, as members for pflow-set."""

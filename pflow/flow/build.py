@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from pflow import TYPE_CHECKING, Any
 from pflow.binding.store import key_mappings
-from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
+from pflow.flow.flow import INLINE, MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
 from pflow.values.paths import Path
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _ids(nodes: list[Document]) -> list[str]:
     taken = {node["id"]: 2 for node in nodes if "id" in node}
     ids = []
     for node in nodes:
-        own = node.get("name") or node.get("type", "")
+        own = node.get("name") or node.get("type", INLINE if "nodes" in node else "")
         id = node.get("id") or (id_after(own, taken) if own else "")
         taken.setdefault(id, 2)
         ids.append(id)
@@ -68,15 +68,21 @@ STEP_MEMBERS = (
     "description", "version", "params", "inputs", "retries", "wait", "timeout", "max_visits", "repeats", "cache",
 )  # fmt: skip
 """The members of a node that a step takes unchanged."""
+INLINE_MEMBERS = ("nodes", "edges", "mappings", "outputs")
+"""The members of a node that are a flow inside its step."""
 
 
 def _step(id: str, node: Document, mapping: Document, place: Path) -> Step:
     members = {name: node[name] for name in STEP_MEMBERS if name in node}
     sources = {key: _source(written) for key, written in mapping.get("input_mappings", {}).items()}
     batch = {"item" if name == "as" else name: value for name, value in node.get("batch", {}).items()}
+    inside = build_flow({name: node[name] for name in INLINE_MEMBERS if name in node}) if "nodes" in node else None
+    if inside is not None:
+        inside.document, inside.items = node, ()
     return Step(
         id,
-        str(node.get("type", node.get("name", id))),
+        str(node.get("type", INLINE if "nodes" in node else node.get("name", id))),
+        flow=inside,
         place=place,
         input_mappings=sources,
         output_mappings=mapping.get("output_mappings"),

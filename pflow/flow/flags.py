@@ -91,7 +91,7 @@ class FlowFlags:
                     self.refused[_plain(f"{step.id}.{name}")] = (step, key)
         for key in {**step.interface.writes, **step.targets}:
             place = step.place_of(key)
-            if len(place) == 1:
+            if len(place) == 1 and step.step.made is None:
                 self.refused.setdefault(_plain(str(place[0])), (step, str(place[0])))
 
     def _add(self, name: str, target: Target, item: Item) -> None:

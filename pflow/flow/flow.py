@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pflow import TYPE_CHECKING, Any
+from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, PflowError
 from pflow.values.paths import Path
@@ -11,9 +11,13 @@ from pflow.values.types import Type
 if TYPE_CHECKING:
     from pflow.flow.findings import Finding
 
+    Items = tuple[str, ...]
+    """The names for the items of the batches around a flow inside a step; "" for a step that is none."""
     Mapped = str | list[str]
     """The source of a read, as written: a path, `template:` and text, or a list of paths."""
 
+INLINE = "flow"
+"""The type of a step with a flow of its own inside."""
 MAX_VISITS = 100
 MOST_JOBS = 256
 REST = "*"
@@ -106,7 +110,7 @@ class Step:
         output_mappings: dict[str, str] | None = None, retries: int | None = None, wait: float | None = None,
         timeout: float | None = None, max_visits: int | None = None, repeats: bool | None = None,
         batch: Batch | None = None, description: str = "", cache: bool | str | None = None,
-        soft: list[str] | None = None,
+        soft: list[str] | None = None, flow: FlowSpec | None = None,
     ) -> None:  # fmt: skip
         self.id = id
         self.type = type
@@ -131,6 +135,8 @@ class Step:
         self.description = description
         self.cache = cache
         """True to keep its answers, False not to; `require` to take a kept answer or fail."""
+        self.flow = flow
+        """The flow that it runs, if it is written inside the step."""
         self.made: Any = None
         """The node itself, in a flow that Python made and runs."""
 
@@ -165,6 +171,8 @@ class FlowSpec:
         self.max_visits = MAX_VISITS
         self.dialect = "pflow"
         self.catalog = Catalog()
+        self.items: Items | None = None
+        """Set in a flow inside a step."""
         self.warnings: list[str] = []
         self.findings: list[Finding] = []
         """The parts of a wrong shape, which it was read without."""
@@ -177,6 +185,12 @@ class FlowSpec:
     def directory(self) -> str:
         """The directory that its subflows' paths are relative to."""
         return self.catalog.directory
+
+    @property
+    def item_parts(self) -> dict[str, str]:
+        """The names that the batches around it give to an item (its part is empty) and to the parts of its path."""
+        batches = [Batch("", item) for item in self.items or () if item]
+        return {name: part for batch in batches for name, part in {batch.item: "", **batch.parts}.items()}
 
     def usable(self) -> FlowSpec:
         """Return the flow. Raises PflowError (65) at the first wrong shape."""
@@ -197,7 +211,15 @@ class FlowSpec:
         for step in flow.steps:
             step.params, step.inputs = {**step.params}, {**step.inputs}
             step.input_mappings, step.batch = {**step.input_mappings}, copy(step.batch)
+            step.flow = step.flow and step.flow.copied()
         return flow
+
+    def all_steps(self, above: Path = ()) -> Iterator[tuple[Path, Step]]:
+        """Yield each step with its place, those of the flows inside steps too."""
+        for step in self.steps:
+            yield (*above, *step.place), step
+            if step.flow is not None:
+                yield from step.flow.all_steps((*above, *step.place))
 
 
 def version_numbers(version: str) -> tuple[int, ...] | None:

@@ -75,7 +75,7 @@ def resolve(flow: WiredFlow, reference: Reference, step: WiredStep | None) -> No
         is_input = path[0] in flow.flow.inputs or not (flow.flow.inputs or path[0] in flow.steps)
         if is_alone and is_input and not are_there_first(flow, reference.step, reference.writes):
             reference.input = str(path[0])
-    elif path[0] == "stdin" or path[0] in flow.flow.inputs:
+    elif path[0] == "stdin" or path[0] in flow.flow.inputs or path[0] in flow.flow.item_parts:
         reference.input = str(path[0])
     elif batch is not None and len(path) == 1 and str(path[0]) in names:
         reference.is_item, reference.item_part = True, names[str(path[0])]

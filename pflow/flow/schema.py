@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any
+from pflow.flow.build import INLINE_MEMBERS
 from pflow.flow.findings import SHAPE, Finding
 from pflow.flow.flow import MAX_VISITS, MOST_JOBS, version_numbers
 from pflow.values.jsontext import encode
@@ -86,13 +87,14 @@ _NODE = _object(
             "enum": [True, False, "require"],
         },
         "batch": _BATCH,
+        **{each: {"description": f"The {each} of its own.", "$ref": f"#/properties/{each}"} for each in INLINE_MEMBERS},
         "input_bindings": _map("An older form: the store's key for each read. Write mappings.", _TEXT, deprecated=True),
         "output_bindings": _map(
             "An older form: the store's key for each write. Write mappings.", _TEXT, deprecated=True
         ),
         "config": _map("An older form: the params. Write params.", deprecated=True),
     },
-    anyOf=[{"required": [each]} for each in ("id", "type", "name")],
+    anyOf=[{"required": [each]} for each in ("id", "type", "name", "nodes")],
 )
 
 _EDGE = _object(
@@ -194,7 +196,7 @@ _LEFT_OUT: Any = object()
 
 OTHER_WORDS = {
     "condition": 'a step returns an action, which chooses the edge: {"from": …, "to": …, "action": …}',
-    "flow": 'nodes and edges stand at the top; a step with "type": "flow:NAME" runs another flow',
+    "flow": 'nodes and edges stand at the top; a step of type "flow" has its own, "flow:NAME" runs another flow',
 }
 """Members and types that other programs have, but that are no slips for ours."""
 
@@ -211,6 +213,8 @@ _INLINE = 'write "over": "items", and "inputs": {"items": {"type": "list", "defa
 
 def _sound(value: Any, schema: Schema, place: Path, findings: list[Finding]) -> Any:
     """Return the value without the parts that have a wrong shape; _LEFT_OUT if nothing remains."""
+    if "$ref" in schema:
+        schema = SCHEMA["properties"][schema["$ref"].rpartition("/")[2]]
     if "anyOf" in schema and "properties" not in schema:
         schema = schema["anyOf"][isinstance(value, list)]
     if fault := _fault(value, schema):

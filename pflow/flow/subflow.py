@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from copy import copy
 
 from pflow import Any, Iterator, Sequence
 from pflow.binding.sources import DIRECTORY
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
-from pflow.flow.flow import FlowInput, FlowSpec
-from pflow.flow.graph import ERROR
+from pflow.flow.flow import INLINE, FlowInput, FlowSpec
 from pflow.flow.leads import led_by_input
 from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
-from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.flow.wired import ITEM, WiredFlow, WiredStep, item_reader
+from pflow.flow.written import path_text
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
 from pflow.words.naming import guess
@@ -36,7 +37,7 @@ class FlowCatalog(Catalog):
     def __init__(self, directory: str = ".", loading: tuple[str, ...] = ()) -> None:
         super().__init__(directory)
         self.loading = loading
-        self.kinds: dict[tuple[str, str], FlowKind] = {}
+        self.kinds: dict[Any, FlowKind] = {}
 
     def at(self, directory: str, *inner: str) -> FlowCatalog:
         catalog = FlowCatalog(directory, (*self.loading, *inner))
@@ -56,6 +57,13 @@ class FlowCatalog(Catalog):
             self.kinds[type, file] = FlowKind(type, file, self)
         return self.kinds[type, file]
 
+    def inline(self, flow: FlowSpec, items: tuple[str, ...]) -> Kind:
+        if (flow, items) not in self.kinds:
+            flow.catalog, flow.items = self, items
+            self.kinds[flow, items] = kind = FlowKind(INLINE, "", self)
+            kind.spec = flow
+        return self.kinds[flow, items]
+
     def load(self, file: str) -> WiredFlow:
         """Load and wire the flow in a file. Raises PflowError (65) if it has no flow, or one that contains itself."""
         from pflow.flow.wiring import wire
@@ -64,7 +72,6 @@ class FlowCatalog(Catalog):
             way = " → ".join(map(os.path.basename, [*self.loading[self.loading.index(file) :], file]))
             raise PflowError(f"cannot load the flow '{file}': it contains itself: {way}", exit=BAD_DATA)
         inner = self.at(os.path.dirname(file), file)
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS + _CALLS_A_LEVEL * len(inner.loading)))
         flow = wire(load_file(file, inner).usable())
         for wired in flow.steps.values():
             if wired.fault:
@@ -73,17 +80,30 @@ class FlowCatalog(Catalog):
 
 
 class FlowKind(Kind):
-    """A flow in a file, as a kind of node. `flow` is loaded and wired when asked for."""
+    """A flow as a kind of node. `flow` is wired when asked for, from a file or from its `spec` inside a step."""
 
     def __init__(self, type: str, file: str, catalog: FlowCatalog) -> None:
         super().__init__(type, FLOW, file)
+        self.spec: FlowSpec | None = None
         self._catalog = catalog
         self._flow: WiredFlow | None = None
 
     @property
     def flow(self) -> WiredFlow:
         """The wired flow. Raises PflowError (65) if the file has no flow, or one that contains itself."""
-        if self._flow is None:
+        levels = len(self._catalog.loading) + len((self.spec and self.spec.items) or ("",))
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS + _CALLS_A_LEVEL * levels))
+        if self._flow is None and self.spec is not None:
+            from pflow.flow.wiring import wire
+
+            self._flow = flow = wire(self.spec)
+            written = {write.key: write.target for id in flow.order for write in flow.writes[id] if write.item}
+            is_chain = all([*next] in ([], ["default"]) for next in flow.graph.next.values())
+            if is_chain and not self.spec.outputs and any(len(place) > 1 for place in written.values()):
+                spec = copy(self.spec)  # outside too, a name means its latest write, wherever it moved
+                spec.outputs = {key: path_text(place) for key, place in written.items()}
+                self._flow = wire(spec)
+        elif self._flow is None:
             self._flow = self._catalog.load(self.file)
         return self._flow
 
@@ -91,13 +111,13 @@ class FlowKind(Kind):
         return interface_of_flow(self.flow)
 
     def parts(self) -> list[Kind]:
-        return list({wired.kind.name: wired.kind for wired in self.flow.steps.values() if wired.kind}.values())
+        return list(dict.fromkeys(wired.kind for wired in self.flow.steps.values() if wired.kind))
 
     def flags(self) -> dict[str, str]:
         return {name: given.flag for name, given in self.flow.inputs.items()}
 
     def node_class(self) -> Any:
-        raise PflowError(f"cannot use the flow '{self.file}' as a class", exit=BAD_DATA)
+        raise PflowError(f"cannot use the flow '{self.file or self.name}' as a class", exit=BAD_DATA)
 
 
 def interface_of_flow(flow: WiredFlow) -> Interface:
@@ -105,6 +125,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     interface = Interface()
     interface.open = has_open_steps(flow) and not (flow.flow.inputs and flow.flow.outputs)
     interface.summary = flow.flow.description
+    first = flow.steps.get(flow.graph.first or "")
+    reader = item_reader(first.interface) if first else None
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
         led = led_by_input(flow, given.name) if given.type.name in ("any", "str") else ""
         item = Item("read", given.name, Type("path" if led == DIRECTORY else "url") if led else given.type)
@@ -113,14 +135,17 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
             item.default = given.default
         marks = {"pipe": given.pipe, "secret": given.secret, "explicit": given.step is not None}
         marks["own"] = given.name == "stdin"
+        takers = [flow.steps[id].interface.reads.get(key) for id, key in given.readers]
+        marks["verbatim"] = any(taker is not None and taker.marks >= {"explicit", "verbatim"} for taker in takers)
+        marks[ITEM] = bool(first and reader and not given.pipe and (first.id, reader.name) in given.readers)
         item.marks = {mark for mark, is_so in marks.items() if is_so}
         item.flags = [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item
     for name, type in _outputs(flow).items():
         interface.writes[name] = Item("write", name, type)
     _mark_carried(flow, interface)
-    if any(ERROR in endings(flow, id) for id in flow.steps):
-        interface.actions = ("default", ERROR)
+    ends = (action for id in flow.order for action in endings(flow, id))
+    interface.actions = tuple(dict.fromkeys(["default", *ends]))
     interface.effects = tuple(dict.fromkeys(each for wired in flow.steps.values() for each in wired.interface.effects))
     interface.repeats = "yes" if all(map(repeats, flow.steps.values())) else "no"
     for wired in (each for each in flow.steps.values() if each.kind is None or each.kind.origin != FLOW):

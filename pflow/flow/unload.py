@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Iterable, Iterator
 from pflow.errors import PflowError
-from pflow.flow.build import STEP_MEMBERS, chain
+from pflow.flow.build import INLINE_MEMBERS, STEP_MEMBERS, chain
 from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
 from pflow.flow.load import write_json
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -57,7 +57,9 @@ def _node(step: Step) -> IR:
     if step.batch is not None:
         usual = Batch(step.batch.over).members | {"over": None}
         batch["batch"] = {name: value for name, value in step.batch.members.items() if value != usual[name]}
-    return {"id": step.id, "type": step.type, **_said(step, *STEP_MEMBERS), **batch}
+    inside = flow_to_ir(step.flow) if step.flow is not None else {}
+    inline = {name: inside[name] for name in INLINE_MEMBERS if name in inside}
+    return {"id": step.id, "type": step.type, **_said(step, *STEP_MEMBERS), **batch, **inline}
 
 
 def _edge(edge: Edge) -> IR:

@@ -8,7 +8,7 @@ from pflow.binding.store import OUTPUT_KEY, named_place
 from pflow.flow.flow import REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.flow.writes import END, ReachingWrites, Write
-from pflow.interface.interface import UNDECLARED, Interface
+from pflow.interface.interface import UNDECLARED, Interface, Item, word_reads
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, leading_references
 from pflow.values.types import Type, type_below
@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from pflow.binding.sources import Source
     from pflow.catalog.kinds import Kind
     from pflow.flow.written import Part
+
+
+ITEM = "item"
+"""The mark of a flow's read that its first step's `[word]` read takes: an item of a batch fills it."""
+
+
+def item_reader(interface: Interface) -> Item | None:
+    """Return the read that an item of a batch may fill by itself: the `[pipe]` read, else the first `[word]` read."""
+    marked = (item for item in interface.reads.values() if ITEM in item.marks)
+    return interface.pipe_read or next(marked, None) or next(iter(word_reads(interface.reads)), None)
 
 
 class Reference:

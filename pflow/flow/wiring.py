@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, PathSource, Source, TemplateSource
-from pflow.catalog.kinds import Catalog
 from pflow.errors import PflowError
 from pflow.flow.build import numbered
 from pflow.flow.flags import name_flags
 from pflow.flow.flow import FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.flow.leads import begins_url
-from pflow.flow.reaching import are_there_first, find_writes, resolve, stored_writes, writes_of
+from pflow.flow.reaching import are_there_first, find_writes, resolve, stored_writes, uses, writes_of
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.writes import END, ReachingWrites
 from pflow.flow.written import INPUT, MAPPING, OVER, PARAM, Part, parts_of_outputs, parts_of_step
@@ -21,13 +22,23 @@ from pflow.values.types import Type, parse_type
 
 
 def wire(flow: FlowSpec) -> WiredFlow:
-    """Wire a flow. Faults are left to the rules: as the trouble of a reference, or for them to find."""
-    return _Wiring(flow).wired
+    """Wire a flow. Faults are left to the rules: as the trouble of a reference, or for them to find.
+
+    Of the writes of a flow inside a step, only what it carries and what other steps use goes out.
+    """
+    wired = _Wiring(flow, None).wired
+    if any(step.flow is not None and not step.flow.outputs for step in flow.steps):
+        used = {(write.step, write.key) for _, _, _, writes in uses(wired) for write in writes}
+        wired = _Wiring(flow, used).wired
+    return wired
 
 
 class _Wiring:
-    def __init__(self, flow: FlowSpec) -> None:
+    """One wiring. Of a flow inside a step it shows the writes in `used`, by step and key, or all of them."""
+
+    def __init__(self, flow: FlowSpec, used: set[tuple[str, str]] | None) -> None:
         self.flow = flow
+        self.used = used
         ids: dict[str, int] = {}
         for step in flow.steps:  # the rules look at each step, even if an earlier one has its id
             ids.setdefault(numbered(step.id, ids), 2)
@@ -35,9 +46,12 @@ class _Wiring:
         self.steps = self.wired.steps
         self.inputs = self.wired.inputs
         for number, (id, step) in enumerate(zip(ids, flow.steps, strict=True), 1):
-            wired = self.steps[id] = _wired_step(step, number, flow.catalog)
+            wired = self.steps[id] = self._wired_step(step, number)
             wired.id = id
             self.wired.parts[id] = list(parts_of_step(step, wired.interface))
+            if step.batch is not None and wired.subflow is not None:  # its items, where the flow inside names them
+                named = [key for key in step.batch.parts if key in wired.interface.reads and not step.fills(key)]
+                self.wired.parts[id] += [Part(step.place, MAPPING, key, key) for key in named]
         self.wired.parts[END] = list(parts_of_outputs(flow))
         self._set_targets()
         self.wired.writes = {id: writes_of(self.steps[id]) for id in dict.fromkeys([*self.wired.order, *self.steps])}
@@ -51,6 +65,24 @@ class _Wiring:
         for part in self.wired.parts[END]:
             self.wired.outputs[part.key] = self._source(part, None)
         name_flags(self.wired)
+
+    def _wired_step(self, step: Step, number: int) -> WiredStep:
+        catalog, items = self.flow.catalog, (*(self.flow.items or ()), step.batch.item if step.batch else "")
+        try:
+            kind = catalog.find(step.type) if step.flow is None else catalog.inline(step.flow, items)
+            mapped = [*step.input_mappings.values(), *step.output_mappings.values()]
+            if kind and (implied := kind.interface.implied({**step.inputs, **step.params})):
+                step.params = {**step.params, **implied}
+            interface = with_keys(kind.interface, step.params, mapped) if kind else Interface()
+        except PflowError as error:
+            wired = WiredStep(step, number, None, Interface())
+            wired.fault = error.message
+            return wired
+        if self.used is not None and step.flow is not None and not step.flow.outputs:
+            interface, writes = copy(interface), interface.writes
+            kept = {key for id, key in self.used if id == step.id} | step.output_mappings.keys()
+            interface.writes = {key: item for key, item in writes.items() if key in kept or "pipe" in item.marks}
+        return WiredStep(step, number, kind, interface)
 
     def _set_targets(self) -> None:
         """Send writes where their step maps them, or under their step's id if a path somewhere says `ID.KEY`."""
@@ -112,6 +144,7 @@ class _Wiring:
                 self.steps[str(path[0])].uses_errors = True
             self._note_reader(reference, wired, part)
             places[path] = _source_of(reference)
+            places[path].is_directories |= self.flow.item_parts.get(reference.input or "") == "dir"
             if self._is_written(reference, wired):
                 from_steps.append(path)
         if part.is_template and places and not part.fault:
@@ -150,7 +183,8 @@ class _Wiring:
         name = reference.input
         if name is None or name == "stdin":
             return
-        is_whole = wired is not None and len(reference.path) == 1 and _is_one_path(part)
+        is_typed = self.flow.items is None or part.role == MAPPING  # else the flow around it would have to fit the type
+        is_whole = wired is not None and len(reference.path) == 1 and _is_one_path(part) and is_typed
         item = wired.interface.reads.get(part.key) if wired and is_whole else None
         needed = self._input(name, item)
         if wired is not None:
@@ -237,19 +271,6 @@ def _declared(flow: FlowSpec, name: str) -> FlowInput:
     declared.default, declared.has_default = written.default, written.has_default
     declared.declared = True
     return declared
-
-
-def _wired_step(step: Step, number: int, catalog: Catalog) -> WiredStep:
-    try:
-        kind = catalog.find(step.type)
-        mapped = [*step.input_mappings.values(), *step.output_mappings.values()]
-        if kind and (implied := kind.interface.implied({**step.inputs, **step.params})):
-            step.params = {**step.params, **implied}
-        return WiredStep(step, number, kind, with_keys(kind.interface, step.params, mapped) if kind else Interface())
-    except PflowError as error:
-        wired = WiredStep(step, number, None, Interface())
-        wired.fault = error.message
-        return wired
 
 
 def _is_one_path(part: Part) -> bool:

@@ -57,7 +57,7 @@ FILES = (
     ("~/.local/share/zsh/site-functions/", "completions for zsh"),
     ("~/.local/share/fish/vendor_conf.d/", "completions for fish"),
     ("~/.local/share/pflow/setup.json", "the changes that pflow setup made, for --undo"),
-    ("~/.zshrc", "gets a block of lines from pflow setup --zshrc, and only from that"),
+    ("~/.zshrc", "gets a block of lines from pflow setup where zsh needs it"),
     ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json, and their lock files: NAME.lock.json"),
     ("~/.local/share/pflow/flows/old/", "earlier versions of saved flows: NAME.N.pflow.json, the highest N is newest"),
     ("~/.local/bin/", "programs that run saved flows: pflow-NAME, from pflow save --command"),

@@ -18,7 +18,7 @@ def read_interface(file: str) -> Interface:
 
     Raises PflowError (65) if it does not parse, OSError if the file cannot be read.
     """
-    return next(filter(None, (_declared(node, file) for node in _node_classes(_parse(file), file))), Interface())
+    return next(filter(None, (_declared(node, file) for node in node_classes(classes_in(file), file))), Interface())
 
 
 def read_python(file: str) -> Interface:
@@ -26,17 +26,17 @@ def read_python(file: str) -> Interface:
 
     Raises PflowError (65) for a file without a class.
     """
-    classes = _parse(file)
+    classes = classes_in(file)
     if not classes:
         raise PflowError(f"cannot find the node in '{file}': {NO_CLASS}", exit=BAD_DATA)
-    nodes = _node_classes(classes, file)
+    nodes = node_classes(classes, file)
     node = next((each for each in nodes if _docstring(each)), nodes[0] if nodes else None)
     return _shown(node, classes, file) if node else Interface()
 
 
 def read_class(name: str, file: str) -> Interface | None:
     """Read the interface of the class of this name, as `read_python` does; None without such a class."""
-    classes = _parse(file)
+    classes = classes_in(file)
     return _shown(classes[name], classes, file) if name in classes else None
 
 
@@ -96,7 +96,7 @@ def _docstring(node: Any) -> str:
     return ast.get_docstring(node, clean=False) or ""
 
 
-def _parse(file: str) -> dict[str, Any]:
+def classes_in(file: str) -> dict[str, Any]:
     """Return the classes of a file by name. Raises PflowError (65) if it is not Python, OSError."""
     import ast
 
@@ -111,7 +111,7 @@ def _parse(file: str) -> dict[str, Any]:
     return {node.name: node for node in top or inside}
 
 
-def _node_classes(classes: dict[str, Any], file: str) -> list[Any]:
+def node_classes(classes: dict[str, Any], file: str) -> list[Any]:
     """Return the classes that may be the file's node, as pick_class chooses: by name, else by their bases."""
     import ast
 

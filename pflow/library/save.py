@@ -156,7 +156,8 @@ def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]
     """
     wired = wire(flow)
     act = f"cannot save '{name}'"
-    for place, value, remedy in secrets_of(wired):
+    inside = [step.subflow for step in wired.all_steps() if step.step.flow is not None and step.subflow is not None]
+    for place, value, remedy in (each for flow in [wired, *inside] for each in secrets_of(flow)):
         if is_literal(value):
             what = f"'{place[-1]}' of '{place[1]}'" if len(place) > 3 else f"the default of the input '{place[1]}'"
             raise PflowError(f"{act}: {what} is a secret, and the flow contains it", hint=remedy, exit=BAD_DATA)
@@ -165,11 +166,11 @@ def portable(flow: FlowSpec, name: str, file: str) -> tuple[FlowSpec, list[str]]
         raise PflowError(f"{act}: it would contain itself", hint="choose another name", exit=BAD_DATA)
     saved = flow.copied()
     saved.name = name
-    for step in saved.steps:
+    for _, step in saved.all_steps():
         if is_flow_type(step.type):
             known = saved_name(step.type, flow.directory)
             step.type = f"flow:{known}" if known else os.path.abspath(os.path.join(flow.directory, step.type))
-    outside = [step for step in saved.steps if os.path.isabs(step.type)]
+    outside = [step for _, step in saved.all_steps() if os.path.isabs(step.type)]
     advice = "if that may move, save it too, and name it flow:NAME"
     return saved, [f"'{step.id}' runs the flow in '{step.type}': {advice}" for step in outside]
 

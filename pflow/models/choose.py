@@ -1,21 +1,26 @@
 """The model to ask: the named one, else llm's default if it can be used, else the local one that came last."""
 
 import os
+import shlex
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import date
+from importlib.util import find_spec
 
 import llm
 from llm import Model as Model
 from llm import NeedsKeyException
 
 from pflow.errors import BAD_CONFIG, PflowError
+from pflow.files.installation import read_installation
 from pflow.models import settings
 from pflow.models.errors import no_key
-from pflow.models.list import keep_models
+from pflow.models.list import SERVED, keep_models, read_models
 from pflow.models.local import SMALL, SUFFIX, LocalModel, engine_command, from_file
 from pflow.models.local import is_small as is_small
 from pflow.models.servers import model_at, split_address
+from pflow.terminal import messages
 from pflow.values.digest import digest_of
 from pflow.words.naming import did_you_mean, likely
 
@@ -71,6 +76,29 @@ def identity_of(name: str | None) -> dict[str, str]:
     return found
 
 
+_PLUGINS = {"ANTHROPIC_API_KEY": "llm-anthropic", "GEMINI_API_KEY": "llm-gemini", "MISTRAL_API_KEY": "llm-mistral"}
+"""The plugin of llm that needs the key in a variable."""
+
+
+def better_models() -> str:
+    """Name the ways to a better model: a server that was seen, a key whose plugin is missing, pflow models."""
+    ways = [f"export PFLOW_MODEL={shlex.quote(name)} asks {server}" for name, server in read_models(SERVED)][:1]
+    for key, plugin in _PLUGINS.items():
+        if os.environ.get(key) and not find_spec(plugin.replace("-", "_")):
+            ways.append(f"{key} is set, and needs: {read_installation().add(plugin)}")
+    return "; ".join([*ways, "`pflow models` lists what is there, `pflow models get` better ones"])
+
+
+def _tell_of_small() -> None:
+    """Say, unless under -q, that nobody chose a model: once a day on a terminal, and elsewhere, as in cron, once."""
+    told, today = ("told", str(date.today())) if os.isatty(2) else ("told-elsewhere", "once")
+    if messages.is_quiet or (today, "") in read_models(told):
+        return
+    keep_models([(today, "")], told)
+    what = f"no model is chosen, so '{SMALL}' is asked, which is for trying out and for short texts"
+    messages.say("pflow", f"{what}; {better_models()}")
+
+
 def choose_capable(name: str | None, act: str = "plan") -> Model:
     """Return the model called `name`, else that of PFLOW_PLAN_MODEL, else the one that steps would ask.
 
@@ -97,7 +125,10 @@ def all_models() -> dict[str, Model]:
     """Return every model by id and by alias, and keep their list for TAB. Raises PflowError (78)."""
     with _loading, _explained():  # llm loads its plugins once, and a second thread would not wait for the first
         models = settings.load_models()
-        keep_models([(name, describe(name, model)) for name, model in models.items()])
+        first = [*models.items()]
+        with suppress(PflowError):  # the keys cannot be read
+            first.sort(key=lambda item: not has_key(item[1]))
+        keep_models([(name, describe(name, model)) for name, model in first])
     return models
 
 
@@ -145,7 +176,10 @@ def _usable_default(models: dict[str, Model]) -> Model:
     if default is not None and has_key(default):
         return default
     if local := [each for each in models.values() if isinstance(each, LocalModel)]:
-        return max(local, key=lambda model: (os.lstat(model.path).st_mtime, model.model_id))
+        model = max(local, key=lambda each: (os.lstat(each.path).st_mtime, each.model_id))
+        if is_small(model):
+            _tell_of_small()
+        return model
     small = " && ".join(filter(None, (engine_command(), "pflow models get smollm2")))
     raise NoModel(
         "cannot choose a model: none was named, llm's default has no key, and there is no local model",
@@ -159,6 +193,7 @@ def _unknown(name: str, models: dict[str, Model]) -> PflowError:
     if fault := settings.faults.get(name) or "; ".join(settings.faults_of_files):
         return PflowError(f"cannot find the model '{name}': {fault}", hint="correct that file", exit=BAD_CONFIG)
     by_lower = {known.lower(): known for known in models}
-    near = [by_lower[match] for match in likely(name.lower(), by_lower, 3)]
+    near = [each for each, _ in read_models(SERVED) if each.endswith(f"#{name}")]
+    near = near or [by_lower[match] for match in likely(name.lower(), by_lower, 3)]
     hint = f"{did_you_mean(*near)} `pflow models` lists all, `llm install` adds a provider".lstrip()
     return PflowError(f"cannot find the model '{name}'", hint=hint, exit=BAD_CONFIG)

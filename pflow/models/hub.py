@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, causes, not_written
 from pflow.files.installation import no_extra
@@ -58,6 +59,8 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
     part = f"{path}.{digest[:12]}.part"
     with open(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b") as opened:
         there = opened.seek(0, os.SEEK_END)
+        if shutil.disk_usage(os.path.dirname(path)).free < size - there:
+            raise PflowError(f"{act}: there is no room for {megabytes}", exit=CANNOT_WRITE)
         url, headers = hf_hub_url(repo, file, revision=told.sha), build_hf_headers()
         http_get(url, opened, resume_size=there, headers=headers, expected_size=size, displayed_filename=file)
         opened.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow import Any
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.models.list import SERVED, keep_models
+from pflow.values.urls import check_keyless
 
 USUAL = {"Ollama": 11434, "LM Studio": 1234, "llama-server": 8080}
 """The ports on 127.0.0.1 at which these servers are usually found."""
@@ -13,17 +14,17 @@ USUAL = {"Ollama": 11434, "LM Studio": 1234, "llama-server": 8080}
 def split_address(name: str | None) -> tuple[str, str] | None:
     """Return the address and the model in `http://HOST/v1#NAME`; None for any other name. `/v1` may be left out.
 
-    Raises PflowError (78) without a host or a model, and for an address with a user or query, which may be a key.
+    Raises PflowError: 78 without a host or a model, 77 for an address with a user or query, which may be a key.
     """
     scheme, colon, rest = (name or "").partition("://")
     if not colon or scheme.lower() not in ("http", "https"):
         return None
+    check_keyless(name)
     place, _, model = rest.partition("#")
     host, _, path = place.rstrip("/").partition("/")
-    if not host or not model or not {"@", "?", "\\"}.isdisjoint(place):
-        hint = "`pflow models` lists some, and `llm keys set http://HOST/v1` keeps the key of an address"
-        what = "cannot ask a model there: its address is http://HOST/v1#NAME, without a user, key or query"
-        raise PflowError(what, hint=hint, exit=BAD_CONFIG)
+    if not host or not model:
+        what = f"cannot find the model '{name}': an address is http://HOST/v1#NAME"
+        raise PflowError(what, hint="`pflow models` lists those of servers on this machine", exit=BAD_CONFIG)
     return f"{scheme.lower()}://{host}/{path or 'v1'}", model
 
 

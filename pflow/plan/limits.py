@@ -75,12 +75,12 @@ def _is_said(value: Any, sentence: str) -> bool:
 def check_document(flow: FlowSpec) -> list[Finding]:
     """Check what can be seen before the flow's nodes are looked up."""
     found = [
-        Finding("PL01", (*step.place, "type"), f"the type '{_shown(step.type)}' is a path", "a node, or flow:NAME")
-        for step in flow.steps
+        Finding("PL01", (*place, "type"), f"the type '{_shown(step.type)}' is a path", "a node, or flow:NAME")
+        for place, step in flow.all_steps()
         if is_flow_type(step.type) and not step.type.startswith("flow:")
     ]
-    if len(flow.steps) > MOST_STEPS:
-        message = f"it has {len(flow.steps)} steps, more than {MOST_STEPS}"
+    if (count := len([*flow.all_steps()])) > MOST_STEPS:
+        message = f"it has {count} steps, more than {MOST_STEPS}"
         found.append(Finding("PL05", ("nodes",), message, "do it with fewer; a batch runs a step for each item"))
     return found
 
@@ -90,7 +90,12 @@ def check_limits(wired: WiredFlow) -> list[Finding]:
     checks = (
         _check_sources, _check_inputs, _check_names, _check_counts, _check_steps, _check_overwriting, _check_answers,
     )  # fmt: skip
-    return [finding for check in checks for finding in check(wired)]
+    found = [finding for check in checks for finding in check(wired)]
+    for step in wired.steps.values():
+        if step.step.flow is not None and step.subflow is not None:
+            inside = check_limits(step.subflow)
+            found += [each.at((*step.step.place, *each.place), each.message, each.remedy) for each in inside]
+    return found
 
 
 def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
@@ -98,13 +103,13 @@ def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
     named = set()
     for reference in wired.references:
         name = reference.input
-        if name is not None and name != "stdin" and name not in wired.flow.inputs:
+        if name is not None and name != "stdin" and name not in wired.flow.inputs and wired.flow.items is None:
             named.add(name)
             message = f"'{_shown(name)}' is neither an earlier step's write nor a declared input"
             yield Finding("PL02", reference.place, message, "take STEP.WRITE, or write $$ for a dollar")
     for needed in wired.inputs.values():
         is_given = needed.declared or (needed.pipe and not needed.type.is_url)  # a plan names the page to fetch
-        if needed.required and not is_given and needed.name not in named:
+        if needed.required and not is_given and needed.name not in named and wired.flow.items is None:
             for id, key in needed.readers[:1]:
                 place = wired.steps[id].step.place
                 message = f"nothing gives '{id}' its '{key}'" + (f" ({needed.doc})" if needed.doc else "")

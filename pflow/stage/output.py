@@ -14,6 +14,7 @@ from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, divert_prints, raw_form, secure_standard_files, write_pieces
 from pflow.stage.document import Document
 from pflow.stage.intake import Intake
+from pflow.terminal import messages
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
 from pflow.values.paths import write_path
@@ -62,6 +63,7 @@ class Output:
 
     def follow(self, flags: Any) -> None:
         """Choose the form by the flags of a stage or a run. Raises PflowError (2, 73 if stdout is closed)."""
+        messages.is_quiet = flags.quiet
         self.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact)
         if self.is_closed and not flags.quiet:
             raise closed_stdout("-q prints nothing")

@@ -52,11 +52,10 @@ def read_csv(
         width = len(names)
         widths = range(0 if ragged else width, sys.maxsize if rest else width + 1)
         others = records if header or first is None else chain([first], records)
-        rows = [
+        return names, [
             dict(zip(names, record, strict=True)) if len(record) == width else _uneven(names, record, widths, rest)
             for record in others
         ]
-        return names, rows
     except csv.Error as error:
         raise _fault(name, _place(text, form, str(error))) from None
     except ValueError:

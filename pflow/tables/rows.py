@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection
+from itertools import chain
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError, shorten
@@ -37,8 +38,10 @@ def table_rows(value: Any) -> list[Row]:
     An object in a row becomes a column for each of its members, `response.name`. Raises PflowError (65).
     """
     value = look_inside(value) if isinstance(value, str) else value
-    rows = check_rows(_unfold(value) if isinstance(value, dict | list) else value)
-    return [_flat(row) if dict in map(type, row.values()) else row for row in rows]
+    is_plain = isinstance(value, list) and {*map(type, value)} == {dict}
+    if is_plain and {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, value)))):
+        return check_rows(value)  # most tables, so look at all values at once
+    return [*map(_flat, check_rows(_unfold(value) if isinstance(value, dict | list) else value))]
 
 
 def _unfold(value: Any) -> list[Any]:

@@ -6,6 +6,9 @@ import os
 
 from pflow.errors import PflowError
 
+is_quiet = False
+"""True under -q: what is merely good to know is not said."""
+
 
 def say(program: str, text: str) -> None:
     """Print `program: text` as one line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pflow import Any
 from pflow.errors import DENIED, PflowError, shorten
 from pflow.values.paths import Path, write_path
 
@@ -24,6 +25,14 @@ def join_url(written: str, parts: list[str | Path], texts: list[str]) -> str:
         why = "a value would make '.' or '..' of a part of the path"
         raise PflowError(f"cannot fill '{shorten(written)}': {why}", exit=DENIED)
     return url
+
+
+def check_keyless(*names: Any) -> None:
+    """Raise PflowError (77) for the address of a model with a user or a query in it: either may be a key."""
+    places = [name.partition("#")[0] for name in names if str(name).lower().startswith(("http://", "https://"))]
+    if not {"@", "?", "\\"}.isdisjoint("".join(places)):
+        hint = "`llm keys set http://HOST/v1` keeps the key of such an address"
+        raise PflowError("cannot ask a model at an address that has a user, key or query in it", hint=hint, exit=DENIED)
 
 
 def _is_in_origin(begun: str) -> bool:

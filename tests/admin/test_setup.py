@@ -31,11 +31,11 @@ def share(tmp_path: Path) -> Path:
     return find_share(str(tmp_path / "deep" / "prefix"))
 
 
-def put(share, wanted, zshrc=None):
+def put(share, wanted):
     """What becomes of each file, then as it is done."""
     setup = read_setup(share)
     changes = setup.changes(wanted)
-    setup.put(wanted, zshrc)
+    setup.put(wanted)
     return changes
 
 
@@ -163,19 +163,18 @@ def test_nobody_else_may_write_where_zsh_reads(share):
     assert all(path.stat().st_mode & 0o022 == 0 for path in (share / "zsh").rglob("*"))
 
 
-@pytest.mark.parametrize("text", ["bindkey -e", "autoload -Uz compinit\ncompinit\n", "caf\udce9\r\n"])
-def test_the_block_in_zshrc_comes_first_and_goes_exactly(share, home, text):
+@pytest.mark.parametrize("text", ["bindkey -e", "autoload -Uz compinit\ncompinit\n", "caf\udce9\r\n", ""])
+def test_the_block_in_zshrc_comes_last_and_goes_exactly(share, home, text):
     zshrc, data = home / ".zshrc", text.encode("utf-8", "surrogateescape")
-    zshrc.write_bytes(data)
-    zshrc.chmod(0o600)
-    for _ in range(2):
-        put(share, WANTED, zshrc)
-    after = zshrc.read_bytes()
-    assert after.endswith(data)
-    assert after.count(f"fpath=({share}/zsh/site-functions $fpath)\n".encode()) == 1
+    if text:
+        zshrc.write_bytes(data)
+        zshrc.chmod(0o600)
+    put(share, WANTED)
+    read_setup(share).add_block()
+    block = f"# >>> pflow setup (pflow setup --undo removes this block)\nsource {share}/zsh/site-functions/pflow.zsh\n#"
+    assert zshrc.read_bytes().startswith(data + b"\n" * (text == "bindkey -e") + block.encode())
     take_away(share)
-    assert zshrc.read_bytes() == data
-    assert zshrc.stat().st_mode & 0o777 == 0o600
+    assert (not text and not zshrc.exists()) or (zshrc.read_bytes(), zshrc.stat().st_mode & 0o777) == (data, 0o600)
 
 
 NODE = '''from pflow import Node
@@ -207,41 +206,19 @@ def test_own_nodes_with_an_interface_get_a_page_and_a_loader(tmp_path, monkeypat
     assert sorted(line.split("'")[1] for line in left_out) == ["broken", "prose"]
 
 
-@pytest.fixture
-def lines(monkeypatch):
-    """What a user has to add for each program, where all of them are installed and man looks into /usr/share/man."""
+def test_what_each_shell_needs_is_said_by_what_it_answers(home, monkeypatch):
     monkeypatch.setattr(pflow.admin.setup.shutil, "which", lambda program: None if program == "manpath" else program)
-
-    def advised(prefix=None):
-        return {program: text for program, (_, text) in advise(find_share(prefix)).items()}
-
-    return advised
-
-
-def test_where_a_users_own_things_are_fish_finds_them(home, lines):
-    share = f"{home}/.local/share"
-    fpath = f"fpath=({share}/zsh/site-functions $fpath)"
-    assert lines() == {
-        "man": [f"export MANPATH={share}/man:"],
-        "bash": [f". {share}/bash-completion/completions/pflow"],
-        "zsh": [fpath, "autoload -Uz compinit && compinit"],
-        "fish": [],
+    share = find_share("/opt/m'y")
+    pages, scripts = (f"/opt/m'\"'\"'y/share/{name}" for name in ("man:'", ""))
+    answers = {"bash": False, "zsh": None, "fish": True}
+    zsh = f"source '{scripts}zsh/site-functions/pflow.zsh'"
+    assert advise(share, answers) == {
+        "man": ("add to your shell's profile", [f"export MANPATH='{pages}"]),
+        "bash": (f"add to the end of {home}/.bashrc", [f"source '{scripts}bash-completion/completions/pflow'"]),
+        "zsh": (f"add to the end of {home}/.zshrc", [zsh]),
+        "fish": ("", []),
     }
-    (home / ".bashrc").write_text(". /usr/share/bash-completion/bash_completion\n")
-    (home / ".zshrc").write_text("autoload -Uz compinit; compinit\n")
-    assert (lines()["bash"], lines()["zsh"]) == ([], [fpath])
-
-
-def test_any_other_prefix_needs_a_line_for_each_until_it_is_there(home, lines, monkeypatch):
-    wanted = {
-        "man": ["""export MANPATH='/opt/m'"'"'y/share/man:'"""],
-        "bash": [""". '/opt/m'"'"'y/share/bash-completion/completions/pflow'"""],
-        "zsh": ["""fpath=('/opt/m'"'"'y/share/zsh/site-functions' $fpath)""", "autoload -Uz compinit && compinit"],
-        "fish": ["source '/opt/m\\'y/share/fish/vendor_conf.d/pflow.fish'"],
-    }
-    assert lines("/opt/m'y") == wanted
-    (home / ".bashrc").write_text(wanted["bash"][0])
-    (home / ".zshrc").write_text("\n".join(wanted["zsh"]))
+    (home / ".zshrc").write_text(f"exec tmux\n{zsh}\n")
     monkeypatch.setenv("MANPATH", "/opt/m'y/share/man:")
-    monkeypatch.setenv("XDG_DATA_DIRS", "/opt/m'y/share:/usr/share")
-    assert lines("/opt/m'y") == {"man": [], "bash": [], "zsh": [], "fish": []}
+    advice = advise(share, answers)
+    assert (advice["man"], advice["zsh"][0][:21]) == (("", []), "move this line up in ")

@@ -70,7 +70,7 @@ odd_text='it'\''s "q" [b] a:b $HOME `touch ran` $(touch ran) \n \ %B100%% {x} * 
     shows "--one         -- $odd_text"
     screen | sed -n '/^Params/q; s/ .*//p' >flags
     run cat flags
-    expect 0 $'>\nData\n--one\n--two\n--dos'
+    expect 0 $'>\nData\n--one\n--two'
     [ ! -e ran ]
 }
 
@@ -142,6 +142,8 @@ odd_text='it'\''s "q" [b] a:b $HOME `touch ran` $(touch ran) \n \ %B100%% {x} * 
     becomes "> pflow 'odd --two docs/it\\'\\''s.txt x"
     tab 'pflow "odd --two=\"docs/m' x
     becomes '> pflow "odd --two=\"docs/my file.txt\" x'
+    tab "pflow 'read-file => odd \"a \$con" x
+    becomes "> pflow 'read-file => odd \"a \$contentx"
 }
 
 @test "it completes alike whatever options and variables a user may have set" {

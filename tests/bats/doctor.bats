@@ -166,3 +166,17 @@ END
         rm -rf site/xllamacpp
     done
 }
+
+@test "start-up files that ask, print, start tmux or never end neither hang doctor nor show" {
+    need zsh
+    printf '%s\n' 'echo noise; echo noise >&2' 'read -p "sure? " x </dev/tty' 'read y; [ -n "$TMUX" ] || exec tmux' \
+        ". $(realpath "$BATS_TEST_DIRNAME/../../completions/bash/pflow")" >.bashrc
+    echo 'sleep 7654 & echo $! >pid; while echo noise; do :; done' >.zshrc
+    run --separate-stderr pflow doctor
+    [[ -z $stderr && $output != *noise* ]]
+    says 'bash    ok      completes pflow-llm'
+    says 'zsh     advice  cannot tell: its start-up files wait, or end the shell; pflow setup'
+    until_true ended "$(cat pid)"
+    mkdir few && ln -s "$(command -v pflow)" few && PATH=$PWD/few run pflow doctor
+    [[ $output != *$'\nzsh '* ]]
+}

@@ -78,7 +78,7 @@ pflow-read-file --path="$file" | \
 pflow-template -n 'no $$content' | pflow-shell 'cat mid.txt -' | pflow-template "$how: \$stdout" -r
 END
     in_shells 'echo one >a.txt; sh ../two.sh a.txt; pflow import ../two.sh -o two.pflow.json && pflow run two.pflow.json --file=a.txt -n -r
-        echo one two >in.txt; pflow export --to=sh -o flow.sh "$flow"; pflow import flow.sh | pflow export --to=sh - | cmp - flow.sh'
+        pflow export --to=sh -o flow.sh "read-file a.txt => shell cat => write-file b"; pflow import flow.sh | pflow export --to=sh - | cmp - flow.sh'
     expect 0 $'in capitals: ONE\nno $content\nin capitals: ONE\nno $content' "a shell would expand its own variable"
     in_shells <<'END'
         for line in 'for f in *; do x; done' 'pflow-read-file a | grep x' 'set -- a' 'pflow-read-file a >b' 'pflow-read-file "$HOME"' \

@@ -27,8 +27,8 @@ repository() {
     git init -q repository
 }
 
-@test "fifteen jobs: each says what it does, and has five lines of pflow at most" {
-    [ "$(ls "$jobs" | wc -l)" -eq 15 ]
+@test "sixteen jobs: each says what it does, and has five lines of pflow at most" {
+    [ "$(ls "$jobs" | wc -l)" -eq 16 ]
     for job in "$jobs"/*; do
         [[ $(sed '/^#!/d' "$job" | head -n 1) == '# '[A-Z]* ]]
         [ "$(grep -v '^#' "$job" | grep -c 'pflow')" -le 5 ]
@@ -108,6 +108,16 @@ repository() {
     run_job sentence-each texts all.json
     expect 0 ''
     jq -e 'length == 200 and all(. == "Oak, ash and elm.")' all.json
+}
+
+@test "a tree is translated into a tree of the same shape" {
+    mkdir -p texts/a/b && echo one >texts/a/b/one.txt && echo two >texts/two.txt
+    run_job translate-tree German texts out
+    expect 0 ''
+    [ "$(cd out && find . -type f | sort | tr '\n' ' ')" = './texts/a/b/one.txt ./texts/two.txt ' ]
+    [ "$(cat out/texts/a/b/one.txt)" = 'Oak, ash and elm.' ]
+    run_job translate-tree German "$PWD/texts" out
+    expect 77 '' 'is not a path below the working directory'
 }
 
 @test "a git hook writes the message, and a commit never waits for a model" {

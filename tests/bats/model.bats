@@ -174,6 +174,27 @@ failed: c (exit 79): cannot ask 'echo': the run has used 2 of 2 calls
     expect 0 $'Oak, ash and elm.\n1\n78' "entry 1 ('yes') is passed over: its model_id is not text; put it in quotes"
 }
 
+@test "a model at an address answers without settings, for free, from the cache, in a conversation; no record has a key" {
+    own_llm
+    in_shells "export XDG_STATE_HOME=\$PWD OPENAI_API_KEY=sk-never XDG_CACHE_HOME=\$PWD/cache A=http://127.0.0.1:$(cat "$PEER/port")"'
+        for _ in 1 2; do pflow run "llm at-address -m $A/v1#reply --cache" -n -r --max-cost=1; done; pflow runs | grep -c "  \$0  "
+        pflow-llm -n -m "$A#form" Hi -r --schema "name, height int"
+        pflow run "llm Hi -m http://me:sk-never@127.0.0.1#x" -n -q; echo $?
+        PFLOW_MODEL="$A/v1?key=sk-never#x" pflow "llm Hi" -n -q; echo $?; grep -rc sk-never . | grep -v :0; unset PFLOW_MODEL
+        pflow-llm -n -m "$A#reply" one -r --log && pflow-llm -n -c two | pflow-get usage.model
+        pflow-llm -n -m "$A" Hi -q; echo $?; pflow-llm -n -m "$A#unauthorized" Hi -q'
+    expect 77 "Oak, ash and elm.
+Oak, ash and elm.
+1
+{\"name\":\"oak\",\"height\":40}
+77
+77
+Oak, ash and elm.
+http://127.0.0.1:$(cat "$PEER/port")/v1#reply
+78" "401: Incorrect API key provided: DUMMY_KEY.; llm keys set http://127.0.0.1:"
+    [ "$(requests_with at-address)" -eq 1 ]
+}
+
 @test "no model at all is 78 and says the three ways to get one" {
     in_shells 'unset PFLOW_MODEL; LLM_USER_PATH=$PWD pflow-llm -n --prompt=x -q'
     expect 78 '' 'llm keys set'

@@ -38,8 +38,8 @@ END
     in_shells '
         echo so it is | pflow run ../main.py -q; echo $?
         : >noted; pflow resume last -q; pflow trace last | grep -c "^\[.*\(split\|shout\|each\\) (..*" ; pflow replay last -r
-        pflow run ../flow.py:create_flow --text="it is" -n -j | pflow-get loud n; pflow run ../flow.py -n -q; echo $?'
-    expect 0 $'66\n4\n[1,2]\n["IT!","IS!"]\n[1,2]\n66' '--text'
+        pflow run ../flow.py:create_flow --text="it is" --n:=[0] -n -j | pflow-get loud n; pflow run ../flow.py -n -q; echo $?'
+    expect 0 $'66\n4\n[1,2]\n["IT!","IS!"]\n[0,1,2]\n66' '--text'
 }
 
 @test "check, explain, a dry run, help and a picture know it; TAB does not run it" {

@@ -34,6 +34,12 @@ E
     expect 0 $'0\na b '
 }
 
+@test "in parentheses a run goes on inside the item that was killed" {
+    each='pflow run '\''shell --command="echo 1; echo 2" => ( shell:a --command="echo a >>ran; cat" => shell:b --command="echo b >>ran; cat" --repeats ):in --each'\'' -n'
+    in_shells "$here$killed"'journal.end:3 '"$each"' -q; echo $?; pflow resume last -r; echo $?'"$ran"
+    expect 0 $'137\n["1","2"]\n0\na b b a b '
+}
+
 @test "a step that repeats runs again unasked" {
     sed -i 's/"id": "b"/&, "repeats": true/' three.pflow.json
     in_shells "$here: >ok; $killed"'journal.end:2 '"$three"' -q; pflow resume last -q; echo $?'"$ran"

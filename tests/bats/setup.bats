@@ -71,8 +71,6 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     tree p | diff before -
     run --separate-stderr env -u HOME pflow setup
     expect 78 '' 'HOME is not set'
-    run --separate-stderr pflow setup --undo --zshrc
-    expect 2 '' '--undo'
 }
 
 @test "an own node that is gone loses its page at the next setup" {
@@ -84,17 +82,25 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     [ -e .local/share/man/man1/pflow-llm.1 ]
 }
 
-@test "no start-up file is edited unless that is asked for, and then --undo takes exactly that out" {
+@test "no start-up file but .zshrc is edited, and --undo takes exactly that out" {
+    need zsh
     printf 'bindkey -e' >.zshrc
     touch .bashrc
-    pflow setup >/dev/null
+    pflow setup --dry-run | grep 'would add a block to .*/.zshrc'
+    pflow setup --no-zshrc >said
+    pflow setup --prefix other >>said
+    [ "$(grep -c '^For zsh, add to the end of .*/.zshrc:' said)" -eq 2 ]
     [ "$(cat .zshrc)" = 'bindkey -e' ]
-    pflow setup --zshrc >said
-    grep 'added a block to .*/.zshrc' said
-    grep -F "fpath=($HOME/.local/share/zsh/site-functions \$fpath)" .zshrc
+    for _ in first second; do pflow setup >>said; done
+    [ "$(grep -c 'added a block to .*/.zshrc' said)" -eq 1 ]
+    grep -F "source $HOME/.local/share/zsh/site-functions/pflow.zsh" .zshrc
+    [ ! -s .bashrc ]
     pflow setup --undo >said
     [ "$(cat .zshrc)" = 'bindkey -e' ]
-    [ ! -s .bashrc ]
+    rm .zshrc && ln -s /dev/full/zshrc .zshrc
+    run --separate-stderr pflow setup
+    expect 0 - "cannot write '$HOME/.zshrc'"
+    [[ $output == *'For zsh, add to the end of '* ]]
 }
 
 @test "man-db and mandoc find the pages with what setup said" {
@@ -128,14 +134,27 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     shows 'pflow-llm --model='
 }
 
-@test "a new zsh completes, with what setup said" {
+@test "a new zsh completes, whatever starts its completion, and doctor says so" {
     need zsh tmux
-    pflow setup --prefix other >said
-    said_for zsh >.zshrc
-    in_terminal zsh
-    until_true eval 'screen | grep -q ">"'
-    "${tmux[@]}" send-keys -l 'pflow-llm --mod' \; send-keys Tab
-    shows 'pflow-llm --model='
+    mkdir omz
+    printf '%s\n' 'autoload -Uz compinit' 'compinit -i -d "$HOME/.dump"' >omz/oh-my-zsh.sh
+    for zshrc in '' $'autoload -Uz compinit\ncompinit' $'autoload -Uz compinit\ncompinit -C' 'source ~/omz/oh-my-zsh.sh'; do
+        [ -z "$zshrc" ] || echo "$zshrc" >.zshrc
+        zsh -ic true </dev/null 2>/dev/null # leaves a list of completions, without pflow's
+        pflow setup >said
+        in_terminal zsh
+        until_true eval 'screen | grep -q ">"'
+        "${tmux[@]}" send-keys -l 'pflow-llm --mod' \; send-keys Tab
+        shows 'pflow-llm --model='
+        "${tmux[@]}" kill-server
+        pflow setup --undo >said
+        rm -f .zshrc .zcompdump .dump
+    done
+    for told in $'zsh     advice  does not find pflow\'s files; pflow setup' 'zsh     ok      completes pflow-llm'; do
+        run pflow doctor
+        [[ $output == *$'\n'"$told"$'\n'* ]]
+        pflow setup >said
+    done
 }
 
 @test "a new fish completes, with what setup said" {

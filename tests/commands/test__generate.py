@@ -35,6 +35,10 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+TABLE = "pflow/completion/commands.json"
+"""The table for TAB, which has the keys that nodes write, for pflow-get."""
+
+
 def test_what_is_committed_is_what_is_generated():
     assert check(ROOT) == []
 
@@ -48,8 +52,8 @@ def of(name: str) -> set[str]:
     }
 
 
-def test_a_new_node_in_a_copied_checkout_adds_exactly_its_three_files(tmp_path):
-    for folder in ("bin", "completions", "man", "nodes", "pflow"):
+def test_a_new_node_in_a_copied_checkout_adds_exactly_its_three_files_and_its_keys(tmp_path):
+    for folder in ("bin", "completions", "docs", "man", "nodes", "pflow"):
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     generate(tmp_path)
     before = _contents(tmp_path)
@@ -60,7 +64,7 @@ def test_a_new_node_in_a_copied_checkout_adds_exactly_its_three_files(tmp_path):
     )
 
     after = _contents(tmp_path)
-    assert set(run.stdout.splitlines()) == {f"wrote {file}" for file in of("count-vowels")}
+    assert set(run.stdout.splitlines()) == {f"wrote {file}" for file in {*of("count-vowels"), TABLE}}
     assert after.keys() - before.keys() == of("count-vowels")
     assert {path: after[path] for path in before} == before
 
@@ -90,7 +94,7 @@ def command(text: str, often: str | None) -> None:
 
 
 def test_a_new_command_is_one_file_that_runs_has_help_a_page_and_completes(tmp_path):
-    for folder in ("bin", "completions", "man", "nodes", "pflow"):
+    for folder in ("bin", "completions", "docs", "man", "nodes", "pflow"):
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "pflow" / "commands" / "shout.py").write_text(COMMAND)
 
@@ -130,8 +134,8 @@ def test_what_is_out_of_date_is_named_and_put_right(tree, spoil, problem):
 
 def test_what_nothing_generates_is_named_and_removed(tree):
     (tree / "nodes" / "count_words.py").unlink()
-    assert set(check(tree)) == {f"{file}: orphaned" for file in of("count-words")}
-    assert set(generate(tree)) == {f"removed {file}" for file in of("count-words")}
+    assert set(check(tree)) == {*(f"{file}: orphaned" for file in of("count-words")), f"{TABLE}: stale"}
+    assert set(generate(tree)) == {*(f"removed {file}" for file in of("count-words")), f"wrote {TABLE}"}
     assert not [file for file in of("count-words") if (tree / file).exists()]
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,9 @@ from pflow.catalog.kinds import forget_kinds
 from pflow.completion import shells
 from pflow.completion.candidates import answer
 from pflow.completion.line import quoted, split
+from pflow.models import choose
 from pflow.models.list import keep_models
+from pflow.record.records import JOURNAL
 
 ODD_TEXT = 'it\'s "q" [b] a:b $HOME `touch ran` $(touch ran) \\n \\ %B100%% {x} * ~ !!'
 ODD = f"""#!/bin/sh
@@ -80,7 +83,7 @@ def offered(line: str) -> list[str]:
     return [each.value for each in answer(split(line)).candidates]
 
 
-FLAGS = ["--one=", "--issue-number=", "--issue=", "--four", "--no-four", "--kind=", "--list=", "--path=", "--model="]
+FLAGS = ["--one=", "--issue-number=", "--four", "--no-four", "--kind=", "--list=", "--path=", "--model="]
 
 
 def test_flags_come_in_their_groups_data_first():
@@ -139,7 +142,18 @@ LINES = {
     "pflow-marked --ea": [],
     "pflow-marked --map-in ": ["what=", "paths="],
     "pflow-marked --map-out=r": ["result="],
-    "pflow 'marked => odd --ea": ["--each", "--each="],
+    "pflow 'marked => odd --ea": ["--each"],
+    "pflow-odd --issue=1 --iss": [],
+    "pflow 'marked => odd --path=x/$": ["result", "stdin"],
+    "pflow 'marked => odd \"see $r": ["result"],
+    "pflow run marked :: odd '$r": ["result"],
+    "pflow 'marked => odd --each --path=$i": ["item", "item_name", "item_stem", "item_dir"],
+    "pflow 'marked => odd costs 5$, $5-": [],
+    'pflow "marked => odd $r': [],
+    "pflow marked :: odd $r": [],
+    "pflow 'marked => odd \"${r": ["result}"],
+    "pflow 'marked => odd \"${marked.": ["marked.result}"],
+    "pflow-get resp": ["response"],
     "pflow 'marked => odd --each=": ["marked.result"],
     "pflow run marked :: odd --each=": ["marked.result"],
     "pflow 'odd --each --jo": ["--jobs="],
@@ -255,17 +269,38 @@ def test_the_steps_of_a_run_are_known_where_one_is_named():
         run = Path(f"state/pflow/runs/01JD000000000000000000000{letter}")
         run.mkdir(parents=True)
         (run / "trace.jsonl").touch()
+        (run / JOURNAL).write_text("begun")
         (run / "flow.pflow.json").write_text(f'{{"nodes": [{{"id": "{id}", "type": "llm"}}]}}')
     assert offered("pflow resume @2 --redo=") == offered("pflow resume 01JD000000000000000000000A --only ") == ["ask"]
     assert offered("pflow resume --skip=a") == ["act"]
     assert offered("pflow resume nope --from=") == []
-    assert offered("pflow resume l") == ["last"]
+    assert offered("pflow resume l") == offered("pflow trace l") == ["last"]
+    (run / JOURNAL).unlink()
+    assert offered("pflow resume ") == ["01JD000000000000000000000A"]
+    assert offered("pflow trace ")[:2] == ["last", "01JD000000000000000000000B"]
 
 
 @pytest.mark.parametrize("text", ["#!/bin/sh\n", "#!/bin/sh\n# Interface:\n# - Reads: nonsense\n"])
 def test_a_node_without_a_sound_interface_has_the_flags_of_every_stage(text):
     Path("bin/pflow-odd").write_text(text)
     assert offered("pflow-odd --from=s") == ["store"]
+
+
+def test_where_the_shell_says_what_stands_before_the_pipe_its_keys_come_after_pflow_get(monkeypatch):
+    monkeypatch.setenv("PFLOW_LINE", "cat a | pflow-marked 'a | b' | pflow-get r")
+    assert offered("pflow-get ") == ["result"]
+
+
+def test_models_that_can_be_asked_come_before_those_without_a_key(monkeypatch):
+    models = {
+        name: SimpleNamespace(
+            model_id=name, needs_key=needed, get_key=lambda name=name: "x" if name == "with" else None
+        )
+        for name, needed in (("without", "one"), ("with", "two"), ("local", None))
+    }
+    monkeypatch.setattr(choose.settings, "load_models", lambda: models)
+    choose.all_models()
+    assert offered("pflow-odd --model=") == ["with", "local", "without"]
 
 
 @pytest.mark.parametrize("spoil", [lambda file: file.chmod(0o666), lambda file: (file.unlink(), os.mkfifo(file))])
@@ -333,10 +368,7 @@ def test_bash_gets_what_readline_puts_in_the_place_of_its_word(told, line, reply
 
 def test_bash_lists_what_is_said_of_each_cut_to_the_terminal(told):
     lines = told(*of_bash("pflow-odd --is", type="63"))
-    assert [line.rstrip() for line in lines] == [
-        "-", "--issue-number=  (data) which [default 1]", "--issue=         (data) which [default 1]"
-    ]  # fmt: skip
-    assert len(lines[1]) > 30
+    assert [line.rstrip() for line in lines] == ["-", "--issue-number=  (data) which [default 1]"]
     assert told(*of_bash("pflow-odd --o", type="63"))[1] == f"--one=  (data) {ODD_TEXT}"[:58] + "…"
 
 

@@ -353,6 +353,38 @@ CASES = {
         "read-file --path=a.txt => shell:count --command='wc -w' => write-file --path='$path.$exit_code'",
         {**WAS_READ, "command": "wc -w", "stdout": "2\n", "stderr": "", "exit_code": 0},
     ),
+    "a flow inside a step": Case(
+        chain(
+            JSON,
+            node(
+                "in",
+                "flow",
+                nodes=[node("say"), node("loud", "shell", inputs={"command": "cat"})],
+                mappings=reads(say={"value": "wish"}, loud={"input": "said.value"}),
+            ),
+            node("last", "say", inputs={"value": "${exit_code} ${stdout}"}),
+            mappings=reads(**{"in": {"wish": "content.n"}}),
+        ),
+        {**WAS_JSON, "stdout": "7\n", "exit_code": 0, "value": "0 7\n", **said("0 7\n")},
+    ),
+    "steps in parentheses, and others inside, for each item": Case(
+        "shell --command='echo a/b.x; echo c' => ( ( say --tone='$item_dir' ):g => shell:s --args='$item_stem'"
+        " --command='cat; echo \"$1\"' ):in --each --jobs=2 --id=in => say --value='${in.stdout[1]}' --tone=x",
+        {
+            "command": "echo a/b.x; echo c",
+            "stdout": "a/b.x\nc\n",
+            "stderr": "",
+            "exit_code": 0,
+            "in": {"stdout": ['{"value":"a/b.x","tone":"a"}\nb\n', '{"value":"c","tone":""}\nc\n']},
+            "value": '{"value":"c","tone":""}\nc\n',
+            **said('{"value":"c","tone":""}\nc\n', "x"),
+        },
+    ),
+    "the last step's actions in parentheses": Case(
+        "read-file a.txt => ( judge --text='$content, please' ):j =good=> say --value='$verdict'; j =bad=> say:no",
+        {**WAS_READ, "verdict": "good", "say": {"value": "good", **said("good")}},
+        sh="edge for good",
+    ),
     "a write to a path": Case(
         chain(node("say", inputs={"value": 1}), mappings={"say": {"output_mappings": {"said": "out/a.b"}}}),
         {"value": 1, "out": {"a.b": {"value": 1, "tone": "plain"}}},

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from pflow.export import exporter
 from pflow.flow.from_pocketflow import flow_from
 from pflow.flow.load import load_text
-from pflow.flow.subflow import load_named
+from pflow.flow.subflow import FlowCatalog, load_named
 from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
 from tests.export.cases import CASES, NODES, Case, chain, node
@@ -169,7 +169,7 @@ def test_exported_python_ends_with_the_store(tmp_path, case):
 
 @cases
 def test_exported_python_is_read_back_as_the_same_flow(tmp_path, case):
-    back = flow_from(runpy.run_path(str(export("python", case, tmp_path)))["flow"])
+    back = flow_from(runpy.run_path(str(export("python", case, tmp_path)))["flow"], FlowCatalog())
     flow = load_named([case.flow if isinstance(case.flow, str) else str(tmp_path / "flow.pflow.json")]).usable()
     assert back.warnings == []
     assert flow_hash(wire(back)) == flow_hash(wire(flow))

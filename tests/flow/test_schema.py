@@ -44,7 +44,7 @@ WRONG = [
     (flow(name=None), 'name: it is null, not a str; write "…", or leave it out'),
     (flow(max_visits=1.5), "max_visits: it is a float (1.5), not an int; write a whole number"),
     (flow(nodez=1), "nodez: unknown member; did you mean nodes?"),
-    (flow(flow={}), 'flow: unknown member; nodes and edges stand at the top; a step with "type": "flow:NAME" runs '),
+    (flow(flow={}), 'flow: unknown member; nodes and edges stand at the top; a step of type "flow" has its own'),
     (node(condition="x"), "nodes[0].condition: unknown member; a step returns an action, which chooses the edge: "),
     (flow(inputs=[]), 'inputs: it is a list, not a dict; write {"…": …}'),
     (flow(inputs={"x": {"pipe": 1}}), "inputs.x.pipe: it is an int (1), not a bool; write true or false"),
@@ -164,7 +164,7 @@ def test_whatever_stands_in_a_document_the_rest_makes_a_flow(members, nodes):
     loaded = load_document(document, "x")
     assert (not loaded.findings) == VALIDATOR.is_valid(document)
     again = load_document(flow_to_ir(loaded), "x")
-    assert [finding.place for finding in again.findings] in ([], [("nodes",)])
+    assert {finding.place[-1] for finding in again.findings} <= {"nodes"}  # none is left
 
 
 def test_an_integral_number_is_an_int_however_it_is_written():

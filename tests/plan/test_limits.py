@@ -41,6 +41,10 @@ def ask(id="ask", **more):
     return {"id": id, "type": "llm", "inputs": {"prompt": "Name a tree"}, **more}
 
 
+def inside(*nodes, **more):
+    return {"id": "in", "type": "flow", "nodes": list(nodes), **more}
+
+
 READ_AND_WRITTEN = [
     {"id": "r", "type": "read-file", "inputs": {"path": "a.txt"}},
     ask(),
@@ -84,6 +88,12 @@ READ_AND_WRITTEN = [
          "mappings.s.input_mappings.command"),
         ({"nodes": [{"id": "s", "type": "shell"}], "inputs": {"run": {"type": "str", "default": "true"}},
           "mappings": {"s": {"input_mappings": {"command": "run"}}}}, "PL08", "mappings.s.input_mappings.command"),
+        ({"nodes": [inside({"id": "a", "type": "/etc/passwd"})]}, "PL01", "nodes[0].nodes[0].type"),
+        ({"nodes": [inside(ask(params={"system": "ghp_" + "a" * 30}))]}, "PL04", "nodes[0].nodes[0].params.system"),
+        ({"nodes": [inside(ask(inputs={"prompt": "hi $name"}))]}, "PL02", "nodes[0]"),
+        ({"nodes": [ask(), inside({"id": "s", "type": "shell"})],
+          "mappings": {"in": {"input_mappings": {"command": "ask.response"}}}}, "PL08",
+         "mappings.in.input_mappings.command"),
         # an older write is taken, so what else is dropped is told too
         ({"nodes": READ_AND_WRITTEN}, "PF18", "nodes[0]"),
         ({"nodes": READ_AND_WRITTEN}, "PF18", "nodes[1]"),
@@ -109,6 +119,7 @@ def test_each_limit_has_its_finding(document, rule, place):
         {"nodes": [ask("token"), ask(inputs={"prompt": "Say ${token.response}"})]},
         {"nodes": [{"id": "w", "type": "write-file", "inputs": {"path": "b.txt"}}]},
         {"nodes": [ask(f"a{n}") for n in range(MOST_STEPS)]},
+        {"nodes": [ask(), inside(ask("b", inputs={"prompt": "hi $response"}))]},
         {"nodes": READ_AND_WRITTEN, "mappings": {"w": {"input_mappings": {"content": "r.content"}}}},
     ],
 )

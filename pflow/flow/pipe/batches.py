@@ -9,11 +9,11 @@ from pflow.binding.flag_value import Word, flag_value
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import MOST_JOBS, Batch, Step
 from pflow.flow.pipe.scan import quote
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired import WiredFlow, WiredStep, item_reader
 from pflow.flow.wiring import wire
 from pflow.flow.written import OVER, parts_of_step, path_text
 from pflow.interface.common import BATCH
-from pflow.interface.interface import Interface, Item, word_reads
+from pflow.interface.interface import Interface
 from pflow.values.templates import parse_place
 
 if TYPE_CHECKING:
@@ -65,25 +65,22 @@ def batch_words(batch: Batch) -> list[str]:
     ]
 
 
-def filled_by_item(step: Step, interface: Interface) -> str | None:
+def filled_by_item(step: Step, interface: Interface, inside: WiredFlow | None = None) -> str | None:
     """Return the read that an item of a step's batch fills by itself: the `[pipe]` read, else the first `[word]` read.
 
-    None if the read is given, if another read has the item's name, or if it is optional and a template or mapping names
-    the item.
+    None if the read is given, if another read has the item's name, or if it is optional and the step, or the first one
+    `inside` it, names the item.
     """
     batch, read = step.batch, item_reader(interface)
-    if batch is None or read is None or step.is_unfed or batch.item in interface.reads or step.fills(read.name):
+    by_name = batch is not None and batch.item in interface.reads and step.flow is None
+    if batch is None or read is None or step.is_unfed or by_name or step.fills(read.name):
         return None
-    return read.name if read.required or not _names_item(step, batch, interface) else None
-
-
-def item_reader(interface: Interface) -> Item | None:
-    return interface.pipe_read or next(iter(word_reads(interface.reads)), None)
+    return read.name if read.required or not _names_item(step, batch, interface, inside) else None
 
 
 def with_items(wired: WiredFlow) -> WiredFlow:
     """Return the flow with the item of each batch mapped to the read that it fills."""
-    steps = [_with_item(step, wired.steps[step.id].interface) for step in wired.flow.steps]
+    steps = [_with_item(step, wired.steps[step.id]) for step in wired.flow.steps]
     if steps == wired.flow.steps:
         return wired
     flow = copy(wired.flow)
@@ -91,8 +88,8 @@ def with_items(wired: WiredFlow) -> WiredFlow:
     return wire(flow)
 
 
-def _with_item(step: Step, interface: Interface) -> Step:
-    batch, key = step.batch, filled_by_item(step, interface)
+def _with_item(step: Step, wired: WiredStep) -> Step:
+    batch, key = step.batch, filled_by_item(step, wired.interface, wired.subflow if step.flow is not None else None)
     if batch is None or key is None:
         return step
     step = copy(step)
@@ -112,6 +109,11 @@ def check_item(step: Step, interface: Interface) -> None:
     raise PflowError("cannot take --each: nothing in this step takes an item", hint=hint, exit=USAGE)
 
 
-def _names_item(step: Step, batch: Batch, interface: Interface) -> bool:
-    parts = (part for part in parts_of_step(step, interface) if part.role != OVER)
-    return any(path[0] in {batch.item, *batch.parts} for part in parts for path in part.paths)
+def _names_item(step: Step, batch: Batch, interface: Interface, inside: WiredFlow | None = None) -> bool:
+    parts, names = parts_of_step(step, interface), {batch.item, *batch.parts}
+    named = set(interface.reads) if step.flow is not None else set()
+    if inside is not None:
+        named = {str(each.path[0]) for each in inside.references if each.step == inside.graph.first}
+    return not names.isdisjoint(named) or any(
+        path[0] in names for part in parts if part.role != OVER for path in part.paths
+    )

@@ -143,6 +143,8 @@ class _Compiler:
         The step's own [pipe] read may take it if the name ends like the value's: `$code_report` for `report`. Then the
         template takes it instead.
         """
+        if self.flow.flow.items is not None:  # an input, which the flow around it fills
+            return
         batches = [id for id, step in self.flow.steps.items() if step.step.takes_pipe_apart]
         taken = {writer for id in batches for writer in self.carriers[id]}
         for id in self.flow.steps:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 
-from pflow import Sequence
+from pflow import TYPE_CHECKING, Sequence
 from pflow.catalog.kinds import Catalog, find_kind
 from pflow.catalog.registry import is_flow_type
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.flow.flow import Edge, FlowSpec
+from pflow.flow.flow import INLINE, Edge, FlowSpec
+from pflow.flow.pipe.chains import Mention, grouped, read_chains
 from pflow.flow.pipe.compile import compile_flow
-from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, names_node, split_name, taken_for_redirection
+from pflow.flow.pipe.recognize import free_id, full_type, is_pipe_text, split_name, taken_for_redirection
 from pflow.flow.pipe.scan import (
-    ARROWS,
-    END,
-    LINK,
     Token,
     cannot_read,
     fault,
@@ -31,9 +28,12 @@ from pflow.values.masks import mask_flags
 from pflow.values.paths import is_step_name
 from pflow.values.templates import parse_template
 
+if TYPE_CHECKING:
+    from pflow.flow.flow import Items
 
-def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> FlowSpec:
-    """Read and compile a flow in pipe syntax; doubts about it are in its `warnings`.
+
+def parse_pipe(words: Sequence[str], catalog: Catalog | None = None, items: Items | None = None) -> FlowSpec:
+    """Read and compile a flow in pipe syntax; doubts about it are in its `warnings`. `items` are as in FlowSpec.
 
     One word is a text, with quotes and comments; several words were split by a shell. Without a `catalog` its steps are
     nodes only. Raises PflowError (2) for wrong syntax and flags, with their place.
@@ -42,12 +42,7 @@ def parse_pipe(words: Sequence[str], catalog: Catalog | None = None) -> FlowSpec
         if len(words) > 1:
             _check_words(words)
         text, tokens = (words[0], scan(words[0])) if len(words) == 1 else scan_words(words)
-        flow, apart = read_flow(text, tokens, catalog or Catalog())
-        compiled = compile_flow(flow, apart)
-        for step in [step for step in compiled.steps if step.takes_pipe_apart]:
-            what = f"cannot run '{step.id}' for each item: no single step passes a value to it"
-            raise PflowError(what, hint="--each=PATH names a list", exit=USAGE)
-        return compiled
+        return _compiled(text, tokens, catalog or Catalog(), items)
     except PflowError as error:
         raise mask_flags(error, words, secret_flags(" ".join(words))) from None
 
@@ -61,118 +56,25 @@ def _check_words(words: Sequence[str]) -> None:
         raise PflowError(what, hint="put it inside the quotes, after its step", exit=USAGE)
 
 
-class Mention:
-    """A step as it is written in a chain: its `words`, the separators `before` and `after` it, if any.
-
-    `prefix` is the part before its name: `pflow-` for a program, `pflow` for the driver.
-    """
-
-    def __init__(self, words: list[Token], before: Token | None, after: Token | None) -> None:
-        self.words = words
-        self.before = before
-        self.after = after
-        self.prefix = ""
-        if len(words) > 1 and words[0].text == "pflow":
-            self.prefix = "pflow"
-            del words[: 2 if len(words) > 2 and words[1].text == "run" else 1]
-        program = os.path.basename(words[0].text)
-        if program.startswith("pflow-") and len(program) > 6 and not program.endswith(".json"):
-            words[0].text = program.removeprefix("pflow-")
-            self.prefix = "pflow-"
-
-    @property
-    def name(self) -> str:
-        return self.words[0].text
-
-    @property
-    def at(self) -> int:
-        return self.words[0].at
-
-    @property
-    def action(self) -> str:
-        """The action of the step before that leads here."""
-        separator = self.before.text if self.before else ""
-        return separator[1:-2] if len(separator) > 3 else "default"
-
-    def is_beside_bar(self) -> bool:
-        return any(each is not None and each.text == "|" for each in (self.before, self.after))
+def _compiled(text: str, tokens: list[Token], catalog: Catalog, items: Items | None) -> FlowSpec:
+    compiled = compile_flow(*read_flow(text, tokens, catalog, items))
+    for step in [step for step in compiled.steps if step.takes_pipe_apart]:
+        what = f"cannot run '{step.id}' for each item: no single step passes a value to it"
+        raise PflowError(what, hint="--each=PATH names a list", exit=USAGE)
+    return compiled
 
 
-def split_chains(tokens: list[Token]) -> list[list[Token]]:
-    """Return the tokens of each chain."""
-    chains: list[list[Token]] = [[]]
-    for at, token in enumerate(tokens):
-        if token.kind != END:
-            chains[-1].append(token)
-        elif not (token.text == "\n" and _is_beside_separator(tokens, at)):
-            chains.append([])
-    return [chain for chain in chains if chain]
-
-
-def read_chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
-    """Return the steps between separators. Raises PflowError (2) for a missing step, or for none at all."""
-    parsed = [_mentions(text, chain) for chain in split_chains(tokens)]
-    if not parsed:
-        raise fault(text, 0, "it has no step", "read-file --path=a => llm --prompt='…'")
-    return parsed
-
-
-def _is_beside_separator(tokens: list[Token], at: int) -> bool:
-    """Return True if a newline, with others around it, is beside a separator, and so does not end the chain."""
-    for step in (-1, 1):
-        other = at + step
-        while 0 <= other < len(tokens) and tokens[other].kind == END and tokens[other].text == "\n":
-            other += step
-        if 0 <= other < len(tokens) and tokens[other].kind == LINK:
-            return True
-    return False
-
-
-def _mentions(text: str, chain: list[Token]) -> list[Mention]:
-    mentions: list[Mention] = []
-    words: list[Token] = []
-    before: Token | None = None
-    for token, behind in zip(chain, [*chain[1:], None], strict=True):
-        if token.kind != LINK:
-            _check_word(text, token, behind)
-            words.append(token)
-            continue
-        if not words:
-            hint = "add a step, or leave it out; step =error=> other goes on after a failure"
-            raise fault(text, token.at, f"there is nothing before '{token.text}'", hint)
-        if len(token.text) > 3 and not token.text[1:-2].replace("-", "_").isidentifier():
-            raise fault(text, token.at, f"'{token.text[1:-2]}' is not the name of an action", "=failed=>")
-        mentions.append(Mention(words, before, token))
-        words, before = [], token
-    if not words:
-        raise fault(text, chain[-1].at, f"nothing follows '{chain[-1].text}'", "add a step, or leave it out")
-    return [*mentions, Mention(words, before, None)]
-
-
-def _check_word(text: str, word: Token, behind: Token | None) -> None:
-    """Refuse redirections, what joins steps elsewhere, and separators without spaces."""
-    bare, shown = word.bare, shorten(word.text)
-    if bare.lstrip("0123456789&").startswith(("<", ">")) and not bare.startswith(">>"):
-        hint = "read-file --path=FILE =>" if bare.startswith("<") else "=> write-file --path=FILE"
-        raise fault(text, word.at, f"'{shown}' is a redirection, which only a shell does", hint)
-    is_joined = bare.startswith("::") or (bare.endswith("::") and not bare.startswith("-"))
-    if is_joined or "=>" in bare or ">>" in bare:
-        raise fault(text, word.at, f"'{shown}' is not a separator", "put spaces around it, or quote it")
-    if bare in ARROWS[:2] or (bare == "then" and behind is not None and names_node(behind.text)):
-        hint = f"steps are joined by =>; '{bare}' in quotes is a word"
-        raise fault(text, word.at, f"'{bare}' is not a separator", hint)
-    if bare in ("&", "&&"):
-        raise fault(text, word.at, f"'{bare}' works only in a shell", "a => b leads on; a =error=> b if a fails")
-
-
-def read_flow(text: str, tokens: list[Token], catalog: Catalog) -> tuple[FlowSpec, set[str]]:
+def read_flow(
+    text: str, tokens: list[Token], catalog: Catalog, items: Items | None = None
+) -> tuple[FlowSpec, set[str]]:  # fmt: skip
     """Read the flow as written, without implied mappings, and the steps with --id. Raises PflowError (2)."""
-    chains = read_chains(text, tokens)
+    chains = read_chains(text, grouped(text, tokens))
     reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])
     flow = FlowSpec([draft.step for draft in reader.drafts], reader.edges(chains))
     flow.dialect = "pipe"
-    flow.catalog = catalog
+    flow.catalog, flow.items = catalog, items
     flow.warnings = [*reader.warnings, *(each for draft in reader.drafts for each in draft.all_warnings())]
+    flow.warnings += [each for step in flow.steps if step.flow is not None for each in step.flow.warnings]
     return flow, {draft.step.id for draft in reader.drafts if draft.is_kept_apart}
 
 
@@ -214,23 +116,27 @@ class _Reader:
     def _type_and_id(self, mention: Mention) -> tuple[str, str | None]:
         word = mention.name
         type, id = split_name(word)
-        if not type or type.startswith("-"):
+        type = INLINE if mention.inside is not None else type
+        if not type or type.startswith(("-", "(")):
             why = f"'{shorten(word)}' is not a node: a step begins with one"
-            raise fault(self.text, mention.at, why, "llm --prompt='…'")
+            raise fault(
+                self.text, mention.at, why, "put spaces around ( and )" if type[:1] == "(" else "llm --prompt='…'"
+            )
         if any(letter.isspace() for letter in type) and not type.endswith(".json"):
             why = f"'{shorten(word)}' is not a node: it contains white space"
             raise fault(self.text, mention.at, why, "one text with the whole flow, or each word by itself")
         if id is not None and not is_step_name(id):
             hint = "letters, digits, _ and -, with a letter first; stdin is reserved"
             raise fault(self.text, mention.at, f"cannot name a step '{id}'", hint)
-        return full_type(type), id
+        return type if mention.inside is not None else full_type(type), id
 
     def _draft(self, mention: Mention, type: str, id: str | None) -> Draft:
+        flow = _compiled(self.text, mention.inside, self.catalog, ()) if mention.inside is not None else None
         try:
-            draft = draft_step(type, id, [word.text for word in mention.words[1:]], self.catalog)
+            draft = draft_step(type, id, [word.text for word in mention.words[1:]], self.catalog, flow)
         except PflowError as error:
             error.message = f"{mention.name} {error.message}"
-            if error.hint.startswith("--help"):
+            if error.hint.startswith("--help") and flow is None:
                 named = f"run {type}" if type.endswith(".json") else type.removeprefix("flow:")
                 error.hint = f"pflow {named} {error.hint}"
             raise error.within(cannot_read(self.text, mention.at)) from None
@@ -287,7 +193,7 @@ def _expansions(text: str, word: Token) -> list[str]:
 def _check_program(text: str, mention: Mention, catalog: Catalog) -> None:
     """Refuse a program that is not a node, and a file that a pasted pipe would write to."""
     name, *rest = [word.text for word in mention.words]
-    if catalog.find(split_name(name)[0]) is not None:
+    if mention.inside is not None or catalog.find(split_name(name)[0]) is not None:
         return
     if mention.prefix:
         if name in _TOOLS:

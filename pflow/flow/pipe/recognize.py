@@ -10,7 +10,7 @@ from pflow.catalog.kinds import find_kind, list_kinds
 from pflow.catalog.registry import is_flow_type, saved_flow
 from pflow.errors import USAGE, PflowError
 from pflow.flow.build import id_after
-from pflow.flow.pipe.scan import ARROWS, END, LINK, UNQUOTED, WORD, Token, is_cut_separator, is_separator, scan
+from pflow.flow.pipe.scan import ARROWS, LINK, UNQUOTED, WORD, Token, is_cut_separator, is_separator, scan
 from pflow.values.paths import is_step_name
 from pflow.words.naming import nearest
 
@@ -55,7 +55,7 @@ def _tokens(text: str) -> list[Token]:
         tokens = scan(text)
     except PflowError:
         tokens = [Token(LINK if is_separator(word) else WORD, 0, [(word, UNQUOTED)]) for word in text.split()]
-    return [token for token in tokens if token.kind != END]
+    return [token for token in tokens if token.kind in (WORD, LINK)]
 
 
 def _without_driver(words: list[Token]) -> list[Token]:
@@ -88,7 +88,7 @@ def _holds_pipe(words: list[Token], *, begins: bool) -> bool:
 
 def _holds_arrow(step: list[Token]) -> bool:
     """Return True if what joins steps elsewhere stands between nodes, of which one may be misspelt."""
-    sides = [step[0].text, *(word.text for before, word in pairwise(step) if before.bare in ARROWS)]
+    sides = [step[0].text, *(word.text for before, word in pairwise(step) if before.bare in (*ARROWS, "&&", ">"))]
     known = [word for word in sides if names_node(word)]
     return len(sides) > 1 and len(known) > 0 and all(word in known or is_slip(word) for word in sides)
 

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     Part = tuple[str, int]
     """A piece of a word, and its kind of quoting."""
 
-WORD, LINK, END = "word", "link", "end"
+WORD, LINK, END, OPEN, CLOSE = "word", "link", "end", "open", "close"
 SEPARATORS = ("=>", ">>", "|", "::")
-ARROWS = ("->", "→", "&&")
+ARROWS = ("->", "-->", "==>", "→", "⇒")
 """Words that look like separators and are none."""
 _BEHIND = " \t\r\n;|"
 """The characters that end a word."""
@@ -25,14 +25,16 @@ _MOST_STEPS = 100
 
 
 class Token:
-    """A word, a separator (LINK) or the end of a chain (END), at its place in the text.
+    """A word, a separator (LINK), the end of a chain (END), `(` (OPEN) or `)` (CLOSE), at its place in the text.
 
     `bare` is the text with \\0 for each quoted letter; `loose` keeps double-quoted text, where a shell expands a `$`.
+    Of a word made of parentheses, `inside` are the tokens between them.
     """
 
     def __init__(self, kind: str, at: int, parts: list[Part]) -> None:
         self.kind = kind
         self.at = at
+        self.inside: list[Token] | None = None
         self.text = "".join([text for text, _ in parts])
         self.bare = "".join([text if how == UNQUOTED else _MASK * len(text) for text, how in parts])
         self.loose = "".join([text if how != _QUOTED else _MASK * len(text) for text, how in parts])
@@ -49,8 +51,8 @@ def is_separator(text: str) -> bool:
 
 
 def separates(word: str) -> bool:
-    """Return True if a word split by a shell stands between steps: a separator, or the `;` between chains."""
-    return word == ";" or is_separator(word)
+    """Return True if a step begins after a word split by a shell: a separator, the `;` between chains, or `(`."""
+    return word in (";", "(") or is_separator(word)
 
 
 def is_cut_separator(word: str) -> bool:
@@ -81,9 +83,20 @@ def scan(text: str) -> list[Token]:
 
 def _word(start: int, parts: list[Part]) -> list[Token]:
     word = Token(WORD, start, parts)
-    if is_separator(word.bare):
-        word.kind = LINK
+    word.kind = _kind_of(word.bare)
     return [word] if parts else []
+
+
+def _kind_of(bare: str) -> str:
+    """Return the kind of an unquoted word; `):id` names the step that it closes."""
+    if is_separator(bare):
+        return LINK
+    return OPEN if bare == "(" else CLOSE if closes(bare) else WORD
+
+
+def closes(word: str) -> bool:
+    """Return True for the end of a step in parentheses, `)` or `):id`."""
+    return word == ")" or word.startswith("):")
 
 
 def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
@@ -91,7 +104,7 @@ def scan_words(words: Sequence[str]) -> tuple[str, list[Token]]:
     tokens: list[Token] = []
     shown = ""
     for word in words:
-        kind = LINK if is_separator(word) else END if word == ";" else WORD
+        kind = END if word == ";" else _kind_of(word)
         tokens.append(Token(kind, len(shown), [(word, _QUOTED if kind == WORD else UNQUOTED)]))
         shown += (_shown(word) if kind == WORD else word) + " "
     return shown.rstrip(), tokens
@@ -133,7 +146,7 @@ def secret_flags(text: str) -> set[str]:
     from pflow.interface.interface import Interface
 
     names: set[str] = set()
-    steps = re.findall(r"(?:^|=>|>>|[|;\n]|::)\s*(?:pflow[ -])?([\w-]+)", text)
+    steps = re.findall(r"(?:^|=>|>>|[|;\n(]|::)\s*(?:pflow[ -])?([\w-]+)", text)
     for name in list(dict.fromkeys(steps))[:_MOST_STEPS]:
         try:
             kind = find_kind(name)

@@ -5,8 +5,9 @@ import re
 from pflow.catalog.kinds import Catalog
 from pflow.errors import USAGE, PflowError
 from pflow.flow.flow import Edge, FlowSpec, Input
+from pflow.flow.pipe.chains import split_chains
 from pflow.flow.pipe.compile import compile_flow
-from pflow.flow.pipe.read import read_flow, split_chains
+from pflow.flow.pipe.read import read_flow
 from pflow.flow.pipe.scan import END, LINK, Token, fault, scan
 from pflow.flow.wiring import wire
 

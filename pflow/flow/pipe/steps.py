@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.flag_value import FlagValue, flag_value, parse_texts
 from pflow.catalog.kinds import Catalog, interface_of_type
 from pflow.errors import USAGE, PflowError
-from pflow.flow.flow import Step
+from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.pipe.batches import batch_words, check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
@@ -53,12 +53,12 @@ class Draft:
         ]
 
 
-def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) -> Draft:
+def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, flow: FlowSpec | None) -> Draft:
     """Make the step of a type with the flags in `words`; its id is "" if no flag gives one.
 
     Raises PflowError (2) for the first wrong flag. For an unknown type every flag is data.
     """
-    interface, is_known = interface_of_type(type, catalog)
+    interface, is_known = interface_of_type(type, catalog, flow)
     if not catalog.opens_files:
         _refuse_files(words)
     items = {**items_of(interface), **OF_FLOWS}
@@ -71,7 +71,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog) ->
     flags = convert_texts(texts, interface)
     if id is not None and flags.id not in (None, id):
         raise PflowError(f"cannot name a step '{id}' and '{flags.id}'", hint="choose one", exit=USAGE)
-    step = Step(id or flags.id or "", type, batch=batch)
+    step = Step(id or flags.id or "", type, batch=batch, flow=flow)
     for flag, written in own.items():
         setattr(step, flag.name, flag_value(flag.flag, flag.type, written[0]))
     check_common({**vars(flags), "max_visits": step.max_visits})
@@ -230,7 +230,7 @@ def _escaped(flag: str, value: Any) -> Any:
 
 def step_words(step: Step, catalog: Catalog) -> list[str]:
     """Write the flags of a step, quoted. Raises PflowError for a value that no flag gives."""
-    interface = interface_of_type(step.type, catalog)[0]
+    interface = interface_of_type(step.type, catalog, step.flow)[0]
     words = []
     if step.batch is not None:
         words += batch_words(step.batch)

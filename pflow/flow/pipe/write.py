@@ -35,16 +35,20 @@ if TYPE_CHECKING:
 def write_pipe(flow: FlowSpec) -> str:
     """Write a flow as pipe syntax, a step a line, without mappings that it implies. Raises PflowError (65)."""
     try:
-        _refuse_unsayable(flow)
-        wanted = wire(flow)
-        for is_short in (True, False):
-            text, wrong = _trial(wanted, is_short=is_short)
-            if not wrong:
-                return text
-        raise PflowError(wrong)
+        return "\n".join(_lines(flow)) + "\n"
     except (PflowError, ValueError) as error:  # ValueError: a mapping that is not a path
         why, hint = (error.message, error.hint) if isinstance(error, PflowError) else (str(error), "")
         raise PflowError(f"cannot write the flow in pipe syntax: {why}", hint=hint, exit=BAD_DATA) from None
+
+
+def _lines(flow: FlowSpec) -> list[str]:
+    _refuse_unsayable(flow)
+    wanted = wire(flow)
+    for is_short in (True, False):
+        lines, wrong = _trial(wanted, is_short=is_short)
+        if not wrong:
+            return lines
+    raise PflowError(wrong)
 
 
 def _refuse_unsayable(flow: FlowSpec) -> None:
@@ -64,20 +68,20 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
             raise PflowError(f"it has {what}", hint="use its JSON")
 
 
-def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[str, str]:
-    """Return the flow as text, and the difference, in words, when that is compiled.
+def _trial(wanted: WiredFlow, *, is_short: bool) -> tuple[list[str], str]:
+    """Return the flow as lines, and the difference, in words, when that is compiled.
 
     `is_short` writes mappings as flags, which keeps their values from other reads.
     """
     flow, here = wanted.flow, _facts(wanted)
-    text = _text(*_draft(wanted, here, is_short=is_short))
-    compiled = parse_pipe([text], flow.catalog)
+    lines = _steps(*_draft(wanted, here, is_short=is_short))
+    compiled = parse_pipe(["\n".join(lines)], flow.catalog, flow.items)
     if wrong := _difference(_facts(wire(compiled)), here):
-        return text, f"it cannot express {wrong}"
+        return lines, f"it cannot express {wrong}"
     for step, other in zip(flow.steps, compiled.steps, strict=True):
         if not step.output_mappings.items() <= other.output_mappings.items():
-            return text, f"it cannot express where '{step.id}' writes"
-    return text, ""
+            return lines, f"it cannot express where '{step.id}' writes"
+    return lines, ""
 
 
 def _facts(flow: WiredFlow) -> Facts:
@@ -92,6 +96,7 @@ def _facts(flow: WiredFlow) -> Facts:
         visits = (step.repeats, step.max_visits, step.cache)
         facts[id, "manner"] = (wired.number, step.type, step.retries, step.wait, step.timeout, *visits)
         facts[id, "batch"] = step.batch and {**step.batch.members, "over": overs.get(id, [])}
+        facts[id, "flow"] = step.flow and wired.subflow and _facts(wired.subflow)
         facts[id, "edges"] = {action: set(targets) for action, targets in flow.graph.next[id].items()}
         for key, value in step.params.items():
             if not only_binds(wired, key) and not _is_flag(flow, wired, key):
@@ -257,7 +262,7 @@ def _has_flag(item: Item | None) -> bool:
     return item is not None and not item.is_stored and item.is_textual and is_liftable(item, "$name")
 
 
-def _text(flow: FlowSpec, apart: set[str]) -> str:
+def _steps(flow: FlowSpec, apart: set[str]) -> list[str]:
     steps = {step.id: step for step in flow.steps}
     found = chains(flow)
     mentioned = Counter(id for chain in found for id, _ in chain)
@@ -274,8 +279,15 @@ def _text(flow: FlowSpec, apart: set[str]) -> str:
             words = [id]
             if id in steps:
                 step = steps.pop(id)
-                name = quote(f"{step.type}:{id}" if id in named else step.type)
-                words = [name, *step_words(step, flow.catalog), *([f"--id={id}"] if id in apart else [])]
+                words = [first_word(step, is_named=id in named), *step_words(step, flow.catalog)]
+                words += [f"--id={id}"] if id in apart else []
             separator = "" if not action else "  => " if action == "default" else f"  ={action}=> "
             lines.append(separator + " ".join(words))
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def first_word(step: Step, *, is_named: bool) -> str:
+    """Write the first word of a step: its type, or its flow in parentheses, and its id if `is_named`."""
+    if step.flow is None:
+        return quote(f"{step.type}:{step.id}" if is_named else step.type)
+    return "\n    ".join(["(", *_lines(step.flow)]) + "\n  )" + f":{step.id}" * is_named

@@ -76,8 +76,12 @@ def _existing(value: Any, place: Path) -> Path:
 
 
 def _in_subflow(step: WiredStep, seen: set[str]) -> Iterator[Finding]:
-    """Yield the findings of the flow that a step runs, once for each file."""
+    """Yield the findings of the flow that a step runs: at their own places inside it, or once for each file."""
     if step.subflow is None or step.kind is None or step.kind.file in seen:
+        return
+    if step.step.flow is not None:
+        inside = _check(step.subflow, seen)
+        yield from (each.at((*step.step.place, *each.place), each.message, each.remedy) for each in inside)
         return
     seen.add(step.kind.file)
     for each in _check(step.subflow, seen):

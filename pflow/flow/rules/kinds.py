@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from pflow import TYPE_CHECKING, Iterator
 from pflow.catalog.kinds import FLOW, PYTHON, fault_of, no_such_kind, shadowed_by
 from pflow.catalog.registry import is_flow_type
 from pflow.flow.findings import Finding, Rule
-from pflow.flow.flow import version_numbers
+from pflow.flow.flow import INLINE, version_numbers
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.values.paths import Path
 from pflow.words.naming import joined
@@ -33,6 +31,8 @@ def check_types(flow: WiredFlow) -> Iterator[Finding]:
             message = f"'{type}' is not a node: {fault}" if fault else there
             yield Finding("PF11", place, message, OTHER_WORDS.get(type) or no_such_kind(type).hint)
         elif kind is not None:
+            if wired.step.flow is not None and type != INLINE:
+                yield Finding("PF11", place, f"'{type}' cannot have nodes of its own", f'"type": "{INLINE}"')
             if kind.name not in seen and (file := shadowed_by(kind)):
                 message = f"'{kind.name}' is pflow's own node, which comes before '{file}'"
                 yield Finding("PF11", place, message, "rename the file to use it", is_warning=True)
@@ -74,17 +74,13 @@ def _class_fault(kind: Kind) -> str:
         return ""
     import ast
 
-    from pflow.interface.source import plain
+    from pflow.interface.source import classes_in, node_classes
 
-    file = kind.file
-    with open(file, encoding="utf-8-sig", errors="replace") as source:
-        tree = ast.parse(source.read())
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    name = plain(os.path.basename(file).removesuffix(".py"))
-    chosen = [each for each in classes if plain(each) in (name, name + "node")] or list(classes)
-    bases = [ast.unparse(base) for each in chosen for base in classes[each].bases]
+    classes = classes_in(kind.file)
+    chosen = node_classes(classes, kind.file)
+    bases = [ast.unparse(base) for each in chosen for base in each.bases]
     is_node = any(base != "object" and not (base in classes and not classes[base].bases) for base in bases)
-    return f"in {file}, {chosen[0]} does not inherit from pocketflow.Node" if chosen and not is_node else ""
+    return f"in {kind.file}, {chosen[0].name} does not inherit from pocketflow.Node" if chosen and not is_node else ""
 
 
 RULES = (

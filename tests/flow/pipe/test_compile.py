@@ -190,6 +190,7 @@ def test_actions_forks_and_loops_are_edges():
         ("llm || judge", "there is nothing before '|'; add a step, or leave it out; step =error=> other"),
         ("llm && judge", "'&&' works only in a shell"),
         ("llm -> judge", "'->' is not a separator; steps are joined by =>"),
+        ("llm ==> judge", "'==>' is not a separator; steps are joined by =>"),
         ("llm → judge", "'→' is not a separator; steps are joined by =>"),
         ("llm x then judge", "'then' is not a separator; steps are joined by =>"),
         ("llm=> judge", "'llm=>' is not a separator; put spaces around it"),
@@ -360,6 +361,8 @@ def test_a_step_says_whether_it_repeats():
         ["llm Summarize -> shell cat"],
         ["lllm Summarize → shell cat"],
         ["llm Summarize && shell cat"],
+        ["llm Summarize ==> shell cat"],
+        ["llm Summarize > write-file"],
         ['llm "a question that is never closed', "-r"],
     ],
 )

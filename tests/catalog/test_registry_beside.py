@@ -1,4 +1,4 @@
-"""A user's own node imports the modules beside it, which no other directory sees."""
+"""A user's own node imports the modules beside it, which no other directory sees (pflow.catalog.registry)."""
 
 import sys
 
@@ -6,26 +6,21 @@ import pytest
 
 from pflow.catalog.kinds import forget_kinds
 from pflow.catalog.registry import load_file
+from pflow.errors import PflowError
 
 NODE = "from pocketflow import Node\n{}\nclass Zap(Node):\n    def exec(self, _):\n        return {}\n"
 WAYS = {
     "import": ("import helper", "helper.word()"),
     "from": ("from helper import word as say", "say()"),
     "in a function": ("", "__import__('helper').word()"),
-    "a package": ("import lib.inner", "lib.inner.word()"),
-    "a module of a package": ("from lib import inner", "inner.word()"),
-    "a folder without __init__": ("from loose import inner", "inner.word()"),
     "Python's own comes first": ("import string", "'A' if string.digits else ''"),
     "installed ones come first": ("import yaml", "'A' if yaml.safe_load else ''"),
 }
 
 
 def place(folder, word):
-    for name in ("lib", "loose"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "inner.py").write_text("def word():\n    import helper\n    return helper.word()\n")
-    (folder / "lib" / "__init__.py").touch()
-    (folder / "helper.py").write_text("from other import WORD\ndef word(): return WORD\n")
+    folder.mkdir()
+    (folder / "helper.py").write_text("import other\ndef word():\n    from other import WORD\n    return WORD\n")
     (folder / "other.py").write_text(f"WORD = {word!r}\n")
     for name in ("string", "yaml"):
         (folder / f"{name}.py").touch()
@@ -40,7 +35,7 @@ def test_what_is_beside_a_node_or_its_link_is_found_and_stays_apart(tmp_path, li
         file.write_text(NODE.format(line, value.replace("'A'", repr(word))))
         (tmp_path / f"{word}.py").symlink_to(file)
         assert {load_file(str(each), "zap")().exec(None) for each in (file, tmp_path / f"{word}.py")} == {word}
-    assert not {"helper", "other", "lib", "loose"} & ({*sys.modules} - before)
+    assert not {"helper", "other"} & ({*sys.modules} - before)
 
 
 def test_two_nodes_of_a_directory_share_a_module_until_all_is_read_again(tmp_path):
@@ -52,3 +47,11 @@ def test_two_nodes_of_a_directory_share_a_module_until_all_is_read_again(tmp_pat
     (tmp_path / "helper.py").write_text("WORD = 'new'\n")
     forget_kinds()
     assert load_file(str(tmp_path / "one.py"), "one")().exec(None).WORD == "new"
+
+
+def test_a_module_beside_that_fails_is_named_and_fails_again(tmp_path):
+    (tmp_path / "zap.py").write_text(NODE.format("import helper", "1"))
+    (tmp_path / "helper.py").write_text("import nowhere_at_all\n")
+    for _ in range(2):
+        with pytest.raises(PflowError, match=r"helper\.py': No module named 'nowhere_at_all'"):
+            load_file(str(tmp_path / "zap.py"), "zap")
