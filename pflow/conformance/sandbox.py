@@ -91,6 +91,7 @@ class NodeRun:
             held.release()
             self.code, self.stderr = _CANNOT_START, f"cannot start it: {reason_of(error)}"
             return
+        left = True
         try:
             held.release()
             process.communicate(self.stdin, timeout)
@@ -102,8 +103,9 @@ class NodeRun:
         except subprocess.TimeoutExpired:
             self.unended = _LATE
         finally:
-            signal_session(process.pid, signal.SIGKILL)
-            process.wait()
+            if left:
+                signal_session(process.pid, signal.SIGKILL)
+                process.wait()
         with open(place / "stderr", encoding="utf-8", errors="replace") as said:
             self.stderr = said.read(1 << 20)
         if os.path.getsize(place / "stdout") >= _LARGEST_FILE:

@@ -50,13 +50,13 @@ repository() {
     [ "$(cat day.md)" = 'Oak, ash and elm.' ]
 }
 
-@test "fifty mails are fields, one that fails is told" {
+@test "mails are fields, one that fails is told" {
     need jq
     mkdir mails
-    for number in $(seq 50); do echo "From: $number" >"mails/$number.eml"; done
+    for number in 1 2 3 4 5 6; do echo "From: $number" >"mails/$number.eml"; done
     PFLOW_MODEL=form run_job mails-to-json mails fields.json
     expect 0 ''
-    jq -e 'length == 50 and .[0].response.sender == "oak" and (.[0].item | startswith("From: "))' fields.json
+    jq -e 'length == 6 and .[0].response.sender == "oak" and (.[0].item | startswith("From: "))' fields.json
 }
 
 @test "translations are made once, and again when the text is another" {
@@ -101,13 +101,13 @@ repository() {
     expect 66 '' missing.pdf
 }
 
-@test "two hundred texts get a sentence each, four at a time" {
+@test "twenty texts get a sentence each, four at a time" {
     need jq
     mkdir -p texts/more
-    for number in $(seq 100); do echo "$number" | tee "texts/$number.txt" >"texts/more/$number.txt"; done
+    for number in $(seq 10); do echo "$number" | tee "texts/$number.txt" >"texts/more/$number.txt"; done
     run_job sentence-each texts all.json
     expect 0 ''
-    jq -e 'length == 200 and all(. == "Oak, ash and elm.")' all.json
+    jq -e 'length == 20 and all(. == "Oak, ash and elm.")' all.json
 }
 
 @test "a tree is translated into a tree of the same shape" {
