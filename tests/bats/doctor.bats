@@ -162,7 +162,7 @@ END
         in_environment
         [[ $output == *'model   broken  cannot choose a model'*"$hint"* ]] || expect 1 "$hint"
         run --separate-stderr v/bin/python "$(command -v pflow-llm)" -n hello
-        [[ $status -eq 78 && $stderr == *"$hint"* ]] || expect 78 - "$hint"
+        [[ $status -eq 78 && $stderr == *"$hint"*'llm keys set'*PFLOW_MODEL* ]] || expect 78 - "$hint"
         rm -rf site/xllamacpp
     done
 }
@@ -171,7 +171,7 @@ END
     need zsh
     printf '%s\n' 'echo noise; echo noise >&2' 'read -p "sure? " x </dev/tty' 'read y; [ -n "$TMUX" ] || exec tmux' \
         ". $(realpath "$BATS_TEST_DIRNAME/../../completions/bash/pflow")" >.bashrc
-    echo 'sleep 7654 & echo $! >pid; while echo noise; do :; done' >.zshrc
+    echo 'sleep 7654 & echo $! >pid; seq 99999; echo noise; while wait; do sleep 1; done' >.zshrc
     run --separate-stderr pflow doctor
     [[ -z $stderr && $output != *noise* ]]
     says 'bash    ok      completes pflow-llm'

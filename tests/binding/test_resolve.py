@@ -481,7 +481,7 @@ unread_flows = st.lists(steps.filter(lambda step: step[0] != "both"), min_size=1
 flows = st.lists(steps, min_size=1, max_size=3)
 
 
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 slow = settings(quick, max_examples=12)

@@ -318,7 +318,7 @@ def _bounded(words: list[str]) -> list[str]:
     return [word for word in bounded if not word.startswith("--debug")]
 
 
-@settings(max_examples=120)  # a process each; the words and what comes in are few, and each run draws others
+@settings(max_examples=60)  # a process each; the words and what comes in are few, and each run draws others
 @given(ARGV, STDIN)
 def test_any_words_and_any_input_end_in_a_documented_code_without_a_traceback(node, words, stdin):
     ended = run(node, _bounded(words), stdin)
@@ -349,7 +349,7 @@ HEADERS = st.dictionaries(
 )
 
 
-@settings(max_examples=120)  # a process each; eight members, of values of a few kinds
+@settings(max_examples=60)  # a process each; eight members, of values of a few kinds
 @given(HEADERS, st.sampled_from([[], ["-r"], ["--text=$a"], ["--dry-run"], ["--id=x"]]))
 def test_any_header_is_taken_or_refused_and_never_a_bug(node, header, words):
     document = json.dumps({"$pflow": {"v": 1, **header}, "a": {"b": 1}}).encode()

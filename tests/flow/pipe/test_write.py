@@ -273,7 +273,7 @@ def step_of(step):
     return step.id, step.type, step.inputs, step.params, step.output_mappings, manner
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(flow_texts())
 @example("llm --map-out=usage=out --id=a => llm '--prompt=$A' '--text=$B' --map-out=usage=out --id=b")
 @example("llm --map-out=usage=out --id=a => llm '--prompt=$A' '--system=$B' --map-out=usage=out --id=b")
