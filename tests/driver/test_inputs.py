@@ -45,8 +45,8 @@ def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
         ask_for(plan, missing_inputs(plan, {}))
     assert (caught.value.exit, caught.value.hint) == (66, "--issue=STR --file=PATH")
     assert caught.value.message == (
-        "cannot find 'issue_number' (its number, #12, or its URL) for github-get-issue, 'file' (the file) for wait_for: "
-        "nothing gives it (PF03)"
+        "cannot find 'issue_number' (its number, #12, or its URL) for github-get-issue, "
+        "'file' (the file) for wait_for: nothing gives it (PF03)"
     )
 
 
