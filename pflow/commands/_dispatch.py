@@ -101,6 +101,8 @@ def _is_called(word: str) -> bool:
 def _is_pipe(words: list[str]) -> bool:
     if not any(map(separates, words)) and not {" ", "\t", "\n"} & set(words[0]):
         return False  # quick, without the modules of pipe syntax
+    if os.path.isfile(words[0]):
+        return False
     from pflow.flow.pipe.recognize import is_pipe
 
     return is_pipe(words)

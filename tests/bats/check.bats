@@ -7,10 +7,10 @@ load helper
 @test "a template step hands no typo on; an item's own key is not read from the whole list" {
     local each="list-files 'one/*' => read-file --each --with-item => template"
     mkdir one && echo hi >one/a.txt
-    for flow in 'template "Hi ${name"' "$each '\$item: \$content' --each"; do
-        run --separate-stderr pflow run -n "$flow" -r
-        expect 65 '' 'PF14: '
-    done
+    run --separate-stderr pflow run -n 'template "Hi ${name"' -r
+    expect 2 '' "'\${name' is not a reference"
+    run --separate-stderr pflow run -n "$each '\$item: \$content' --each" -r
+    expect 65 '' 'PF14: '
     [[ $stderr == *"'content' is all that the batch runs over, in each of its items; \${item.content} is that of the item"* ]]
     run --separate-stderr pflow run -n "$each '\${item.item}: \${item.content}' --each" -r
     expect 0 '["one/a.txt: hi\n"]'
@@ -139,7 +139,7 @@ END
 }
 
 @test "the flows that help shows break no rule" {
-    for command in help run check explain export; do pflow "$command" --help; done | grep -o "'[^']* => [^']*'" | tr -d "'" >flows
+    for command in help run check explain export resume; do pflow "$command" --help; done | grep -o "'[^']* => [^']*'" | tr -d "'" >flows
     [ "$(wc -l <flows)" -ge 5 ]
     while IFS= read -r flow; do
         run --separate-stderr pflow check --strict "$flow"

@@ -46,7 +46,7 @@ executables() { (cd "$(dirname "$(command -v pflow)")" && ls pflow pflow-*); }
 @test "a flag, a quote and a tilde can be copied from a page as they are" {
     need man
     run man pflow-llm
-    [[ $output == *"pflow-llm --prompt='Name three trees'"* && $output == *'`pflow models get smollm2`'* ]]
+    [[ $output == *"pflow-llm --prompt='Name three trees'"* && $output == *'`llm logs off`'* ]]
     run man pflow
     [[ $output == *' ~/.config/'* ]]
 }

@@ -143,16 +143,16 @@ write_list() {
         echo "{\"a\":1,\"content\":\"a member\"}" | pflow run --from=json "write-file --path=o" -q; cat o; echo
         echo "{\"a\":1,\"\$schema\":2}" | pflow-get --from=json a stdin
         : | pflow-shell --from=json --allow-empty --command="cat; echo end" -r'
-    expect 0 'Explain {"a":1,"stdin":2}
+    expect 0 '{"a":1,"stdin":2} Explain
 {"a":1,"stdin":2}
-Explain [1,2]
+[1,2] Explain
 [1,2]
-Explain two words
+two words Explain
 two words
-Explain 0
+0 Explain
 0
-Explain 1 {"a":1,"$schema":2}
-Explain {"a":1,"text":"a member"}
+{"a":1,"$schema":2} Explain 1
+{"a":1,"text":"a member"} Explain
 {"a":1,"content":"a member"}
 
 1

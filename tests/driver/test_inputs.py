@@ -43,10 +43,10 @@ def test_where_nobody_is_to_be_asked_all_are_named_at_once(monkeypatch):
     assert [each.name for each in missing_inputs(plan, {"issue_number": 1})] == ["file"]
     with pytest.raises(PflowError) as caught:
         ask_for(plan, missing_inputs(plan, {}))
-    assert (caught.value.exit, caught.value.hint) == (66, "--issue=INT --file=PATH")
+    assert (caught.value.exit, caught.value.hint) == (66, "--issue=STR --file=PATH")
     assert caught.value.message == (
-        "cannot find 'issue_number' (the issue's number) for github-get-issue, 'file' (the file) for wait_for: "
-        "nothing gives it (PF03)"
+        "cannot find 'issue_number' (its number, #12, or its URL) for github-get-issue, "
+        "'file' (the file) for wait_for: nothing gives it (PF03)"
     )
 
 
@@ -56,7 +56,7 @@ def test_a_secret_is_never_asked_for_and_nothing_is_in_a_dry_run(monkeypatch, ty
     plan = plan_of({"nodes": [{"id": "s", "type": type}]})
     with pytest.raises(PflowError) as caught:
         ask_for(plan, missing_inputs(plan, {}), is_dry=is_dry)
-    assert caught.value.hint == ("--issue=INT" if is_dry else "a secret is never a flag; it comes from the store")
+    assert caught.value.hint == ("--issue=STR" if is_dry else "a secret is never a flag; it comes from the store")
 
 
 class Terminal:

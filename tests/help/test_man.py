@@ -99,8 +99,8 @@ def test_a_new_node_changes_no_page_but_its_own():
     assert {name: after[name] for name in before} == before
 
 
-ELSEWHERE = {"HOME", "LC_CTYPE", "PFLOW_NODE", "PFLOW_FAILPOINT", "PFLOW_TESTING"}
-"""Variables that stand in no table: of the home directory, of Python's own doing, of pflow-node(7), of tests."""
+ELSEWHERE = {"HOME", "LC_CTYPE", "PFLOW_LINE", "PFLOW_NODE", "PFLOW_FAILPOINT", "PFLOW_TESTING"}
+"""Variables that stand in no table: of the home, Python's own doing, the completions, pflow-node(7) and the tests."""
 
 
 def written(name: str) -> str:

@@ -63,9 +63,9 @@ git-commit --message="$commit_message"  # Depends on: shared["commit_message"]
     "003, generated": (
         "load-csv --file data.csv => clean-data => analyze => save-results",
         {
-            "clean-data": {"rows": "load-csv.rows"},
-            "analyze": {"rows": "clean-data.rows"},
-            "save-results": {"results": "report"},
+            "clean-data": {"rows": "load-csv.rows", "columns": "load-csv.columns"},
+            "analyze": {"rows": "clean-data.rows", "columns": "clean-data.columns"},
+            "save-results": {"results": "report", "columns": "clean-data.columns"},
         },
     ),
 }

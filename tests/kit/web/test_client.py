@@ -142,7 +142,7 @@ def test_what_a_server_does_wrong_is_said_with_its_exit_code(web, path, exit, wo
         ("http:///x", 65, "is not an http or https URL"),
         ("http://[::1/", 65, "invalid port"),
         ("http://127.0.0.1/\n", 69, "connection refused"),
-        ("http://127.0.0.1/a\nb", 65, "non-printable"),
+        ("http://127.0.0.1/a\nb", 65, "it has several lines"),
         ("http://me:hush@127.0.0.1/", 77, "may not have a user or password"),
         ("ftp://me:hush@127.0.0.1/?key=hush", 65, "is not an http or https URL"),
     ],

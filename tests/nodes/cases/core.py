@@ -29,7 +29,7 @@ CASES = [
         ["Say this", "--model=echo"],
         pipe="two words",
         around=models,
-        writes={"response": "Say this\n\ntwo words", "usage": ANY},
+        writes={"response": "two words\n\nSay this", "usage": ANY},
     ),
     Case("read-file", ["--path={here}/a.txt"], files={"a.txt": "grün\n"}, writes={"content": "grün\n"}),
     Case("read-file", ["--path=a.txt"], files={"a.txt": b"\xff\x00"}, writes={"content": b"\xff\x00"}),
