@@ -68,15 +68,14 @@ def batch_words(batch: Batch) -> list[str]:
 def filled_by_item(step: Step, interface: Interface, inside: WiredFlow | None = None) -> str | None:
     """Return the read that an item of a step's batch fills by itself: the `[pipe]` read, else the first `[word]` read.
 
-    None if the read is given, if another read has the item's name, or if the first step `inside` names the item; a step
-    without a flow inside may name the item besides if the read is required.
+    None if the read is given, if another read has the item's name, or if it is optional and the step, or the first one
+    `inside` it, names the item.
     """
     batch, read = step.batch, item_reader(interface)
     by_name = batch is not None and batch.item in interface.reads and step.flow is None
     if batch is None or read is None or step.is_unfed or by_name or step.fills(read.name):
         return None
-    is_needed = read.required and inside is None
-    return read.name if is_needed or not _names_item(step, batch, interface, inside) else None
+    return read.name if read.required or not _names_item(step, batch, interface, inside) else None
 
 
 def with_items(wired: WiredFlow) -> WiredFlow:

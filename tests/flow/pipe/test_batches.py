@@ -65,7 +65,7 @@ LIST = "list-files --pattern='*' => "
         (LIST + "( template '$item_stem' ) --each", {"over": "files"}, {}),
         (LIST + "( template '$lang $item' ) --each", {"over": "files"}, {}),
         (LIST + "( ( llm '$item_stem' ) => llm X ) --each", {"over": "files"}, {}),
-        (LIST + "( write-file 'o/$item_name' ) --each", {"over": "files"}, {}),
+        (LIST + "( write-file 'o/$item_name' ) --each", {"over": "files"}, {"content": "item"}),
         (LIST + "( read-file => llm 'On $item' ) --each", {"over": "files"}, {"path": "item"}),
         ("unknown-thing --each", {"over": "stdin"}, {}),
     ],
