@@ -70,19 +70,21 @@ touch CANARY #"
     cat >two.sh <<'END'
 #!/bin/sh -e
 set -u # as usual
-file=$1
-pflow-read-file --path="$file" | \
+FILE=${1:-a.txt}
+pflow-read-file --path="$FILE" | \
     pflow-shell --command='tr "$1" "$2"' --args=a-z --args=A-Z |
     pflow-write-file --path=mid.txt -q; how='in capitals'
 
 pflow-template -n 'no $$content' | pflow-shell 'cat mid.txt -' | pflow-template "$how: \$stdout" -r
 END
-    in_shells 'echo one >a.txt; sh ../two.sh a.txt; pflow import ../two.sh -o two.pflow.json && pflow run two.pflow.json --file=a.txt -n -r
+    in_shells 'echo one >a.txt; sh ../two.sh a.txt; pflow import ../two.sh -o two.pflow.json && pflow run two.pflow.json -n -r
         pflow export --to=sh -o flow.sh "read-file a.txt => shell cat => write-file b"; pflow import flow.sh | pflow export --to=sh - | cmp - flow.sh'
-    expect 0 $'in capitals: ONE\nno $content\nin capitals: ONE\nno $content' "a shell would expand its own variable"
+    expect 0 $'in capitals: ONE\nno $content\nin capitals: ONE\nno $content'
+    [[ $stderr != *"a shell would expand"* ]]
     in_shells <<'END'
         for line in 'for f in *; do x; done' 'pflow-read-file a | grep x' 'set -- a' 'pflow-read-file a >b' 'pflow-read-file "$HOME"' \
-            'content=$1; pflow-read-file "$content"' 'x=`date`'; do
+            'content=$1; pflow-read-file "$content"' 'x=`date`' 'x=~/a' 'x=1; pflow-template "$x $(date)"' 'pflow-read-file a || true' \
+            'pflow-read-file ~/a' 'pflow-read-file *.txt' 'pflow-read-file a?' 'pflow-read-file [ab]' 'pflow-read-file {a,b}'; do
             printf '# A script\n\n%s\n' "$line" >no.sh; pflow import no.sh 2>&1 | sed "s/.*line 3: //; s/;.*//"
         done
 END
@@ -92,7 +94,17 @@ END
 '>b' is a redirection, which only a shell does
 no line before sets '\$HOME'
 pflow: cannot take the variable 'content' as an input: 'read-file' has a key of that name
-'x=\`date\`' is not one of pflow's programs"
+'x=\`date\`' is not one of pflow's programs
+'x=~/a' is not one of pflow's programs
+pipe syntax runs no commands inside a text
+there is nothing before '|'
+a shell would expand '~/a'
+a shell would expand '*.txt'
+a shell would expand 'a?'
+a shell would expand '[ab]'
+a shell would expand '{a,b}'"
+    in_shells "echo 'grep x' >one.sh; pflow import one.sh"
+    expect 2 '' "line 1: 'grep' is not one of pflow's programs; NAME=text"
 }
 
 @test "what a flow has no place for is refused and named: arguments of a constructor, methods of a Flow" {

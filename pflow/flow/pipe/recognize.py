@@ -25,13 +25,14 @@ def is_pipe(words: Sequence[str]) -> bool:
 def is_pipe_text(text: str) -> bool:
     """Return True if one argument is a flow: an unquoted separator beside the name of a node or a flow, or one step.
 
-    One step is such a name that is no plain word (`read-file`), or that has a flag or only quoted words after it.
+    One step is such a name that is no plain word (`read-file`), or that has a flag or only quoted words after it. A
+    comment alone makes no sentence of it: `git-status # clean?` is a step.
     Sentences may contain `|` too: it separates steps only next to names of nodes, `pflow` or `pflow-…`. So do `->` and
     `&&` between two nodes: they are mistakes, which reading the flow explains.
     """
     words = _tokens(text)
     step = _without_driver(words)
-    if len(step) < 2:
+    if not _has_words(text, step):
         return False
     links = [at for at, word in enumerate(step) if word.kind == LINK and word.text != "|"]
     if links:
@@ -46,7 +47,12 @@ def is_pipe_text(text: str) -> bool:
 def is_misspelt_step(text: str) -> bool:
     """Return True if a text would be one step, but its name is a misspelt node."""
     step = _without_driver(_tokens(text))
-    return len(step) > 1 and (_is_typed(step[0].text) or _is_one_step(step[1:])) and is_slip(step[0].text)
+    return _has_words(text, step) and (_is_typed(step[0].text) or _is_one_step(step[1:])) and is_slip(step[0].text)
+
+
+def _has_words(text: str, step: list[Token]) -> bool:
+    """Return True if a step has words after its first, or if that is a typed name with a comment behind it."""
+    return len(step) > 1 or (len(step) == 1 and "#" in text and _is_typed(step[0].text))
 
 
 def _tokens(text: str) -> list[Token]:
