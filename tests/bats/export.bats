@@ -61,9 +61,11 @@ touch CANARY #"
             "def make():" "    a, b = Hi(), Hi()" "    a >> b" "    return Flow(start=a)" >hi.py
         pflow import hi.py:make -o hi.pflow.json; pflow run -q hi.pflow.json </dev/null 2>/dev/null; echo $?
         PFLOW_NODES=$PWD pflow run -j hi.pflow.json </dev/null 2>/dev/null | pflow-get hi
+        pflow export --to=pipe hi.py
         for name in hi.py:nope hi.py hi.txt; do pflow import $name 2>/dev/null; echo $?; done'
     expect 0 - "no node is called 'Hi': put the class into hi.py in a directory on PFLOW_NODES"
     [[ $output == $'65\n1\n66\n{\n'*$'\n0\n2' ]]
+    [[ $stderr == *"no node 'hi'; its class is in /"*"/hi.py alone: pflow run /"*" runs it; in hi.py in a directory on PFLOW_NODES"* ]]
 }
 
 @test "a script of pipes is imported, with its variables as inputs, and so is what export writes" {
@@ -104,7 +106,9 @@ a shell would expand 'a?'
 a shell would expand '[ab]'
 a shell would expand '{a,b}'"
     in_shells "echo 'grep x' >one.sh; pflow import one.sh"
-    expect 2 '' "line 1: 'grep' is not one of pflow's programs; NAME=text"
+    expect 2 '' "line 1: 'grep' is not one of pflow's programs"
+    in_shells 'printf "#!/bin/sh\nset -e\n" >no; echo "grep x" >one.sh; { pflow run one.sh; pflow check ./no; pflow save x one.sh; pflow one.sh; pflow ./no; } 2>&1 >/dev/null; :'
+    [ "$(grep -c "; pflow import .* makes a flow of it" <<<"$output")" = 5 ]
 }
 
 @test "what a flow has no place for is refused and named: arguments of a constructor, methods of a Flow" {

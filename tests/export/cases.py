@@ -369,7 +369,8 @@ CASES = {
     ),
     "steps in parentheses, and others inside, for each item": Case(
         "shell --command='echo a/b.x; echo c' => ( ( say --value='$item' --tone='$item_dir' ):g =>"
-        " shell:s --args='$item_stem' --command='cat; echo \"$1\"' ):in --each --jobs=2 --id=in => say --value='${in.stdout[1]}' --tone=x",
+        " shell:s --args='$item_stem' --command='cat; echo \"$1\"' ):in --each --jobs=2 --id=in"
+        " => say --value='${in.stdout[1]}' --tone=x",
         {
             "command": "echo a/b.x; echo c",
             "stdout": "a/b.x\nc\n",

@@ -32,8 +32,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
         elif words[0].text != "set" or not "".join(word.text for word in words[1:2]).strip("-"):
             ours = [word for word in words if word.text.rpartition("/")[2].startswith("pflow")]
             if words[0] not in ours and not (ours and any(word.kind == LINK for word in words)):
-                is_loop = words[0].text == "for"
-                hint = "list-files '*.txt' => ( … ) --each" if is_loop else "NAME=text and NAME=$1 may be there too"
+                hint = "list-files '*.txt' => ( … ) --each" if words[0].text == "for" else ""
                 raise fault(text, words[0].at, f"'{words[0].text}' is not one of pflow's programs", hint)
             for word in words:
                 if _EXPANDED.fullmatch(word.bare):
