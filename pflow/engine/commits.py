@@ -67,8 +67,7 @@ class Services:
     def charge(self, question: Question) -> Amounts:
         """Count against the budget; return what is left of it. Raises PflowError (79)."""
         if self.parent is not None:
-            left: Amounts = self.parent("charge", question)
-            return left
+            return self.parent("charge", question)  # type: ignore[no-any-return]
         return {} if self.account is None else self.account.charge(question)
 
     def answer(self, name: str, request: Any) -> Any:

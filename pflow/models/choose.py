@@ -47,8 +47,7 @@ def choose(name: str | None) -> Model:
     with _explained():
         chosen = name or _chosen_default()
         if address := split_address(chosen):
-            served: Model = model_at(*address)
-            return served
+            return model_at(*address)  # type: ignore[no-any-return]
     if name and name.endswith(SUFFIX):
         return from_file(name)
     models = all_models()

@@ -157,6 +157,7 @@ _BY_STATUS = {
 _BY_CLASS = (
     (("TimeoutError", "TimeoutException", "APITimeoutError", "Timeout"), TRY_AGAIN, "no answer in time"),
     (("ConnectError", "gaierror", "ConnectionRefusedError", "NewConnectionError"), UNAVAILABLE, "cannot connect"),
+    (("UnsupportedProtocol", "InvalidURL"), BAD_CONFIG, ""),
     (("TransportError", "IncompleteRead", "ChunkedEncodingError", "ProtocolError"), TRY_AGAIN, "the answer was cut"),
     (("JSONDecodeError",), TRY_AGAIN, "its answer is garbled"),
     (("ConnectionError", "APIConnectionError"), UNAVAILABLE, "no connection"),

@@ -4,12 +4,13 @@ import os
 import re
 import shutil
 
-from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, causes, not_written
+from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, causes, not_written
 from pflow.files.installation import no_extra
 from pflow.models.errors import exit_and_words
 from pflow.models.local import SUFFIX, place_of
 from pflow.terminal.ask import confirm
 from pflow.values.digest import file_digest
+from pflow.words.naming import guess
 
 CHOICES = {
     "smollm2": 98,
@@ -28,8 +29,8 @@ def get_model(name: str, *, is_agreed: bool) -> tuple[str, bool]:
     act = f"cannot get the model '{name}'"
     asked = re.fullmatch(r"(\w[\w.-]*/[\w.-]+)(?::([\w.-]+)|/(.+\.gguf))?", name)
     if asked is None:
-        hint = "OWNER/REPO[:QUANT] or OWNER/REPO/FILE.gguf; `pflow models get` lists some"
-        raise PflowError(act, hint=hint, exit=MISSING)
+        form = "OWNER/REPO[:QUANT] or OWNER/REPO/FILE.gguf; `pflow models get` lists some"
+        raise PflowError(act, hint=guess(name.lower(), CHOICES, form), exit=MISSING)
     try:
         return _get(act, *asked.groups(default=""), is_agreed=is_agreed)
     except PflowError:
@@ -90,10 +91,11 @@ def _failure(act: str, error: Exception) -> PflowError:
     if isinstance(error, ImportError):
         return no_extra(act, "huggingface_hub", "local")
     if isinstance(error, OSError) and error.errno is not None:
-        return not_written(act, error)
+        return not_written(f"{act}: '{error.filename or place_of('')}'", error)
     refused = {401: "it is not public, or not there", 403: "you have no access", 404: "there is no such repository"}
     status = getattr(getattr(error, "response", None), "status_code", None)
     exit, words = exit_and_words(error, causes(error), status)
-    words = refused.get(status, f"the hub answers with {status}") if status else words
-    hint = "HF_TOKEN is the key to what is not public" if status in refused else "the same command goes on from there"
+    words = refused.get(status, f"the hub answers with {status}") if status else words.rstrip(".")
+    hint = "HF_ENDPOINT is its address" if exit == BAD_CONFIG else "try the same command again: it keeps what has come"
+    hint = "HF_TOKEN is the key to what is not public" if status in refused else hint
     return PflowError(f"{act}: {words}", hint=hint, exit=MISSING if status == 404 else exit)

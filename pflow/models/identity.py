@@ -48,8 +48,7 @@ def identify(name: str | None) -> dict[str, str]:
 
         return identity_of(name), files
 
-    found: dict[str, str] = remembered(["model", name or "", *said, *keys, *files], find)
-    return found
+    return remembered(["model", name or "", *said, *keys, *files], find)  # type: ignore[no-any-return]
 
 
 def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, Any]:
