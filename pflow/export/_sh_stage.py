@@ -1,5 +1,6 @@
 """One step as a stage of a shell pipe: its program and flags, or why no stage does the same."""
 
+from copy import copy
 from typing import Any
 
 from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, Source, TemplateSource
@@ -8,6 +9,7 @@ from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flags import only_binds
 from pflow.flow.pipe.batches import batch_words
+from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import flag_words, manner_words
 from pflow.flow.pipe.write import first_word
@@ -19,6 +21,8 @@ from pflow.values.templates import is_reference
 
 NOTHING: Path = ()
 """The place that a pipe carries before anything was written to it."""
+_RUN = "pflow run"
+"""The program of a step with a flow inside, and of a batch."""
 
 
 def refused(why: str) -> PflowError:
@@ -78,17 +82,27 @@ class ShellStage:
             self._leave_to_name(pipe.name)
         self._add_manner()
         self.program = _program_of(wired)
-        if wired.step.flow is not None:  # run alone, it gives what it carries and what is named
-            named = [key for key, item in wired.interface.writes.items() if "pipe" not in item.marks]
-            out = [f"--map-out={quote(f'{key}={write_path(wired.place_of(key))}')}" for key in named]
-            words = [first_word(wired.step, is_named=is_step_name(wired.id)), *self.flags, *out]
-            words += batch_words(wired.step.batch) if wired.step.batch is not None else []
-            self.flags = [quote(" ".join(dict.fromkeys(words)))]
+        if self.program == _RUN:
+            self.flags = [quote(" ".join(self._flow_of_one()))]
         self._leave()
 
     @property
     def command(self) -> str:
         return " ".join([self.program, *self.flags])
+
+    def _flow_of_one(self) -> list[str]:
+        """Return the words of the step as a flow; one in parentheses, run alone, gives what it carries and is named."""
+        step, writes = self.wired.step, self.wired.interface.writes
+        named = [key for key, item in writes.items() if step.flow is not None and "pipe" not in item.marks]
+        out = [f"--map-out={quote(f'{key}={write_path(self.wired.place_of(key))}')}" for key in named]
+        words = [first_word(step, is_named=is_step_name(step.id) and step.id != free_id(step.type, {}))]
+        words += dict.fromkeys([*self.flags, *out])
+        if step.batch is None:
+            return words
+        batch = copy(step.batch)
+        if self.wired.over is not None and batch.over:
+            batch.over = write_path(self._place("batch", self.wired.over))
+        return words + batch_words(batch)
 
     def _refused(self, key: str, why: str) -> PflowError:
         return refused(f"'{self.wired.id}' and its '{key}': {why}")
@@ -231,11 +245,13 @@ def _program_of(wired: WiredStep) -> str:
     if kind is None:
         raise refused(f"'{wired.id}' is not a known node")
     if wired.step.flow is not None:
-        return "pflow run"
+        return _RUN
     if kind.origin == FLOW:
         raise refused(f"'{wired.id}' is a flow with a store of its own, which a stage does not have")
     if kind.origin == PROGRAM and wired.interface.open:
         raise refused(f"'{wired.id}' is a program without an interface, which cannot be a stage")
+    if wired.step.batch is not None:
+        return _RUN
     if kind.origin == BUNDLED:
         return f"pflow-{kind.name}"
     is_taken = kind.name in names_in("commands")  # there `pflow NAME` is the command

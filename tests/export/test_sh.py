@@ -52,17 +52,41 @@ def test_a_chain_is_a_pipe_of_its_nodes():
     )
 
 
-def test_a_batch_is_a_loop_whose_failing_item_ends_the_script(tmp_path):
+def test_a_batch_is_a_run_of_its_step_whose_failing_item_ends_the_script(tmp_path):
     flow = "read-file --each => write-file --path=never.txt --content=x"
     case = Case(flow, {}, stdin=b"a.txt\nnone.txt\n")
-    assert "while IFS= read -r item; do" in export("sh", case, tmp_path).read_text()
+    assert (
+        "pflow run 'read-file --id=read-file --map-in=path=item --each=stdin' |"
+        in export("sh", case, tmp_path).read_text()
+    )
     done = run_script(case, tmp_path)
     assert done.returncode == 66
-    assert done.stderr.decode() == "pflow-read-file: cannot read 'none.txt': no such file or directory\n"
-    for stdin, why in ((b"", "stdin was empty"), (b'{"a":\n1}', "cannot print each item of 'stdin': it is a str")):
+    assert "item 1 (\"none.txt\"): cannot read 'none.txt': no such file or directory\n" in done.stderr.decode()
+    for stdin, why in ((b"", "stdin was empty"), (b'{"a":\n1}', "it begins as JSON and is not a list")):
         done = run_script(Case(flow, {}, stdin=stdin), tmp_path)
         assert (done.returncode, why in done.stderr.decode()) == (66 if not stdin else 65, True)
     assert not (tmp_path / "never.txt").exists()
+
+
+BATCHES = (
+    (chain(node("say", batch=batch("l", on_error="keep", keep_item=True)), mappings=reads(say={"value": "item"})), []),
+    (chain(node("say", inputs={"tone": "$item_stem"}, batch=batch("l"))), []),
+    (chain(node("say", inputs={"value": "$x", "tone": "$item"}, batch=batch("l"))), ["--x=u"]),
+    (
+        chain(
+            node("say", inputs={"value": 1}), node("a", "say", batch=batch("said")), mappings=reads(a={"value": "item"})
+        ),
+        [],
+    ),
+)
+
+
+@pytest.mark.parametrize(("flow", "flags"), BATCHES)
+def test_a_batch_ends_with_the_store_of_the_flow(tmp_path, flow, flags):
+    case = Case(flow, {})
+    flags = ['--l=["a.b","c"]'] * ("said" not in str(flow)) + flags
+    done = run([str(BIN / "pflow"), "run", lay_out(case, tmp_path), *flags, "-j"], case, tmp_path)
+    assert store_of(run_script(case, tmp_path, *flags)) == store_of(done)
 
 
 def test_a_node_with_the_name_of_a_command_is_not_taken_for_it(tmp_path, monkeypatch):
@@ -168,14 +192,6 @@ def test_any_text_arrives_as_it_is(tmp_path):
         (chain(node("llm", params={"model": None}, inputs={"prompt": "x"})), "no flag gives 'llm' its 'model'"),
         (chain(node("say"), inputs={"value": {"type": "any", "pipe": True}}), "takes the data from the pipe"),
         (chain(node("llm", params={"system": "a\0b"}, inputs={"prompt": "x"})), "no flag gives that value"),
-        (chain(node("say", batch=batch("l", on_error="keep"))), "'say' goes on after failed items"),
-        (chain(node("say", batch=batch("l", keep_item=True))), "'say' keeps the items in its results"),
-        (chain(node("say", inputs={"tone": "$item_stem"}, batch=batch("l"))), "'say' uses a part of the path item"),
-        (chain(node("say", inputs={"value": "$x"}, batch=batch("l"))), "'say' keeps its 'value', which is unknown"),
-        (
-            chain(node("say"), node("a", "say", batch=batch("said")), mappings=reads(a={"value": "item"})),
-            "'a' writes 'said' where something may already be",
-        ),
     ],
 )  # fmt: skip
 def test_what_a_stage_cannot_do_is_refused(flow, why):
