@@ -129,7 +129,7 @@ class _Script:
         takes_pipe = first == step.id
         stage = ShellStage(step, self.state, takes_pipe=takes_pipe)
         stage.program += self._no_stdin()
-        if takes_pipe and self.piped is not None and step.step.flow is None:
+        if takes_pipe and self.piped is not None and step.step.flow is None and step.step.batch is None:
             path = write_path(self.piped.path)
             stage.flags.append(f'${{has_{self.names[self.piped.name]}:+"--map-in={key}={path}"}}')
         self.commands.append(stage.command)

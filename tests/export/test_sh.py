@@ -71,6 +71,7 @@ def test_a_batch_is_a_run_of_its_step_whose_failing_item_ends_the_script(tmp_pat
 BATCHES = (
     (chain(node("say", batch=batch("l", on_error="keep", keep_item=True)), mappings=reads(say={"value": "item"})), []),
     (chain(node("say", inputs={"tone": "$item_stem"}, batch=batch("l"))), []),
+    (chain(node("read-file", inputs={"path": "b.json"}), node("say", inputs={"tone": "$item"}, batch=batch("l"))), []),
     (chain(node("say", inputs={"value": "$x", "tone": "$item"}, batch=batch("l"))), ["--x=u"]),
     (
         chain(
@@ -192,6 +193,7 @@ def test_any_text_arrives_as_it_is(tmp_path):
         (chain(node("llm", params={"model": None}, inputs={"prompt": "x"})), "no flag gives 'llm' its 'model'"),
         (chain(node("say"), inputs={"value": {"type": "any", "pipe": True}}), "takes the data from the pipe"),
         (chain(node("llm", params={"system": "a\0b"}, inputs={"prompt": "x"})), "no flag gives that value"),
+        (chain(node("write-file", inputs={"path": "$item"}, batch=batch("l"))), "'content': an item would fill it"),
     ],
 )  # fmt: skip
 def test_what_a_stage_cannot_do_is_refused(flow, why):
