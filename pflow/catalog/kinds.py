@@ -50,6 +50,8 @@ class Catalog:
 
 
 _found: dict[str, Kind | None] = {}
+only_in: dict[str, str] = {}
+"""The files of Python flows whose classes are no nodes, by the names that these would have."""
 
 
 def find_kind(type: str) -> Kind | None:
@@ -259,6 +261,9 @@ def no_such_kind(type: str) -> PflowError:
     name = type.removeprefix("flow:")
     near = name if name in types else meant(name, types)
     hint = did_you_mean(types[near]) if near else f"known: {listed(types.values())}"
+    if file := only_in.get(type):
+        own = f"{type.replace('-', '_')}.py in a directory on PFLOW_NODES"
+        hint = f"its class is in {file} alone: pflow run {file} runs it; in {own} it is a node"
     return PflowError(f"cannot find the node '{type}'", hint=hint, exit=BAD_DATA)
 
 

@@ -147,6 +147,7 @@ def _not_found(words: list[str]) -> PflowError:
     """Return the error (127) for words that mean nothing to pflow, with the nearest names."""
     from pflow.catalog.kinds import fault_of, list_kinds
     from pflow.catalog.registry import saved_flows
+    from pflow.flow.load import is_script
     from pflow.flow.pipe.recognize import split_name
     from pflow.words.naming import did_you_mean, likely, nearest
 
@@ -163,6 +164,8 @@ def _not_found(words: list[str]) -> PflowError:
         hint = "a sentence is one argument: put quotes around it"
     if word.endswith(".py") and os.path.isfile(word):
         hint = f"pflow run {word} runs its flow, pflow ./{word} its node"
+    elif os.path.isfile(word) and is_script(word):
+        hint = f"pflow import {word} makes a flow of it"
     return PflowError(f"cannot find '{shorten(word)}': no such command or node", hint=hint, exit=NOT_FOUND)
 
 
@@ -264,10 +267,10 @@ def is_sentence(text: str) -> bool:
     Nor is a text whose first word (after `pflow`) is followed by a flag or a separator, or begins a step as a misspelt
     node.
     """
-    from pflow.flow.pipe.recognize import is_misspelt_step
+    from pflow.flow.pipe.recognize import is_flag, is_misspelt_step
 
     words = _words_of(text)
-    begins_step = len(words) > 1 and (_is_flag(words[1]) or separates(words[1]) or is_misspelt_step(text))
+    begins_step = len(words) > 1 and (is_flag(words[1]) or separates(words[1]) or is_misspelt_step(text))
     return len(words) > 1 and not begins_step
 
 
@@ -275,11 +278,3 @@ def _words_of(text: str) -> list[str]:
     """Split a text into words, without the `pflow` that a pasted command begins with."""
     words = text.split()
     return words[words[:1] == ["pflow"] :]
-
-
-def _is_flag(word: str) -> bool:
-    """Return True for a flag, False for a dash in a sentence."""
-    from pflow.interface.common import LETTERS
-
-    is_long = word.startswith("--") and word[2:3].isalpha()
-    return is_long or (len(word) > 1 and word[0] == "-" and set(word[1:]) <= set(LETTERS))

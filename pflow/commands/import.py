@@ -10,7 +10,7 @@ arguments: a node is refused (65) if it was given others than its defaults, max_
 methods of its own. Attributes that were set on a node later cause a warning.
 
 FILE.sh has pipes of pflow's programs, which run one after the other as under set -e, each with a store of its own.
-NAME=$1 and NAME=text become inputs. Anything else in the script is refused (2), with its line.
+NAME=$1, NAME=${1:-text} and NAME=text become inputs. Anything else in the script is refused (2), with its line.
 
 \b
 pflow export --to=python -o report.py examples/report.pflow.json
@@ -22,7 +22,7 @@ import click
 from pflow.commands._output import write_output
 from pflow.errors import USAGE, PflowError
 from pflow.export.sh import NO_FLAGS
-from pflow.flow.load import read_text
+from pflow.flow.load import is_script, read_text
 from pflow.flow.pipe.script import read_script
 from pflow.flow.python_file import load_python
 from pflow.flow.subflow import FlowCatalog, python_source
@@ -34,7 +34,7 @@ from pflow.terminal.messages import say
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
 @click.argument("source", metavar="FILE")
 def command(source: str, output: str | None) -> None:
-    if source.endswith(".sh"):
+    if is_script(source):
         text = read_text(source, f"the script '{source}'").replace(NO_FLAGS, "")
         flow = read_script(text, FlowCatalog())
     elif python := python_source(source):

@@ -17,7 +17,7 @@ from pflow.engine.context import Context
 from pflow.engine.engine import Engine, goes_on
 from pflow.engine.results import outputs_of, set_defaults
 from pflow.engine.step import copied
-from pflow.errors import MISSING, PflowError
+from pflow.errors import MISSING, USAGE, PflowError
 from pflow.flow.build import numbered
 from pflow.flow.flags import FlowFlags
 from pflow.flow.flow import FlowSpec
@@ -164,8 +164,11 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
         spec = flow_from(flow, FlowCatalog(), is_run_here=True)
     elif isinstance(flow, dict):
         spec = load_document(flow, "flow", FlowCatalog()).usable()
-    else:
+    elif isinstance(flow, str | os.PathLike):
         spec = load([os.fspath(flow)])
+    else:
+        hint = "pipe syntax, a saved flow, a file, a dict or a Flow"
+        raise PflowError(f"cannot run a value of the type {type(flow).__name__}", hint=hint, exit=USAGE)
     wired = checked(spec)
     flags = FlowFlags(wired)
     shared = {} if flags.is_open else {name: inputs[name] for name in inputs if name not in flags.items()}

@@ -7,7 +7,7 @@ import sys
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from pflow.catalog.kinds import Catalog, add_class, find_kind
+from pflow.catalog.kinds import Catalog, add_class, find_kind, only_in
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.build import id_after, numbered
 from pflow.flow.constructors import lost_arguments, set_later
@@ -218,6 +218,7 @@ class _Walk:
                 add_class(name, node)
         elif found is None:
             where = f"{name.replace('-', '_')}.py in a directory on PFLOW_NODES"
+            only_in[name] = file
             self.warnings.append(f"no node is called '{node.__name__}': put the class into {where}")
         elif not is_found:
             self.warnings.append(f"'{node.__name__}' of '{file}' becomes the node {found.name} of '{found.file}'")

@@ -8,6 +8,7 @@ from pflow import Any
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.flow.flow import FlowSpec
+from pflow.process.start import beginning
 from pflow.values.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates, write_bytes
 from pflow.values.paths import kind_of
 from pflow.values.plain import is_deeper, plain
@@ -17,6 +18,9 @@ from pflow.words.printable import clause
 def load_file(file: str, catalog: Catalog | None = None) -> FlowSpec:
     """Load the flow in a file, JSON or pipe syntax; without `catalog` of nodes only. Raises PflowError (65, 66, 77)."""
     is_kept = is_lasting(file)
+    if is_kept and is_script(file):
+        what = f"cannot load the flow '{file}': it is a shell script"
+        raise PflowError(what, hint=f"pflow import {file} makes a flow of it", exit=BAD_DATA)
     catalog = (catalog or Catalog()).at(os.path.dirname(file) or "." if is_kept else ".")
     flow = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
     flow.file = file if is_kept else ""
@@ -26,6 +30,12 @@ def load_file(file: str, catalog: Catalog | None = None) -> FlowSpec:
 def is_lasting(file: str) -> bool:
     """Return True for a file that can be read again by its name: no FIFO, no device, no descriptor (`<(…)`)."""
     return os.path.isfile(file) and not file.startswith(("/dev/", "/proc/"))
+
+
+def is_script(file: str) -> bool:
+    """Return True for a shell script, by its name or its first line."""
+    first = beginning(file).partition(b"\n")[0]
+    return file.endswith(".sh") or (first.startswith(b"#!") and any(word.endswith(b"sh") for word in first.split()))
 
 
 _MOST = 64 * 1024 * 1024

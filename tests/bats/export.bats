@@ -61,28 +61,32 @@ touch CANARY #"
             "def make():" "    a, b = Hi(), Hi()" "    a >> b" "    return Flow(start=a)" >hi.py
         pflow import hi.py:make -o hi.pflow.json; pflow run -q hi.pflow.json </dev/null 2>/dev/null; echo $?
         PFLOW_NODES=$PWD pflow run -j hi.pflow.json </dev/null 2>/dev/null | pflow-get hi
+        pflow export --to=pipe hi.py
         for name in hi.py:nope hi.py hi.txt; do pflow import $name 2>/dev/null; echo $?; done'
     expect 0 - "no node is called 'Hi': put the class into hi.py in a directory on PFLOW_NODES"
     [[ $output == $'65\n1\n66\n{\n'*$'\n0\n2' ]]
+    [[ $stderr == *"no node 'hi'; its class is in /"*"/hi.py alone: pflow run /"*" runs it; in hi.py in a directory on PFLOW_NODES"* ]]
 }
 
 @test "a script of pipes is imported, with its variables as inputs, and so is what export writes" {
     cat >two.sh <<'END'
 #!/bin/sh -e
 set -u # as usual
-file=$1
-pflow-read-file --path="$file" | \
+FILE=${1:-a.txt}
+pflow-read-file --path="$FILE" | \
     pflow-shell --command='tr "$1" "$2"' --args=a-z --args=A-Z |
     pflow-write-file --path=mid.txt -q; how='in capitals'
 
 pflow-template -n 'no $$content' | pflow-shell 'cat mid.txt -' | pflow-template "$how: \$stdout" -r
 END
-    in_shells 'echo one >a.txt; sh ../two.sh a.txt; pflow import ../two.sh -o two.pflow.json && pflow run two.pflow.json --file=a.txt -n -r
+    in_shells 'echo one >a.txt; sh ../two.sh a.txt; pflow import ../two.sh -o two.pflow.json && pflow run two.pflow.json -n -r
         pflow export --to=sh -o flow.sh "read-file a.txt => shell cat => write-file b"; pflow import flow.sh | pflow export --to=sh - | cmp - flow.sh'
-    expect 0 $'in capitals: ONE\nno $content\nin capitals: ONE\nno $content' "a shell would expand its own variable"
+    expect 0 $'in capitals: ONE\nno $content\nin capitals: ONE\nno $content'
+    [[ $stderr != *"a shell would expand"* ]]
     in_shells <<'END'
         for line in 'for f in *; do x; done' 'pflow-read-file a | grep x' 'set -- a' 'pflow-read-file a >b' 'pflow-read-file "$HOME"' \
-            'content=$1; pflow-read-file "$content"' 'x=`date`'; do
+            'content=$1; pflow-read-file "$content"' 'x=`date`' 'x=~/a' 'x=1; pflow-template "$x $(date)"' 'pflow-read-file a || true' \
+            'pflow-read-file ~/a' 'pflow-read-file *.txt' 'pflow-read-file a?' 'pflow-read-file [ab]' 'pflow-read-file {a,b}'; do
             printf '# A script\n\n%s\n' "$line" >no.sh; pflow import no.sh 2>&1 | sed "s/.*line 3: //; s/;.*//"
         done
 END
@@ -92,7 +96,19 @@ END
 '>b' is a redirection, which only a shell does
 no line before sets '\$HOME'
 pflow: cannot take the variable 'content' as an input: 'read-file' has a key of that name
-'x=\`date\`' is not one of pflow's programs"
+'x=\`date\`' is not one of pflow's programs
+'x=~/a' is not one of pflow's programs
+pipe syntax runs no commands inside a text
+there is nothing before '|'
+a shell would expand '~/a'
+a shell would expand '*.txt'
+a shell would expand 'a?'
+a shell would expand '[ab]'
+a shell would expand '{a,b}'"
+    in_shells "echo 'grep x' >one.sh; pflow import one.sh"
+    expect 2 '' "line 1: 'grep' is not one of pflow's programs"
+    in_shells 'printf "#!/bin/sh\nset -e\n" >no; echo "grep x" >one.sh; { pflow run one.sh; pflow check ./no; pflow save x one.sh; pflow one.sh; pflow ./no; } 2>&1 >/dev/null; :'
+    [ "$(grep -c "; pflow import .* makes a flow of it" <<<"$output")" = 5 ]
 }
 
 @test "what a flow has no place for is refused and named: arguments of a constructor, methods of a Flow" {

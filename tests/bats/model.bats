@@ -196,12 +196,6 @@ http://127.0.0.1:$(cat "$PEER/port")/v1#reply
     [[ $(cat out.md) == 'The bakery on Mill Street is closed in August'*'market stall moves from Tuesday to Thursday.' ]]
 }
 
-@test "the model that a flow's step chose is in the snapshot of its run" {
-    need jq
-    in_shells 'pflow run "llm --prompt=hi" -n -q; cat "$HOME"/.local/state/pflow/runs/*/snapshot.json | tail -n 1 | jq -c .config_overrides'
-    expect 0 '{"llm":{"model":"echo"}}'
-}
-
 @test "the second time a cached stage asks no model and imports no llm; another default is asked" {
     own_llm
     printf 'reply' >llm/default_model.txt

@@ -17,12 +17,6 @@ untouched() { [ "$(ls -I 'separate-*')" = $'a.txt\ndata.txt' ]; } # bats keeps a
 
 SUMMARY='read data.txt, summarize it, write summary.md'
 
-@test "a model that is right at its third try: it runs" {
-    run --separate-stderr pflow "$SUMMARY" --model=plan-third --yes -r
-    expect 0 'Oak, ash and elm.'
-    [ "$(cat summary.md)" = 'Oak, ash and elm.' ]
-}
-
 @test "a plan that fails, or does what --yes does not allow, ends with its code and touches nothing" {
     while IFS=: read -r wanted model said; do
         run --separate-stderr pflow "$SUMMARY" --model="$model" --yes -r --timeout=2

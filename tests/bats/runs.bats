@@ -126,7 +126,7 @@ otlp'
     expect 1 0
 }
 
-@test "50 runs of one flow at once, in a new home and whatever the umask, are 50 runs, for their owner alone" {
+@test "20 runs of one flow at once, in a new home and whatever the umask, are 20 runs, for their owner alone" {
     mkdir nodes
     cat >nodes/double.py <<'END'
 from pflow import Node, flow_safe
@@ -157,10 +157,10 @@ END
            {"id": "own", "type": "shell", "inputs": {"command": "echo \"$1 $PFLOW_STEP_KEY\"", "args": ["$n"]}}]}
 END
     umask 000
-    seq 50 | timeout 100 xargs -P 50 -I{} pflow run f.pflow.json -n --n={} -r >out 2>err
+    seq 20 | timeout 100 xargs -P 20 -I{} pflow run f.pflow.json -n --n={} -r >out 2>err
     cat err && [ ! -s err ]
-    [ "$(cut -d' ' -f1 out | sort -n | uniq | wc -l)" = 50 ]
-    [ "$(cut -d' ' -f2 out | sort -u | wc -l)" = 50 ]
-    [ "$(pflow runs -n 60 | grep -c ' done ')" = 50 ]
+    [ "$(cut -d' ' -f1 out | sort -n | uniq | wc -l)" = 20 ]
+    [ "$(cut -d' ' -f2 out | sort -u | wc -l)" = 20 ]
+    [ "$(pflow runs -n 60 | grep -c ' done ')" = 20 ]
     [ -z "$(find .local .cache ! -type d ! -perm 600 -o -type d ! -perm 700)" ]
 }

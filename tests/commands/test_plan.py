@@ -34,6 +34,7 @@ def test_words_are_a_sentence(text):
         "lllm | llm",
         "lllm ; llm",
         "pflow lllm --prompt=x",
+        "read-fil #12",
     ],
 )
 def test_a_word_a_step_and_a_pipe_are_none(text):

@@ -462,7 +462,7 @@ def test_run_takes_any_flow_and_gives_its_store(tmp_path, monkeypatch, capfd):
 
 def test_run_raises_what_pflow_run_exits_with():
     taken = "read-file a => shell cat --input='$content'"
-    for exit, flow in ((66, "read-file"), (65, "raed-file a => read-file b"), (5, "shell 'exit 5'"), (2, taken)):
+    for exit, flow in ((66, "read-file"), (65, "raed-file a => llm"), (5, "shell 'exit 5'"), (2, 5), (2, taken)):
         with pytest.raises(PflowError) as caught:
             pflow.run(flow, **({"content": "b"} if flow is taken else {}))
         assert caught.value.exit == exit

@@ -18,14 +18,15 @@ from tests.help.source import plain
 
 ROOT = Path(__file__).parent.parent.parent
 WRITTEN = {path.name: path.read_text() for path in sorted(ROOT.glob("man/man[57]/*"))}
-PAGES = {**files(usages()), **WRITTEN}
+USAGES = usages()
+PAGES = {**files(USAGES), **WRITTEN}
 EXECUTABLES = sorted(path.name for path in (ROOT / "bin").iterdir())
 ALWAYS = ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
 
 
 def test_every_executable_and_every_command_has_a_page():
-    commands = [each.name.replace(" ", "-") for each in usages() if each.name.startswith("pflow ")]
-    assert sorted(files(usages())) == sorted(f"{name}.1" for name in [*EXECUTABLES, *commands])
+    commands = [each.name.replace(" ", "-") for each in USAGES if each.name.startswith("pflow ")]
+    assert sorted(files(USAGES)) == sorted(f"{name}.1" for name in [*EXECUTABLES, *commands])
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -57,7 +58,7 @@ def test_a_page_names_only_pages_that_there_are(page):
     assert [f"{page}.{section}" for page, section in named if f"{page}.{section}" not in PAGES] == []
 
 
-@pytest.mark.parametrize("each", [each for each in usages() if each.is_node], ids=lambda each: each.name)
+@pytest.mark.parametrize("each", [each for each in USAGES if each.is_node], ids=lambda each: each.name)
 def test_a_node_s_page_has_its_groups(each):
     there = sections(rendered(PAGES[f"{each.name}.1"]))
     has_params = "- Params:" in (ROOT / "nodes" / f"{each.name[6:].replace('-', '_')}.py").read_text()
@@ -85,16 +86,16 @@ def test_a_list_that_is_written_is_nothing_that_may_be_repeated():
     assert "what goes [to the pipe]" in shown["WRITES"]
 
 
-@pytest.mark.parametrize("each", usages(), ids=lambda each: each.name)
+@pytest.mark.parametrize("each", USAGES, ids=lambda each: each.name)
 def test_no_page_names_itself_as_another(each):
     name = each.name.replace(" ", "-")
     assert f"{name}(1)" not in re.split(r",\s+", sections(rendered(PAGES[f"{name}.1"]))["SEE ALSO"].strip())
 
 
 def test_a_new_node_changes_no_page_but_its_own():
-    before = files(usages())
+    before = files(USAGES)
     new = usage_of_node("mine", parse_interface("Do it."))
-    after = files([*usages(), new])
+    after = files([*USAGES, new])
     assert after.keys() - before.keys() == {"pflow-mine.1"}
     assert {name: after[name] for name in before} == before
 
@@ -122,7 +123,7 @@ def test_the_table_of_rules_has_every_rule_with_its_words():
 
 def test_every_limit_of_a_plan_is_told():
     code = "".join(path.read_text() for path in (ROOT / "pflow" / "plan").rglob("*.py"))
-    shown = tagged(sections(rendered(files(usages())["pflow-plan.1"], width=200))["LIMITS"])
+    shown = tagged(sections(rendered(files(USAGES)["pflow-plan.1"], width=200))["LIMITS"])
     assert set(re.findall(r'"(PL\d\d)"', code)) == set(shown)
 
 

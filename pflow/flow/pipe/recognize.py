@@ -25,13 +25,14 @@ def is_pipe(words: Sequence[str]) -> bool:
 def is_pipe_text(text: str) -> bool:
     """Return True if one argument is a flow: an unquoted separator beside the name of a node or a flow, or one step.
 
-    One step is such a name that is no plain word (`read-file`), or that has a flag or only quoted words after it.
+    One step is such a name that is no plain word (`read-file`), or that has a flag or only quoted words after it. A
+    comment alone makes no sentence of it: `git-status # clean?` is a step.
     Sentences may contain `|` too: it separates steps only next to names of nodes, `pflow` or `pflow-…`. So do `->` and
     `&&` between two nodes: they are mistakes, which reading the flow explains.
     """
     words = _tokens(text)
     step = _without_driver(words)
-    if len(step) < 2:
+    if not _has_words(text, step):
         return False
     links = [at for at, word in enumerate(step) if word.kind == LINK and word.text != "|"]
     if links:
@@ -46,7 +47,12 @@ def is_pipe_text(text: str) -> bool:
 def is_misspelt_step(text: str) -> bool:
     """Return True if a text would be one step, but its name is a misspelt node."""
     step = _without_driver(_tokens(text))
-    return len(step) > 1 and (_is_typed(step[0].text) or _is_one_step(step[1:])) and is_slip(step[0].text)
+    return _has_words(text, step) and (_is_typed(step[0].text) or _is_one_step(step[1:])) and is_slip(step[0].text)
+
+
+def _has_words(text: str, step: list[Token]) -> bool:
+    """Return True if a step has words after its first, or if that is a typed name with a comment behind it."""
+    return len(step) > 1 or (len(step) == 1 and "#" in text and _is_typed(step[0].text))
 
 
 def _tokens(text: str) -> list[Token]:
@@ -73,11 +79,12 @@ def _is_one_step(words: list[Token]) -> bool:
     """Return True if the words after a name belong to a step, not a sentence: one is a flag, or all are quoted."""
     if words and not words[0].is_quoted and words[0].text.startswith(('"', "'")):
         return True  # a quote that is never closed
-    return all(word.is_quoted for word in words) or any(map(_is_flag, words))
+    return all(word.is_quoted for word in words) or any(is_flag(word.bare) for word in words)
 
 
-def _is_flag(word: Token) -> bool:
-    return word.bare.startswith("--") or (word.bare[:1] == "-" and word.bare[1:2].isalpha())
+def is_flag(word: str) -> bool:
+    """Return True for a flag, False for a dash in a sentence."""
+    return word[:1] == "-" and word.lstrip("-")[:1].isalpha()
 
 
 def _holds_pipe(words: list[Token], *, begins: bool) -> bool:

@@ -127,7 +127,7 @@ def cannot_read(text: str, at: int) -> str:
     """Return the beginning of an error, with the text around a place; values of secret flags are masked."""
     from pflow.values.masks import MASK, find_secrets
 
-    line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text.strip() else ""
+    line = f", line {text.count(chr(10), 0, at) + 1}" if "\n" in text else ""
     for begin, behind in reversed(find_secrets(text, secret_flags(text))):
         text = text[:begin] + MASK + text[behind:]
         at = at if at <= begin else max(begin, at + begin + len(MASK) - behind)

@@ -11,7 +11,9 @@ from pflow.flow.pipe.read import read_flow
 from pflow.flow.pipe.scan import END, LINK, Token, fault, scan
 from pflow.flow.wiring import wire
 
-_PLAIN = re.compile(r"(\w+)=(?:\$[1-9]|\$\{[1-9]\}|([^$`]*))", re.ASCII)
+_PLAIN = re.compile(r"(\w+)=(?:\$[1-9]|\$\{[1-9](?::?-([^$`}\0]*))?\}|(?!~)([^$`]*))", re.ASCII)
+_EXPANDED = re.compile(r"~.*|(?!-).*([*?]|\[.+\]|\{.*,.*\}).*", re.DOTALL)
+"""What a shell replaces by names of files, or by several words; none of it is in quotes, and no flag is such a name."""
 
 
 def read_script(text: str, catalog: Catalog) -> FlowSpec:
@@ -21,18 +23,24 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     """
     inputs: dict[str, Input] = {}
     kept: list[Token] = []
+    text = text.rstrip("\n") + "\n"
     for words in split_chains(scan(text)):
         plain = _PLAIN.fullmatch(words[0].loose) if len(words) == 1 else None
         if plain and plain[1] not in inputs:
-            default = words[0].text.partition("=")[2] if plain[2] is not None else None
+            default = plain[2] if plain[3] is None else words[0].text.partition("=")[2]
             inputs[plain[1]] = Input(plain[1], default=default, has_default=default is not None)
         elif words[0].text != "set" or not "".join(word.text for word in words[1:2]).strip("-"):
             ours = [word for word in words if word.text.rpartition("/")[2].startswith("pflow")]
             if words[0] not in ours and not (ours and any(word.kind == LINK for word in words)):
-                raise fault(text, words[0].at, f"'{words[0].text}' is not one of pflow's programs")
+                hint = "list-files '*.txt' => ( … ) --each" if words[0].text == "for" else ""
+                raise fault(text, words[0].at, f"'{words[0].text}' is not one of pflow's programs", hint)
             for word in words:
+                if _EXPANDED.fullmatch(word.bare):
+                    hint = "list-files finds files; quotes keep it as it is"
+                    raise fault(text, word.at, f"a shell would expand '{word.text}'", hint)
                 if others := {*re.findall(r"\$\{?(\w+|[@#?*!$-])", word.loose)} - {*inputs}:
-                    raise fault(text, word.at, f"no line before sets '${min(others)}'", "NAME=$1 or NAME=text")
+                    raise fault(text, word.at, f"no line before sets '${min(others)}'", "NAME=$1 or NAME=text does")
+                word.loose = re.sub(r"\$(?=[\w{])", "\0", word.loose)  # inputs, so nothing warns of them
             kept += [*words, Token(END, words[-1].at, [("\n", 0)])]
     flow, apart = read_flow(text, kept, catalog)
     flow.inputs = inputs

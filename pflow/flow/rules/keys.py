@@ -34,7 +34,8 @@ def check_words(flow: WiredFlow) -> Iterator[Finding]:
         if place[-2] == "output_mappings" and steps[-1:] == place[-1:]:
             steps = steps[:-1]  # a name that the node itself gave its write
         odd = [step for step in steps if isinstance(step, str) and not _is_plain_word(step)]
-        if odd and not str(path[0]).startswith("$") and path not in warned:
+        is_variable = place == ("inputs", *path) and str(path[0]).isupper()  # of an imported script
+        if odd and not is_variable and not str(path[0]).startswith("$") and path not in warned:
             warned.add(path)
             message = f"'{odd[0]}' is not a plain snake_case word"
             yield Finding("PF10", place, message, "use lower-case letters, digits and _", is_warning=True)
