@@ -32,6 +32,10 @@ class Wishes:
         self.mode = mode
         self.refresh = refresh
 
+    def inside(self, said: bool | str | None) -> Wishes:
+        """Return the wishes for the steps of a flow inside a step, which itself has `said`."""
+        return self if said is None or (said and self.mode == REQUIRE) else Wishes(said, self.refresh)
+
     def of_step(
         self, name: str, kind: Kind, interface: Interface, node: Any, said: bool | str | None, *, is_made: bool = False
     ) -> CachedNode | None:

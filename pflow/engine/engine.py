@@ -221,6 +221,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         self.flow = wired.kind.flow
         self.place_of = wired.place_of
         self.context = context
+        self.said_of_cache = wired.step.cache
 
     def prep(self, shared: Any) -> dict[str, Any]:
         return {name: shared[name] for name in (*self.flow.inputs, "stdin") if name in shared}
@@ -243,6 +244,7 @@ class SubflowNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         if self.context.commits is not None:
             self.context.commits.enter(self.context.visit_path(self.id))
         context = self.context.inside(self.id)
+        context.cache = context.cache and context.cache.inside(self.said_of_cache)
         context.secret_paths += self._secret_outputs()
         action = Engine(self.flow, context, params, data).run(store)
         return results_of(self.flow, self.interface, store, context.carried, given), action

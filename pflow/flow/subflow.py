@@ -127,6 +127,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     interface.summary = flow.flow.description
     first = flow.steps.get(flow.graph.first or "")
     reader = item_reader(first.interface) if first else None
+    if first and reader and first.step.fills(reader.name):  # a name in its template or mapping means just that name
+        reader = None
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
         led = led_by_input(flow, given.name) if given.type.name in ("any", "str") else ""
         item = Item("read", given.name, Type("path" if led == DIRECTORY else "url") if led else given.type)

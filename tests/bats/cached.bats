@@ -38,6 +38,9 @@ E2
     expect 66 - "shout (shout): cannot find a kept answer of 'shout': text: changed"
     run pflow run "$flow" --refresh=nope
     [[ $status -eq 2 && $output == *"cannot take --refresh=nope: no such step; the steps are shout, shell"* ]]
+    group='( shout --text=hello => shell "echo >>ran; cat" ) --cache => ( shell "echo >>ran; cat" ) --no-cache'
+    run --separate-stderr bash -c 'pflow run "$1" -q; pflow run "$1" -q --cache; wc -l <ran' - "$group"
+    expect 0 3
 }
 
 @test "pflow why says what changed since an earlier run, and shows values that are kept" {

@@ -321,7 +321,6 @@ CASES = {
             mappings=reads(say={"value": "item"}),
         ),
         {**WAS_JSON, "said": [{"item": each["value"], "said": each} for each in PLAIN], "say": {"errors": []}},
-        sh="runs several items at the same time",
     ),
     "a fork": Case(
         FORK,
@@ -368,8 +367,9 @@ CASES = {
         {**WAS_JSON, "stdout": "7\n", "exit_code": 0, "value": "0 7\n", **said("0 7\n")},
     ),
     "steps in parentheses, and others inside, for each item": Case(
-        "shell --command='echo a/b.x; echo c' => ( ( say --tone='$item_dir' ):g => shell:s --args='$item_stem'"
-        " --command='cat; echo \"$1\"' ):in --each --jobs=2 --id=in => say --value='${in.stdout[1]}' --tone=x",
+        "shell --command='echo a/b.x; echo c' => ( ( say --value='$item' --tone='$item_dir' ):g =>"
+        " shell:s --args='$item_stem' --command='cat; echo \"$1\"' ):in --each --jobs=2 --id=in"
+        " => say --value='${in.stdout[1]}' --tone=x",
         {
             "command": "echo a/b.x; echo c",
             "stdout": "a/b.x\nc\n",

@@ -113,7 +113,8 @@ def _names_item(step: Step, batch: Batch, interface: Interface, inside: WiredFlo
     parts, names = parts_of_step(step, interface), {batch.item, *batch.parts}
     named = set(interface.reads) if step.flow is not None else set()
     if inside is not None:
-        named = {str(each.path[0]) for each in inside.references if each.step == inside.graph.first}
+        takers = {name: {id for id, _ in given.readers} for name, given in inside.inputs.items()}
+        named = {name for name, ids in takers.items() if inside.graph.first in ids}
     return not names.isdisjoint(named) or any(
         path[0] in names for part in parts if part.role != OVER for path in part.paths
     )

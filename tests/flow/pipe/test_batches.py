@@ -3,6 +3,7 @@
 import pytest
 
 from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
 from tests.flow.own_nodes import own_nodes
 from tests.flow.refusal import refusal
@@ -26,7 +27,7 @@ def nodes(tmp_path, monkeypatch):
 
 def batches(text):
     """Of each step that is a batch what it says of it, and its mappings."""
-    ir = flow_to_ir(parse_pipe([text]))
+    ir = flow_to_ir(parse_pipe([text], FlowCatalog()))
     mappings = {id: each.get("input_mappings", {}) for id, each in ir.get("mappings", {}).items()}
     return [(node["batch"], mappings.get(node["id"], {})) for node in ir["nodes"] if "batch" in node]
 
@@ -57,6 +58,15 @@ LIST = "list-files --pattern='*' => "
         # what is named with --each leaves what the pipe carries to the [pipe] read
         ("read-file --path=a => llm --each=topics --prompt='On $item'", {"over": "topics"},
          {"prompt": "template:On $item", "text": "content"}),
+        # the very list that the pipe carries is no text beside its items
+        ("load-csv a => llm '${item.b}' --each=rows", {"over": "rows"}, {"prompt": "item.b"}),
+        ("load-csv a => ( llm '${item.b}' ) --each=rows", {"over": "rows"}, {}),
+        # in parentheses a name is an input, which no item fills by its position
+        (LIST + "( template '$item_stem' ) --each", {"over": "files"}, {}),
+        (LIST + "( template '$lang $item' ) --each", {"over": "files"}, {}),
+        (LIST + "( ( llm '$item_stem' ) => llm X ) --each", {"over": "files"}, {}),
+        (LIST + "( write-file 'o/$item_name' ) --each", {"over": "files"}, {"content": "item"}),
+        (LIST + "( read-file => llm 'On $item' ) --each", {"over": "files"}, {"path": "item"}),
         ("unknown-thing --each", {"over": "stdin"}, {}),
     ],
 )  # fmt: skip
