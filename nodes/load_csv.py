@@ -15,7 +15,8 @@ class LoadCsv(Node):
     --ragged fills short rows with nulls; --rest=NAME puts what a long row has more into that column, as a list.
 
     --infer converts a column if all its values fit: to whole numbers of 64 bits, to numbers, to true and false. 007
-    stays a text, and an empty value becomes null. With --decimal=, a column of numbers such as 1,5 gets 1.5 instead.
+    stays a text, and an empty value becomes null. With --decimal=, a column of numbers such as 1,5 gets 1.5 instead. A
+    value in it that is none, such as 1.234, keeps it text, and is named on stderr.
 
     Interface:
     - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text
@@ -43,7 +44,6 @@ class LoadCsv(Node):
 
     def exec(self, prepared: tuple[Any, Any]) -> tuple[list[str], list[dict[str, Any]]]:
         from pflow.tables.csv_text import delimiter_of, read_csv
-        from pflow.tables.rows import infer, use_points
         from pflow.tables.source import read_text
 
         params = self.params
@@ -51,13 +51,8 @@ class LoadCsv(Node):
         if params["decimal"] not in (".", ","):
             raise PflowError(f"cannot use '{params['decimal']}' as the decimal sign: it is . or ,", exit=USAGE)
         name, text = read_text(*prepared, params["encoding"])
-        form = {name: params[name] for name in ("quotes", "header", "ragged", "rest")}
-        names, rows = read_csv(text, name, delimiter=delimiter, **form)
-        if params["decimal"] == ",":
-            use_points(rows, names)
-        if params["infer"]:
-            infer(rows, names)
-        return names, rows
+        form = {name: params[name] for name in ("quotes", "header", "ragged", "rest", "decimal")}
+        return read_csv(text, name, delimiter=delimiter, infers=params["infer"], **form)
 
     def post(self, shared: Shared, prepared: object, table: tuple[list[str], list[dict[str, Any]]]) -> None:
         shared["columns"], shared["rows"] = table

@@ -4,12 +4,12 @@ import csv
 import io
 import re
 import sys
-from itertools import chain, count
+from itertools import chain, count, islice
 from types import SimpleNamespace
 from typing import Any
 
-from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
-from pflow.tables.rows import Row, cell, columns_of
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, shorten
+from pflow.tables.rows import Row, cell, columns_of, infer, use_points
 from pflow.terminal.messages import say
 
 DELIMITERS = ",;\t|"
@@ -33,9 +33,9 @@ def delimiter_of(text: str) -> str:
 
 def read_csv(
     text: str, name: str, *, delimiter: str | None = None, quotes: bool = True, header: bool = True,
-    ragged: bool = False, rest: str | None = None,
+    ragged: bool = False, rest: str | None = None, decimal: str = ".", infers: bool = False,
 ) -> tuple[list[str], list[Row]]:  # fmt: skip
-    """Read the names of the columns and the rows, each value a text.
+    """Read the names of the columns and the rows, each value a text unless its type is inferred.
 
     If `ragged`, a short row is filled with nulls; what a long one has more becomes a list in the column `rest`. Raises
     PflowError: 65 with line and column, 66 for a text without its header.
@@ -52,7 +52,7 @@ def read_csv(
         width = len(names)
         widths = range(0 if ragged else width, sys.maxsize if rest else width + 1)
         others = records if header or first is None else chain([first], records)
-        return names, [
+        rows = [
             dict(zip(names, record, strict=True)) if len(record) == width else _uneven(names, record, widths, rest)
             for record in others
         ]
@@ -60,6 +60,16 @@ def read_csv(
         raise _fault(name, _place(text, form, str(error))) from None
     except ValueError:
         raise _fault(name, *_ragged(text, form, names, widths)) from None
+    else:
+        texts = use_points(rows, names) if decimal == "," else {}
+        for column, at in texts.items():
+            reader = _reader(text, form)
+            value = next(islice(filter(None, reader), at + header, None))[names.index(column)]
+            why = f"'{shorten(value)}' in line {reader.line_num} is not a number with a decimal comma"
+            say("load-csv", f"column '{column}' stays text: {why}")
+        if infers:
+            infer(rows, names, texts)
+        return names, rows
     finally:
         csv.field_size_limit(limit)
 
@@ -152,6 +162,8 @@ def write_csv(rows: list[Row], delimiter: str = ",", *, header: bool = True, col
     if header and names:
         has_marks = any(mark in name for name in names for mark in DELIMITERS)  # a reader would split at them
         csv.writer(sink, **form, quoting=csv.QUOTE_ALL if has_marks else csv.QUOTE_MINIMAL).writerow(names)
+    elif header and not rows:
+        say("warning", "the CSV has no header, because there are no rows")
     records = ([each if isinstance(each, str) else cell(each) for each in map(row.get, names)] for row in rows)
     csv.writer(sink, **form).writerows(records)
     text = "".join(f"{line[:-2]}\n" for line in lines)

@@ -6,7 +6,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.tables.csv_text import write_csv
-from pflow.tables.rows import markdown_table, table_rows
+from pflow.tables.rows import markdown_table, table_rows, unfold
 from pflow.values.jsontext import compact, text_of, write_bytes
 from pflow.values.paths import look_inside
 from pflow.values.plain import plain
@@ -64,13 +64,14 @@ def _lines(value: Any) -> str:
 
 
 def _markdown(value: Any) -> str:
-    """Write rows as a table, or an object as a table of its members."""
-    if isinstance(value, dict):
+    """Write rows as a table, or a single object as a table of its members."""
+    if not isinstance(value, dict | list):
+        return f"{text_of(value)}\n"
+    rows = unfold(value)
+    if isinstance(value, dict) and rows == [value]:
         return markdown_table([{"name": name, "value": each} for name, each in value.items()])
-    if isinstance(value, list):
-        is_table = all(isinstance(each, dict) for each in value)
-        return markdown_table(table_rows(value) if is_table else [{"value": each} for each in value])
-    return f"{text_of(value)}\n"
+    is_table = all(isinstance(each, dict) for each in rows)
+    return markdown_table(table_rows(value) if is_table else [{"value": each} for each in value])
 
 
 _FORMS = {"json": _json, "jsonl": _lines, "csv": lambda value: write_csv(table_rows(value)), "md": _markdown}

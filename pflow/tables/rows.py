@@ -17,6 +17,7 @@ INT, FLOAT, BOOL, TEXT = "int", "float", "bool", "str"
 _INT = re.compile(r"0|-?[1-9][0-9]{0,19}")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)?(?:(?<=[0-9])|(?=\.[0-9]))(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?")
 _BOOLS = {"true": True, "false": False, "True": True, "False": False, "TRUE": True, "FALSE": False}
+_GROUPED = re.compile(r"-?[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?")
 _EXACT = 1 << 53
 """Below this a float holds every whole number."""
 
@@ -41,18 +42,18 @@ def table_rows(value: Any) -> list[Row]:
     is_plain = isinstance(value, list) and {*map(type, value)} == {dict}
     if is_plain and {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, value)))):
         return check_rows(value)  # most tables, so look at all values at once
-    return [*map(_flat, check_rows(_unfold(value) if isinstance(value, dict | list) else value))]
+    return [*map(_flat, check_rows(unfold(value) if isinstance(value, dict | list) else value))]
 
 
-def _unfold(value: Any) -> list[Any]:
+def unfold(value: Any) -> list[Any]:
     """Return the objects in an object of one list, as --schema-multi gives it, beside the `item` of a batch too."""
     if isinstance(value, list):
-        return [row for each in value for row in _unfold(each)]
+        return [row for each in value for row in unfold(each)]
     name, last = next(reversed(value.items()), ("", None)) if isinstance(value, dict) else ("", None)
     if isinstance(last, list) and len(value) == 1 and {*map(type, last)} <= {dict} and (last or name == "items"):
         return last
     if isinstance(last, dict) and len(value) == 2 and "item" in value:
-        return [{**value, name: each} for each in _unfold(last)]
+        return [{**value, name: each} for each in unfold(last)]
     return [value]
 
 
@@ -105,23 +106,32 @@ def kind_of_texts(texts: Collection[str]) -> str:
     return next((kind for kind, fits in FITS.items() if texts and all(map(fits, texts))), TEXT)
 
 
-def infer(rows: list[Row], names: list[str]) -> None:
-    """Convert the texts of each column to their common type; an empty one becomes null."""
+def infer(rows: list[Row], names: list[str], texts: Collection[str] = ()) -> None:
+    """Convert the texts of each column to their common type, but those of `texts`; an empty one becomes null."""
     for name in names:
         distinct = {row[name] for row in rows} - {"", None}
-        convert = CONVERT[kind_of_texts(distinct)]
+        convert = CONVERT[TEXT if name in texts else kind_of_texts(distinct)]
         values = {None: None, "": None, **{text: convert(text) for text in distinct}}
         for row in rows:
             row[name] = values[row[name]]
 
 
-def use_points(rows: list[Row], names: list[str]) -> None:
-    """Write the numbers with a point in each column whose texts are all numbers with a comma, or whole ones."""
+def use_points(rows: list[Row], names: list[str]) -> dict[str, int]:
+    """Write the numbers with a point in each column whose texts are all numbers with a comma, or whole ones.
+
+    Return the other columns that have a number with a sign, each with its first row that does not fit. In them a point
+    may separate thousands, so nothing is converted.
+    """
+    others: dict[str, int] = {}
     for name in names:
         points = {text: text.replace(",", ".") for row in rows if (text := row[name])}
-        if all(is_number(point) and "." not in text for text, point in points.items()):
+        misfits = {text for text, point in points.items() if "." in text or not is_number(point)}
+        if not misfits:
             for row in rows:
                 row[name] = points.get(row[name], row[name])
+        elif any(_GROUPED.fullmatch(text) or ("." in point and is_number(point)) for text, point in points.items()):
+            others[name] = next(at for at, row in enumerate(rows) if row[name] in misfits)
+    return others
 
 
 def markdown_table(rows: list[Row], widest: int | None = None) -> str:

@@ -35,6 +35,8 @@ from tests.nodes.rows import load, refused
         ("a;b;c;d\n1,5;2,0;1.5;x\n;-3;2,5;1,5\n", {"decimal": ","},
          [{"a": "1.5", "b": "2.0", "c": "1.5", "d": "x"}, {"a": "", "b": "-3", "c": "2,5", "d": "1,5"}]),
         ("a;b\n1,5;2\n0,25;\n", {"decimal": ",", "infer": True}, [{"a": 1.5, "b": 2}, {"a": 0.25, "b": None}]),
+        ("a;b;c\n1.234;0,5;1.2.2024\n;n/a;\n", {"decimal": ",", "infer": True},
+         [{"a": "1.234", "b": "0,5", "c": "1.2.2024"}, {"a": None, "b": "n/a", "c": None}]),
         ("a\n" + "x" * 200_000, {}, [{"a": "x" * 200_000}]),
     ],
 )  # fmt: skip
@@ -68,6 +70,14 @@ def test_what_is_wrong_in_csv_is_named_with_its_place(tmp_path, data, params, ex
     code, said = refused(LoadCsv, {"path": str(path)}, **params)
     assert (code, words in said) == (exit, True), said
     assert said.startswith("cannot ")
+
+
+def test_a_column_that_decimal_commas_do_not_fit_is_named(tmp_path, capfd):
+    load('a;b;c;d\n\n"";"x\ny";1,5;1.2.2024\n1.234,5;0,5;n/a;x\n', tmp_path, decimal=",", infer=True)
+    assert [line.partition(": ")[2] for line in capfd.readouterr().err.splitlines()] == [
+        f"column '{column}' stays text: '{value}' in line {line} is not a number with a decimal comma"
+        for column, value, line in [("a", "1.234,5", 5), ("b", "x\\ny", 4), ("c", "n/a", 5)]
+    ]
 
 
 @pytest.mark.parametrize("kind", [LoadCsv, LoadJson, LoadJsonl])

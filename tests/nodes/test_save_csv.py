@@ -38,13 +38,14 @@ def test_what_save_csv_writes_load_csv_reads(rows, delimiter):
             assert run(LoadCsv, {"path": path})["rows"] == read
 
 
-def test_columns_of_a_saved_file_are_those_of_all_rows_as_they_appear(tmp_path):
+def test_columns_of_a_saved_file_are_those_of_all_rows_as_they_appear(tmp_path, capfd):
     path = tmp_path / "new" / "a.csv"
     rows = [{"b": 1.5}, {"a": True, "b": {"x": "é"}}, {}]
     run(SaveCsv, {"rows": rows, "path": str(path)})
     assert path.read_bytes() == "b,a,b.x\n1.5,,\n,true,é\n,,\n".encode()
-    run(SaveCsv, {"rows": [], "path": str(path)})
-    assert path.read_bytes() == b""
+    assert capfd.readouterr().err == ""
+    run(SaveCsv, {"rows": {"items": []}, "path": str(path)})
+    assert (path.read_bytes(), "has no header" in capfd.readouterr().err) == (b"", True)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ def test_the_default_file_stays_below_the_root_too(tmp_path, monkeypatch):
         ([{"a": 1, "b": None}], {"format": "csv"}, "results.csv", "a,b\n1,\n"),
         ([{"a": 1}, {"a": 2.5}], {"format": "md"}, "results.md", "| a |\n| --: |\n| 1 |\n| 2.5 |\n"),
         ({"a": 1, "b": "x"}, {"format": "md"}, "results.md", "| name | value |\n| --- | --- |\n| a | 1 |\n| b | x |\n"),
+        ({"items": [{"a": "x"}]}, {"format": "md"}, "results.md", "| a |\n| --- |\n| x |\n"),
         ("# Title", {"format": "md"}, "results.md", "# Title\n"),
         ("text", {}, "results.json", '"text"\n'),
         ('[{"a": 1}]\n', {"format": "csv"}, "results.csv", "a\n1\n"),
