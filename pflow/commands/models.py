@@ -47,11 +47,11 @@ def command(act: str | None, name: str | None, as_json: bool, yes: bool) -> None
 
 
 def _models() -> dict[str, str]:
-    """Return every model with its description; those that servers on this machine offer come last."""
+    """Return every model with its description, those that can be asked now first."""
     from pflow.models.choose import all_models, describe
     from pflow.models.servers import find_served
     from pflow.models.settings import report_faults
 
-    about = {name: describe(name, model) for name, model in sorted(all_models().items())}
+    about = {name: describe(name, model) for name, model in all_models().items()}
     report_faults()
-    return about | find_served()
+    return find_served() | about

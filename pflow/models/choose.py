@@ -5,12 +5,10 @@ import shlex
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import date
 from importlib.util import find_spec
 
-import llm
 from llm import Model as Model
-from llm import NeedsKeyException
+from llm import NeedsKeyException, get_default_model
 
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.files.installation import read_installation
@@ -81,22 +79,12 @@ _PLUGINS = {"ANTHROPIC_API_KEY": "llm-anthropic", "GEMINI_API_KEY": "llm-gemini"
 
 
 def better_models() -> str:
-    """Name the ways to a better model: a server that was seen, a key whose plugin is missing, pflow models."""
+    """Name the ways to choose a model, or to get a better one: a server that was seen, a key without its plugin."""
     ways = [f"export PFLOW_MODEL={shlex.quote(name)} asks {server}" for name, server in read_models(SERVED)][:1]
     for key, plugin in _PLUGINS.items():
         if os.environ.get(key) and not find_spec(plugin.replace("-", "_")):
             ways.append(f"{key} is set, and needs: {read_installation().add(plugin)}")
-    return "; ".join([*ways, "`pflow models` lists what is there, `pflow models get` better ones"])
-
-
-def _tell_of_small() -> None:
-    """Say, unless under -q, that nobody chose a model: once a day on a terminal, and elsewhere, as in cron, once."""
-    told, today = ("told", str(date.today())) if os.isatty(2) else ("told-elsewhere", "once")
-    if messages.is_quiet or (today, "") in read_models(told):
-        return
-    keep_models([(today, "")], told)
-    what = f"no model is chosen, so '{SMALL}' is asked, which is for trying out and for short texts"
-    messages.say("pflow", f"{what}; {better_models()}")
+    return "; ".join([*ways, "PFLOW_MODEL=NAME chooses one, `pflow models get` lists better ones"])
 
 
 def choose_capable(name: str | None, act: str = "plan") -> Model:
@@ -122,13 +110,12 @@ def warm() -> None:
 
 
 def all_models() -> dict[str, Model]:
-    """Return every model by id and by alias, and keep their list for TAB. Raises PflowError (78)."""
+    """Return every model by id and alias, first those with a key, and keep the list for TAB. Raises PflowError (78)."""
     with _loading, _explained():  # llm loads its plugins once, and a second thread would not wait for the first
         models = settings.load_models()
-        first = [*models.items()]
         with suppress(PflowError):  # the keys cannot be read
-            first.sort(key=lambda item: not has_key(item[1]))
-        keep_models([(name, describe(name, model)) for name, model in first])
+            models = dict(sorted(models.items(), key=lambda item: (not has_key(item[1]), item[0])))
+        keep_models((name, describe(name, model)) for name, model in models.items())
     return models
 
 
@@ -164,21 +151,18 @@ def check_key(model: Model) -> None:
 def _chosen_default() -> str | None:
     """Return the model of LLM_MODEL or of `llm models default`; llm does not tell the latter from its built-in one."""
     is_chosen = (settings.directory() / "default_model.txt").exists()
-    return os.environ.get("LLM_MODEL") or (_default() if is_chosen else None)
-
-
-def _default() -> str:
-    return str(llm.get_default_model())  # type: ignore[no-untyped-call]
+    return os.environ.get("LLM_MODEL") or (str(get_default_model()) if is_chosen else None)  # type: ignore[no-untyped-call]
 
 
 def _usable_default(models: dict[str, Model]) -> Model:
-    default = models.get(_default())
+    default = models.get(get_default_model())  # type: ignore[no-untyped-call]
     if default is not None and has_key(default):
         return default
     if local := [each for each in models.values() if isinstance(each, LocalModel)]:
         model = max(local, key=lambda each: (os.lstat(each.path).st_mtime, each.model_id))
         if is_small(model):
-            _tell_of_small()
+            what = f"no model is chosen, so '{SMALL}' is asked, for trying out and short texts"
+            messages.say_once(f"{what}; {better_models()}")
         return model
     small = " && ".join(filter(None, (engine_command(), "pflow models get smollm2")))
     raise NoModel(

@@ -14,6 +14,7 @@ from pflow.files.atomic import write_all
 from pflow.process.children import GRACE, collect_children, end_with_parent
 from pflow.process.signals import HeldSignals, Interrupted, forget_deadlines
 from pflow.process.streams import flush_prints
+from pflow.terminal import messages
 
 if TYPE_CHECKING:
     import signal as _signal
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 else:
     import _signal  # signal's C part, as in pflow.process.signals
 
-LINE, ASKED, RESULT, FAILURE = "line", "asked", "result", "failure"
+LINE, SAID, ASKED, RESULT, FAILURE = "line", "said", "asked", "result", "failure"
 
 
 class Died(PflowError):
@@ -103,6 +104,8 @@ def run_all(
                 number, (kind, value) = worker.number, _message(worker, rescue)
                 if kind == LINE:
                     take(value)
+                elif kind == SAID:
+                    messages.say_once(value)
                 elif kind == ASKED:
                     worker.send(_answer(ask, *value))
                 elif kind == FAILURE and not (last or value.ends_run):
@@ -273,6 +276,7 @@ def _serve(serve: Serve, requests: int, answers: int, unused: list[int], held: H
         end_with_parent(parent)
         held.release()
         above = Parent(requests, answers)
+        vars(messages)["say_once"] = lambda text: above._send(SAID, text)
         while number := os.read(requests, 4):
             write_all(answers, _answer(serve, int.from_bytes(number, "big"), above))
         return OK

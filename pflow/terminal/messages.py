@@ -9,10 +9,19 @@ from pflow.errors import PflowError
 is_quiet = False
 """True under -q: what is merely good to know is not said."""
 
+_said: set[str] = set()
+
 
 def say(program: str, text: str) -> None:
     """Print `program: text` as one line."""
     _say("heading", program, text)
+
+
+def say_once(text: str) -> None:
+    """Say what is good to know, once a process. A worker's passes it on, so that a run says it once."""
+    if not is_quiet and text not in _said:
+        _said.add(text)
+        say("pflow", text)
 
 
 def say_error(program: str, error: PflowError, *, debug: bool = False) -> None:

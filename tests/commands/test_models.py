@@ -40,6 +40,7 @@ def test_models_are_listed_by_id_and_alias(pflow, tmp_path):
     listed = {each["name"]: each["about"] for each in json.loads(pflow("models", "--json").stdout)}
 
     assert listed["my-own"] == "on this machine: my-own"
+    assert [*listed].index("my-own") < [*listed].index("gpt-4o")
     assert any(about.startswith("alias of ") for about in listed.values())
     assert pflow("models").stdout.count("\n") == len(listed)
 

@@ -300,7 +300,7 @@ def test_models_that_can_be_asked_come_before_those_without_a_key(monkeypatch):
     }
     monkeypatch.setattr(choose.settings, "load_models", lambda: models)
     choose.all_models()
-    assert offered("pflow-odd --model=") == ["with", "local", "without"]
+    assert offered("pflow-odd --model=") == ["local", "with", "without"]
 
 
 @pytest.mark.parametrize("spoil", [lambda file: file.chmod(0o666), lambda file: (file.unlink(), os.mkfifo(file))])

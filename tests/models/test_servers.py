@@ -12,6 +12,7 @@ from pflow.models.identity import identify
 from pflow.models.list import SERVED, keep_models, read_models
 from pflow.models.prices import cost_of
 from pflow.terminal import messages
+from tests.engine.flows import run
 from tests.peers.hub import Serving
 
 
@@ -87,9 +88,14 @@ def test_the_local_model_that_came_last_answers_if_none_is_chosen(local):
         assert choose.choose(None).model_id == identify(None)["id"] == name
 
 
-def test_that_nobody_chose_the_small_model_is_said_once_with_what_is_better(local, monkeypatch, capfd):
-    def said(name=None):
-        choose.choose(name)
+def test_that_nobody_chose_the_small_model_is_said_once_a_run_with_what_is_better(local, monkeypatch, capfd):
+    ends = {"choices": [{"finish_reason": "stop", "delta": {"content": "Oak"}}]}
+    monkeypatch.setattr("pflow.models.local._chunks", lambda *_: iter([ends]))
+    batch = {"over": "items", "as": "prompt", "jobs": 2}
+
+    def said(model=None):
+        nodes = [{"id": id, "type": "llm", "params": {"model": model}, "batch": batch} for id in "ab"]
+        assert run({"pflow": 1, "nodes": nodes}, {"items": ["x", "y", "z"]}).error is None
         return capfd.readouterr().err
 
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
@@ -99,11 +105,15 @@ def test_that_nobody_chose_the_small_model_is_said_once_with_what_is_better(loca
     monkeypatch.setattr(messages, "is_quiet", False)
     assert said("SmolLM2") == ""
     line = said()
-    assert line.startswith("pflow: no model is chosen, so 'SmolLM2' is asked")
+    assert line.count("\n") == 1
+    assert line.startswith("pflow: no model is chosen, so 'SmolLM2' is asked, for trying out and short texts; ")
     assert "export PFLOW_MODEL='http://127.0.0.1:1/v1#it'\"'\"'s' asks Ollama" in line
     assert "ANTHROPIC_API_KEY is set, and needs: " in line
     assert "install llm-anthropic" in line
+    assert "PFLOW_MODEL=NAME chooses one" in line
     assert said() == ""
+    monkeypatch.setattr(messages, "_said", set())
+    assert said() == line
     with pytest.raises(PflowError) as caught:
         choose.choose("it's")
     assert "did you mean http://127.0.0.1:1/v1#it's?" in caught.value.hint
