@@ -16,7 +16,7 @@ class Analyze(Node):
 
     Interface:
     - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
-    - Reads: shared["columns"]: any = null  # the names of the columns, for a table without rows
+    - Reads: shared["columns"]: any = null [beside]  # the names of the columns, for a table without rows
     - Writes: shared["report"]: str [pipe]  # a table in Markdown
     - Writes: shared["result"]: list[dict]  # the rows of that table
     - Writes: shared["stats"]: dict{rows: int, columns: dict}  # the statistics of each column

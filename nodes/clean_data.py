@@ -16,7 +16,7 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
 
     Interface:
     - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
-    - Reads: shared["columns"]: any = null  # the names of the columns, for a table without rows
+    - Reads: shared["columns"]: any = null [beside]  # the names of the columns, for a table without rows
     - Writes: shared["rows"]: list[dict] [pipe]  # the rows that are left
     - Writes: shared["columns"]: list[str]  # the names of their columns
     - Writes: shared["dropped"]: dict{empty: int, duplicates: int, values: int}  # dropped rows and misfits

@@ -21,7 +21,7 @@ class SaveResults(Node):
     - Reads: shared["results"]: any [pipe]  # the results: rows, any other value or a text
     - Reads: shared["result"]: list[dict] = null  # the rows behind a text
     - Reads: shared["stats"]: dict = null  # the numbers behind a text
-    - Reads: shared["columns"]: any = null  # the header of a table without rows
+    - Reads: shared["columns"]: any = null [beside]  # the header of a table without rows
     - Reads: shared["path"]: path = "results.$format" [explicit] [word] [flag file]  # the file to write
     - Params: format: json|jsonl|csv|md = null  # the format; without it that of the file's suffix, else json
     - Effects: writes files

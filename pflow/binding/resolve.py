@@ -100,6 +100,12 @@ class Binding:
         self.param_sources = params
         self.sources: dict[str, Source] = {**feed, **mappings, **flags}
         self.hidden -= self.sources.keys()
+        for key in [key for key, item in interface.reads.items() if "beside" in item.marks]:
+            own = self.sources.get(key, PathSource((key,)))
+            table = self.sources.get(name := pipe.name if pipe else "rows", PathSource((name,)))
+            if key not in flags and {*table.paths} != {(*path[:-1], "rows") for path in own.paths}:
+                self.sources.pop(key, None)
+                self.hidden.add(key)
         self.pretended = pretended
         self.stored = [key for key in flags if is_stored(interface, key, params)]
         self._refuse_templates()

@@ -129,6 +129,7 @@ def pick_class(module: Any, name: str) -> type:
     if len(choice) != 1:
         what = "no class" if not choice else f"{len(choice)} classes"
         hint = f"name the class {''.join(part.title() for part in name.split('-'))}"
+        hint += f"; pflow run {module.__file__} runs a flow"
         raise PflowError(f"cannot find the node in '{module.__file__}': it has {what}", hint=hint, exit=BAD_DATA)
     if choice[0] not in nodes:
         raise PflowError(

@@ -3,7 +3,7 @@
 Without WORD it shows the help of pflow itself. The pages are exit (the exit codes), intro (a tutorial), store (the
 document in a pipe), flow (the files of flows), node (how to write nodes), agents (pflow for programs), and the guides
 pipes, flows and catalog. man shows them; without man they are printed as text. A rule (PF03) and an exit code (77) are
-explained in a line.
+explained in a line; for a flag (--each) or a topic (loop), the page that tells of it is named.
 
 \b
 pflow help
@@ -13,6 +13,7 @@ pflow help 77
 """
 
 import os
+import re
 from collections.abc import Sequence
 from copy import copy
 from glob import glob
@@ -28,7 +29,7 @@ from pflow.flow.rules import RULES
 from pflow.help import usage as kinds
 from pflow.help.mdoc import as_text
 from pflow.help.text import help_text
-from pflow.help.usage import HELP, CommandUsage, Flag, argument, split_flags, usage_of_command, usage_of_node
+from pflow.help.usage import HELP, CommandUsage, Flag, argument, usage_of_command, usage_of_node
 from pflow.interface.source import read_interface
 from pflow.process.streams import write_pieces
 from pflow.words.naming import guess
@@ -37,7 +38,7 @@ from pflow.words.naming import guess
 def _pages() -> dict[str, str]:
     """Return the file of each page, by name: a man page, or a guide that is called as no command is."""
     top = bundled_directory()
-    files = [file for part in ("man/man5", "man/man7", "docs") for file in glob(os.path.join(top, part, "*"))]
+    files = [file for part in ("man/man5", "man/man7", "docs") for file in sorted(glob(os.path.join(top, part, "*")))]
     return {_name(file): file for file in files if _name(file) not in (*names_in("commands"), *names_in("nodes"))}
 
 
@@ -46,14 +47,18 @@ def _name(file: str) -> str:
 
 
 def _entry(word: str) -> str:
-    """Return what a man page says of a rule or an exit code, and its place; "" for any other word."""
+    """Return what a man page says of a rule or an exit code, or the page that has a heading or flag; "" without one."""
     is_signal = word.isdigit() and 128 < int(word) < 193 and int(word) not in EXIT_CODES
     wanted = "128+n" if is_signal else word.upper()
     for file in [*_pages().values(), os.path.join(bundled_directory(), "man", "man1", "pflow-plan.1")]:
         with open(file, encoding="utf-8") as opened:
-            text = opened.read().partition(f".It Sy \\&{wanted}\n")[2].partition("\n.")[0]
+            page = opened.read()
+        text = page.partition(f".It Sy \\&{wanted}\n")[2].partition("\n.")[0]
         if text:
             return f"{wanted}  {' '.join(as_text(text).split())}\n(pflow help {_name(file)} has all)\n"
+        there = rf"(?mi)^(#|\.Ss).*\b{re.escape(word)}s?\b|--{re.escape(word)}\b"
+        if word and re.search(there, page.replace("\\-", "-")):
+            return f"pflow help {_name(file)} tells of '{word}'\n"
     return ""
 
 
@@ -67,7 +72,7 @@ def main(words: list[str]) -> int:
 
     Raises PflowError: 2 for several words, 127 for an unknown one.
     """
-    _, others = split_flags(words, USAGE)
+    others = [word.lstrip("-") for word in words]
     if len(others) > 1:
         raise PflowError("cannot help with more than one word", hint=f"pflow help {others[0]}", exit=WRONG_FLAGS)
     word = others[0] if others else "pflow"
@@ -76,7 +81,8 @@ def main(words: list[str]) -> int:
     elif text := driver_help() if word == "pflow" else _entry(word):
         write_pieces(1, [text.encode()])
     else:
-        known = [*_pages(), *names_in("commands"), *names_in("plumbing"), *saved_flows(), *RULES]
+        rules = RULES if len(word) < 4 else ()  # PF99 is no slip for PF09
+        known = [*_pages(), *names_in("commands"), *names_in("plumbing"), *saved_flows(), *rules]
         hint = guess(word, [*known, *(kind.name for kind in list_kinds())], "pflow --help lists all commands", 2)
         raise PflowError(f"cannot find help on '{shorten(word)}'", hint=hint, exit=NOT_FOUND)
     return 0

@@ -274,6 +274,7 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     parts += [", ".join(wired.interface.touches)] if wired.interface.touches else []
     params = wired.step.params | inputs.params.get(wired.id, {})
     data, telling = inputs.data.get(wired.id, {}), wired.interface.telling
+    params |= wired.interface.implied({**wired.step.inputs, **params, **data})
     defaults = {key: wired.interface.default_of(item, params) for key, item in telling.items() if not item.required}
     led = {key: led_by_data(inputs.wired, wired.id, key) for key in telling if key not in data}
     known = {key: value for key, value in (defaults | params | values).items() if value is not None}

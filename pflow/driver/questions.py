@@ -73,6 +73,11 @@ def inputs_missing(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
     shown = [each for each in missing if not each.secret]
     typed = [each for each in shown if each.flag[2:].replace("-", "_") not in OF_RUNS]
     hints = [" ".join(map(_flag, typed))] if typed else []
+    readers = [(each.name, wired.steps[id], key) for each in typed for id, key in each.readers]
+    for name, step, key in readers:
+        is_named = key != name or step.subflow is not None
+        if is_named and step.step.batch is not None and step.item_type.name == "dict":
+            hints.append(f"${{{step.step.batch.item}.{name}}} names a member of the item")
     if len(typed) < len(shown):
         hints.append("an input with the name of a flag of pflow run comes from the store, or needs another name")
     if len(shown) < len(missing):

@@ -1,5 +1,6 @@
 """One step as a stage of a shell pipe: its program and flags, or why no stage does the same."""
 
+from copy import copy
 from typing import Any
 
 from pflow.binding.sources import AlternativeSource, Constant, Fallback, NameSource, Source, TemplateSource
@@ -7,7 +8,8 @@ from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flags import only_binds
-from pflow.flow.pipe.batches import batch_words
+from pflow.flow.pipe.batches import batch_words, filled_by_item
+from pflow.flow.pipe.recognize import free_id
 from pflow.flow.pipe.scan import quote
 from pflow.flow.pipe.steps import flag_words, manner_words
 from pflow.flow.pipe.write import first_word
@@ -19,6 +21,8 @@ from pflow.values.templates import is_reference
 
 NOTHING: Path = ()
 """The place that a pipe carries before anything was written to it."""
+_RUN = "pflow run"
+"""The program of a step with a flow inside, and of a batch."""
 
 
 def refused(why: str) -> PflowError:
@@ -68,6 +72,8 @@ class ShellStage:
         self._kept: list[Path] = []
         self._used: list[Path] = []
         self._done: set[str] = set()
+        self.program = _program_of(wired)
+        self.is_run = self.program == _RUN
         self._add_values()
         pipe = wired.interface.pipe_read
         for key, source in wired.sources.items():
@@ -77,18 +83,30 @@ class ShellStage:
         if pipe is not None and pipe.name not in self._done and not takes_pipe:
             self._leave_to_name(pipe.name)
         self._add_manner()
-        self.program = _program_of(wired)
-        if wired.step.flow is not None:  # run alone, it gives what it carries and what is named
-            named = [key for key, item in wired.interface.writes.items() if "pipe" not in item.marks]
-            out = [f"--map-out={quote(f'{key}={write_path(wired.place_of(key))}')}" for key in named]
-            words = [first_word(wired.step, is_named=is_step_name(wired.id)), *self.flags, *out]
-            words += batch_words(wired.step.batch) if wired.step.batch is not None else []
-            self.flags = [quote(" ".join(dict.fromkeys(words)))]
+        if self.is_run:
+            self.flags = [quote(" ".join(self._flow_of_one()))]
         self._leave()
 
     @property
     def command(self) -> str:
         return " ".join([self.program, *self.flags])
+
+    def _flow_of_one(self) -> list[str]:
+        """Return the words of the step as a flow; one in parentheses, run alone, gives what it carries and is named."""
+        step, writes = self.wired.step, self.wired.interface.writes
+        named = [key for key, item in writes.items() if step.flow is not None and "pipe" not in item.marks]
+        out = [f"--map-out={quote(f'{key}={write_path(self.wired.place_of(key))}')}" for key in named]
+        words = [first_word(step, is_named=is_step_name(step.id) and step.id != free_id(step.type, {}))]
+        words += dict.fromkeys([*self.flags, *out])
+        if step.batch is None:
+            return words
+        if key := filled_by_item(step, self.wired.interface, self.wired.subflow if step.flow is not None else None):
+            raise self._refused(key, "an item would fill it")
+        batch = copy(step.batch)
+        if self.wired.over is not None:
+            place = self._place("batch", self.wired.over)
+            batch.over = "" if place == self.state.carried else write_path(place)
+        return words + batch_words(batch)
 
     def _refused(self, key: str, why: str) -> PflowError:
         return refused(f"'{self.wired.id}' and its '{key}': {why}")
@@ -173,15 +191,16 @@ class ShellStage:
 
     def _map(self, key: str, source: Source) -> None:
         self._done.add(key)
+        is_piped = self._is_piped(key) and self.wired.step.batch is None  # an item comes first
         if isinstance(source, Fallback):  # a stage has the same order
             source, *others = source.sources.values()
-            if len(others) == 1 and self._is_piped(key) and self.state.carried == self._place(key, others[0]):
+            if len(others) == 1 and is_piped and self.state.carried == self._place(key, others[0]):
                 return
         place = self._place(key, next(iter(source.sources.values())) if isinstance(source, TemplateSource) else source)
         if self.wired.sources[key].is_optional and not self.state.surely_has(place):
             raise self._refused(key, f"the store may have '{write_path(place)}' or not")
         is_own_first = self.wired.interface.inferred and self.state.may_have((key,))
-        if not (self._is_piped(key) and self.state.carried == place) or (is_own_first and place != (key,)):
+        if not (is_piped and self.state.carried == place) or (is_own_first and place != (key,)):
             self._map_in(key, place)
 
     def _is_piped(self, key: str) -> bool:
@@ -193,15 +212,26 @@ class ShellStage:
         self.flags.append(f"--map-in={quote(f'{key}={write_path(place)}')}")
 
     def _leave_to_name(self, key: str) -> None:
-        """Make sure that a `[pipe]` read which the flow takes by name does not take what the pipe carries."""
+        """Make sure that a `[pipe]` read which the flow takes by name does not take what the pipe carries.
+
+        A flow's first step cannot be told so: nothing is carried to it.
+        """
         state, own = self.state, (key,)
         is_piped = self._is_piped(key)
         if state.carried == NOTHING or (state.carried == own and is_piped):
             return
         if state.surely_has(own):
             self._map_in(key, own)
-        elif is_piped or state.may_have(own):
+        elif self.is_run and (state.may_have(own) or not self._is_over(state.carried)):
+            self.program = f"pflow-set --carry= |\n    {_RUN}"
+            state.carried = NOTHING
+        elif not self.is_run and (is_piped or state.may_have(own)):
             self.flags.append(f"--map-in={key}=")
+
+    def _is_over(self, place: Path | None) -> bool:
+        """Return True if the step is a batch over what the pipe carries, which then fills no read."""
+        over = self.wired.over
+        return over is not None and over.paths[0] in (place, ("stdin",))
 
     def _add_manner(self) -> None:
         wired = self.wired
@@ -231,11 +261,13 @@ def _program_of(wired: WiredStep) -> str:
     if kind is None:
         raise refused(f"'{wired.id}' is not a known node")
     if wired.step.flow is not None:
-        return "pflow run"
+        return _RUN
     if kind.origin == FLOW:
         raise refused(f"'{wired.id}' is a flow with a store of its own, which a stage does not have")
     if kind.origin == PROGRAM and wired.interface.open:
         raise refused(f"'{wired.id}' is a program without an interface, which cannot be a stage")
+    if wired.step.batch is not None:
+        return _RUN
     if kind.origin == BUNDLED:
         return f"pflow-{kind.name}"
     is_taken = kind.name in names_in("commands")  # there `pflow NAME` is the command

@@ -1,10 +1,9 @@
-"""A shell script: `pflow-NODE` programs in a pipe, for flows that are one line of steps; a batch becomes a loop."""
+"""A shell script: `pflow-NODE` programs in a pipe, for flows that are one line of steps; `pflow run` does a batch."""
 
 from collections.abc import Iterator
 
 from pflow import __version__
 from pflow.binding.sources import PathSource
-from pflow.export._sh_loop import HELPERS, loop
 from pflow.export._sh_stage import ShellStage, State, refused, word_of
 from pflow.flow.flow import FlowInput
 from pflow.flow.graph import ERROR
@@ -61,7 +60,6 @@ class _Script:
         taken = {"word"}
         self.names = {each.name: variable(each.name, taken) for each in self.inputs}
         self.commands: list[str] = []
-        self.helpers = ""
         self.takes_pipe = wired.first_read is not None or _names_stdin(wired)
         is_by_name = any(each.step is None and each not in self.required for each in wired.inputs.values())
         self.takes_store = self.takes_pipe or is_by_name or any(each.interface.open for each in self.order)
@@ -77,7 +75,7 @@ class _Script:
         about = " ".join(": ".join(filter(None, [flow.name, flow.description])).split()) or "A flow."
         head = _HEAD.format(about=clean(about), version=__version__, usage=clean(" ".join(usage)))
         code = "\n".join(self._flags()) if self.inputs else NO_FLAGS
-        text = "\n".join([head, self.helpers + code, "", " |\n    ".join(self.commands)]) + "\n"
+        text = "\n".join([head, code, "", " |\n    ".join(self.commands)]) + "\n"
         if "\0" in text:
             raise refused("a text in it contains NUL, which a script cannot")
         return text
@@ -127,15 +125,11 @@ class _Script:
         return "" if self.commands or self.takes_store else " -n"
 
     def _add(self, step: WiredStep) -> None:
-        if step.step.batch is not None and step.step.flow is None:
-            self.helpers = HELPERS
-            self.commands.append(loop(step, step.step.batch, self.wired, self.state))
-            return
         first, key = self.wired.first_read or ("", "")
         takes_pipe = first == step.id
         stage = ShellStage(step, self.state, takes_pipe=takes_pipe)
         stage.program += self._no_stdin()
-        if takes_pipe and self.piped is not None and step.step.flow is None:
+        if takes_pipe and self.piped is not None and step.step.flow is None and step.step.batch is None:
             path = write_path(self.piped.path)
             stage.flags.append(f'${{has_{self.names[self.piped.name]}:+"--map-in={key}={path}"}}')
         self.commands.append(stage.command)

@@ -9,7 +9,7 @@ from pflow.interface.interface import Interface, Item
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path
 from pflow.values.plain import change_texts
-from pflow.values.templates import TEMPLATE, parse_place, parse_template, references
+from pflow.values.templates import TEMPLATE, Bare, parse_place, parse_template, references
 from pflow.values.types import Type, fit
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"
@@ -83,7 +83,9 @@ def escaped(value: Any) -> Any:
 
 
 def reference(path: Path) -> str:
-    """Write the reference to a path: `${a.b[0]}`, its keys quoted where necessary."""
+    """Write the reference to a path: `${a.b[0]}`, its keys quoted where necessary; `$a` where it was written so."""
+    if isinstance(path, Bare):
+        return f"${path[0]}"
     return "${" + path_text(path) + "}"
 
 

@@ -15,7 +15,7 @@ from pflow.words.printable import clean
 
 _IMPLIES = IMPLIES + "PARAM=VALUE"
 MARKS = {
-    "read": ("pipe", "explicit", "own", "word", "verbatim", "secret", "flag NAME", "short X", _IMPLIES),
+    "read": ("pipe", "beside", "explicit", "own", "word", "verbatim", "secret", "flag NAME", "short X", _IMPLIES),
     "write": ("pipe", "secret"),
     "param": ("verbatim", "secret", "flag NAME", "short X", "env NAME", _IMPLIES),
 }

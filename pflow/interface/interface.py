@@ -67,7 +67,7 @@ class Item:
     @property
     def is_telling(self) -> bool:
         """True if its value decides what a node touches."""
-        is_named = self.name in ("url", *COMMANDS, *LIMITS)
+        is_named = self.name in ("url", *COMMANDS, *LIMITS) or "GET" in self.type.choices
         return (self.type.is_path or self.type.is_url or is_named) and "secret" not in self.marks
 
     @property

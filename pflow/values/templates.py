@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator
-from pflow.errors import DENIED, PflowError, shorten
+from pflow.errors import BAD_DATA, DENIED, PflowError, shorten
 from pflow.values.jsontext import text_of
 from pflow.values.paths import Path, parse_path, write_path
 
@@ -17,6 +17,12 @@ TEMPLATE = "template:"
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 _WORD = _LETTERS + "0123456789"
+
+
+class Bare(tuple[str]):
+    """The path of a reference without braces, which is one name."""
+
+    __slots__ = ()
 
 
 def parse_template(text: str) -> list[Part]:
@@ -52,7 +58,7 @@ def _reference(text: str, at: int) -> tuple[Path | None, int]:
     end = at
     while end < len(text) and text[end] in _WORD:
         end += 1
-    return ((text[at:end],), end) if end > at and text[at] not in "0123456789" else (None, at)
+    return (Bare((text[at:end],)), end) if end > at and text[at] not in "0123456789" else (None, at)
 
 
 def braced_path(text: str) -> Path | None:
@@ -179,11 +185,24 @@ def expand(
     if len(parts) == 1 and not isinstance(parts[0], str):
         value = look_up(parts[0])
         return str(value) if isinstance(value, Directories) else value
-    texts = [part if isinstance(part, str) else _inside_text(look_up(part)) for part in parts]
+    values = [part if isinstance(part, str) else look_up(part) for part in parts]
+    for part, value, after in zip(parts, values, parts[1:], strict=False):
+        if isinstance(part, Bare) and isinstance(value, list | dict) and isinstance(after, str):
+            _refuse_member(written, part[0], after)
+    texts = list(map(_inside_text, values))
     for at, text in enumerate(texts[:-1]):
         if isinstance(text, Directories) and not text and isinstance(parts[at + 1], str):
             texts[at + 1] = texts[at + 1].removeprefix("/")
     return join(written, parts, texts) if join else "".join(texts)
+
+
+def _refuse_member(written: str, name: str, after: str) -> None:
+    """Raise PflowError (65) if the text after `$name`, which is a list or an object, looks like a path into it."""
+    end = after.find("]") + 1 if after.startswith("[") else _reference(after, 1)[1] if after.startswith(".") else 0
+    if end > 1:
+        what = f"'${name}{after[:end]}' is all of {name}, then '{after[:end]}'"
+        hint = f"${{{name}{after[:end]}}} is its member"
+        raise PflowError(f"cannot fill '{shorten(written)}': {what}", hint=hint, exit=BAD_DATA)
 
 
 def join_path(written: str, parts: list[Part], texts: list[str]) -> str:

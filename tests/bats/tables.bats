@@ -27,9 +27,15 @@ oak,40 ash,30 oak,40 ash,30'
         pflow "load-csv a.csv => clean-data --rename=\"a =c\" => save-results 2.csv" -q; paste -sd" " 2.csv
         printf "a,b\n1,2\n" | pflow "load-csv => clean-data --types=a=bool --misfits=drop => save-csv 3.csv" -q; cat 3.csv
         pflow-load-csv a.csv | pflow-analyze -r | head -1
-        pflow-load-csv a.csv | pflow-set response:="{\"items\": []}" | pflow-save-csv 4.csv --map-in rows=response -q; cat 4.csv'
+        pflow-load-csv a.csv | pflow-set response:="{\"items\": []}" | pflow-save-csv 4.csv --map-in rows=response -q; cat 4.csv
+        for last in save-csv save-results "clean-data => save-csv"; do
+            pflow "load-csv a.csv => llm Sum -m echo --each => $last 5.csv" -q; cat 5.csv
+        done
+        pflow-load-csv a.csv | pflow-select | pflow-save-csv 5.csv -q; cat 5.csv
+        pflow "load-csv a.csv => load-csv --file=a.csv => save-csv 6.csv" -q; paste -sd" " 6.csv'
     expect 0 'a ,"b b"
 c,"b b"
 a,b
-0 rows, 2 columns'
+0 rows, 2 columns
+a ,"b b"'
 }

@@ -321,7 +321,6 @@ CASES = {
             mappings=reads(say={"value": "item"}),
         ),
         {**WAS_JSON, "said": [{"item": each["value"], "said": each} for each in PLAIN], "say": {"errors": []}},
-        sh="runs several items at the same time",
     ),
     "a fork": Case(
         FORK,

@@ -42,6 +42,8 @@ FLOW = '{"nodes": [{"id": "call", "type": "http", "inputs": {"url": "%s/echo", "
     [
         ("pflow-http {url} --form=a=b", "POST"),
         ("pflow-http {url} --body=x", "POST"),
+        ("pflow-http {url} --body=x --dry-run 2>&1 | grep -q 'method: POST' && exit 9", 9),
+        ("pflow run 'http {url}' --form=a=b --dry-run 2>&1 | grep -q 'method: POST' && exit 9", 9),
         ("pflow-http {url} --body=x -X PUT", "PUT"),
         ("pflow-http {url} --body:=null", "GET"),
         ("pflow-http {url} -X GET --body=x", 2),

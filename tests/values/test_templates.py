@@ -72,10 +72,19 @@ def test_one_whole_reference_keeps_its_type(name):
         ("x${t}", "xtrue"),
         ("x${null}", "x"),
         ("x${list}", 'x[1,"two",null,true]'),
+        ("${l}[0] $l. $l.5 ${l}.x $name.txt", "[1][0] [1]. [1].5 [1].x Ann.txt"),
     ],
 )
 def test_inside_text_what_is_not_text_is_json_and_null_is_empty(written, text):
     assert expanded(written) == text
+
+
+@pytest.mark.parametrize(("name", "member"), [("object", ".x1"), ("l", "[0]")])
+def test_a_member_of_an_object_needs_braces(name, member):
+    why = f"'${name}{member}' is all of {name}, then '{member}'"
+    with pytest.raises(PflowError, match=re.escape(why)) as caught:
+        expanded(f"of ${name}{member}, $n")
+    assert (caught.value.exit, caught.value.hint) == (65, f"${{{name}{member}}} is its member")
 
 
 @pytest.mark.parametrize(

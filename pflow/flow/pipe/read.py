@@ -116,7 +116,8 @@ class _Reader:
     def _type_and_id(self, mention: Mention) -> tuple[str, str | None]:
         word = mention.name
         type, id = split_name(word)
-        type = INLINE if mention.inside is not None else type
+        if mention.inside is not None:
+            type, id = INLINE, word.partition(":")[2] if ":" in word else None
         if not type or type.startswith(("-", "(")):
             why = f"'{shorten(word)}' is not a node: a step begins with one"
             raise fault(

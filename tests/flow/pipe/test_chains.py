@@ -96,6 +96,7 @@ def test_out_comes_what_it_carries_and_what_later_steps_name(text, writes):
         ("( llm X ) --tempo=1", "cannot take --tempo: no such flag"),
         ("( llm X --tempo=1 )", "cannot take --tempo: no such flag"),
         ("( llm X ):1a", "cannot name a step '1a'"),
+        ("( llm X ):x:y", "cannot name a step 'x:y'"),
         ("( " * 21 + "llm X" + " )" * 21, "parentheses are nested more than 20 levels deep"),
     ],
 )
