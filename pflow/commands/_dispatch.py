@@ -165,7 +165,7 @@ def _not_found(words: list[str]) -> PflowError:
     if word.endswith(".py") and os.path.isfile(word):
         hint = f"pflow run {word} runs its flow, pflow ./{word} its node"
     elif os.path.isfile(word) and is_script(word):
-        hint = f"pflow import {word} makes a flow of it"
+        hint = f"pflow run {word} runs it as a flow, pflow import {word} makes one of it"
     return PflowError(f"cannot find '{shorten(word)}': no such command or node", hint=hint, exit=NOT_FOUND)
 
 

@@ -21,9 +21,7 @@ import click
 
 from pflow.commands._output import write_output
 from pflow.errors import USAGE, PflowError
-from pflow.export.sh import NO_FLAGS
-from pflow.flow.load import is_script, read_text
-from pflow.flow.pipe.script import read_script
+from pflow.flow.load import is_script, load_file
 from pflow.flow.python_file import load_python
 from pflow.flow.subflow import FlowCatalog, python_source
 from pflow.flow.unload import canonical_json, flow_to_ir
@@ -35,8 +33,7 @@ from pflow.terminal.messages import say
 @click.argument("source", metavar="FILE")
 def command(source: str, output: str | None) -> None:
     if is_script(source):
-        text = read_text(source, f"the script '{source}'").replace(NO_FLAGS, "")
-        flow = read_script(text, FlowCatalog())
+        flow = load_file(source, FlowCatalog())
     elif python := python_source(source):
         flow = load_python(*python, FlowCatalog())
     else:

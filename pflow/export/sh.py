@@ -8,6 +8,7 @@ from pflow.export._sh_stage import ShellStage, State, refused, word_of
 from pflow.flow.flow import FlowInput
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.scan import quote
+from pflow.flow.pipe.script import NO_FLAGS
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import spell_flag
 from pflow.values.jsontext import compact, encode
@@ -28,7 +29,6 @@ _HEAD = """\
 """
 _TEXTS = ("str", "url", "path", "any", "choice")
 """Types whose flag is plain text; flags of all other types are JSON."""
-NO_FLAGS = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flags" >&2; exit 2; }"""
 _FAIL = """\
 fail() {
     printf '%s: %s\\n' "$0" "$2" >&2

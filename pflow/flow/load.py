@@ -16,13 +16,19 @@ from pflow.words.printable import clause
 
 
 def load_file(file: str, catalog: Catalog | None = None) -> FlowSpec:
-    """Load the flow in a file, JSON or pipe syntax; without `catalog` of nodes only. Raises PflowError (65, 66, 77)."""
+    """Load the flow in a file: JSON, pipe syntax or a shell script of pipes; without `catalog` of nodes only.
+
+    Raises PflowError (65, 66, 77; 2 for pipe syntax and scripts).
+    """
     is_kept = is_lasting(file)
-    if is_kept and is_script(file):
-        what = f"cannot load the flow '{file}': it is a shell script"
-        raise PflowError(what, hint=f"pflow import {file} makes a flow of it", exit=BAD_DATA)
     catalog = (catalog or Catalog()).at(os.path.dirname(file) or "." if is_kept else ".")
-    flow = load_text(read_text(file, f"the flow '{file}'"), file, catalog)
+    text = read_text(file, f"the flow '{file}'")
+    if is_kept and is_script(file):
+        from pflow.flow.pipe.script import read_script
+
+        flow = read_script(text, catalog)
+    else:
+        flow = load_text(text, file, catalog)
     flow.file = file if is_kept else ""
     return flow
 

@@ -20,6 +20,9 @@ CHOICES = {
 }
 """Small models to choose from, each with its megabytes; the first comes as a wheel."""
 
+_HUB = r"(?:https?://[^/]+/|[\w-]+\.[\w.-]+/(?=[^/]+/[^/]+$)(?!.*\.gguf$))?"
+"""The address of the hub in front of OWNER/REPO, as a browser shows it."""
+
 
 def get_model(name: str, *, is_agreed: bool) -> tuple[str, bool]:
     """Return the file of OWNER/REPO[:QUANT] or OWNER/REPO/FILE.gguf, and True if it was brought just now.
@@ -27,7 +30,7 @@ def get_model(name: str, *, is_agreed: bool) -> tuple[str, bool]:
     More than 1 GB has to be agreed to. What came before a failure is kept for the next try. Raises PflowError.
     """
     act = f"cannot get the model '{name}'"
-    asked = re.fullmatch(r"(\w[\w.-]*/[\w.-]+)(?::([\w.-]+)|/(.+\.gguf))?", name)
+    asked = re.fullmatch(_HUB + r"(\w[\w.-]*/[\w.-]+)(?::([\w.-]+)|/(.+\.gguf))?", name)
     if asked is None:
         form = "OWNER/REPO[:QUANT] or OWNER/REPO/FILE.gguf; `pflow models get` lists some"
         raise PflowError(act, hint=guess(name.lower(), CHOICES, form), exit=MISSING)

@@ -107,8 +107,11 @@ a shell would expand '[ab]'
 a shell would expand '{a,b}'"
     in_shells "echo 'grep x' >one.sh; pflow import one.sh"
     expect 2 '' "line 1: 'grep' is not one of pflow's programs"
-    in_shells 'printf "#!/bin/sh\nset -e\n" >no; echo "grep x" >one.sh; { pflow run one.sh; pflow check ./no; pflow save x one.sh; pflow one.sh; pflow ./no; } 2>&1 >/dev/null; :'
-    [ "$(grep -c "; pflow import .* makes a flow of it" <<<"$output")" = 5 ]
+    in_shells 'printf "#!/bin/sh\nset -e\n" >no; echo "grep x" >one.sh; { pflow run one.sh; pflow save x one.sh; pflow one.sh; pflow ./no; } 2>&1 >/dev/null; :'
+    [ "$(grep -c "'grep' is not one of pflow's programs" <<<"$output")" = 2 ]
+    [ "$(grep -c "; pflow run .* runs it as a flow, pflow import .* makes one of it" <<<"$output")" = 2 ]
+    in_shells 'printf "set -e\nFILE=\$1\npflow-read-file \"\$FILE\" | pflow-shell \"tr a-z A-Z\"\n" >up.sh; echo hi >hi; pflow run up.sh --FILE=hi -r'
+    expect 0 'HI'
 }
 
 @test "what a flow has no place for is refused and named: arguments of a constructor, methods of a Flow" {

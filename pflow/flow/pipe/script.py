@@ -11,6 +11,9 @@ from pflow.flow.pipe.read import read_flow
 from pflow.flow.pipe.scan import END, LINK, Token, fault, scan
 from pflow.flow.wiring import wire
 
+NO_FLAGS = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flags" >&2; exit 2; }"""
+"""The line of an exported script that has no inputs."""
+
 _PLAIN = re.compile(r"(\w+)=(?:\$[1-9]|\$\{[1-9](?::?-([^$`}\0]*))?\}|(?!~)([^$`]*))", re.ASCII)
 _EXPANDED = re.compile(r"~.*|(?!-).*([*?]|\[.+\]|\{.*,.*\}).*", re.DOTALL)
 """What a shell replaces by names of files, or by several words; none of it is in quotes, and no flag is such a name."""
@@ -23,7 +26,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     """
     inputs: dict[str, Input] = {}
     kept: list[Token] = []
-    text = text.rstrip("\n") + "\n"
+    text = text.replace(NO_FLAGS, "").rstrip("\n") + "\n"
     for words in split_chains(scan(text)):
         plain = _PLAIN.fullmatch(words[0].loose) if len(words) == 1 else None
         if plain and plain[1] not in inputs:
