@@ -57,7 +57,7 @@ def test_a_model_is_brought_once_and_another_of_its_name_stays(model, server):
     assert (get("good/tree"), get("good/tree:q4_k_m")) == ((str(model), True), (str(model), False))
     assert ([*model.parent.iterdir()], model.read_bytes(), len(server.downloads)) == ([model], CONTENT, 1)
     model.write_bytes(b"another")
-    assert get(f"good/tree/{FILE}")[0] == 73
+    assert get(f"https://hub.example/good/tree/{FILE}")[0] == get("hub.example/good/tree")[0] == 73
     assert model.read_bytes() == b"another"
 
 
