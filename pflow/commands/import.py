@@ -10,8 +10,8 @@ arguments: a node is refused (65) if it was given others than its defaults, max_
 methods of its own. Attributes that were set on a node later cause a warning.
 
 FILE.sh has pipes of pflow's programs, which run one after the other as under set -e, each with a store of its own.
-NAME=$1, NAME=${1:-text} and NAME=text become inputs. Anything else in the script is refused (2), with its line. pflow run FILE.sh
-runs it so.
+NAME=$1, NAME=${1:-text} and NAME=text become inputs. Anything else in the script is refused (2), with its line. pflow
+run FILE.sh runs it so.
 
 \b
 pflow export --to=python -o report.py examples/report.pflow.json
