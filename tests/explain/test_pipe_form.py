@@ -67,7 +67,7 @@ def test_an_input_that_takes_the_pipe_is_stdin():
 def test_a_batch_keeps_its_items_and_takes_the_pipe():
     step = {**node("s", "llm", prompt="On $x, for $y"), "batch": {"over": "xs", "as": "x", "keep_item": True}}
     flow = plan(step, inputs={"x": 1, "y": "me"}, declared={"xs": {"pipe": True}})
-    assert pipe_of(flow) == "llm:s --each --as=x --with-item --prompt='On ${x}, for me'\n"
+    assert pipe_of(flow) == "llm:s --each --as=x --with-item --prompt='On $x, for me'\n"
 
 
 def test_two_steps_whose_writes_meet_are_kept_apart():
