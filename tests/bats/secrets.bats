@@ -82,7 +82,7 @@ is_nowhere() {
     is_nowhere
     # In an item, where a message cuts it.
     in_shells '
-        echo "{\"nodes\": [{\"id\": \"fetch\", \"inputs\": {\"url\": \"\$at.url\", \"pass\": \"\$key\"},
+        echo "{\"nodes\": [{\"id\": \"fetch\", \"inputs\": {\"url\": \"\${at.url}\", \"pass\": \"\$key\"},
             \"batch\": {\"over\": \"all\", \"as\": \"at\"}}]}" >all.pflow.json
         key=hunter22-$(printf "%060d" 0)
         pflow-set -n key=$key all:="[{\"url\": \"http://example.com/?key=$key\"}]" | XDG_STATE_HOME=$PWD/other pflow run all.pflow.json | pflow-get url'
@@ -90,7 +90,7 @@ is_nowhere() {
     is_nowhere
     # Each of a batch's items.
     in_shells '
-        echo "{\"nodes\": [{\"id\": \"fetch\", \"inputs\": {\"url\": \"u\", \"pass\": \"\$who.pass\"},
+        echo "{\"nodes\": [{\"id\": \"fetch\", \"inputs\": {\"url\": \"u\", \"pass\": \"\${who.pass}\"},
             \"batch\": {\"over\": \"users\", \"as\": \"who\"}}]}" >each.pflow.json
         pflow-set -n users:="[{\"pass\": \"hunter22\"}]" | pflow run each.pflow.json | pflow-get url
         pflow run -n each.pflow.json --users="[{\"pass\": \"hunter22\"}]"'
