@@ -1,0 +1,260 @@
+"""The loop of a map: items go to an executor, their results into the ledger and out as rows."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from pflow.errors import FAILED as EXIT_FAILED
+from pflow.errors import BAD_DATA, TIMED_OUT, PflowError
+from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Lost, Result
+from pflow.many.ledger import Entry, Ledger, item_digest, share_of
+from pflow.many.rows import Rows
+from pflow.process.children import GRACE
+
+TRIES = 3
+"""How often a failing item is tried over all resumes, and one whose process dies in one map."""
+
+
+_GLANCE = 0.05
+"""Seconds between two looks at the items that are still to be read."""
+
+
+class StopReading(Exception):
+    """Ends the reading of items in the middle."""
+
+
+@dataclass
+class Halt:
+    """When failures end the map: `fail` is a number of them, or with `is_share` a percentage; never without."""
+
+    fail: float = 0
+    is_share: bool = False
+    is_now: bool = False
+
+    def is_reached(self, failed: int, ended: int) -> bool:
+        if not self.fail:
+            return False
+        return failed >= 3 and failed * 100 >= self.fail * ended if self.is_share else failed >= self.fail
+
+
+@dataclass
+class Choices:
+    """What a person chose about the items of a map."""
+
+    id_field: str = ""
+    timeout: float | None = None
+    halt: Halt = field(default_factory=Halt)
+    shard: tuple[int, int] = (0, 1)
+    retries_failed: bool = False
+    redoes: bool = False
+    shares_equals: bool = False
+    """True if equal items wait for the first of them, whose answer the cache then gives."""
+    secret_members: frozenset[str] = frozenset()
+
+
+@dataclass
+class Task:
+    """An item that has to be run, and its tries in this map."""
+
+    index: int
+    item: Any
+    entry: Entry
+    lost: int = 0
+    limit: float = float("inf")
+
+
+class MapLoop:
+    """One pass over the items. `stopped` is why it ended before the last."""
+
+    def __init__(
+        self, items: Iterator[tuple[int, Any]], ledger: Ledger, rows: Rows, choices: Choices, *, note: Callable[[Entry, bool], None] = lambda entry, is_new: None,
+        turn: Callable[[], float | None] = lambda: None, stopped_by: Callable[[], PflowError | None] = lambda: None,
+        holds: Callable[[], bool] = lambda: False,
+    ) -> None:  # fmt: skip
+        """`note` gets each entry that is settled, and True if it was run now. `turn` does what is due and returns the
+        seconds until something else is; `stopped_by` tells why no item may begin any more, `holds` if calls of models
+        wait for their turn.
+        """
+        self._reading = self._read(items)
+        self.ledger = ledger
+        self.rows = rows
+        self.executor: Executor
+        self.choices = choices
+        self.note = note
+        self.turn = turn
+        self.stopped_by = stopped_by
+        self.holds = holds
+        self._looked = time.monotonic()
+        self.stopped: PflowError | None = None
+        self.failed = self.ended = self.left = 0
+        self.running: dict[int, Task] = {}
+        self._again: deque[Task] = deque()
+        self._equals: dict[str, list[Task]] = {}
+        self._began: set[str] = set()
+        self._numbers = 0
+
+    def run(self, executor: Executor) -> None:
+        """Run until every item is settled, or the map is stopped. The executor is closed in any case."""
+        self.executor = executor
+        try:
+            while self._fill() or self.running:
+                self._take_results(self._seconds())
+        finally:
+            self.executor.close()
+            self.ledger.commit()
+            self.rows.flush()
+
+    def start(self, id: str) -> None:
+        """Keep that an item begins a step that does not repeat."""
+        self._began.add(id)
+        self.ledger.start(id)
+
+    def while_idle(self, fd: int) -> None:
+        """Go on with the items that run until there is something to read. Raises StopReading if the map is stopped."""
+        while not self.is_stopped():
+            while self._again and self.executor.has_room():
+                self._begin(self._again.popleft())
+            if select.select([fd], [], [], 0 if self.running else self._seconds())[0]:
+                return
+            self._take_results(min(self._seconds(), _GLANCE))
+        raise StopReading
+
+    def _take_results(self, seconds: float) -> None:
+        """Settle what has come, or comes in so many seconds."""
+        self.ledger.commit()
+        self.rows.flush()
+        for number, result in self.executor.wait(seconds) if self.running else ():
+            if (task := self.running.pop(number, None)) is not None:  # else an answer that came twice or too late
+                self._settle(task, result)
+        self._end_late()
+
+    def _fill(self) -> bool:
+        """Begin as many items as there is room for; return True if one waits for room."""
+        while not self.is_stopped() and self.executor.has_room():
+            task = self._next()
+            if task is None:
+                return False
+            self._begin(task)
+        return not self.is_stopped() and not self.running
+
+    def _begin(self, task: Task) -> None:
+        self._numbers += 1
+        task.limit = time.monotonic() + (self.choices.timeout or float("inf")) + GRACE
+        self.running[self._numbers] = task
+        self.executor.submit(self._numbers, task.entry.id, task.item, alone=task.lost > 0)
+
+    def is_stopped(self) -> bool:
+        self.stopped = self.stopped or self.stopped_by()
+        return self.stopped is not None
+
+    def _next(self) -> Task | None:
+        """Return the next item to run; those that need not run are put out on the way."""
+        if self._again:
+            return self._again.popleft()
+        for index, item in self._reading:
+            task = self._claimed(index, item)
+            if task is None:
+                continue
+            waiting = self._equals.get(task.entry.digest) if self.choices.shares_equals else None
+            if waiting is None:
+                if self.choices.shares_equals:
+                    self._equals[task.entry.digest] = []
+                return task
+            waiting.append(task)
+        return None
+
+    def _read(self, items: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+        with suppress(StopReading):
+            yield from items
+
+    def _claimed(self, index: int, item: Any) -> Task | None:
+        """Return an item as a task; None if it is another shard's, or settled."""
+        digest = item_digest(item, self.choices.secret_members)
+        id = self._id(index, item)
+        if share_of(id or digest, self.choices.shard[1]) != self.choices.shard[0]:
+            return None
+        entry = self.ledger.claim(index, digest, id)
+        is_left = entry.has_begun and not self.choices.redoes
+        is_tried = entry.status != TODO and entry.tries >= TRIES and not self.choices.retries_failed
+        if entry.status == DONE or is_left or is_tried:
+            entry.status = BEGUN if entry.status != DONE and is_left else entry.status
+            self._put(index, item, entry, is_new=False)
+            return None
+        self.rows.expect(index)
+        return Task(index, item, entry)
+
+    def _id(self, index: int, item: Any) -> str:
+        """Return what the item's own field names it. Raises PflowError (65) if it has none."""
+        name = self.choices.id_field
+        if not name or isinstance(item, PflowError):
+            return ""
+        value = item.get(name) if isinstance(item, dict) else None
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            what = f"cannot name item {index + 1}: it has no text or number '{name}'"
+            raise PflowError(what, hint="--id=FIELD is for items that all have it", exit=BAD_DATA)
+        return str(value)
+
+    def _settle(self, task: Task, result: Result | Lost) -> None:
+        if isinstance(result, Lost):
+            task.lost += 1
+            has_begun = task.entry.id in self._began
+            if task.lost < TRIES and not has_begun:
+                self._again.append(task)
+                return
+            status = BEGUN if has_begun else POISON
+            result = _unfinished(status, result.exit, result.message)
+        if result["status"] == TODO:
+            self.left += 1
+            self.stopped = self.stopped_by() or PflowError(result["error"], exit=result["exit"])
+            return
+        self._began.discard(task.entry.id)
+        self.ledger.end(task.entry.id, result)
+        vars(task.entry).update({name: value for name, value in result.items() if name in vars(task.entry)})
+        task.entry.tries += 1
+        self._put(task.index, task.item, task.entry, is_new=True)
+        self._again.extend(self._equals.pop(task.entry.digest, ()))
+        if self.choices.halt.is_reached(self.failed, self.ended):
+            what = f"{self.failed:,} of {self.ended:,} items failed, which --halt takes as the end"
+            self.stopped = self.stopped or PflowError(what, exit=EXIT_FAILED)
+            if self.choices.halt.is_now:
+                self.left += len(self.running)
+                self.running.clear()
+
+    def _put(self, index: int, item: Any, entry: Entry, *, is_new: bool) -> None:
+        self.ended += 1
+        self.failed += entry.status != DONE
+        self.rows.put(index, item, entry)
+        self.note(entry, is_new)
+
+    def _seconds(self) -> float | None:
+        """Return how long to wait for a result at most."""
+        due = [each for each in (self.turn(),) if each is not None]
+        if self.choices.timeout:
+            due += [task.limit - time.monotonic() for task in self.running.values()]
+        return max(min(due, default=1.0), 0.0)
+
+    def _end_late(self) -> None:
+        """Give up the items whose time is over and whose process has not noticed."""
+        now, looked = time.monotonic(), self._looked
+        self._looked = now
+        if not self.choices.timeout:
+            return
+        for task in self.running.values() if self.holds() else ():
+            task.limit += now - looked  # a call that waits for its turn takes no time of its item
+        for number in [number for number, task in self.running.items() if task.limit < now]:
+            task = self.running.pop(number)
+            self.executor.abandon(number)
+            words = f"cannot finish: it took longer than the {self.choices.timeout:g} s of its timeout"
+            self._settle(task, _unfinished(FAILED, TIMED_OUT, words))
+
+
+def _unfinished(status: str, exit: int, error: str) -> Result:
+    """Return the result of an item whose process has not told one."""
+    about: Result = {"outputs": None, "carried": "", "usage": {}, "ms": 0}
+    return {"status": status, "exit": exit, "error": error, **about}
