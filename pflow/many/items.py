@@ -130,8 +130,8 @@ def _items_in(path: str, form: str, read: Callable[[bytes], Any]) -> Iterator[An
                 yield text_or_bytes(data)
             elif form == "lines" and data.strip(_BLANK):
                 yield text_or_bytes(data.removesuffix(b"\r"))
-            elif form == "jsonl" and (value := data.strip(_BLANK)):
-                if number == 1 and value in (b"{", b"["):
+            elif form == "jsonl" and data.strip(_BLANK):
+                if number == 1 and data.strip(_BLANK) in (b"{", b"["):
                     raise _fault(name, "its first line is not a whole value", f"--from=json reads a list; {_IN_LINES}")
                 yield _decoded(data, read, name, f"line {number}")
 
@@ -147,7 +147,9 @@ def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -
     except ValueError as error:
         why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         at = getattr(error, "start", getattr(error, "pos", None))
-        return BadItem(f"cannot read '{name}': {place}{'' if at is None else f', column {at + 1}'}: {why}", data)
+        return BadItem(
+            f"cannot read '{name}': {place}{'' if at is None else f', column {at + 1}'}: {why}", data.strip()
+        )
     return item["item"] if isinstance(item, dict) and item.keys() == {"item", "error"} else item
 
 
@@ -158,7 +160,7 @@ def _carried(data: bytes, name: str) -> Iterator[Any]:
     if document.header.get("skipped"):
         return
     if failed := document.header.get("error"):
-        raise PflowError(f"cannot read '{name}': {failed['message']}", exit=failed["exit"])
+        raise PflowError(failed["message"], exit=failed["exit"])
     place = document.carried
     value = find(document, place) if place and has(document, place) else None
     if not isinstance(value, list):
@@ -200,9 +202,8 @@ def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
                 at = token.start()
                 break
             if depth == 0 or (depth == 1 and mark == ord(",")):
-                item = data[begin : token.start()]
-                begin = at
-                if item.strip(_BLANK) or count or depth:
+                item, begin = data[begin : token.start()].strip(_BLANK), at
+                if item or count or depth:
                     count += 1
                     yield item
             if depth == 0:

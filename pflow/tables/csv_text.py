@@ -85,12 +85,16 @@ def stream_csv(
     `teller` tells of doubled columns on stderr. Raises PflowError: 65 for a wrong header, 66 for none.
     """
     head = b""
-    while (not head.strip(b"\r\n") or head.count(b'"') % 2) and (line := next(lines, b"")):
+    while (not head.strip(b"\r\n") or (head.count(b'"') % 2 and len(head) < _SAMPLE)) and (line := next(lines, b"")):
         head += line
     form: dict[str, Any] = {"delimiter": delimiter or _delimiter_in(head.decode(errors="replace"), {}), "strict": True}
     own: list[bytes] = []  # the lines of one row
-    texts = map(lambda line: own.append(line) or line.decode(), chain(head.splitlines(keepends=True), lines))
-    reader = csv.reader(texts, **form)
+
+    def noted(line: bytes) -> str:
+        own.append(line)
+        return line.decode()
+
+    reader = csv.reader(map(noted, chain(head.splitlines(keepends=True), lines)), **form)
     names: list[str] = []
     before = 0
     limit = csv.field_size_limit(_LONGEST)
