@@ -14,7 +14,7 @@ from pflow.files.file_paths import read_failure
 from pflow.files.listing import list_paths
 from pflow.files.reading import read_part
 from pflow.process.streams import is_readable
-from pflow.stage.document import read_document
+from pflow.stage.document import Document, read_document
 from pflow.tables.csv_text import stream_csv
 from pflow.tables.source import STDIN
 from pflow.values.jsontext import decode, path_value, text_or_bytes
@@ -120,20 +120,20 @@ def _items_in(path: str, form: str, read: Callable[[bytes], Any]) -> Iterator[An
         for number, data in enumerate(_array(parts, name), 1):
             yield _decoded(data, read, name, f"item {number}")
     elif form == "csv":
-        lines = (each for _, line in _pieces(parts, b"\n", name) for each in (line + b"\n").splitlines(keepends=True))
+        rows = (each for _, line in _pieces(parts, b"\n", name) for each in (line + b"\n").splitlines(keepends=True))
         delimiter = "\t" if path.lower().endswith(".tsv") else ""
-        for row in stream_csv(lines, name, delimiter=delimiter, teller="pflow map" if read is decode else ""):
+        for row in stream_csv(rows, name, delimiter=delimiter, teller="pflow map" if read is decode else ""):
             yield BadItem(row[0].message, row[1]) if isinstance(row, tuple) else row
+    elif form == "nul":
+        yield from (text_or_bytes(text) for _, text in _pieces(parts, b"\0", name) if text)
     else:
-        for number, data in _pieces(parts, b"\0" if form == "nul" else b"\n", name):
-            if form == "nul" and data:
-                yield text_or_bytes(data)
-            elif form == "lines" and data.strip(_BLANK):
-                yield text_or_bytes(data.removesuffix(b"\r"))
-            elif form == "jsonl" and data.strip(_BLANK):
-                if number == 1 and data.strip(_BLANK) in (b"{", b"["):
-                    raise _fault(name, "its first line is not a whole value", f"--from=json reads a list; {_IN_LINES}")
-                yield _decoded(data, read, name, f"line {number}")
+        lines = ((number, line) for number, line in _pieces(parts, b"\n", name) if line.strip(_BLANK))
+        if form == "lines":
+            yield from (text_or_bytes(line.removesuffix(b"\r")) for _, line in lines)
+        for number, line in lines:
+            if number == 1 and line.strip(_BLANK) in (b"{", b"["):
+                raise _fault(name, "its first line is not a whole value", f"--from=json reads a list; {_IN_LINES}")
+            yield _decoded(line, read, name, f"line {number}")
 
 
 def _fault(name: str, what: str, hint: str = "") -> PflowError:
@@ -141,31 +141,27 @@ def _fault(name: str, what: str, hint: str = "") -> PflowError:
 
 
 def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -> Any:
-    """Return an item in JSON; of a failed one, as --errors writes it, what it was."""
+    """Return an item from JSON; one that --errors put beside its error is what it was."""
     try:
         item = read(data)
     except ValueError as error:
         why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         at = getattr(error, "start", getattr(error, "pos", None))
-        return BadItem(
-            f"cannot read '{name}': {place}{'' if at is None else f', column {at + 1}'}: {why}", data.strip()
-        )
+        column = "" if at is None else f", column {at + 1}"
+        return BadItem(f"cannot read '{name}': {place}{column}: {why}", data.strip())
     return item["item"] if isinstance(item, dict) and item.keys() == {"item", "error"} else item
 
 
 def _carried(data: bytes, name: str) -> Iterator[Any]:
     """Yield the items of the list that a store carries."""
-    document = read_document(data)
-    assert document is not None
-    if document.header.get("skipped"):
-        return
+    document = read_document(data) or Document()
     if failed := document.header.get("error"):
         raise PflowError(failed["message"], exit=failed["exit"])
     place = document.carried
     value = find(document, place) if place and has(document, place) else None
-    if not isinstance(value, list):
-        raise _fault(name, "the store carries no list", "pflow-get KEY, or jq -c '.KEY[]', takes one out of it")
-    yield from value
+    if not isinstance(value, list) and not document.header.get("skipped"):
+        raise _fault(name, "the store carries no list", "jq -c '.KEY[]' takes one out of it")
+    yield from value or []
 
 
 def _pieces(parts: Iterable[bytes], mark: bytes, name: str) -> Iterator[tuple[int, bytes]]:
