@@ -16,7 +16,6 @@ from pflow.files.reading import read_part
 from pflow.process.streams import is_readable
 from pflow.stage.document import Document, read_document
 from pflow.tables.csv_text import stream_csv
-from pflow.tables.source import STDIN
 from pflow.values.jsontext import decode, path_value, text_or_bytes
 
 FORMS = ("jsonl", "json", "csv", "lines", "nul", "files")
@@ -73,8 +72,7 @@ class Items:
 def _form_of(word: str, form: str, *, is_only: bool) -> str:
     """Return the form of the items that a word names; "" if their first bytes tell it."""
     if word == "-" and not is_readable("items"):
-        hint = "name a FILE, or write PROGRAM | pflow map FLOW"
-        raise PflowError("cannot read stdin: items come from a file or a pipe", hint=hint, exit=USAGE)
+        raise PflowError("cannot read stdin: items come from a file or a pipe", hint="pflow map FLOW FILE", exit=USAGE)
     if _is_stream(word):
         return form.replace("files", "")
     suffix = os.path.splitext(word)[1]
@@ -103,7 +101,7 @@ def _parts(path: str, name: str) -> Iterator[bytes]:
 
 
 def _items_in(path: str, form: str, read: Callable[[bytes], Any]) -> Iterator[Any]:
-    name, head = STDIN if path == "-" else path, b""
+    name, head = "stdin" if path == "-" else path, b""
     parts = _parts(path, name)
     while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
         head = (head + part).removeprefix(b"\xef\xbb\xbf")

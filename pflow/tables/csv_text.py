@@ -107,11 +107,11 @@ def stream_csv(
                 record = next(reader, None)
                 row = dict(zip(names or record or (), record or names, strict=True))
             except csv.Error as error:
-                fault = _place(_text(own), form, str(error), before)
+                fault = _place(b"".join(own).decode(errors="replace"), form, str(error), before)
             except UnicodeDecodeError as error:
                 fault = f"line {before + len(own)}, byte {error.start + 1}: it is not UTF-8"
             except ValueError:
-                fault, _ = _ragged(_text(own), form, names, range(len(names), len(names) + 1), before)
+                fault, _ = _ragged(b"".join(own).decode(), form, names, range(len(names), len(names) + 1), before)
             if fault and not names:
                 raise _fault(name, fault)
             if fault:
@@ -124,10 +124,6 @@ def stream_csv(
                 yield row
     finally:
         csv.field_size_limit(limit)
-
-
-def _text(lines: list[bytes]) -> str:
-    return b"".join(lines).decode(errors="replace")
 
 
 def _uneven(names: list[str], record: list[str], widths: range, rest: str | None) -> Row:

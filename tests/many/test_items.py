@@ -14,10 +14,6 @@ from pflow.many.items import BadItem, Items
 from pflow.tables.csv_text import read_csv, stream_csv
 
 
-def why(error):
-    return error.message.partition(": ")[2]
-
-
 def piped(data, form=""):
     """Return the items that come through a pipe, as `pflow map FLOW <(PROGRAM)` and stdin read them."""
     here, there = os.pipe()
@@ -26,9 +22,9 @@ def piped(data, form=""):
     try:
         items = Items([f"/dev/fd/{here}"], form)
         assert (items.is_stdin, items.count()) == (True, None)
-        return [why(each) if isinstance(each, BadItem) else each for each in items]
+        return [each.message.partition(": ")[2] if isinstance(each, BadItem) else each for each in items]
     except PflowError as error:
-        return error.exit, why(error)
+        return error.exit, error.message.partition(": ")[2]
     finally:
         os.close(here)
 
@@ -45,17 +41,15 @@ def piped(data, form=""):
         ("", "\ufeff\n  a b\r\n \n\nc", ["  a b", "c"]),
         ("", b"a\xff\nb", [b"a\xff", "b"]),
         ("", "a b\nc\0 \0\0d", ["a b\nc", " ", "d"]),
-        ("nul", "a\0", ["a"]),
         ("files", "docs/a.md\nb\n", ["docs/a.md", "b"]),
-        ("", "", []),
         ("", "\n \n", []),
         ("csv", '\r\n"a\nb";c\r\n1;"x\r\ny"\r\n\r\n2;3', [{"a\nb": "1", "c": "x\r\ny"}, {"a\nb": "2", "c": "3"}]),
         ("csv", "a,b\r1,2\r", [{"a": "1", "b": "2"}]),
         ("", b'{"$pflow":{"v":1,"last":"rows","members":1},\n"rows":[{"a":1},2]\n}\n', [{"a": 1}, 2]),
         ("", b'{"$pflow":{"v":1,"skipped":true,"members":0}\n}\n', []),
         # what cannot be read stands in its place
-        ("", '{}\n{"a":\n{"a":NaN}\n2', [{}, "line 2, column 6: no JSON value", "line 3: NaN is not JSON", 2]),
-        ("", b'{}\n{"a":"\xff"}', [{}, "line 2, column 7: it is not UTF-8"]),
+        ("", b'{}\n{"a":\n{"a":NaN}\n"\xff"\n2', [{}, "line 2, column 6: no JSON value", "line 3: NaN is not JSON",
+         "line 4, column 2: it is not UTF-8", 2]),
         ("json", '[1, {"a": 1e999}, {], 1 2, 3,]', [1, "item 2: the number 1e999 does not fit in a float",
          "item 3, column 2: a key in double quotes is missing", "item 4, column 2: something follows the value",
          3, "item 6, column 1: no JSON value"]),
@@ -68,7 +62,6 @@ def piped(data, form=""):
         ("", '[1, "a', (65, "it ends in the middle of item 2")),
         ("", "[1]\n[2]", (65, "something follows the list")),
         ("json", '{"rows": []}', (65, "it is not a list")),
-        ("csv", "", (66, "it is empty")),
         ("csv", "a,,b\n", (65, "line 1: column 2 has no name")),
         ("", "a\n".encode("utf-16"), (65, "it is not UTF-8 text")),
         ("", b"\x1f\x8b\x08\0\0", (65, "it is not UTF-8 text")),
@@ -98,7 +91,6 @@ FILES |= {"f.md": "-", "g.txt": "x\n", "h[1].txt": "y\n", "\udcff.md": "-"}
         ("f.md g.txt", "files", ["f.md", "g.txt"]),
         ("f.md", "", 2),
         ("g.txt h[1].txt", "", 2),
-        (".", "", 2),
         ("", "", 2),  # stdin is /dev/null
         ("z*", "", 66),
         ("no.csv", "", 66),
@@ -127,8 +119,7 @@ def test_a_list_is_read_alike_however_its_bytes_come(values, size, indent, ascii
     lines = "".join(f"{json.dumps(value)}\n" for value in values).encode()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "_PART", size)
-        assert piped(data) == values
-        assert piped(lines, "jsonl") == values
+        assert [piped(data), piped(lines, "jsonl")] == [values, values]
 
 
 @given(st.text('ab",;\n\r', max_size=30))
