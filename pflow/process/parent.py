@@ -31,8 +31,8 @@ else:
 LINE, SAID, ASKED, ANSWER, WORK, RESULT, GONE = "line", "said", "asked", "answer", "work", "result", "gone"
 
 _PART = 1 << 16
-_STACK = 1 << 20
-"""Bytes of a thread's stack."""
+_STACK = 1 << 21
+"""Bytes of a thread's stack: Python's limit of recursion comes before its end."""
 
 
 class Inbox:
