@@ -1,0 +1,175 @@
+"""One item of a map: its values for the flow, and what a run of the flow makes of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pflow.binding.sources import DIR, NAME, STEM, NameSource, assign, find
+from pflow.cache.wishes import Wishes
+from pflow.driver.inputs import RunInputs, missing_inputs
+from pflow.engine.commits import Commits
+from pflow.engine.context import Context, Recorder, StepFailed
+from pflow.engine.engine import Engine
+from pflow.engine.results import outputs_of, set_defaults
+from pflow.errors import CANNOT_WRITE, MISSING, OK, PflowError, bug_error
+from pflow.files import file_paths
+from pflow.flow.subflow import interface_of_flow, repeats
+from pflow.flow.wired import WiredFlow, item_reader
+from pflow.many.executor import DONE, FAILED, TODO, Result
+from pflow.process.signals import ClosedPipe, Deadline, Interrupted
+from pflow.record.runs import parse_event
+from pflow.values.digest import bytes_digest
+from pflow.values.masks import Secrets
+from pflow.values.plain import plain
+from pflow.words.printable import encodable
+from pflow.words.usage import Usage, usage_of
+
+ITEM = "item"
+"""The name of an item in the templates of a map's flow."""
+
+PARTS = {f"{ITEM}_{part}": part for part in (NAME, STEM, DIR)}
+
+Tell = Callable[[str, Any], Any]
+"""Asks the process that runs the map, by the name of a request: `start` and `claim` (ItemFlow.run)."""
+
+
+class ItemFlow:
+    """The flow of a map, ready to run for one item after another, in any process and in several threads."""
+
+    def __init__(
+        self, inputs: RunInputs, secrets: Secrets, *, run_id: str = "", timeout: float | None = None,
+        cache: Wishes | None = None, max_visits: int | None = None, warn: Callable[[str], None] = lambda text: None,
+    ) -> None:  # fmt: skip
+        self.wired: WiredFlow = inputs.wired
+        self.inputs = inputs
+        self.secrets = secrets
+        self.run_id = run_id
+        self.timeout = timeout
+        self.cache = cache
+        self.max_visits = max_visits
+        self.warn = warn
+        self.names = [name for name in self.wired.inputs if name not in inputs.values]
+        self.reader = self._reader()
+        self.repeats = all(map(repeats, self.wired.steps.values()))
+        self.writes_files = any("writes files" in step.interface.effects for step in self.wired.all_steps())
+
+    def _reader(self) -> str:
+        """Return the input that takes an item as it is; empty if only its name in a template does."""
+        item = item_reader(interface_of_flow(self.wired))
+        is_named = not {ITEM, *PARTS}.isdisjoint(self.names)
+        free = item is not None and item.name in self.names and (item.required or not is_named)
+        return item.name if item is not None and free else ""
+
+    def values(self, item: Any) -> dict[str, Any]:
+        """Return the values of inputs that an item gives. Raises PflowError: 65, 66 if a required one is missing.
+
+        The members of an object fill the inputs of their names. Anything else, and an object without such a member,
+        goes where an item of a batch goes. In templates it has the names of a batch's item, too.
+        """
+        members = item if isinstance(item, dict) else {}
+        found = {name: members[name] for name in self.names if name in members}
+        if not found and self.reader:
+            found[self.reader] = item
+        if ITEM in self.names:
+            found.setdefault(ITEM, item)
+        for name, part in PARTS.items():
+            if name in self.names and name not in found:
+                found[name] = NameSource((ITEM,), part).find({ITEM: item})
+        missing = [each.name for each in missing_inputs(self.wired, {**self.inputs.values, **found})]
+        if missing:
+            known = f"its members are {', '.join(members)}" if members else "it is no object"
+            raise PflowError(f"cannot run the item: it gives no '{missing[0]}'", hint=known, exit=MISSING)
+        return found
+
+    def run(self, id: str, item: Any, tell: Tell = lambda name, about: None) -> Result:
+        """Run the flow for an item, on a store of its own.
+
+        `tell` is asked to keep that a step begins that does not repeat (`start`, the id), and that the item writes a
+        file (`claim`, the id and the file's digest): it answers with the id of the item that wrote the file first.
+        """
+        began, usage = time.perf_counter(), Usage()
+        result: Result = {"status": DONE, "exit": OK, "outputs": None, "carried": "", "error": ""}
+        try:
+            if isinstance(item, PflowError):
+                raise item
+            with Deadline(self.timeout, act="cannot finish"):
+                result |= self._outcome(id, self.values(item), tell, usage)
+        except (Interrupted, ClosedPipe):
+            raise
+        except Exception as error:
+            failure = error if isinstance(error, PflowError) else bug_error(error)
+            self.secrets.hide(failure)
+            if not isinstance(failure, StepFailed):
+                usage.add(usage_of(failure))
+            hint = f" ({failure.hint})" if failure.hint else ""
+            where = f"{failure.step}: " if isinstance(failure, StepFailed) else ""
+            words = encodable(f"{where}{failure.message}{hint}")
+            result |= {"status": TODO if failure.ends_run else FAILED, "exit": failure.exit, "error": words}
+        return {**result, "usage": usage.total(), "ms": round((time.perf_counter() - began) * 1000, 3)}
+
+    def _outcome(self, id: str, values: Mapping[str, Any], tell: Tell, usage: Usage) -> Result:
+        context = self._context(id, tell, usage)
+        store: dict[str, Any] = {}
+        data = {step: dict(given) for step, given in self.inputs.data.items()}
+        for path, value in self.inputs.stored().items():
+            assign(store, path, value)
+        for name, value in values.items():
+            known = self.wired.inputs[name]
+            if known.step is None:
+                assign(store, known.path, value)
+            else:
+                data.setdefault(known.step, {})[known.readers[0][1]] = value
+        set_defaults(self.wired, store)
+        if self.writes_files:
+            file_paths.claim = lambda file: self._claim(id, file, tell)
+        Engine(self.wired, context, self.inputs.params, data).run(store)
+        return self._outputs(store, context)
+
+    def _context(self, id: str, tell: Tell, usage: Usage) -> Context:
+        context = Context(
+            max_visits=self.max_visits, warn=self.warn, secrets=self.secrets, run_id=self.run_id, cache=self.cache
+        )
+        context.prefix = f"{id}/"
+        context.recorder = Tally(usage)
+        if not self.repeats:
+            context.commits = Commits(lambda record: tell("start", id) if "start" in record else None, {})
+        return context
+
+    def _claim(self, id: str, file: str, tell: Tell) -> None:
+        """Refuse a file that another item has written. Raises PflowError (73)."""
+        first = tell("claim", (id, bytes_digest(encodable(file).encode())))
+        if first not in (None, id):
+            hint = f"give each item a path of its own, as with '${ITEM}_name' in it"
+            what = f"cannot write '{file}': the item {first} writes it too"
+            raise PflowError(what, hint=hint, exit=CANNOT_WRITE, is_permanent=True)
+
+    def _outputs(self, store: Mapping[str, Any], context: Context) -> Result:
+        """Return the declared outputs, else the value that the flow carries, under its name."""
+        place = self.wired.place_outside(context.carried)
+        if self.wired.flow.outputs:
+            found = outputs_of(self.wired, store)
+            carried = str(place[0]) if place and place[0] in found else next(iter(found), "") if len(found) == 1 else ""
+        else:
+            carried = str(place[-1]) if place else ""
+            found = {carried: find(store, place)} if place else {}
+        return {"outputs": plain(found), "carried": carried}
+
+
+class Tally(Recorder):
+    """Counts the usage of models in the events of one item, and keeps none of them."""
+
+    def __init__(self, usage: Usage) -> None:
+        super().__init__(self._read)
+        self.usage = usage
+
+    def inside(self, step: str) -> Recorder:
+        return self
+
+    def event(self, event: str, step: str, about: dict[str, Any]) -> None:
+        self.usage.add_event(about)
+
+    def _read(self, line: bytes) -> None:
+        """Take an event of a child process."""
+        self.usage.add_event(parse_event(line) or {})

@@ -1,0 +1,31 @@
+"""The status of a map while it goes, and after: a small file in its run's directory, which others read."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from pflow import Any
+from pflow.files.atomic import replace
+from pflow.values.jsontext import decode, encode
+
+STATUS = "status.json"
+
+
+def write_status(directory: str, counts: dict[str, Any]) -> None:
+    """Replace the status: total and left (None if unknown), done, failed, usage (as Usage.total), time (in seconds).
+
+    A map calls it at most once a second, and goes on if it cannot be written.
+    """
+    with suppress(OSError):
+        replace(os.path.join(directory, STATUS), encode(counts) + b"\n", mode=0o600, lasts=False)
+
+
+def read_status(directory: str) -> dict[str, Any]:
+    """Return the status; empty if there is none, as of a run that is no map, or if it is damaged."""
+    try:
+        with open(os.path.join(directory, STATUS), "rb") as file:
+            counts = decode(file.read())
+    except (OSError, ValueError):
+        return {}
+    return counts if isinstance(counts, dict) else {}
