@@ -11,7 +11,7 @@ from itertools import islice
 
 from pflow import Any
 from pflow.values import jsontext
-from pflow.values.jsontext import WHITESPACE, revive
+from pflow.values.jsontext import revive
 
 LARGE = 1_000_000
 """The size in bytes from which orjson is imported: to import it takes more than a whole stage."""
@@ -21,54 +21,33 @@ _DEPTH = 200
 
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _LONG_INTEGER = b"0" * 19
-_BLANK = WHITESPACE.encode()
 
 
 def decode(data: bytes) -> Any:
     """Decode one JSON text in UTF-8, as jsontext.decode does. Raises ValueError in words."""
-    decoded = _loads(data, is_lines=False)
-    return jsontext.decode(data) if decoded is None else decoded[0]
-
-
-def decode_lines(data: bytes) -> list[Any] | None:
-    """Decode each line that is not blank; None if jsontext has to read them, which also finds a faulty one."""
-    return _loads(data, is_lines=True)
-
-
-def _loads(data: bytes, *, is_lines: bool) -> list[Any] | None:
-    """Return the value of each line, or that of the whole in a list; None if jsontext has to read it."""
     if len(data) < LARGE and "orjson" not in sys.modules:
-        return None
+        return jsontext.decode(data)
     import orjson
 
-    if b"000" in data[::6].translate(_DIGITS) and _LONG_INTEGER in data.translate(_DIGITS):  # a sixth has three of 19
-        return None
-
-    texts = [line for line in data.split(b"\n") if line.strip(_BLANK)] if is_lines else [data]
     try:
-        values = [*map(orjson.loads, texts)]
+        # Of 19 digits in a row a sixth of the bytes has three: most data has no such integer, which may be rounded.
+        if b"000" in data[::6].translate(_DIGITS) and _LONG_INTEGER in data.translate(_DIGITS):
+            return jsontext.decode(data)
+        value = orjson.loads(data)
         if len(data) > 2 * _DEPTH and data.count(b"[") + data.count(b"{") > _DEPTH:
-            orjson.dumps(values)
+            orjson.dumps(value)
         has_escapes = b"\\" in data and b"\\u" in data
         if (b"$" in data and (has_escapes or b'$bytes"' in data)) or (has_escapes and b"\\u0024" in data):
-            return [*map(revive, values)]
-        return values
-    except (TypeError, ValueError, RecursionError):  # jsontext says why, in words
-        return None
+            return revive(value)
+        return value
+    except (TypeError, ValueError, RecursionError):
+        return jsontext.decode(data)  # it says why, in words
 
 
 def encode(value: Any) -> bytes:
     """Encode a value as compact JSON in UTF-8, as jsontext.encode does. Raises PflowError (65)."""
     written = dumps(value)
     return jsontext.encode(value) if written is None else written
-
-
-def encode_joined(values: list[Any], between: bytes) -> bytes:
-    """Encode each of some values, and join them. Raises PflowError (65)."""
-    written = dumps(values)
-    if written is not None and {*map(type, values)} == {dict} and written.count(b"},{") == len(values) - 1:
-        return written[1:-1].replace(b"},{", b"}" + between + b"{")  # no text holds it: a call for each takes longer
-    return between.join(map(jsontext.encode if written is None else encode, values))
 
 
 def dumps(value: Any, *, indent: bool = False, sort: bool = False) -> bytes | None:

@@ -1,7 +1,6 @@
 """orjson is used for volumes, and nothing shows it: the same values and the same refusals as without it."""
 
 import enum
-import json
 import math
 import subprocess
 import sys
@@ -68,7 +67,6 @@ def test_a_text_is_read_or_refused_as_without_orjson(data):
 @pytest.mark.parametrize("data", REFUSED, ids=lambda data: data[:24])
 def test_what_is_refused_stays_refused(data):
     assert outcome(fast_json.decode, data) == outcome(jsontext.decode, data)
-    assert fast_json.decode_lines(b"1\n" + data) is None
 
 
 @pytest.mark.parametrize("number", [2**64, -(2**63) - 1])
@@ -82,25 +80,6 @@ def test_an_integer_past_64_bits_is_found_wherever_it_is(number):
 def test_a_value_is_written_or_refused_as_without_orjson(value):
     written, slow = (outcome(lambda way=way: jsontext.decode(way.encode(value))) for way in (fast_json, jsontext))
     assert written == slow
-
-
-@given(st.lists(VALUES))
-@example([{"a": "},{"}, {}])
-@example([{}, {"a": [{}, {"b": None}]}])
-def test_lines_are_written_and_read_each_for_itself(values):
-    written = fast_json.encode_joined(values, b"\n\n")
-    assert [jsontext.decode(line) for line in written.split(b"\n\n") if line] == values
-    assert fast_json.decode_lines(written) in (values, None)
-
-
-@pytest.mark.parametrize("sort", [False, True])
-@given(value=VALUES)
-def test_it_is_indented_and_sorted_as_by_json(value, sort):
-    written = fast_json.dumps({"b": value, "a": 1}, indent=True, sort=sort)
-    if written is not None:
-        text = json.dumps({"b": value, "a": 1}, indent=2, sort_keys=sort, ensure_ascii=False)
-        assert json.loads(written, object_pairs_hook=list) == json.loads(text, object_pairs_hook=list)
-        assert written.count(b"\n  ") == text.count("\n  ")
 
 
 @pytest.mark.parametrize(("size", "is_loaded"), [(1000, False), (1_000_000, True)])
