@@ -99,9 +99,6 @@ class Parent:
     def take(self, line: Any) -> None:
         self._send(framed(LINE, 0, line))
 
-    def say(self, text: str) -> None:
-        self._send(framed(SAID, 0, text))
-
     def ask(self, name: str, question: Any) -> Any:
         """Return the answer to a request. Raises it if it is a PflowError."""
         number = next(self._numbers)
@@ -183,7 +180,7 @@ def serve_parent(serve: Serve, fd: int, unused: list[int], held: HeldSignals, pa
         end_with_parent(parent)
         held.release()
         above = Parent(fd)
-        vars(messages)["say_once"] = above.say
+        vars(messages)["say_once"] = lambda text: above._send(framed(SAID, 0, text))
         above.serve_in_threads(serve, threads) if threads else above.serve(serve)
     except Interrupted as interrupted:
         return interrupted.exit

@@ -37,9 +37,11 @@ _LOOK = 1.0
 class Died(PflowError):
     """The process that worked on a number ended without an answer; `is_guilty` if it worked on nothing else."""
 
-    def __init__(self, number: int, code: int) -> None:
+    def __init__(self, number: int, code: int, most_memory: int = 0) -> None:
         how = f"signal {-code} killed it" if code < 0 else f"it exited with {code}"
         exit = 128 - code if code < 0 else code or FAILED
+        if most_memory:
+            how, exit = f"it grew over {most_memory >> 20} MB", NO_MEMORY
         super().__init__(f"cannot finish: its process is gone: {how}", exit=exit)
         self.number = number
         self.is_cut = True
@@ -192,24 +194,26 @@ class Pool:
         """Give back the numbers of a worker that is gone."""
         worker.close()
         for number in worker.numbers & self.places.keys():
-            died = Died(number, worker.code)
+            died = Died(number, worker.code, self.memory if worker.is_large else 0)
             died.is_guilty = len(worker.numbers) == 1
-            if worker.is_large:
-                died.message, died.exit = f"cannot finish: its process grew over {self.memory >> 20} MB", NO_MEMORY
             del self.places[number]
             found.append((number, died))
 
     def _look(self, found: list[tuple[int, Any]]) -> None:
-        """Once a second, kill the processes that hang or are too large."""
+        """Once a second, kill the processes that hang or are too large, and find those that have ended."""
         now = time.monotonic()
         if now < self._looked + _LOOK:
             return
         self._looked = now
-        for worker in self.workers:
-            hangs = 0 < len(worker.numbers) == worker.abandoned and now > worker.changed + GRACE
-            worker.is_large = bool(self.memory) and worker.memory() > self.memory
-            if hangs or worker.is_large:
-                worker.kill(_signal.SIGKILL)
+        for worker in list(self.workers):
+            if not worker.pid:  # since the last look; a process that it began keeps its socket open
+                self._lose(worker, found)
+            elif not worker.has_ended():
+                hangs = 0 < len(worker.numbers) == worker.abandoned and now > worker.changed + GRACE
+                worker.is_large = bool(self.memory) and worker.memory() > self.memory
+                if hangs or worker.is_large:
+                    worker.is_retired = True
+                    worker.kill(_signal.SIGKILL)
 
     def abandon(self, number: int) -> None:
         """Forget a number. A process that works on nothing else is ended; one with many such gets no more work."""
