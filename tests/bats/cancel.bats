@@ -15,7 +15,7 @@ wait='echo $$ >>began; until [ -e go ]; do sleep 0.02; done'
 
 @test "a run is ended with its programs, in a pipe, a batch and a subshell, and goes on where it was" {
     for flow in "pflow run 'shell \"$wait\"' -n -q" "pflow run 'shell \"$wait\"' -n | pflow run 'shell \"touch never\"' -q" \
-        "printf '1\n2\n' | pflow run 'shell \"$wait\" --each=\$stdin' --jobs=2 -q" "(pflow run 'shell \"$wait\"' -n -q; exit \$?)"; do
+        "printf '1\n2\n' | pflow run 'shell \"$wait\" --each=stdin' --jobs=2 -q" "(pflow run 'shell \"$wait\"' -n -q; exit \$?)"; do
         rm -f go code
         begin "$flow"
         run --separate-stderr pflow cancel "${id::24}"
