@@ -8,7 +8,7 @@ import pytest
 
 from pflow.many.executor import Lost
 from pflow.many.pool import LocalExecutor
-from tests.process.test_workers import in_a_process, is_running, pids_in, until
+from tests.process.test_workers import is_running, pids_in, until
 from tests.process.test_workers import marks as marks
 
 HOW = pytest.mark.parametrize("threads", [False, True])
@@ -19,7 +19,7 @@ def executor():
     """Makes executors, and closes them: then no child is left."""
     made = []
 
-    def make(work, *, jobs=2, threads=False, ask=lambda name, question, reply: reply(None), memory=None):
+    def make(work, *, jobs=2, threads=False, ask=print, memory=None):
         made.append(LocalExecutor(work, jobs=jobs, threads=threads, ask=ask, memory=memory))
         return made[-1]
 
@@ -46,7 +46,7 @@ def test_items_come_back_from_few_processes(executor, threads):
         while not pool.has_room():
             found.update(pool.wait(None))
         pool.submit(number, f"id{number}", number)
-    found |= collect(pool, len(pool.places))
+    found |= collect(pool, 200 - len(found))
     assert [found[number]["is"] for number in range(200)] == [[f"id{number}", number] for number in range(200)]
     assert len({each["pid"] for each in found.values()} - {os.getpid()}) <= (os.cpu_count() if threads else 4)
     assert pool.wait(None) == []
@@ -168,20 +168,3 @@ def test_a_process_that_grows_is_killed_and_one_that_dies_is_missed_though_its_c
         1: (3, "cannot finish: its process is gone: it exited with 3"),
     }
     os.kill(*pids_in(marks), signal.SIGKILL)
-
-
-@HOW
-def test_processes_end_when_the_executors_is_killed(marks, threads):
-    def work(id, item, parent):
-        (marks / str(os.getpid())).touch()
-        time.sleep(600)
-
-    def drive():
-        pool = LocalExecutor(work, jobs=2, threads=threads, ask=print)
-        pool.submit(0, "id", None)
-        pool.submit(1, "id", None)
-        until(lambda: len(pids_in(marks)) == len(pool.workers))
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    in_a_process(drive)
-    until(lambda: pids_in(marks) and not any(map(is_running, pids_in(marks))))
