@@ -12,8 +12,10 @@ from pflow.process.workers import Pool
 
 
 class LocalExecutor(Pool):
-    """Works on items in processes that are forked from this one, which should have no threads. `ask` answers their requests
-    now or later, by the function that it gets. `has_room(alone=True)` says if there is room for an item in a process of its own.
+    """Works on items in processes that are forked from this one, which should have no threads.
+
+    `ask` gets their requests, and the function for the answer, which it calls now or later. `has_room(alone=True)` says
+    if there is room for an item in a process of its own.
     """
 
     def __init__(
