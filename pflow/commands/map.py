@@ -10,18 +10,17 @@ pflow map 'read-file => shell "wc -w"' 'examples/notes/*' --jobs=2
 seq 3 | pflow map 'template "number $item"' -r
 """
 
-import os
-import sys
 from typing import Any
 
 import click
 
 from pflow.commands._click import seconds
 from pflow.driver.arguments import RunFlags
-from pflow.errors import USAGE, PflowError
+from pflow.driver.execution import pretend
+from pflow.errors import OK, PflowError
 from pflow.many.map import PROGRAM, Map, Options
 from pflow.process.signals import end_in_order
-from pflow.process.streams import refuse_terminal
+from pflow.stage.document import Document
 from pflow.terminal.messages import say_error
 from pflow.values.masks import Secrets
 
@@ -34,7 +33,7 @@ _RUN_FLAGS = (
 @click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
 @click.argument("flow", metavar="FLOW")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[ITEMS…]")
-@click.option("--from", "form", type=click.Choice(["jsonl", "json", "csv", "lines", "nul", "files"]), default="", help="How to read the items, or files: ITEMS are names of files.")  # fmt: skip
+@click.option("--from", "form", type=click.Choice(["jsonl", "json", "csv", "lines", "nul", "files"]), help="How to read the items, or files: ITEMS are names of files.")  # fmt: skip
 @click.option("-j", "--jobs", metavar="N", help="Work on at most N items at once.")
 @click.option("--id", "id_field", default="", metavar="FIELD", help="Name each item by this member, not by its content.")
 @click.option("--ledger", default="", metavar="FILE", help="Keep the results in this SQLite file, and go on with it.")
@@ -60,7 +59,7 @@ _RUN_FLAGS = (
 @click.option("--redo", is_flag=True, help="Run items again that have begun a step that does not repeat.")
 @click.option("--failed", is_flag=True, help="Try the failed items of the ledger again, however often they were tried.")
 @click.option("--estimate", is_flag=True, help="Count the tokens, say cost and time, and ask no model.")
-@click.option("--progress", type=click.Choice(["json"]), default="", help="Report the progress as JSON lines, one a minute.")  # fmt: skip
+@click.option("--progress", type=click.Choice(["json"]), help="Report the progress as JSON lines, one a minute.")  # fmt: skip
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", help="Where the items are worked on.")
 @click.option("--scheduler", default="", metavar="ADDRESS", help="The scheduler of the dask cluster.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no results and no progress.")
@@ -70,7 +69,8 @@ _RUN_FLAGS = (
 def command(flow: str, words: tuple[str, ...], estimate: bool, yes: bool, **chosen: Any) -> int:
     given = {name: value for name in _RUN_FLAGS if (value := chosen.pop(name)) not in (None, False)}
     flow_flags = [word for word in words if word.startswith("--")]
-    options = Options(words=[word for word in words if word not in flow_flags], **chosen)
+    given_options = {name: value for name, value in chosen.items() if value is not None}
+    options = Options(words=[word for word in words if word not in flow_flags], **given_options)
     secrets = Secrets()
 
     def fail(error: PflowError) -> int:
@@ -79,6 +79,14 @@ def command(flow: str, words: tuple[str, ...], estimate: bool, yes: bool, **chos
 
     def work() -> int:
         flags = RunFlags({name: [value if value is True else str(value)] for name, value in given.items()})
-        return Map.begin(flow, flow_flags, flags, options, secrets).run()
+        each = Map.begin(flow, flow_flags, flags, options, secrets)
+        each.asks_nothing = yes
+        if flags.dry_run:
+            pretend(each.inputs, Document())
+        elif estimate:
+            print(each.estimate().account())
+        else:
+            return each.run()
+        return OK
 
     return end_in_order(work, fail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,10 @@ from typing import Any
 from pflow.errors import FAILED as EXIT_FAILED
 from pflow.errors import BAD_DATA, TIMED_OUT, PflowError
 from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Lost, Result
+from pflow.many.items import BadItem
 from pflow.many.ledger import Entry, Ledger, item_digest, share_of
+from pflow.many.limiter import Limiter
+from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
 from pflow.process.children import GRACE
 
@@ -66,6 +69,7 @@ class Task:
     item: Any
     entry: Entry
     lost: int = 0
+    is_alone: bool = False
     limit: float = float("inf")
 
 
@@ -73,23 +77,16 @@ class MapLoop:
     """One pass over the items. `stopped` is why it ended before the last."""
 
     def __init__(
-        self, items: Iterator[tuple[int, Any]], ledger: Ledger, rows: Rows, choices: Choices, *, note: Callable[[Entry, bool], None] = lambda entry, is_new: None,
-        turn: Callable[[], float | None] = lambda: None, stopped_by: Callable[[], PflowError | None] = lambda: None,
-        holds: Callable[[], bool] = lambda: False,
+        self, items: Iterator[tuple[int, Any]], ledger: Ledger, rows: Rows, choices: Choices, limiter: Limiter,
+        progress: MapProgress,
     ) -> None:  # fmt: skip
-        """`note` gets each entry that is settled, and True if it was run now. `turn` does what is due and returns the
-        seconds until something else is; `stopped_by` tells why no item may begin any more, `holds` if calls of models
-        wait for their turn.
-        """
         self._reading = self._read(items)
         self.ledger = ledger
         self.rows = rows
         self.executor: Executor
         self.choices = choices
-        self.note = note
-        self.turn = turn
-        self.stopped_by = stopped_by
-        self.holds = holds
+        self.limiter = limiter
+        self.progress = progress
         self._looked = time.monotonic()
         self.stopped: PflowError | None = None
         self.failed = self.ended = self.left = 0
@@ -118,8 +115,7 @@ class MapLoop:
     def while_idle(self, fd: int) -> None:
         """Go on with the items that run until there is something to read. Raises StopReading if the map is stopped."""
         while not self.is_stopped():
-            while self._again and self.executor.has_room():
-                self._begin(self._again.popleft())
+            self._begin_again()
             if select.select([fd], [], [], 0 if self.running else self._seconds())[0]:
                 return
             self._take_results(min(self._seconds(), _GLANCE))
@@ -136,27 +132,33 @@ class MapLoop:
 
     def _fill(self) -> bool:
         """Begin as many items as there is room for; return True if one waits for room."""
-        while not self.is_stopped() and self.executor.has_room():
+        while not self.is_stopped():
+            self._begin_again()
+            if not self.executor.has_room() or len(self.running) >= self.limiter.items():
+                break
             task = self._next()
             if task is None:
-                return False
+                return bool(self._again)
             self._begin(task)
         return not self.is_stopped() and not self.running
+
+    def _begin_again(self) -> None:
+        """Begin the items that have to be tried again, or waited for an equal one, as far as there is room."""
+        while self._again and not self.is_stopped() and self.executor.has_room(alone=self._again[0].is_alone):
+            self._begin(self._again.popleft())
 
     def _begin(self, task: Task) -> None:
         self._numbers += 1
         task.limit = time.monotonic() + (self.choices.timeout or float("inf")) + GRACE
         self.running[self._numbers] = task
-        self.executor.submit(self._numbers, task.entry.id, task.item, alone=task.lost > 0)
+        self.executor.submit(self._numbers, task.entry.id, task.item, alone=task.is_alone)
 
     def is_stopped(self) -> bool:
-        self.stopped = self.stopped or self.stopped_by()
+        self.stopped = self.stopped or self.limiter.stopped
         return self.stopped is not None
 
     def _next(self) -> Task | None:
-        """Return the next item to run; those that need not run are put out on the way."""
-        if self._again:
-            return self._again.popleft()
+        """Return the next new item to run; those that need not run are put out on the way."""
         for index, item in self._reading:
             task = self._claimed(index, item)
             if task is None:
@@ -187,12 +189,15 @@ class MapLoop:
             self._put(index, item, entry, is_new=False)
             return None
         self.rows.expect(index)
+        if isinstance(item, BadItem):
+            self._settle(Task(index, {"$bad": item.text}, entry), _unfinished(FAILED, item.exit, item.message))
+            return None
         return Task(index, item, entry)
 
     def _id(self, index: int, item: Any) -> str:
         """Return what the item's own field names it. Raises PflowError (65) if it has none."""
         name = self.choices.id_field
-        if not name or isinstance(item, PflowError):
+        if not name or isinstance(item, BadItem):
             return ""
         value = item.get(name) if isinstance(item, dict) else None
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
@@ -202,7 +207,8 @@ class MapLoop:
 
     def _settle(self, task: Task, result: Result | Lost) -> None:
         if isinstance(result, Lost):
-            task.lost += 1
+            task.lost += result.is_guilty
+            task.is_alone = True
             has_begun = task.entry.id in self._began
             if task.lost < TRIES and not has_begun:
                 self._again.append(task)
@@ -211,7 +217,7 @@ class MapLoop:
             result = _unfinished(status, result.exit, result.message)
         if result["status"] == TODO:
             self.left += 1
-            self.stopped = self.stopped_by() or PflowError(result["error"], exit=result["exit"])
+            self.stopped = self.limiter.stopped or PflowError(result["error"], exit=result["exit"])
             return
         self._began.discard(task.entry.id)
         self.ledger.end(task.entry.id, result)
@@ -230,11 +236,13 @@ class MapLoop:
         self.ended += 1
         self.failed += entry.status != DONE
         self.rows.put(index, item, entry)
-        self.note(entry, is_new)
+        self.progress.note(entry, is_new)
+        self.progress.show()
 
     def _seconds(self) -> float | None:
         """Return how long to wait for a result at most."""
-        due = [each for each in (self.turn(),) if each is not None]
+        due = [each for each in (self.limiter.turn(),) if each is not None]
+        self.ledger.note_used(self.limiter.used)
         if self.choices.timeout:
             due += [task.limit - time.monotonic() for task in self.running.values()]
         return max(min(due, default=1.0), 0.0)
@@ -245,7 +253,7 @@ class MapLoop:
         self._looked = now
         if not self.choices.timeout:
             return
-        for task in self.running.values() if self.holds() else ():
+        for task in self.running.values() if self.limiter.holds() else ():
             task.limit += now - looked  # a call that waits for its turn takes no time of its item
         for number in [number for number, task in self.running.items() if task.limit < now]:
             task = self.running.pop(number)

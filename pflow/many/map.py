@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -15,9 +17,12 @@ from pflow.driver.begin import Beginning
 from pflow.driver.driver import checked, parse, refuse_errors
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.reopen import Reopened
+from pflow.engine.context import drop
 from pflow.errors import BAD_CONFIG, CLOSED_PIPE, FAILED, OK, USAGE, PflowError
 from pflow.files.directories import make_private, state_directory
 from pflow.flow.subflow import load_named
+from pflow.flow.waiting import waits
+from pflow.many.estimate import Estimate, estimate
 from pflow.many.executor import DONE, Executor, Result
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.items import Items
@@ -25,19 +30,27 @@ from pflow.many.ledger import Entry, Ledger
 from pflow.many.limiter import Limiter
 from pflow.many.loop import Choices, Halt, MapLoop
 from pflow.many.merge import parse_shard
+from pflow.many.pool import LocalExecutor
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
 from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.process.streams import divert_prints, write_pieces
 from pflow.process.workers import Parent
 from pflow.record.log import RunLog
 from pflow.record.snapshot import kept
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import NOTHING, Intake
+from pflow.terminal.ask import confirm
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 from pflow.values.masks import Secrets
+from pflow.words import budget
+from pflow.words.printable import encodable
 
 PROGRAM = "pflow map"
+
+MOST_UNASKED = 1.0
+"""The dollars that a map may cost without a question, on a terminal."""
 
 MOST_WAITING = 256
 """The most items in flight that only wait, unless --jobs says more."""
@@ -92,7 +105,7 @@ class Map:
         self.items = Items(options.words, options.form)
         self.beginning = Beginning(inputs, Intake(Document(), NOTHING), secrets)
         self.run_id = new_run_id()
-        self.accepts_changes = False
+        self.accepts_changes = self.asks_nothing = False
         self.flow = ItemFlow(
             inputs, secrets, run_id=self.run_id, timeout=flags.timeout, max_visits=flags.max_visits,
             cache=Wishes(flags.cache, flags.refresh),
@@ -108,31 +121,50 @@ class Map:
         spec.name = spec.name or "map"
         return cls(flags, options, parse(checked(spec, "map"), flow_flags)[1], secrets)
 
+    def estimate(self, ledger: Ledger | None) -> Estimate:
+        """Estimate the map; items that can be read only once are read for it."""
+        total = None if self.shards > 1 else self._total()
+        jobs, rpm = self.flags.jobs or 1, self.options.rpm
+        return estimate(self.flow, islice(self.items, total), total, ledger, jobs=jobs, rpm=rpm)
+
     def run(self, reopened: Reopened | None = None) -> int:
         """Run the items that are not done yet; return the exit code. Raises PflowError if the map is stopped."""
-        self.log = self._open_log(reopened)
-        code: int = FAILED
-        error: dict[str, Any] | None = None
-        ledger = progress = None
+        fd = divert_prints()
+        log = self._open_log(reopened)
+        progress: MapProgress | None = None
+        end: tuple[int, dict[str, Any] | None] = FAILED, None
         try:
-            ledger = Ledger(self.ledger_path)
-            ledger.begin(self._facts(), accepts_changes=self.accepts_changes)
-            progress = MapProgress(self.log.directory, self.options.progress, self._total(), ledger.counts())
-            code = self._run_items(ledger, progress)
-            return code
+            with closing(Ledger(self.ledger_path)) as ledger:
+                ledger.begin(self._facts(), accepts_changes=self.accepts_changes)
+                total = self._begun(ledger)
+                progress = MapProgress(log.directory, self.options.progress, total)
+                end = self._run_items(ledger, progress, fd), None
+            return end[0]
         except BaseException as failure:
             caught = failure.as_error() if isinstance(failure, Interrupted) else failure
             code = CLOSED_PIPE if isinstance(failure, ClosedPipe) else getattr(caught, "exit", FAILED)
-            about = {"step": self.wired.flow.name, "node": "map", "exit": code, "message": str(caught)}
-            error = None if isinstance(failure, ClosedPipe) else about
+            about = {"step": self.wired.flow.name, "node": "map", "exit": code, "message": encodable(str(caught))}
+            end = code, None if isinstance(failure, ClosedPipe) else about
             raise
         finally:
-            failed = usage = None
-            if ledger is not None:
-                ledger.close()
-            if progress is not None:
-                failed, usage = progress.failed, progress.usage.total()
-            self.log.finish(code, error, {}, failed or 0, usage)
+            done = progress and (progress.failed, progress.usage.total())
+            log.finish(*end, {}, *(done or ()))
+
+    def _begun(self, ledger: Ledger) -> int | None:
+        """Say what is to do, and ask a person before it costs much; return the number of items, if it is known."""
+        if self.items.is_stdin or self.shards > 1:
+            if done := ledger.counts().get(DONE, 0):
+                self._say(f"{done:,} done before")
+            return None
+        found = self.estimate(ledger)
+        self._say(found.words())
+        if (found.cost or 0) > MOST_UNASKED and not self.asks_nothing and confirm(f"{found.account()}. Begin?") is False:
+            raise PflowError("the map was not begun", exit=FAILED)
+        return found.done + found.to_do
+
+    def _say(self, text: str) -> None:
+        if not self.flags.quiet:
+            say(PROGRAM, text)
 
     def _open_log(self, reopened: Reopened | None) -> RunLog:
         """Begin the run of the map, or go on with it; set the path of its ledger."""
@@ -164,7 +196,7 @@ class Map:
     def _facts(self) -> dict[str, Any]:
         """Return what a ledger belongs to: the flow, its nodes' code, and the values of its flags."""
         given = {name: getattr(self.inputs, name) for name in ("values", "params", "data")}
-        return {**self.beginning.facts(), "inputs": digest_of(kept(given))}
+        return {**self.beginning.facts(), "inputs": digest_of(kept(given)), "id": self.options.id_field}
 
     def _total(self) -> int | None:
         """Return how many items the map takes, if that is known before they are read."""
@@ -184,43 +216,33 @@ class Map:
                 sample[place : place + 1] = [each]
         return iter(sorted(sample, key=lambda each: each[0]))
 
-    def _run_items(self, ledger: Ledger, progress: MapProgress) -> int:
+    def _run_items(self, ledger: Ledger, progress: MapProgress, fd: int) -> int:
         options, flags = self.options, self.flags
+        waits_only = waits(self.wired)
+        jobs = flags.jobs or (None if waits_only else os.cpu_count() or 1)
         limits = {name: limit / self.shards for name, limit in flags.limits.items()}
-        paces = {"rpm": options.rpm and options.rpm / self.shards, "tpm": options.tpm and options.tpm / self.shards}
-        limiter = Limiter(limits, ledger.used(), **paces, jobs=flags.jobs)
-        rows = Rows(options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors)
+        paces = [each and each / self.shards for each in (options.rpm, options.tpm)]
+        limiter = Limiter(limits, ledger.used(), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
+        secret = frozenset(name for name, each in self.wired.inputs.items() if each.secret)
+        rows = Rows(
+            options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
+            write=drop if flags.quiet else partial(write_pieces, fd), secret=secret, inputs=options.words,
+        )  # fmt: skip
         choices = Choices(
             id_field=options.id_field, timeout=flags.timeout, halt=parse_halt(options.halt),
             shard=(self.share, self.shards), retries_failed=options.failed, redoes=options.redo,
-            shares_equals=bool(flags.cache), secret_members=frozenset(self._secret_inputs()),
+            shares_equals=bool(flags.cache), secret_members=secret,
         )  # fmt: skip
-
-        def turn() -> float | None:
-            ledger.note_used(limiter.used)
-            progress.show()
-            return limiter.turn()
-
-        loop = MapLoop(
-            self._chosen(), ledger, rows, choices, note=progress.note, turn=turn, stopped_by=lambda: limiter.stopped
-        )  # fmt: skip
+        loop = MapLoop(self._chosen(), ledger, rows, choices, limiter, progress)
+        self.items.while_idle = loop.while_idle
         try:
-            loop.run(self._executor(loop, limiter))
-        finally:
-            progress.clear()
+            loop.run(self._executor(loop, limiter, jobs, threads=waits_only))
             rows.close()
+        finally:
+            progress.finish()
         return self._ended(loop)
 
-    def _secret_inputs(self) -> Iterator[str]:
-        return (name for name, each in self.wired.inputs.items() if each.secret)
-
-    def _executor(self, loop: MapLoop, limiter: Limiter) -> Executor:
-        if self.options.executor == "dask":
-            from pflow.many.dask import DaskExecutor
-
-            return DaskExecutor(self.options.scheduler, self.flow, limiter)
-        from pflow.many.pool import LocalExecutor
-
+    def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None, *, threads: bool) -> Executor:
         def answer(name: str, question: Any, reply: Callable[[Any], None]) -> None:
             if name == "start":
                 reply(loop.start(question))
@@ -230,11 +252,17 @@ class Map:
                 limiter.answer(name, question, reply)
 
         def work(id: str, item: Any, parent: Parent) -> Result:
+            budget.gate = limiter.gate_of(parent.ask)
+            budget.is_priced = "cost" in self.flags.limits
             return self.flow.run(id, item, parent.ask)
 
-        waits = waits_only(self.wired)
-        jobs = self.flags.jobs or (MOST_WAITING if waits else os.cpu_count() or 1)
-        return LocalExecutor(work, jobs=jobs, threads=waits, ask=answer, memory=self.options.max_memory)
+        if self.options.executor == "dask":
+            from pflow.many.dask import DaskExecutor
+
+            record = self.beginning.record(self.flags)
+            return DaskExecutor(self.options.scheduler, self.flow, record, answer, limiter, jobs=jobs)
+        memory = self.options.max_memory and self.options.max_memory << 20
+        return LocalExecutor(work, jobs=jobs or MOST_WAITING, threads=threads, ask=answer, memory=memory)
 
     def _ended(self, loop: MapLoop) -> int:
         """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""

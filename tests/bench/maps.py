@@ -82,8 +82,9 @@ class Bench:
         pattern = self.files(count)
         names = self.scratch / "names"
         names.write_text("".join(f"{path}\n" for path in Path(pattern).parent.iterdir()))
-        pipe = f'pflow-read-file "$1" | pflow-write-file "{out}/${{1##*/}}" -q'
-        took = timed([*runner, pipe], self.environment, names)
+        script = self.scratch / "copy"
+        script.write_text(f'pflow-read-file "$1" | pflow-write-file "{out}/${{1##*/}}" -q\n')
+        took = timed([*runner, "sh", str(script), "{}"], self.environment, names)
         assert len(list(out.iterdir())) == count
         return count / took.wall
 
@@ -102,8 +103,8 @@ def rows(scratch: Path, items: int) -> list[str]:
         lines.append(f"{what:46}{shown:>18}{wanted:>20}{verdict}")
 
     ours = bench.copy(10_000, 2)
-    parallel = bench.copy_by_shell(200, "parallel", "-j2", "--will-cite", "sh", "-c", "{}")
-    xargs = bench.copy_by_shell(200, "xargs", "-P2", "-I{}", "sh", "-c")
+    parallel = bench.copy_by_shell(200, "parallel", "-j2", "--will-cite")
+    xargs = bench.copy_by_shell(200, "xargs", "-P2", "-I{}")
     line("map: 10,000 files, 2 workers", ours, "items/s", "20x parallel", parallel and ours >= 20 * parallel)
     line("  GNU parallel, the shell pipe", parallel, "items/s")
     line("  xargs -P2, the shell pipe", xargs, "items/s")

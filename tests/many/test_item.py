@@ -3,7 +3,6 @@
 import pytest
 
 from pflow.driver.driver import parse
-from pflow.errors import PflowError
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
@@ -70,8 +69,3 @@ def test_a_file_that_another_item_has_written_is_refused_before_it_is_opened(tmp
     assert (first["status"], second["exit"]) == ("done", 73)
     assert "the item A writes it too" in second["error"]
     assert (tmp_path / "out").read_text() == "one"
-
-
-def test_an_item_that_could_not_be_read_fails_alone():
-    result = flow_of("template '$item'").run("ID", PflowError("cannot read line 3", exit=65))
-    assert (result["status"], result["exit"], result["error"]) == ("failed", 65, "cannot read line 3")
