@@ -146,7 +146,7 @@ class HeldSignals:
 
     def __init__(self) -> None:
         self.on_held: Callable[[], None] | None = None
-        if _is_main_thread():  # only there handlers are called
+        if is_main_thread():  # only there handlers are called
             _holders.append(self)
 
     def notify(self, call: Callable[[], None] | None) -> None:
@@ -159,11 +159,12 @@ class HeldSignals:
         """Handle what came meanwhile."""
         if self in _holders:
             _holders.remove(self)
-        while _held and not _holders:
+        while _held and not _holders and is_main_thread():
             _held.pop(0)()
 
 
-def _is_main_thread() -> bool:
+def is_main_thread() -> bool:
+    """Return True in the thread whose time limits and signals raise."""
     threading = sys.modules.get("threading")  # unloaded: this is the only thread
     return not threading or threading.current_thread() is threading.main_thread()
 
@@ -224,7 +225,7 @@ class Deadline:
 
     def __enter__(self) -> Deadline:
         if self.seconds is not None:
-            (_open if _is_main_thread() else _of_thread.open).append(self)
+            (_open if is_main_thread() else _of_thread.open).append(self)
         self.restart()
         return self
 
@@ -299,8 +300,8 @@ class Paused:
     """A time that counts for no deadline: `with Paused():`."""
 
     def __enter__(self) -> None:
-        self.deadlines = _open if _is_main_thread() else _of_thread.open
-        if self.deadlines is _open:
+        self.deadlines = _open if is_main_thread() else _of_thread.open
+        if self.deadlines is _open and _open:
             stop_timer()
         self.begun = time.monotonic()
 
@@ -309,7 +310,7 @@ class Paused:
         for deadline in self.deadlines:
             deadline.at += waited
             deadline.due += waited
-        if self.deadlines is _open:
+        if self.deadlines is _open and _open:
             _arm()
 
 
