@@ -89,11 +89,12 @@ class MapLoop:
         self.progress = progress
         self._looked = time.monotonic()
         self.stopped: PflowError | None = None
-        self.failed = self.ended = self.left = 0
+        self.failed = self.ended = self.begun = 0
         self.running: dict[int, Task] = {}
         self._again: deque[Task] = deque()
         self._equals: dict[str, list[Task]] = {}
         self._began: set[str] = set()
+        self._noted = dict(limiter.used)
         self._numbers = 0
 
     def run(self, executor: Executor) -> None:
@@ -216,9 +217,9 @@ class MapLoop:
             status = BEGUN if has_begun else POISON
             result = _unfinished(status, result.exit, result.message)
         if result["status"] == TODO:
-            self.left += 1
             self.stopped = self.limiter.stopped or PflowError(result["error"], exit=result["exit"])
             return
+        task.entry.has_begun = task.entry.id in self._began
         self._began.discard(task.entry.id)
         self.ledger.end(task.entry.id, result)
         vars(task.entry).update({name: value for name, value in result.items() if name in vars(task.entry)})
@@ -229,12 +230,12 @@ class MapLoop:
             what = f"{self.failed:,} of {self.ended:,} items failed, which --halt takes as the end"
             self.stopped = self.stopped or PflowError(what, exit=EXIT_FAILED)
             if self.choices.halt.is_now:
-                self.left += len(self.running)
                 self.running.clear()
 
     def _put(self, index: int, item: Any, entry: Entry, *, is_new: bool) -> None:
         self.ended += 1
         self.failed += entry.status != DONE
+        self.begun += entry.status != DONE and entry.has_begun
         self.rows.put(index, item, entry)
         self.progress.note(entry, is_new)
         self.progress.show()
@@ -242,7 +243,9 @@ class MapLoop:
     def _seconds(self) -> float | None:
         """Return how long to wait for a result at most."""
         due = [each for each in (self.limiter.turn(),) if each is not None]
-        self.ledger.note_used(self.limiter.used)
+        if self.limiter.used != self._noted:
+            self._noted = dict(self.limiter.used)
+            self.ledger.note_used(self._noted)
         if self.choices.timeout:
             due += [task.limit - time.monotonic() for task in self.running.values()]
         return max(min(due, default=1.0), 0.0)

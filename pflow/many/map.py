@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -17,24 +16,22 @@ from pflow.driver.begin import Beginning
 from pflow.driver.driver import checked, parse, refuse_errors
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.reopen import Reopened
-from pflow.engine.context import drop
 from pflow.errors import BAD_CONFIG, CLOSED_PIPE, FAILED, OK, USAGE, PflowError
 from pflow.files.directories import make_private, state_directory
 from pflow.flow.subflow import load_named
-from pflow.flow.waiting import waits
 from pflow.many.estimate import Estimate, estimate
 from pflow.many.executor import DONE, Executor, Result
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.items import Items
 from pflow.many.ledger import Entry, Ledger
-from pflow.many.limiter import Limiter
+from pflow.many.limiter import Limiter, gate_of
 from pflow.many.loop import Choices, Halt, MapLoop
 from pflow.many.merge import parse_shard
 from pflow.many.pool import LocalExecutor
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.process.streams import divert_prints, write_pieces
+from pflow.process.streams import Piece, divert_prints, write_pieces
 from pflow.process.workers import Parent
 from pflow.record.log import RunLog
 from pflow.record.snapshot import kept
@@ -218,15 +215,20 @@ class Map:
 
     def _run_items(self, ledger: Ledger, progress: MapProgress, fd: int) -> int:
         options, flags = self.options, self.flags
-        waits_only = waits(self.wired)
-        jobs = flags.jobs or (None if waits_only else os.cpu_count() or 1)
+        jobs = flags.jobs or (None if self.wired.waits else os.cpu_count() or 1)
         limits = {name: limit / self.shards for name, limit in flags.limits.items()}
         paces = [each and each / self.shards for each in (options.rpm, options.tpm)]
         limiter = Limiter(limits, ledger.used(), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
         secret = frozenset(name for name, each in self.wired.inputs.items() if each.secret)
+
+        def write(pieces: list[Piece]) -> None:
+            if not flags.quiet:
+                progress.clear()
+                write_pieces(fd, pieces)
+
         rows = Rows(
             options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
-            write=drop if flags.quiet else partial(write_pieces, fd), secret=secret, inputs=options.words,
+            write=write, secret=secret, inputs=options.words,
         )  # fmt: skip
         choices = Choices(
             id_field=options.id_field, timeout=flags.timeout, halt=parse_halt(options.halt),
@@ -236,7 +238,7 @@ class Map:
         loop = MapLoop(self._chosen(), ledger, rows, choices, limiter, progress)
         self.items.while_idle = loop.while_idle
         try:
-            loop.run(self._executor(loop, limiter, jobs, threads=waits_only))
+            loop.run(self._executor(loop, limiter, jobs, threads=self.wired.waits))
             rows.close()
         finally:
             progress.finish()
@@ -252,7 +254,7 @@ class Map:
                 limiter.answer(name, question, reply)
 
         def work(id: str, item: Any, parent: Parent) -> Result:
-            budget.gate = limiter.gate_of(parent.ask)
+            budget.gate = gate_of(parent.ask)
             budget.is_priced = "cost" in self.flags.limits
             return self.flow.run(id, item, parent.ask)
 
@@ -273,5 +275,6 @@ class Map:
             raise stopped
         if not loop.failed:
             return OK
-        say(PROGRAM, f"{loop.failed:,} of {loop.ended:,} items failed; {again} --failed tries them again")
+        begun = f"; {loop.begun:,} of them have begun a step that does not repeat: --redo" if loop.begun else ""
+        say(PROGRAM, f"{loop.failed:,} of {loop.ended:,} items failed; {again} --failed tries them again{begun}")
         return FAILED
