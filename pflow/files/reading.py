@@ -26,20 +26,21 @@ def read_to_end(fd: int, act: str) -> bytes:
     size = os.fstat(fd).st_size
     _check(size, act)
     data = BytesIO()  # which grows in place, and gives its bytes without a copy
-    while part := _read(fd, _LARGE_PART if size > _PART else _PART):
+    while part := read_part(fd, _LARGE_PART if size > _PART else _PART):
         data.write(part)
         _check(data.tell(), act)
     return data.getvalue()
 
 
-def _read(fd: int, size: int) -> bytes:
+def read_part(fd: int, size: int) -> bytes:
+    """Read what is there, up to `size` bytes; wait for the first of them. Raises OSError."""
     try:
         return os.read(fd, size)
     except BlockingIOError:  # another process made this pipe non-blocking
         import select
 
         select.select([fd], [], [])
-        return _read(fd, size)
+        return read_part(fd, size)
 
 
 def _check(size: int, act: str) -> None:

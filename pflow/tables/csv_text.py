@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import sys
+from collections.abc import Iterator
 from itertools import chain, count, islice
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,8 @@ _QUOTED = re.compile('"(?:[^"]+|"")*+"')
 _LINE_END = re.compile(r"\r\n?|\n")
 _SAMPLE = 1 << 16
 """Characters in which to look for the header."""
+_LONGEST = 1 << 26
+"""The most characters of a value in a stream; more are a quote that is not closed."""
 
 
 def delimiter_of(text: str) -> str:
@@ -46,7 +49,7 @@ def read_csv(
     try:
         records = filter(None, _reader(text, form))
         first = next(records, None)
-        names = _names(first, name, header=header)
+        names = _names(first, name, header=header, teller="load-csv")
         if rest in names:
             raise PflowError(f"cannot read '{name}': it has a column '{rest}'", hint="--rest=NAME, another", exit=USAGE)
         width = len(names)
@@ -74,6 +77,55 @@ def read_csv(
         csv.field_size_limit(limit)
 
 
+def stream_csv(
+    lines: Iterator[bytes], name: str, *, delimiter: str = "", teller: str = ""
+) -> Iterator[Row | tuple[PflowError, bytes]]:
+    """Yield the rows of CSV as its lines come, as `read_csv` reads them; for a wrong one, the error and its bytes.
+
+    `teller` tells of doubled columns on stderr. Raises PflowError: 65 for a wrong header, 66 for none.
+    """
+    head = b""
+    while (not head.strip(b"\r\n") or (head.count(b'"') % 2 and len(head) < _SAMPLE)) and (line := next(lines, b"")):
+        head += line
+    form: dict[str, Any] = {"delimiter": delimiter or _delimiter_in(head.decode(errors="replace"), {}), "strict": True}
+    own: list[bytes] = []  # the lines of one row
+
+    def noted(line: bytes) -> str:
+        own.append(line)
+        return line.decode()
+
+    reader = csv.reader(map(noted, chain(head.splitlines(keepends=True), lines)), **form)
+    names: list[str] = []
+    before = 0
+    limit = csv.field_size_limit(_LONGEST)
+    try:
+        while True:
+            before += len(own)
+            fault = ""
+            own.clear()
+            try:
+                record = next(reader, None)
+                row = dict(zip(names or record or (), record or names, strict=True))
+            except csv.Error as error:
+                fault = _place(b"".join(own).decode(errors="replace"), form, str(error), before)
+            except UnicodeDecodeError as error:
+                fault = f"line {before + len(own)}, byte {error.start + 1}: it is not UTF-8"
+            except ValueError:
+                fault, _ = _ragged(b"".join(own).decode(), form, names, range(len(names), len(names) + 1), before)
+            if fault and not names:
+                raise _fault(name, fault)
+            if fault:
+                yield _fault(name, fault), b"".join(own)
+            elif not names and record != []:
+                names = _names(record, name, header=True, teller=teller)
+            elif record is None:
+                return
+            elif record:
+                yield row
+    finally:
+        csv.field_size_limit(limit)
+
+
 def _uneven(names: list[str], record: list[str], widths: range, rest: str | None) -> Row:
     """Return the row of a record with too few or too many values. Raises ValueError if that is not allowed."""
     if len(record) not in widths:
@@ -95,7 +147,7 @@ def _delimiter_in(text: str, form: dict[str, Any]) -> str:
     return max(DELIMITERS, key=width)
 
 
-def _names(first: list[str] | None, file: str, *, header: bool) -> list[str]:
+def _names(first: list[str] | None, file: str, *, header: bool, teller: str) -> list[str]:
     if not header:
         return [f"c{number}" for number in range(1, len(first or ()) + 1)]
     if first is None:
@@ -107,7 +159,8 @@ def _names(first: list[str] | None, file: str, *, header: bool) -> list[str]:
             raise _fault(file, f"line 1: column {number} has no name", _HEADER_HINT)
         if name in names:
             free = next(each for n in count(2) if (each := f"{name}_{n}") not in {*names, *first})
-            say("load-csv", f"column {number} is called '{free}', because column {first.index(name) + 1} is '{name}'")
+            if teller:
+                say(teller, f"column {number} is called '{free}', because column {first.index(name) + 1} is '{name}'")
             name = free
         names.append(name)
     return names
@@ -117,13 +170,13 @@ def _fault(name: str, what: str, hint: str = "") -> PflowError:
     return PflowError(f"cannot read '{name}': {what}", hint=hint, exit=BAD_DATA)
 
 
-def _ragged(text: str, form: dict[str, Any], names: list[str], widths: range) -> tuple[str, str]:
-    """Describe the first line with too many or too few values, and say what allows it."""
-    reader, line = _reader(text, form), 1
+def _ragged(text: str, form: dict[str, Any], names: list[str], widths: range, before: int = 0) -> tuple[str, str]:
+    """Describe the first line with too many or too few values, and say what allows it; `before` lines precede."""
+    reader, line = _reader(text, form), before + 1
     for record in reader:
         if record and len(record) not in widths:
             break
-        line = reader.line_num + 1
+        line = before + reader.line_num + 1
     width = len(record)
     if width < len(names):
         return f"line {line}, column {width + 1} ('{names[width]}'): it is missing", "--ragged fills short rows"
@@ -131,25 +184,25 @@ def _ragged(text: str, form: dict[str, Any], names: list[str], widths: range) ->
     return what, "--rest=NAME names a column for it"
 
 
-def _place(text: str, form: dict[str, Any], error: str) -> str:
-    """Find the place of a wrong quote; the reader only knows the line at which it noticed."""
+def _place(text: str, form: dict[str, Any], error: str, before: int = 0) -> str:
+    """Find the place of a wrong quote; the reader only knows the line at which it noticed. `before` lines precede."""
     stop = re.compile(rf"{re.escape(form['delimiter'])}|\r\n?|\n|\Z")
     at = 0
     while at < len(text):
         found = _QUOTED.match(text, at)
         if found is None and text[at] == '"':
-            return f"{_line_and_column(text, at)}: this quote is not closed"
+            return f"{_line_and_column(text, at, before)}: this quote is not closed"
         end = stop.search(text, found.end() if found else at)
         assert end is not None
         if found and end.start() > found.end():
-            return f"{_line_and_column(text, found.end())}: something follows a closing quote"
+            return f"{_line_and_column(text, found.end(), before)}: something follows a closing quote"
         at = max(end.end(), at + 1)
     return error
 
 
-def _line_and_column(text: str, at: int) -> str:
+def _line_and_column(text: str, at: int, before: int) -> str:
     ends = [match.end() for match in _LINE_END.finditer(text, 0, at)]
-    return f"line {len(ends) + 1}, column {at - (ends[-1] if ends else 0) + 1}"
+    return f"line {before + len(ends) + 1}, column {at - (ends[-1] if ends else 0) + 1}"
 
 
 def write_csv(rows: list[Row], delimiter: str = ",", *, header: bool = True, columns: Any = None) -> str:

@@ -1,0 +1,210 @@
+"""The items of a map, read as a stream from files and stdin."""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import Any
+
+from pflow.binding.sources import find, has
+from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
+from pflow.files.beneath import mode_of, open_file
+from pflow.files.file_paths import read_failure
+from pflow.files.listing import list_paths
+from pflow.files.reading import read_part
+from pflow.process.streams import is_readable
+from pflow.stage.document import Document, read_document
+from pflow.tables.csv_text import stream_csv
+from pflow.values.jsontext import decode, path_value, text_or_bytes
+
+FORMS = ("jsonl", "json", "csv", "lines", "nul", "files")
+MOST = 1 << 30
+"""The most bytes of an item."""
+
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "csv", ".txt": "lines"}
+_PART = 1 << 16
+_BLANK = b" \t\r\n"
+_CONTROLS = bytes({*range(1, 32)} - {27, *range(7, 14)})
+_STORE = re.compile(rb'\s*\{\s*"\$pflow"\s*:')
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+("?)|[\[\]{},]', re.DOTALL)
+"""What shows where an item of a JSON array ends; a string that goes on has no last quote."""
+_IN_LINES = "jq -c '.rows[]' writes the items of a list as lines, --from=jsonl reads them"
+
+
+class BadItem(PflowError):
+    """An item that cannot be read; `text` is what stands there."""
+
+    def __init__(self, message: str, data: bytes) -> None:
+        super().__init__(message, exit=BAD_DATA)
+        self.text = text_or_bytes(data)
+
+
+class Items:
+    """The items that the words of a command line name: files, patterns of files, `-` or no word for stdin.
+
+    Raises PflowError: 2 for a terminal, and for a file whose name does not tell the form; 66 for a missing file.
+    """
+
+    def __init__(self, words: list[str], form: str = "") -> None:
+        words = words or ["-"]
+        self.is_stdin = any(map(_is_stream, words))
+        self._sources = [(word, _form_of(word, form, is_only=len(words) == 1)) for word in words]
+
+    def count(self) -> int | None:
+        """Return their number, the bad ones included; None if they can be read only once."""
+        return None if self.is_stdin else sum(1 for _ in self._read(len))
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._read(decode)
+
+    def _read(self, read: Callable[[bytes], Any]) -> Iterator[Any]:
+        for word, form in self._sources:
+            paths = [word]
+            if _is_pattern(word):
+                paths = list_paths(word, "/" if word.startswith("/") else ".", is_told=read is decode)
+            if not paths:
+                raise PflowError(f"cannot read '{word}': no file matches", exit=MISSING)
+            for path in paths:
+                yield from [path_value(path)] if form == "files" else _items_in(path, form, read)
+
+
+def _form_of(word: str, form: str, *, is_only: bool) -> str:
+    """Return the form of the items that a word names; "" if their first bytes tell it."""
+    if word == "-" and not is_readable("items"):
+        raise PflowError("cannot read stdin: items come from a file or a pipe", hint="pflow map FLOW FILE", exit=USAGE)
+    if _is_stream(word):
+        return form.replace("files", "")
+    suffix = os.path.splitext(word)[1]
+    form = form or ("files" if _is_pattern(word) else _SUFFIXES.get(suffix.lower(), "") * (is_only or suffix != ".txt"))
+    if not form and mode_of(word):
+        hint = f"'*{suffix}' in quotes or --from=files takes the files, --from=lines the lines in them"
+        raise PflowError(f"cannot tell what the items in '{word}' are", hint=hint, exit=USAGE)
+    return form
+
+
+def _is_stream(word: str) -> bool:
+    return word == "-" or stat.S_ISFIFO(mode_of(word))
+
+
+def _is_pattern(word: str) -> bool:
+    return not {*"*?["}.isdisjoint(word) and not mode_of(word)
+
+
+def _parts(path: str, name: str) -> Iterator[bytes]:
+    try:
+        with open(0 if path == "-" else open_file(path), "rb", buffering=0, closefd=path != "-") as file:
+            while part := read_part(file.fileno(), _PART):
+                yield part
+    except OSError as error:
+        raise read_failure(f"cannot read '{name}'", error) from error
+
+
+def _items_in(path: str, form: str, read: Callable[[bytes], Any]) -> Iterator[Any]:
+    name, head = "stdin" if path == "-" else path, b""
+    parts = _parts(path, name)
+    while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
+        head = (head + part).removeprefix(b"\xef\xbb\xbf")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or (not form and head.translate(None, _CONTROLS) != head):
+        raise _fault(name, "it is not UTF-8 text", "iconv -f utf-16 -t utf-8 converts it, zcat unpacks it")
+    first = head.lstrip(_BLANK)[:1]
+    form = form or ("nul" if b"\0" in head else {b"[": "json", b"{": "jsonl"}.get(first, "lines"))
+    parts = chain([head], parts)
+    if form in ("json", "jsonl") and _STORE.match(head):
+        yield from _carried(b"".join(parts), name)
+    elif form == "json":
+        if first != b"[":
+            raise _fault(name, "it is not a list", _IN_LINES)
+        for number, data in enumerate(_array(parts, name), 1):
+            yield _decoded(data, read, name, f"item {number}")
+    elif form == "csv":
+        rows = (each for _, line in _pieces(parts, b"\n", name) for each in (line + b"\n").splitlines(keepends=True))
+        delimiter = "\t" if path.lower().endswith(".tsv") else ""
+        for row in stream_csv(rows, name, delimiter=delimiter, teller="pflow map" if read is decode else ""):
+            yield BadItem(row[0].message, row[1]) if isinstance(row, tuple) else row
+    elif form == "nul":
+        yield from (text_or_bytes(text) for _, text in _pieces(parts, b"\0", name) if text)
+    else:
+        lines = ((number, line) for number, line in _pieces(parts, b"\n", name) if line.strip(_BLANK))
+        if form == "lines":
+            yield from (text_or_bytes(line.removesuffix(b"\r")) for _, line in lines)
+        for number, line in lines:
+            if number == 1 and line.strip(_BLANK) in (b"{", b"["):
+                raise _fault(name, "its first line is not a whole value", f"--from=json reads a list; {_IN_LINES}")
+            yield _decoded(line, read, name, f"line {number}")
+
+
+def _fault(name: str, what: str, hint: str = "") -> PflowError:
+    return PflowError(f"cannot read '{name}': {what}", hint=hint, exit=BAD_DATA)
+
+
+def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -> Any:
+    """Return an item from JSON; one that --errors put beside its error is what it was."""
+    try:
+        item = read(data)
+    except ValueError as error:
+        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        at = getattr(error, "start", getattr(error, "pos", None))
+        column = "" if at is None else f", column {at + 1}"
+        return BadItem(f"cannot read '{name}': {place}{column}: {why}", data.strip())
+    return item["item"] if isinstance(item, dict) and item.keys() == {"item", "error"} else item
+
+
+def _carried(data: bytes, name: str) -> Iterator[Any]:
+    """Yield the items of the list that a store carries."""
+    document = read_document(data) or Document()
+    if failed := document.header.get("error"):
+        raise PflowError(failed["message"], exit=failed["exit"])
+    place = document.carried
+    value = find(document, place) if place and has(document, place) else None
+    if not isinstance(value, list) and not document.header.get("skipped"):
+        raise _fault(name, "the store carries no list", "jq -c '.KEY[]' takes one out of it")
+    yield from value or []
+
+
+def _pieces(parts: Iterable[bytes], mark: bytes, name: str) -> Iterator[tuple[int, bytes]]:
+    """Yield what stands between the marks, numbered from 1, as it comes."""
+    begun: list[bytes] = []
+    number = size = 0
+    for part in chain(parts, [mark]):
+        *ended, last = part.split(mark)
+        if ended:
+            ended[0] = b"".join([*begun, ended[0]])
+            yield from enumerate(ended, number + 1)
+            begun, number, size = [], number + len(ended), 0
+        begun.append(last)
+        size += len(last)
+        if size > MOST:
+            raise _fault(name, f"item {number + 1} has more than {MOST:,} bytes")
+
+
+def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Yield the JSON text of each item of an array as it comes."""
+    data, at, depth, count = b"", 0, 0, 0
+    while more := b"".join(islice(parts, 1 + len(data) // _PART)):
+        data, begin = data + more, 0
+        if len(data) > MOST:
+            raise _fault(name, f"item {count + 1} has more than {MOST:,} bytes")
+        for token in _TOKEN.finditer(data, at):
+            at, mark = token.end(), data[token.start()]
+            if mark in b"[{":
+                depth += 1
+                begin = at if depth == 1 else begin
+            elif mark in b"]}":
+                depth -= 1
+            elif mark == ord('"') and not token[1]:
+                at = token.start()
+                break
+            if depth == 0 or (depth == 1 and mark == ord(",")):
+                item, begin = data[begin : token.start()].strip(_BLANK), at
+                if item or count or depth:
+                    count += 1
+                    yield item
+            if depth == 0:
+                if data[at:].strip(_BLANK) or any(part.strip(_BLANK) for part in parts):
+                    raise _fault(name, "something follows the list", f"--from=lines reads texts; {_IN_LINES}")
+                return
+        else:
+            at = len(data)
+        data, at = data[begin:], at - begin
+    raise _fault(name, f"it ends in the middle of item {count + 1}")
