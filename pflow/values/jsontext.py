@@ -159,17 +159,17 @@ def decode(data: bytes | memoryview) -> Any:
     if '$bytes"' not in text and "\\u" not in text:
         return value
     try:
-        return _revive(value)
+        return revive(value)
     except RecursionError:
         raise ScanError("nested too deeply", 0) from None
 
 
-def _revive(value: Any) -> Any:
+def revive(value: Any) -> Any:
     """Undo the escapes of bytes and of users' own objects; refuse lone surrogates."""
     if isinstance(value, str):
         return check_text(value)
     if isinstance(value, list):
-        return [_revive(item) for item in value]
+        return [revive(item) for item in value]
     if not isinstance(value, dict):
         return value
     if len(value) == 1:
@@ -177,8 +177,8 @@ def _revive(value: Any) -> Any:
         if key == "$bytes":
             return _bytes(item)
         if is_bytes_key(key):
-            return {key[1:]: _revive(item)}
-    return {check_text(key): _revive(item) for key, item in value.items()}
+            return {key[1:]: revive(item)}
+    return {check_text(key): revive(item) for key, item in value.items()}
 
 
 def _bytes(base64: Any) -> bytes:

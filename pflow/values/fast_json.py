@@ -1,0 +1,85 @@
+"""JSON of rows, items and results by orjson, where it repays its import; values and refusals are those of jsontext.
+
+The bytes may differ: 1e-07 is 1e-7 here. Digests, cache keys and documents are jsontext's.
+"""
+
+from __future__ import annotations
+
+import marshal
+import sys
+from itertools import islice
+
+from pflow import Any
+from pflow.values import jsontext
+from pflow.values.jsontext import revive
+
+LARGE = 1_000_000
+"""The size in bytes from which orjson is imported: to import it takes more than a whole stage."""
+
+_DEPTH = 200
+"""More brackets may be nested more deeply than jsontext reads; orjson does, but writes only 254 levels."""
+
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+_LONG_INTEGER = b"0" * 19
+
+
+def decode(data: bytes) -> Any:
+    """Decode one JSON text in UTF-8, as jsontext.decode does. Raises ValueError in words."""
+    if len(data) < LARGE and "orjson" not in sys.modules:
+        return jsontext.decode(data)
+    import orjson
+
+    try:
+        # Of 19 digits in a row a sixth of the bytes has three: most data has no such integer, which may be rounded.
+        if b"000" in data[::6].translate(_DIGITS) and _LONG_INTEGER in data.translate(_DIGITS):
+            return jsontext.decode(data)
+        value = orjson.loads(data)
+        if len(data) > 2 * _DEPTH and data.count(b"[") + data.count(b"{") > _DEPTH:
+            orjson.dumps(value)
+        has_escapes = b"\\" in data and b"\\u" in data
+        if (b"$" in data and (has_escapes or b'$bytes"' in data)) or (has_escapes and b"\\u0024" in data):
+            return revive(value)
+        return value
+    except (TypeError, ValueError, RecursionError):
+        return jsontext.decode(data)  # it says why, in words
+
+
+def encode(value: Any) -> bytes:
+    """Encode a value as compact JSON in UTF-8, as jsontext.encode does. Raises PflowError (65)."""
+    written = dumps(value)
+    return jsontext.encode(value) if written is None else written
+
+
+def dumps(value: Any, *, indent: bool = False, sort: bool = False) -> bytes | None:
+    """Encode a value, if wanted indented by two spaces and with sorted members; None if jsontext has to write it."""
+    if "orjson" not in sys.modules and _size(value) < LARGE:
+        return None
+    import orjson
+
+    option = (orjson.OPT_INDENT_2 if indent else 0) | (orjson.OPT_SORT_KEYS if sort else 0)
+    try:
+        written = orjson.dumps(value, None, option)
+        return written if _is_exact(value, written) else None
+    except (TypeError, ValueError):  # also one of marshal
+        return None
+
+
+def _is_exact(value: Any, written: bytes) -> bool:
+    """Return True if jsontext would write a value as orjson did. Raises ValueError for enums, UUIDs and their like.
+
+    marshal walks a value in C: it refuses other classes than JSON's, and its first version has floats as texts.
+    """
+    parts = marshal.dumps(value, 1)
+    if b"null" in written and (b"f\x03nan" in parts or b"f\x03inf" in parts or b"f\x04-inf" in parts):
+        return False
+    return b'bytes":' not in written  # jsontext escapes such keys
+
+
+def _size(value: Any, levels: int = 4) -> int:
+    """Guess the size of a value's JSON, from the first parts of what is long."""
+    if isinstance(value, str):
+        return len(value)
+    if not value or not levels or not isinstance(value, list | dict):
+        return 8
+    parts = [*islice(value.values() if isinstance(value, dict) else value, 8)]
+    return len(value) * (8 + sum([_size(part, levels - 1) for part in parts]) // len(parts))
