@@ -90,8 +90,8 @@ def _count_tokens(found: Estimate, flow: ItemFlow, steps: list[WiredStep], size:
     for step in steps:
         given = {**step.step.params, **flow.inputs.params.get(step.id, {})}
         params = {**environment(step.interface, given), **given}
-        texts = [*step.step.inputs.values(), *(value for name, value in params.items() if name != "model")]
-        tokens_in = (size + sum(map(_bytes, texts))) / BYTES
+        texts = {**step.step.inputs, **params, "model": None}.values()
+        tokens_in = (size + sum(_bytes(text) for text in texts if isinstance(text, str | dict))) / BYTES
         tokens_out = params.get("max_tokens") or answer
         if tokens_out is None:
             tokens_out = ANSWER

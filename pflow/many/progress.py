@@ -58,7 +58,7 @@ class MapProgress(BatchProgress):
             return
         self.due = now + _OFTEN
         self.marks.append((now, self.done - self.before))
-        while self.marks[1][0] < now - PERIOD:
+        while self.marks[1][0] <= now - PERIOD:
             self.marks.popleft()
         self._write_status()
         if self.line is not None:

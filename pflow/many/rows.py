@@ -14,7 +14,8 @@ from pflow.many.ledger import Entry
 from pflow.tables.csv_text import write_csv
 from pflow.tables.rows import Row, columns_of, flatten, is_missing
 from pflow.terminal.messages import say_once
-from pflow.values.jsontext import decode, encode, text_of
+from pflow.values.fast_json import decode, encode
+from pflow.values.jsontext import text_of
 
 BLOCK = 1 << 16
 """The bytes that are written at once, unless the map waits for results."""
