@@ -68,7 +68,7 @@ def estimate(
         elif total is not None:
             break
     total = count if total is None else total
-    done = min(ledger.counts()[DONE], total) if ledger is not None else 0
+    done = min(ledger.counts().get(DONE, 0), total) if ledger is not None else 0
     found = Estimate(done, total - done)
     steps = [each for each in flow.wired.all_steps() if each.subflow is None and "model" in each.interface.params]
     entries = [] if ledger is None else [*islice(ledger.entries(DONE), SAMPLE)]
