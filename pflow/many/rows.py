@@ -56,9 +56,7 @@ class Rows:
 
     def put(self, index: int, item: Any, entry: Entry) -> None:
         """Print the end of an item when it is its turn."""
-        if isinstance(item, PflowError):
-            item = getattr(item, "text", "")
-        elif self.secret and isinstance(item, dict):
+        if self.secret and isinstance(item, dict):
             item = {name: value for name, value in item.items() if name not in self.secret}
         data = b""
         if self.errors is None or entry.status == DONE:
