@@ -33,11 +33,23 @@ _RUN_FLAGS = (
 @click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
 @click.argument("flow", metavar="FLOW")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[ITEMS…]")
-@click.option("--from", "form", type=click.Choice(["jsonl", "json", "csv", "lines", "nul", "files"]), help="How to read the items, or files: ITEMS are names of files.")  # fmt: skip
+@click.option(
+    "--from",
+    "form",
+    type=click.Choice(["jsonl", "json", "csv", "lines", "nul", "files"]),
+    help="How to read the items, or files: ITEMS are names of files.",
+)
 @click.option("-j", "--jobs", metavar="N", help="Work on at most N items at once.")
-@click.option("--id", "id_field", default="", metavar="FIELD", help="Name each item by this member, not by its content.")
+@click.option(
+    "--id", "id_field", default="", metavar="FIELD", help="Name each item by this member, not by its content."
+)
 @click.option("--ledger", default="", metavar="FILE", help="Keep the results in this SQLite file, and go on with it.")
-@click.option("--format", type=click.Choice(["jsonl", "csv", "record"]), default="jsonl", help="How to print the results; jsonl by default.")  # fmt: skip
+@click.option(
+    "--format",
+    type=click.Choice(["jsonl", "csv", "record"]),
+    default="jsonl",
+    help="How to print the results; jsonl by default.",
+)
 @click.option("-r", "--raw", is_flag=True, help="Print only what the flow carries.")
 @click.option("-0", "nul", is_flag=True, help="End each result with NUL.")
 @click.option("--order", type=click.Choice(["item", "done"]), default="item", help="Print the results in this order.")
@@ -46,8 +58,12 @@ _RUN_FLAGS = (
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Take only the first N items.")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take only N items, at random.")
 @click.option("--shard", default="", metavar="I/N", help="Take only the I-th of N shares of the items, from 1.")
-@click.option("--rpm", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Make at most N calls of a model a minute.")  # fmt: skip
-@click.option("--tpm", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Use at most N tokens of a model a minute.")  # fmt: skip
+@click.option(
+    "--rpm", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Make at most N calls of a model a minute."
+)
+@click.option(
+    "--tpm", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Use at most N tokens of a model a minute."
+)
 @click.option("--max-cost", metavar="USD", help="Stop (79) before more than this is spent.")
 @click.option("--max-calls", metavar="N", help="Stop (79) after this many calls of models.")
 @click.option("--max-tokens-total", metavar="N", help="Stop (79) after this many tokens.")
@@ -59,8 +75,10 @@ _RUN_FLAGS = (
 @click.option("--redo", is_flag=True, help="Run items again that have begun a step that does not repeat.")
 @click.option("--failed", is_flag=True, help="Try the failed items of the ledger again, however often they were tried.")
 @click.option("--estimate", is_flag=True, help="Count the tokens, say cost and time, and ask no model.")
-@click.option("--progress", type=click.Choice(["json"]), help="Report the progress as JSON lines, one a minute.")  # fmt: skip
-@click.option("--executor", type=click.Choice(["local", "dask"]), default="local", help="Where the items are worked on.")
+@click.option("--progress", type=click.Choice(["json"]), help="Report the progress as JSON lines, one a minute.")
+@click.option(
+    "--executor", type=click.Choice(["local", "dask"]), default="local", help="Where the items are worked on."
+)
 @click.option("--scheduler", default="", metavar="ADDRESS", help="The scheduler of the dask cluster.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no results and no progress.")
 @click.option("--dry-run", is_flag=True, help="Show what would be read and done, without doing it.")

@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.errors import FAILED as EXIT_FAILED
 from pflow.errors import BAD_DATA, TIMED_OUT, PflowError
+from pflow.errors import FAILED as EXIT_FAILED
 from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Lost, Result
 from pflow.many.items import BadItem
 from pflow.many.ledger import Entry, Ledger, item_digest, share_of
@@ -240,7 +240,7 @@ class MapLoop:
         self.progress.note(entry, is_new)
         self.progress.show()
 
-    def _seconds(self) -> float | None:
+    def _seconds(self) -> float:
         """Return how long to wait for a result at most."""
         due = [each for each in (self.limiter.turn(),) if each is not None]
         if self.limiter.used != self._noted:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pflow.cache.wishes import Wishes
 from pflow.driver.arguments import RunFlags
@@ -23,16 +23,16 @@ from pflow.many.estimate import Estimate, estimate
 from pflow.many.executor import DONE, Executor, Result
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.items import Items
-from pflow.many.ledger import Entry, Ledger
+from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter, gate_of
 from pflow.many.loop import Choices, Halt, MapLoop
 from pflow.many.merge import parse_shard
 from pflow.many.pool import LocalExecutor
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
+from pflow.process.parent import Parent
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.process.streams import Piece, divert_prints, write_pieces
-from pflow.process.workers import Parent
+from pflow.process.streams import divert_prints, write_pieces
 from pflow.record.log import RunLog
 from pflow.record.snapshot import kept
 from pflow.stage.document import Document, new_run_id
@@ -43,6 +43,9 @@ from pflow.values.digest import digest_of
 from pflow.values.masks import Secrets
 from pflow.words import budget
 from pflow.words.printable import encodable
+
+if TYPE_CHECKING:
+    from pflow.process.streams import Piece
 
 PROGRAM = "pflow map"
 
@@ -118,7 +121,7 @@ class Map:
         spec.name = spec.name or "map"
         return cls(flags, options, parse(checked(spec, "map"), flow_flags)[1], secrets)
 
-    def estimate(self, ledger: Ledger | None) -> Estimate:
+    def estimate(self, ledger: Ledger | None = None) -> Estimate:
         """Estimate the map; items that can be read only once are read for it."""
         total = None if self.shards > 1 else self._total()
         jobs, rpm = self.flags.jobs or 1, self.options.rpm
@@ -155,7 +158,11 @@ class Map:
             return None
         found = self.estimate(ledger)
         self._say(found.words())
-        if (found.cost or 0) > MOST_UNASKED and not self.asks_nothing and confirm(f"{found.account()}. Begin?") is False:
+        if (
+            (found.cost or 0) > MOST_UNASKED
+            and not self.asks_nothing
+            and confirm(f"{found.account()}. Begin?") is False
+        ):
             raise PflowError("the map was not begun", exit=FAILED)
         return found.done + found.to_do
 
@@ -247,7 +254,8 @@ class Map:
     def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None, *, threads: bool) -> Executor:
         def answer(name: str, question: Any, reply: Callable[[Any], None]) -> None:
             if name == "start":
-                reply(loop.start(question))
+                loop.start(question)
+                reply(None)
             elif name == "claim":
                 reply(loop.ledger.claim_file(*question))
             else:
@@ -258,11 +266,6 @@ class Map:
             budget.is_priced = "cost" in self.flags.limits
             return self.flow.run(id, item, parent.ask)
 
-        if self.options.executor == "dask":
-            from pflow.many.dask import DaskExecutor
-
-            record = self.beginning.record(self.flags)
-            return DaskExecutor(self.options.scheduler, self.flow, record, answer, limiter, jobs=jobs)
         memory = self.options.max_memory and self.options.max_memory << 20
         return LocalExecutor(work, jobs=jobs or MOST_WAITING, threads=threads, ask=answer, memory=memory)
 

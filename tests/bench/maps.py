@@ -110,8 +110,12 @@ def rows(scratch: Path, items: int) -> list[str]:
     line("  xargs -P2, the shell pipe", xargs, "items/s")
     one = bench.copy(10_000, 1)
     line("  one worker", one, "items/s", "2 workers: 1.5x", ours >= 1.5 * one)
-    waits = [bench.map("shell 'sleep 0.05'", f"--jobs={jobs}", "--limit=400", stdin=bench.numbers).wall for jobs in (1, 2)]
-    line("map: 400 waits of 50 ms, 2 workers against 1", waits[0] / waits[1], "times", "1.8", waits[0] >= 1.8 * waits[1])
+    waits = [
+        bench.map("shell 'sleep 0.05'", f"--jobs={jobs}", "--limit=400", stdin=bench.numbers).wall for jobs in (1, 2)
+    ]
+    line(
+        "map: 400 waits of 50 ms, 2 workers against 1", waits[0] / waits[1], "times", "1.8", waits[0] >= 1.8 * waits[1]
+    )
     base = bench.map(NO_OP, "--limit=1", stdin=bench.numbers)
     took = bench.map(NO_OP, "--jobs=2", stdin=bench.numbers)
     each = (took.cpu - base.cpu) / items * 1000

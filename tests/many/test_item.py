@@ -23,7 +23,7 @@ def flow_of(text, *flags):
         ("template '${item.age}'", {"age": 4}, {"text": "4"}),
         ("template '$item_dir $item_name $item_stem'", "b/a.txt", {"text": "b a.txt a"}),
         ("shell cat", "through the pipe", {"stdout": "through the pipe"}),
-        ("shell cat", {"no": "input"}, {"stdout": "{\"no\":\"input\"}\n"}),
+        ("shell cat", {"no": "input"}, {"stdout": '{"no":"input"}\n'}),
         ("shell 'cat' => shell:b 'tr a-z A-Z'", "x", {"stdout": "X"}),
         ("template 'to $item' => shell cat", "x", {"stdout": "to x"}),
     ],

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from pflow.errors import PflowError
 from pflow.many.executor import Lost
 from pflow.many.ledger import Ledger
+from pflow.many.limiter import Limiter
 from pflow.many.loop import TRIES, Choices, Halt, MapLoop
+from pflow.many.progress import MapProgress
 
 
 class Engine:
@@ -23,7 +25,7 @@ class Engine:
         self.begins = begins
         self.waiting, self.ran, self.alone = [], [], []
 
-    def has_room(self):
+    def has_room(self, *, alone=False):
         return len(self.waiting) < self.room
 
     def submit(self, number, id, item, *, alone=False):
@@ -76,7 +78,8 @@ class Kept:
 def mapped(path, items, engine, **choices):
     ledger, rows = Ledger(str(path)), Kept()
     ledger.begin({"flow": "f"})
-    loop = MapLoop(enumerate(items), ledger, rows, Choices(**choices))
+    progress = MapProgress(str(path.parent), "", None)
+    loop = MapLoop(enumerate(items), ledger, rows, Choices(**choices), Limiter({}, {}, jobs=99), progress)
     engine.begins = engine.begins and loop.start
     try:
         loop.run(engine)
@@ -106,7 +109,7 @@ def test_an_item_whose_process_dies_is_tried_alone_and_then_given_up(tmp_path):
 
 
 def test_an_item_that_has_begun_what_does_not_repeat_is_left_until_it_is_redone(tmp_path):
-    loop, rows = mapped(tmp_path / "l.db", range(3), Engine(loses={1: 1}, begins=True))
+    _, rows = mapped(tmp_path / "l.db", range(3), Engine(loses={1: 1}, begins=True))
     assert [rows[index][1] for index in range(3)] == ["done", "begun", "done"]
     again = Engine(begins=True)
     assert mapped(tmp_path / "l.db", range(3), again)[0].failed == 1
@@ -143,7 +146,7 @@ def test_equal_items_wait_for_the_first_of_them(tmp_path):
         most.append(len([each for each in engine.waiting if each[2] == item]))
 
     engine.submit = watched
-    loop, rows = mapped(tmp_path / "l.db", ["a", "a", "b", "a"], engine, shares_equals=True)
+    _, rows = mapped(tmp_path / "l.db", ["a", "a", "b", "a"], engine, shares_equals=True)
     assert len(rows) == 4
     assert engine.ran.count("a") == 3
     assert most[0] == 1
