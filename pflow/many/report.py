@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
@@ -11,41 +10,31 @@ from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO
 from pflow.many.ledger import Ledger
 from pflow.record.runs import Run
 from pflow.terminal.columns import duration
+from pflow.values.jsontext import decode
 from pflow.words.printable import clean
-from pflow.words.usage import Usage, usage_words
+from pflow.words.usage import usage_words
 
 STATUSES = (DONE, FAILED, POISON, BEGUN, TODO)
 
-_ENDED = f"FROM items WHERE status NOT IN ('{DONE}', '{TODO}') GROUP BY status, exit, error"
-_FAILURES = f"SELECT status, exit, error, count(*) AS n, min(position), id {_ENDED} ORDER BY n DESC, 5 LIMIT 10"
-_SLOWEST = "SELECT position, id, ms FROM items WHERE ms > 0 ORDER BY ms DESC LIMIT 3"
-_PARTS = ("calls", "unpriced", "cost", "tokens.in", "tokens.out")
-_SUMS = ", ".join(f"sum(json_extract(usage, '$.{part}'))" for part in _PARTS)
-_MODELS = f"SELECT json_extract(usage, '$.model'), {_SUMS} FROM items GROUP BY 1"
+_FAILURE = "'exit', exit, 'message', error, 'count', count(*), 'number', min(position), 'id', id"
+_MODEL, _CALLS, _UNPRICED, _COST, _IN, _OUT = (
+    f"json_extract(usage, '$.{name}')" for name in ("model", "calls", "unpriced", "cost", "tokens.in", "tokens.out")
+)
+_TOKENS = f"json_object('in', sum({_IN}), 'out', sum({_OUT}))"
+_USED = f"'calls', sum({_CALLS}), 'unpriced', sum({_UNPRICED}), 'cost', sum({_COST}), 'tokens', {_TOKENS}"
+_QUERIES = {
+    "models": f"SELECT json_object('model', {_MODEL}, {_USED}) FROM items WHERE {_CALLS} GROUP BY {_MODEL}",
+    "failures": f"SELECT json_object('status', status, {_FAILURE}) FROM items WHERE status NOT IN ('{DONE}', '{TODO}')"
+    " GROUP BY status, exit, error ORDER BY count(*) DESC, min(position) LIMIT 10",
+    "slowest": "SELECT json_object('number', position, 'id', id, 'ms', ms) FROM items ORDER BY ms DESC LIMIT 3",
+}
 
 
 def map_report(run: Run) -> dict[str, Any]:
-    """Return the items by status, the usage of each model, the most frequent failures, and the slowest items."""
+    """Return how many items ended how, the usage of each model, the most frequent failures, and the slowest items."""
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
-        return {
-            "ledger": run.ledger,
-            "items": run.items,
-            "statuses": ledger.counts(),
-            "models": [usage.total() for row in ledger.rows(_MODELS) if (usage := _usage(*row)).calls],
-            "failures": _dicts(("status", "exit", "message", "count", "number", "id"), ledger.rows(_FAILURES)),
-            "slowest": _dicts(("number", "id", "ms"), ledger.rows(_SLOWEST)),
-        }
-
-
-def _dicts(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(names, row, strict=True)) for row in rows]
-
-
-def _usage(model: str, calls: int, unpriced: int, cost: float | None, read: int, written: int) -> Usage:
-    usage = Usage()
-    about = {"model": model, "calls": calls, "unpriced": unpriced, "cost": cost}
-    usage.add({**about, "tokens": {"in": read, "out": written}} if calls else {})
-    return usage
+        found = {name: [decode(row[0].encode()) for row in ledger.rows(sql)] for name, sql in _QUERIES.items()}
+        return {"ledger": run.ledger, "items": run.items, "statuses": ledger.counts(), **found}
 
 
 def map_text(run: str, report: dict[str, Any]) -> str:
@@ -58,8 +47,8 @@ def map_text(run: str, report: dict[str, Any]) -> str:
     for each in report["failures"]:
         how = f"{each['count']:,} {each['status']} with {each['exit']}: {shorten(each['message'], 200)}"
         lines.append(f"{how}  (pflow why {run} {each['number']})")
-    slowest = ", ".join(f"#{each['number']} {duration(each['ms'])}" for each in report["slowest"])
-    lines += [f"slowest: {slowest}"] * bool(slowest)
+    slowest = [f"#{each['number']} {duration(each['ms'])}" for each in report["slowest"] if each["ms"]]
+    lines += [f"slowest: {', '.join(slowest)}"] if slowest else []
     return "".join(f"{clean(line)}\n" for line in lines)
 
 

@@ -109,8 +109,8 @@ def test_why_tells_of_an_item_by_its_id_or_number(log, capfd, word, lines):
     assert printed(why, capfd, ID, word).splitlines() == lines
 
 
-def test_why_refuses_an_item_that_is_unknown_or_compared(log, capfd):
-    for words, exit in ((["item"], MISSING), (["7"], MISSING), (["0", "--against=last"], USAGE)):
-        with pytest.raises(PflowError) as caught:
-            printed(why, capfd, ID, *words)
-        assert caught.value.exit == exit
+@pytest.mark.parametrize(("words", "exit"), [("item", MISSING), ("7", MISSING), ("0 --against=last", USAGE)])
+def test_why_refuses_an_item_that_is_unknown_or_compared(log, words, exit):
+    with pytest.raises(PflowError) as caught:
+        run_click(why, "why", [ID, *words.split()])
+    assert caught.value.exit == exit
