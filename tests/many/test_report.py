@@ -13,7 +13,9 @@ from pflow.record.status import write_status
 from pflow.values.jsontext import decode
 
 ID = "01BX5ZZKBKACTAV9WEVGEMMVRZ"
-USAGE_ = {"model": "m", "calls": 1, "unpriced": 0, "cost": 0.5, "tokens": {"in": 3, "out": 4}}
+USED = {"model": "m", "calls": 1, "unpriced": 0, "cost": 0.5, "tokens": {"in": 3, "out": 4}}
+
+END = {"status": "done", "exit": 0, "outputs": {}, "carried": "", "error": "", "usage": USED}
 
 
 @pytest.fixture
@@ -27,15 +29,7 @@ def log(tmp_path, monkeypatch):
     ledger.begin({})
     for at in range(6):
         entry = ledger.claim(at, item_digest(at), f"item-{at}")
-        result = {
-            "status": "done",
-            "exit": 0,
-            "outputs": {},
-            "carried": "",
-            "error": "",
-            "usage": USAGE_,
-            "ms": 10.0 * at,
-        }
+        result = {**END, "ms": 10.0 * at}
         if at > 1:
             result |= {"status": "failed", "exit": 66, "error": "cannot read '\x1b'", "usage": {}}
         if at == 4:
@@ -44,7 +38,7 @@ def log(tmp_path, monkeypatch):
         if at != 5:
             ledger.end(entry.id, result)
     ledger.commit()
-    write_status(log.directory, {"total": 1000, "done": 2, "failed": 3, "left": 995, "usage": USAGE_, "time": 1.0})
+    write_status(log.directory, {"total": 1000, "done": 2, "failed": 3, "left": 995, "usage": USED, "time": 1.0})
     yield log
     ledger.close()
     log.release()
