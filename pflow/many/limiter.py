@@ -22,7 +22,7 @@ _FIRST_RATE = 200.0
 """Calls a second at first; twice as many after each second without a refusal."""
 _LATE = 0.1
 """Seconds for which calls that were not begun in time are made up for."""
-_STEP, _STEADY = 0.0003, 200
+_STEP, _STEADY = 0.0003, 60
 """The rate grows by this part with each call, twice as fast after each so many calls without a refusal."""
 _PATIENCE = 600.0
 """Seconds of nothing but refusals after which they count as failures."""
@@ -57,6 +57,7 @@ class _Model:
         self.waiting: deque[tuple[int, float, Callable[[Any], None]]] = deque()
         self.in_flight = 0
         self.begun = self.due = self.held = self.refused_at = now
+        self.recent: deque[float] = deque(maxlen=32)
         self.sent = self.steady = self.denied = 0
         self.wait = 0.5
         self.refused_since: float | None = None
@@ -76,10 +77,12 @@ class _Model:
             return
         took = max(now - self.begun, 0.001)
         if self.rate is None:
-            self.window, self.rate = min(self.window, self.in_flight + 1) * 0.7, max(self.sent, 1) / took / 2
+            self.window = min(self.window, self.in_flight + 1) * 0.7
+            self.rate = len(self.recent) / max(now - self.recent[0], 0.1)
             self.begun, self.sent = now, 0
         else:
-            self.window, self.rate = self.window * 0.97, max(self.sent, 0.5) / took * 0.98
+            self.window *= 0.97
+            self.rate = max(self.sent / took * 0.98, self.rate / 2)
             if took > 60:  # what was long ago counts less and less
                 self.begun, self.sent = now - took / 2, self.sent // 2
         self.window = max(self.window, 1)
@@ -206,6 +209,7 @@ class Limiter:
         owner, tokens, reply = model.waiting.popleft()
         pace = max(model.pace(now), 60 / self._rpm if self._rpm else 0, tokens * 60 / self._tpm if self._tpm else 0)
         model.due = max(model.due, now - _LATE) + pace
+        model.recent.append(now)
         model.sent += 1
         model.in_flight += 1
         self.used["calls"] += 1

@@ -110,7 +110,9 @@ class Map:
             inputs, secrets, run_id=self.run_id, timeout=flags.timeout, max_visits=flags.max_visits,
             cache=Wishes(flags.cache, flags.refresh),
         )  # fmt: skip
+        self.halt = parse_halt(options.halt)
         self.share, self.shards = parse_shard(options.shard) if options.shard else (0, 1)
+        self.total = self._total()
 
     @classmethod
     def begin(cls, flow: str, flow_flags: list[str], flags: RunFlags, options: Options, secrets: Secrets) -> Map:
@@ -123,7 +125,7 @@ class Map:
 
     def estimate(self, ledger: Ledger | None = None) -> Estimate:
         """Estimate the map; items that can be read only once are read for it."""
-        total = None if self.shards > 1 else self._total()
+        total = None if self.shards > 1 else self.total
         jobs, rpm = self.flags.jobs or 1, self.options.rpm
         return estimate(self.flow, islice(self.items, total), total, ledger, jobs=jobs, rpm=rpm)
 
@@ -238,7 +240,7 @@ class Map:
             write=write, secret=secret, inputs=options.words,
         )  # fmt: skip
         choices = Choices(
-            id_field=options.id_field, timeout=flags.timeout, halt=parse_halt(options.halt),
+            id_field=options.id_field, timeout=flags.timeout, halt=self.halt,
             shard=(self.share, self.shards), retries_failed=options.failed, redoes=options.redo,
             shares_equals=bool(flags.cache), secret_members=secret,
         )  # fmt: skip
