@@ -73,7 +73,7 @@ done
 }
 
 @test "a reader that goes ends the map with 141, and failures end it when they are to" {
-    run bash -c 'seq 100000 | pflow map "template \$item" -r 2>err | head -n 1; echo "${PIPESTATUS[1]}"; cat err'
+    run bash -c 'seq 100000 2>/dev/null | pflow map "template \$item" -r 2>err | head -n 1; echo "${PIPESTATUS[1]}"'
     [ "$output" = $'1\n141' ]
     run --separate-stderr pflow map 'shell false' --halt=soon,fail=2 --jobs=1 < <(seq 100)
     expect 1 - 'which --halt takes as the end'
