@@ -78,7 +78,7 @@ done
     run --separate-stderr pflow map 'shell false' --halt=soon,fail=2 --jobs=1 < <(seq 100)
     expect 1 - 'which --halt takes as the end'
     [ "${#lines[@]}" -le 3 ]
-    run --separate-stderr pflow map 'shell false' --halt=never </dev/null
+    run --separate-stderr pflow map 'shell false' --halt=never <<<a
     expect 2 '' '--halt=soon,fail=3'
 }
 
