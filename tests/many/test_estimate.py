@@ -66,7 +66,7 @@ ASK = "llm 'Who answers?' -m reply"
             "llm 'Is $item a tree?' -m reply --max-tokens=1",
             ["x" * 20] * 2,
             {},
-            "0 done, 2 to do, about $0.0042, about 18 tokens in and 2 out; 4 bytes are a token",
+            "0 done, 2 to do, about $0.0038, about 18 tokens in and 2 out; 4 bytes are a token",
         ),
         ("template '$item'", ["a"] * 3, {"rpm": 10}, "0 done, 3 to do"),
         (ASK, [], {}, "0 done, 0 to do, about $0; 4 bytes are a token; an answer of 'llm' has 200 tokens"),
