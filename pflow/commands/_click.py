@@ -129,6 +129,7 @@ def run_click(command: click.Command, name: str, words: list[str], about: object
 _ARGUMENTS = {
     "run": kinds.RUN,
     "unfinished": kinds.UNFINISHED,
+    "running": kinds.RUNNING,
     "step": kinds.STEP,
     "flow": kinds.FLOW,
     "saved": kinds.SAVED,

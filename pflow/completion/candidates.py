@@ -217,7 +217,8 @@ _NAMES = {
     kinds.SAVED: (names.flows,),
     kinds.FLOW: (names.flows, names.nodes),
     kinds.RUN: (names.runs,),
-    kinds.UNFINISHED: (lambda: names.runs(unfinished=True),),
+    kinds.UNFINISHED: (lambda: names.runs(kinds.UNFINISHED),),
+    kinds.RUNNING: (lambda: names.runs(kinds.RUNNING),),
     kinds.WORD: (names.commands, names.nodes, names.tools, names.flows),
 }
 

@@ -88,18 +88,19 @@ def _description(file: str) -> str:
         return ""
 
 
-def runs(*, unfinished: bool = False) -> list[Candidate]:
-    """Return the newest runs, or those of them that can be resumed, newest first, and `last` for the newest."""
+def runs(kind: str = kinds.RUN) -> list[Candidate]:
+    """Return those of the newest runs that are of a kind, newest first, and `last` for the newest of all."""
     import time
 
-    from pflow.record.runs import FINISHED, list_runs
+    from pflow.record.runs import FINISHED, RUNNING, list_runs
 
     listed = list_runs(MOST - 1)
     named = [*(("last", run) for run in listed[:1]), *((run.id, run) for run in listed)]
     return [
         Candidate(RUNS, name, f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(run.begun))}  {run.status}  {run.name}")
         for name, run in named
-        if not unfinished or run.is_resumable or run.status == FINISHED
+        if kind == kinds.RUN
+        or (run.status == RUNNING if kind == kinds.RUNNING else run.is_resumable or run.status == FINISHED)
     ]
 
 

@@ -24,7 +24,7 @@ TITLES = {
 SWITCH = ""
 TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
 MODEL, NODE, FLOW, SAVED, STEP, WORD = "model", "node", "flow", "saved", "step", "word"
-RUN, UNFINISHED = "run", "unfinished"
+RUN, UNFINISHED, RUNNING = "run", "unfinished", "running"
 NODE_OR_FILE = "node or file"
 """The kind of a value, for completion: none (a switch), any text, one of `choices`, a path (`choices` may replace a
 directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved flow; a run; a

@@ -20,6 +20,9 @@ Result = dict[str, Any]
 class Lost(PflowError):
     """The process that worked on an item is gone, or the cluster has lost the item."""
 
+    is_guilty = True
+    """False if the process worked on other items, too."""
+
 
 class Executor(Protocol):
     """Works on items, each tried under another `number`."""

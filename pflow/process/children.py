@@ -260,15 +260,21 @@ def comes_from_stage(fd: int) -> bool:
 
 def _holders(file: str | int) -> Iterator[tuple[int, bytes, list[bytes], int]]:
     """Yield each other process that opened a file, as `_processes` does, with the mode of its descriptor's link."""
-    about = os.stat(file)
     for pid, name, fields in _processes() if os.path.isdir("/proc") else ():
         try:
-            for fd in os.listdir(f"/proc/{pid}/fd") if pid != os.getpid() else ():
-                link = f"/proc/{pid}/fd/{fd}"
-                if os.path.samestat(os.stat(link), about):
-                    yield pid, name, fields, os.lstat(link).st_mode
+            for link in descriptors(pid, file) if pid != os.getpid() else ():
+                yield pid, name, fields, os.lstat(link).st_mode
         except OSError:
             pass  # it has ended, or belongs to another user
+
+
+def descriptors(pid: int, file: str | int) -> Iterator[str]:
+    """Yield the link to each descriptor of a process that is of this file. Raises OSError."""
+    about = os.stat(file)
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        link = f"/proc/{pid}/fd/{fd}"
+        if os.path.samestat(os.stat(link), about):
+            yield link
 
 
 def _processes() -> Iterator[tuple[int, bytes, list[bytes]]]:

@@ -146,7 +146,7 @@ class HeldSignals:
 
     def __init__(self) -> None:
         self.on_held: Callable[[], None] | None = None
-        if _is_main_thread():  # only there handlers are called
+        if is_main_thread():  # only there handlers are called
             _holders.append(self)
 
     def notify(self, call: Callable[[], None] | None) -> None:
@@ -159,11 +159,12 @@ class HeldSignals:
         """Handle what came meanwhile."""
         if self in _holders:
             _holders.remove(self)
-        while _held and not _holders:
+        while _held and not _holders and is_main_thread():
             _held.pop(0)()
 
 
-def _is_main_thread() -> bool:
+def is_main_thread() -> bool:
+    """Return True in the thread whose time limits and signals raise."""
     threading = sys.modules.get("threading")  # unloaded: this is the only thread
     return not threading or threading.current_thread() is threading.main_thread()
 
@@ -223,7 +224,7 @@ class Deadline:
         self.at = self.due = 0.0  # the moment of the limit; of the next exception
 
     def __enter__(self) -> Deadline:
-        if self.seconds is not None and _is_main_thread():
+        if self.seconds is not None and is_main_thread():
             _open.append(self)
         self.restart()
         return self

@@ -1,5 +1,6 @@
 """What may stand at the cursor, asked as the shims ask it: of the lines and the home that a user has."""
 
+import fcntl
 import json
 import os
 import shlex
@@ -16,6 +17,7 @@ from pflow.completion.candidates import answer
 from pflow.completion.line import quoted, split
 from pflow.models import choose
 from pflow.models.list import keep_models
+from pflow.record.log import LOCK
 from pflow.record.records import JOURNAL
 
 ODD_TEXT = 'it\'s "q" [b] a:b $HOME `touch ran` $(touch ran) \\n \\ %B100%% {x} * ~ !!'
@@ -275,6 +277,10 @@ def test_the_steps_of_a_run_are_known_where_one_is_named():
     assert offered("pflow resume --skip=a") == ["act"]
     assert offered("pflow resume nope --from=") == []
     assert offered("pflow resume l") == offered("pflow trace l") == ["last"]
+    assert offered("pflow cancel 0") == []
+    with open(run / LOCK, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert offered("pflow cancel 0") == ["01JD000000000000000000000B"]
     (run / JOURNAL).unlink()
     assert offered("pflow resume ") == ["01JD000000000000000000000A"]
     assert offered("pflow trace ")[:2] == ["last", "01JD000000000000000000000B"]
