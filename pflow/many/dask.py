@@ -11,16 +11,19 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
+from pflow.engine.context import drop
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError, reason_of
 from pflow.files.installation import no_extra
-from pflow.many.executor import DONE, FAILED, Lost, Result
+from pflow.flow.wired import WiredStep
+from pflow.many.executor import DONE, FAILED, TODO, Lost, Result
 from pflow.many.item import ItemFlow
 from pflow.many.remote import LOST, Remote, order_of
 from pflow.process.children import GRACE
-from pflow.values.jsontext import decode, encode
+from pflow.values.fast_json import decode, encode
 
 POLL, PATIENCE, NO_WORKER = 0.5, 8.0, 60.0
 """Seconds between two looks at the cluster, in which the scheduler has to answer, and that a map waits for workers."""
@@ -109,7 +112,9 @@ class DaskExecutor:
             raise no_extra("cannot use a cluster", "distributed", "dask") from error
         self.scheduler = scheduler
         self.flow = flow
-        self.order = order_of(flow, record)
+        self.order = str(encode(order_of(flow, record)), "utf-8")
+        self.model = next((str(step.step.params.get("model")) for step in flow.wired.all_steps() if _asks(step)), "")
+        """The model that an item asks once, as far as the limiter knows; empty if none."""
         self.answer = answer
         self.jobs = jobs or sys.maxsize
         self.map = os.urandom(8).hex()
@@ -119,13 +124,16 @@ class DaskExecutor:
         self.tasks: dict[int, _Task] = {}
         self.size = 1
         """How many items a task takes: more while they are short."""
+        self.held = 0
+        """The items that wait for the limiter."""
         self._mean = SHORT
         self._count = 0
         self._waiting: deque[_Item] = deque()
         self._results: list[tuple[int, Result | Lost]] = []
         self._events: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._worked = time.monotonic()
-        logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+        for name in ("distributed", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what counts of it is an event here
         try:
             self.client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
@@ -141,15 +149,27 @@ class DaskExecutor:
             raise
 
     def has_room(self) -> bool:
-        return len(self._waiting) < self.size * self._idle()
+        return len(self._waiting) + self.held < self.size * self._idle()
 
     def submit(self, number: int, id: str, item: Any, *, alone: bool = False) -> None:
         if isinstance(item, PflowError):
             self._results.append((number, self.flow.run(id, item)))
             return
-        if not self.flow.repeats:
-            self.answer("start", id, lambda answer: None)
-        self._waiting.append(_Item(number, id, str(encode([id, item]), "utf-8"), alone))
+        taken = _Item(number, id, str(encode([id, item]), "utf-8"), alone)
+        if self.model:
+            self.held += 1
+            self.answer("begin", {"model": self.model, "size": len(taken.line)}, partial(self._let, taken))
+        else:
+            self._waiting.append(taken)
+
+    def _let(self, item: _Item, refusal: Any) -> None:
+        """Let an item begin whose call of a model may; one that may not is left."""
+        self.held -= 1
+        if isinstance(refusal, PflowError):
+            left = {"status": TODO, "exit": refusal.exit, "error": refusal.message, "outputs": None, "usage": {}}
+            self._results.append((item.number, left))
+        else:
+            self._waiting.append(item)
 
     def wait(self, seconds: float | None) -> list[tuple[int, Result | Lost]]:
         while self._waiting and self._idle() > 0:
@@ -185,6 +205,8 @@ class DaskExecutor:
             and sum(len(each.line) for each in items) < LARGE
         ):
             items.append(self._waiting.popleft())
+        for item in items if not self.flow.repeats else ():
+            self.answer("start", item.id, drop)
         address = max(self.free, key=self.free.__getitem__)
         self.free[address] -= 1
         self._begin(address, items)
@@ -250,7 +272,7 @@ class DaskExecutor:
         for number in [number for number, task in self.tasks.items() if task.address == address]:
             task = self.tasks.pop(number)
             task.call.cancel()
-            self._lose(task.items, f"the worker '{address}' is gone")
+            self._lose(task.items, f"cannot finish: the worker '{address}' is gone")
 
     def _end(self, number: int, reply: Any) -> None:
         """Take what a task has brought: results, a fault, null or an exception. Raises PflowError (78)."""
@@ -262,29 +284,44 @@ class DaskExecutor:
             hint = "each worker has the same pflow, nodes and secrets; --accept-changes is for runs, not for workers"
             raise PflowError(what, hint=hint, exit=BAD_CONFIG)
         if not isinstance(reply, list):  # another process has its address, or the cluster has lost it
-            self._lose(task.items, f"the cluster has lost it ({reply or 'its worker began anew'})")
+            self._lose(task.items, f"cannot finish: the cluster has lost it ({reply or 'its worker began anew'})")
             self._drop(task.address)
             return
         if task.address in self.free:
             self.free[task.address] += 1 if task.items else self.threads[task.address]
         for item, result in zip(task.items, reply, strict=False):
-            self._results.append((item.number, self._result(item, result)))
+            self._take_result(item, result)
         self._waiting.extendleft(reversed(task.items[len(reply) :]))
         if reply and self.flow.repeats:
             self._mean += (sum(result["ms"] for result in reply) / 1000 / len(reply) - self._mean) / 4
             self.size = max(1, min(2 * self.size, int(SHORT / max(self._mean, SHORT / MOST))))
 
-    def _result(self, item: _Item, result: Result) -> Result | Lost:
-        """Return the result of an item, a failure if another one has written the same file."""
+    def _take_result(self, item: _Item, result: Result) -> None:
+        """Take an item's result: a failure if another one has written its file; none if it has to ask again."""
         if result["status"] == LOST:
-            return Lost(result["error"], exit=result["exit"])
-        for about in result.pop("claims"):
-            firsts: list[Any] = []
-            self.answer("claim", (item.id, about), firsts.append)
-            if result["status"] == DONE and firsts[0] not in (None, item.id):
-                error = f"cannot keep a file that it wrote: the item {firsts[0]} writes it too"
+            self._lose([item], result["error"], result["exit"])
+            return
+        answers: list[Any] = []
+        for file in result.pop("claims"):
+            self.answer("claim", (item.id, file), answers.append)
+            if result["status"] == DONE and answers[-1] not in (None, item.id):
+                error = f"cannot keep a file that it wrote: the item {answers[-1]} writes it too"
                 result |= {"status": FAILED, "exit": CANNOT_WRITE, "error": error}
-        return result
+        if self.model:
+            is_cut, is_refused = result["status"] != DONE, result["exit"] == TRY_AGAIN
+            spent = {"model": self.model, "spent": result["usage"], "is_cut": is_cut, "is_refusal": is_refused}
+            self.answer("end", {**spent, "exit": result["exit"], "message": result["error"]}, answers.append)
+            if is_refused and answers[-1] is True:
+                self.submit(item.number, item.id, decode(item.line.encode())[1])
+                return
+        self._results.append((item.number, result))
 
-    def _lose(self, items: list[_Item], why: str) -> None:
-        self._results += [(item.number, Lost(f"cannot finish: {why}", exit=TRY_AGAIN)) for item in items]
+    def _lose(self, items: list[_Item], why: str, exit: int = TRY_AGAIN) -> None:
+        for item in items:
+            lost = Lost(why, exit=exit)
+            lost.is_guilty = len(items) == 1
+            self._results.append((item.number, lost))
+
+
+def _asks(step: WiredStep) -> bool:
+    return "model" in step.interface.params

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from functools import partial
+from contextlib import suppress
 from select import select
 from threading import Lock
 from typing import Any
@@ -17,56 +17,63 @@ from pflow.driver.begin import Beginning, enter, restore_environment, restore_fl
 from pflow.errors import BAD_CONFIG, TIMED_OUT, PflowError
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.many.executor import FAILED
+from pflow.many.executor import FAILED, Result
 from pflow.many.item import ITEM, ItemFlow
 from pflow.process.children import GRACE, end_with_parent
 from pflow.process.signals import Interrupted, catch_signals
 from pflow.process.workers import Died
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake
-from pflow.values.jsontext import compact, decode, encode
+from pflow.values.fast_json import decode, encode
+from pflow.values.jsontext import compact
 from pflow.values.masks import Secrets
+from pflow.words import budget
 
 LOST = "lost"
 """The status of an item whose process died."""
 
-_FACTS = ("pflow", "Python", "flow", "nodes", "secrets")
+Order = dict[str, Any]
+"""Parts of the record of a map's run, its flow, and `facts`, which have to be the same wherever it runs."""
 
 
-def order_of(flow: ItemFlow, record: Mapping[str, Any]) -> str:
-    """Return what a process needs to run the flow, and what it compares. Raises PflowError (78) for secrets in it.
+def order_of(flow: ItemFlow, record: Mapping[str, Any]) -> Order:
+    """Return what a process needs to run the flow; `record` is the first of the map's journal.
 
-    `record` is the first one of the map's journal.
+    Raises PflowError (78) for a secret in it.
     """
-    parts = {name: record[name] for name in ("inputs", "environment", "flags", "place", "flow", "nodes")}
-    secrets = {name: True for name in record["secrets"] if os.environ.get(name)}
-    order = {**parts, **_versions(), "secrets": secrets, "run": flow.run_id, "ir": flow_to_ir(flow.wired.flow)}
-    taken = [name for name in flow.names if flow.wired.inputs[name].secret]
-    if taken or flow.secrets.are_in(order):
-        whose = f"the input '{taken[0]}'" if taken else "one of its values"
-        what = f"cannot send the flow to a cluster: {whose} is secret"
+    order = {name: record[name] for name in ("inputs", "environment", "flags", "place")}
+    secrets = [name for name in record["secrets"] if os.environ.get(name)]
+    order |= {"ir": flow_to_ir(flow.wired.flow), "run": flow.run_id, "is_priced": budget.is_priced}
+    order["facts"] = _facts(record, secrets)
+    taken = [f"the input '{name}'" for name in flow.names if flow.wired.inputs[name].secret]
+    taken += ["one of its values"] if flow.secrets.are_in(order) else []
+    if taken:
+        what = f"cannot send the flow to a cluster: {taken[0]} is secret"
         raise PflowError(what, hint="secrets are variables that are set for each worker", exit=BAD_CONFIG)
-    return compact(order)
+    return order
 
 
-def _versions() -> dict[str, str]:
-    return {"pflow": __version__, "Python": ".".join(map(str, sys.version_info[:2]))}
+def _facts(found: Mapping[str, Any], secrets: list[str]) -> dict[str, Any]:
+    """Return each fact by what it is about, in the order in which they are compared."""
+    versions = {"pflow": __version__, "Python": ".".join(map(str, sys.version_info[:2])), "the flow": found["flow"]}
+    codes = {f"the code of '{node['type']}'": node for node in found["nodes"].values()}
+    return {**versions, **codes, **{f"the secret in {name}": "set" for name in secrets}}
 
 
-def flow_of(order: dict[str, Any]) -> ItemFlow:
+def flow_of(order: Order) -> ItemFlow:
     """Return the flow. Raises PflowError (78) if it, or a node, is another one here, or a secret is missing."""
     enter(order["place"]["directory"], "run the map")
     restore_environment(order)
-    secrets, intake = Secrets(), Intake(Document(), NOTHING)
+    budget.is_priced = order["is_priced"]
     flow = restore_flow("", order["place"], compact(order["ir"]))
     flow.items = (ITEM,)
-    wired = wire(flow)
-    inputs = restore_inputs(order, wired, intake)
-    set_here = {name: True for name in order["secrets"] if os.environ.get(name)}
-    here = {**Beginning(inputs, intake, secrets).facts(), **_versions(), "secrets": set_here}
-    for name in _FACTS:
-        if here[name] != order[name]:
-            raise PflowError(f"cannot run the map: {_difference(name, here[name], order[name])}", exit=BAD_CONFIG)
+    secrets, intake = Secrets(), Intake(Document(), NOTHING)
+    inputs = restore_inputs(order, wire(flow), intake)
+    here = _facts(Beginning(inputs, intake, secrets).facts(), [name for name in os.environ if os.environ[name]])
+    for name, fact in order["facts"].items():
+        if here.get(name) != fact:
+            shown = f"{here.get(name)}, not {fact}" if isinstance(fact, str) and len(fact) < 16 else "another one here"
+            raise PflowError(f"cannot run the map: {name} is {shown}", exit=BAD_CONFIG)
     flags = order["flags"]
     return ItemFlow(
         inputs, secrets, run_id=order["run"], timeout=flags["timeout"], max_visits=flags["max_visits"],
@@ -74,40 +81,33 @@ def flow_of(order: dict[str, Any]) -> ItemFlow:
     )  # fmt: skip
 
 
-def _difference(name: str, here: Any, there: Any) -> str:
-    if not isinstance(there, dict):
-        return f"its {name} is {here}, and where the map began {there}" if name in _versions() else "its flow differs"
-    differing = [each for each in there if here.get(each) != there[each]]
-    if name == "secrets":
-        return f"{differing[0]} is not set"
-    return f"the code of '{there[differing[0]]['type']}' differs"
-
-
-def _note(told: list[Any], name: str, about: Any) -> None:
-    told.append((name, about))
-
-
 def main(parent: int) -> None:
-    """Take an order, then an id and an item a line; write a fault or an empty text for the order, then the results.
+    """Take an order, then an id and an item a line; answer with a fault or an empty text, then with results.
 
     What nodes read and print is neither.
     """
-    lines, results = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", 0)
+    lines, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", 0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     end_with_parent(parent)
     catch_signals()
+    claims: list[str] = []
+
+    def tell(name: str, about: Any) -> None:
+        if name == "claim":
+            claims.append(about[1])
+
     try:
         flow = flow_of(decode(lines.readline()))
-        results.write(b'""\n')
+        answers.write(b'""\n')
         for line in lines:
-            told: list[Any] = []
-            result = flow.run(*decode(line), partial(_note, told))
-            results.write(encode({**result, "claims": [about[1] for name, about in told if name == "claim"]}) + b"\n")
+            claims.clear()
+            id, item = decode(line)
+            answers.write(encode({**flow.run(id, item, tell), "claims": claims}) + b"\n")
     except Interrupted as interrupted:
         os._exit(interrupted.exit)
     except PflowError as error:
-        results.write(encode(error.message) + b"\n")
+        answers.write(encode(error.message) + b"\n")
 
 
 class Remote:
@@ -120,36 +120,37 @@ class Remote:
         self.turn.acquire()
         self.child = subprocess.Popen([sys.executable, "-P", "-c", program], stdin=pipe, stdout=pipe)
         answer = self._talk(order)
-        self.fault = decode(answer) if answer else Died(0, self.child.wait()).message
+        self.fault = decode(answer) if answer else self._died().message
+
+    @property
+    def has_ended(self) -> bool:
+        return self.child.poll() is not None
 
     def run(self, line: str) -> str:
-        """Run the item of a line; return its result as JSON. One that takes too long ends the process."""
+        """Run the item of a line; return its result as JSON. The process is killed if that takes too long."""
         if answer := self._talk(line, self.timeout and self.timeout + GRACE):
             return str(answer, "utf-8")
-        result = {"status": FAILED, "outputs": None, "carried": "", "usage": {}, "ms": 0, "claims": []}
+        result: Result = {"outputs": None, "carried": "", "usage": {}, "ms": 0, "claims": []}
         if self.is_late:
             words = f"cannot finish: it took longer than the {self.timeout:g} s of its timeout"
-            return compact({**result, "exit": TIMED_OUT, "error": words})
-        died = Died(0, self.child.wait())
+            return compact({**result, "status": FAILED, "exit": TIMED_OUT, "error": words})
+        died = self._died()
         return compact({**result, "status": LOST, "exit": died.exit, "error": died.message})
 
     def _talk(self, line: str, seconds: float | None = None) -> bytes:
         """Send a line, and return the answer; empty if the process died, or `seconds` have passed."""
         assert self.child.stdin
         assert self.child.stdout
-        try:
+        with suppress(BrokenPipeError):
             self.child.stdin.write(line.encode() + b"\n")
             self.child.stdin.flush()
-        except BrokenPipeError:
-            return b""
         self.is_late = not select([self.child.stdout], [], [], seconds)[0]
         if self.is_late:
             self.child.kill()
         return self.child.stdout.readline()
 
-    @property
-    def has_ended(self) -> bool:
-        return self.child.poll() is not None
+    def _died(self) -> Died:
+        return Died(0, self.child.wait())
 
     def end(self) -> None:
         self.child.terminate()
