@@ -166,8 +166,8 @@ class Parent:
         return self._work.qsize()
 
 
-def _parent_is_gone() -> Interrupted:
-    return Interrupted(_signal.SIGTERM, "the process that began it is gone")
+def _parent_is_gone() -> BaseException:  # SystemExit ends a thread in silence
+    return Interrupted(_signal.SIGTERM, "the process that began it is gone") if is_main_thread() else SystemExit()
 
 
 def serve_parent(serve: Serve, fd: int, unused: list[int], held: HeldSignals, parent: int, threads: int) -> int:
