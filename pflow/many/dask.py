@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -18,59 +18,19 @@ from typing import Any, NamedTuple
 from pflow.engine.context import drop
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError, reason_of
 from pflow.files.installation import no_extra
-from pflow.flow.wired import WiredStep
 from pflow.many.executor import DONE, FAILED, TODO, Lost, Result
 from pflow.many.item import ItemFlow
-from pflow.many.remote import LOST, Remote, order_of
+from pflow.many.remote import LOST, forget, order_of, run_items
 from pflow.process.children import GRACE
 from pflow.values.fast_json import decode, encode
 
 POLL, PATIENCE, NO_WORKER = 0.5, 8.0, 60.0
 """Seconds between two looks at the cluster, in which the scheduler has to answer, and that a map waits for workers."""
 
-MOST, LARGE, SHORT, LONG = 256, 1 << 20, 0.1, 1.0
-"""The most items and characters of a task, the seconds that one of short items should take, and those after which it
-begins no other item.
-"""
+MOST, LARGE, SHORT = 256, 1 << 20, 0.1
+"""The most items and characters of a task, and the seconds that one of short items should take."""
 
 Answer = Callable[[str, Any, Callable[[Any], None]], None]
-
-_served: dict[str, tuple[str, list[Remote]]] = {}
-"""The maps that this process, a worker, was asked to work for: the order and the processes of each."""
-
-_begun: set[tuple[str, int]] = set()
-
-
-def run_items(map: str, task: int, lines: str, order: str = "") -> str:
-    """Run items in a worker, one after another, each an id and an item in a line. The first task brings the `order`.
-
-    Return JSON: the results, fewer if the others would wait too long; a text if the flow cannot run here; null if this
-    process has had no order, or had this task before. Each thread of a worker has a process of its own, so that time
-    limits, signals, the working directory and what nodes print are as on one machine.
-    """
-    if order:
-        _served.setdefault(map, (order, []))
-    if map not in _served or (map, task) in _begun:
-        return "null"
-    _begun.add((map, task))
-    order, remotes = _served[map]
-    remote = next((each for each in remotes if each.turn.acquire(blocking=False)), None)
-    if remote is None:
-        remotes.append(remote := Remote(order))
-    results: list[str] = []
-    waiting, end = deque(lines.split("\n") if lines else ()), time.monotonic() + LONG
-    while waiting and not remote.has_ended and time.monotonic() < end:
-        results.append(remote.run(waiting.popleft()))
-    if remote.has_ended:
-        remotes.remove(remote)
-    remote.turn.release()
-    return str(encode(remote.fault), "utf-8") if remote.fault else f"[{','.join(results)}]"
-
-
-def forget(map: str) -> None:
-    """End what a worker does for a map."""
-    for remote in _served.pop(map, ("", []))[1]:
-        remote.end()
 
 
 class _Item(NamedTuple):
@@ -113,7 +73,7 @@ class DaskExecutor:
         self.scheduler = scheduler
         self.flow = flow
         self.order = str(encode(order_of(flow, record)), "utf-8")
-        self.model = next((str(step.step.params.get("model")) for step in flow.wired.all_steps() if _asks(step)), "")
+        self.model = next(_models_of(flow), "")
         """The model that an item asks once, as far as the limiter knows; empty if none."""
         self.answer = answer
         self.jobs = jobs or sys.maxsize
@@ -323,5 +283,8 @@ class DaskExecutor:
             self._results.append((item.number, lost))
 
 
-def _asks(step: WiredStep) -> bool:
-    return "model" in step.interface.params
+def _models_of(flow: ItemFlow) -> Iterator[str]:
+    for step in flow.wired.all_steps():
+        if "model" in step.interface.params:
+            params = {**step.step.params, **flow.inputs.params.get(step.id, {})}
+            yield str(params.get("model", "the default model"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from select import select
@@ -31,6 +33,9 @@ from pflow.words import budget
 
 LOST = "lost"
 """The status of an item whose process died."""
+
+LONG = 1.0
+"""Seconds after which a task begins no other item."""
 
 Order = dict[str, Any]
 """Parts of the record of a map's run, its flow, and `facts`, which have to be the same wherever it runs."""
@@ -154,3 +159,41 @@ class Remote:
 
     def end(self) -> None:
         self.child.terminate()
+
+
+_served: dict[str, tuple[str, list[Remote]]] = {}
+"""The maps that this process, a worker, was asked to work for: the order and the processes of each."""
+
+_begun: set[tuple[str, int]] = set()
+
+
+def run_items(map: str, task: int, lines: str, order: str = "") -> str:
+    """Run items in a worker, one after another, each an id and an item in a line. The first task brings the `order`.
+
+    Return JSON: the results, fewer if the others would wait too long; a text if the flow cannot run here; null if this
+    process has had no order, or had this task before. Each thread of a worker has a process of its own, so that time
+    limits, signals, the working directory and what nodes print are as on one machine.
+    """
+    if order:
+        _served.setdefault(map, (order, []))
+    if map not in _served or (map, task) in _begun:
+        return "null"
+    _begun.add((map, task))
+    order, remotes = _served[map]
+    remote = next((each for each in remotes if each.turn.acquire(blocking=False)), None)
+    if remote is None:
+        remotes.append(remote := Remote(order))
+    results: list[str] = []
+    waiting, end = deque(lines.split("\n") if lines else ()), time.monotonic() + LONG
+    while waiting and not remote.has_ended and time.monotonic() < end:
+        results.append(remote.run(waiting.popleft()))
+    if remote.has_ended:
+        remotes.remove(remote)
+    remote.turn.release()
+    return str(encode(remote.fault), "utf-8") if remote.fault else f"[{','.join(results)}]"
+
+
+def forget(map: str) -> None:
+    """End what a worker does for a map."""
+    for remote in _served.pop(map, ("", []))[1]:
+        remote.end()
