@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from pflow.engine.context import drop
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, TRY_AGAIN, USAGE, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, USAGE, PflowError, reason_of
 from pflow.files.installation import no_extra
 from pflow.many.executor import DONE, FAILED, TODO, Lost, Result
 from pflow.many.item import ItemFlow
@@ -38,6 +38,8 @@ class _Item(NamedTuple):
     id: str
     line: str
     alone: bool
+    ticket: Any = None
+    """Of the limiter, for its call of a model."""
 
 
 class _Task(NamedTuple):
@@ -118,18 +120,28 @@ class DaskExecutor:
         taken = _Item(number, id, str(encode([id, item]), "utf-8"), alone)
         if self.model:
             self.held += 1
-            self.answer("begin", {"model": self.model, "size": len(taken.line)}, partial(self._let, taken))
+            question = {"model": self.model, "size": len(taken.line), "owner": 0}
+            self.answer("begin", question, partial(self._let, taken))
         else:
             self._waiting.append(taken)
 
-    def _let(self, item: _Item, refusal: Any) -> None:
+    def _let(self, item: _Item, ticket: Any) -> None:
         """Let an item begin whose call of a model may; one that may not is left."""
         self.held -= 1
-        if isinstance(refusal, PflowError):
-            left = {"status": TODO, "exit": refusal.exit, "error": refusal.message, "outputs": None, "usage": {}}
+        if isinstance(ticket, PflowError):
+            left = {"status": TODO, "exit": ticket.exit, "error": ticket.message, "outputs": None, "usage": {}}
             self._results.append((item.number, left))
         else:
-            self._waiting.append(item)
+            self._waiting.append(item._replace(ticket=ticket))
+
+    def _end_call(self, item: _Item, result: Result) -> bool:
+        """Tell the limiter how the call of an item ended; return True if it is to be made again."""
+        again: list[bool] = []
+        if item.ticket is not None:
+            about = {"ticket": item.ticket, "spent": result["usage"], "exit": result["exit"], "hint": ""}
+            about |= {"message": result["error"], "is_cut": result["status"] != DONE}
+            self.answer("end", {**about, "is_refusal": result["exit"] == TRY_AGAIN}, again.append)
+        return again == [True]
 
     def wait(self, seconds: float | None) -> list[tuple[int, Result | Lost]]:
         while self._waiting and self._idle() > 0:
@@ -261,23 +273,20 @@ class DaskExecutor:
         if result["status"] == LOST:
             self._lose([item], result["error"], result["exit"])
             return
-        answers: list[Any] = []
         for file in result.pop("claims"):
-            self.answer("claim", (item.id, file), answers.append)
-            if result["status"] == DONE and answers[-1] not in (None, item.id):
-                error = f"cannot keep a file that it wrote: the item {answers[-1]} writes it too"
+            firsts: list[str | None] = []
+            self.answer("claim", (item.id, file), firsts.append)
+            if result["status"] == DONE and firsts[0] not in (None, item.id):
+                error = f"cannot keep a file that it wrote: the item {firsts[0]} writes it too"
                 result |= {"status": FAILED, "exit": CANNOT_WRITE, "error": error}
-        if self.model:
-            is_cut, is_refused = result["status"] != DONE, result["exit"] == TRY_AGAIN
-            spent = {"model": self.model, "spent": result["usage"], "is_cut": is_cut, "is_refusal": is_refused}
-            self.answer("end", {**spent, "exit": result["exit"], "message": result["error"]}, answers.append)
-            if is_refused and answers[-1] is True:
-                self.submit(item.number, item.id, decode(item.line.encode())[1])
-                return
-        self._results.append((item.number, result))
+        if self._end_call(item, result):
+            self.submit(item.number, item.id, decode(item.line.encode())[1])
+        else:
+            self._results.append((item.number, result))
 
     def _lose(self, items: list[_Item], why: str, exit: int = TRY_AGAIN) -> None:
         for item in items:
+            self._end_call(item, {"status": LOST, "usage": {}, "exit": OK, "error": why})
             lost = Lost(why, exit=exit)
             lost.is_guilty = len(items) == 1
             self._results.append((item.number, lost))

@@ -98,8 +98,16 @@ def answer(name, about, reply):
 
 def test_results_are_those_of_this_machine_whatever_nodes_print(cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    flow, record = a_map("shell 'echo noise >&2; pwd; item=$(cat); echo \"$item\"; test \"$item\" != bad'")
-    items = ["ä\u2028", b"\xff", "bad", 1.5e-7, {"item": ["x", None]}, *map(str, range(40)), PflowError("no item", exit=65)]
+    flow, record = a_map('shell \'echo noise >&2; pwd; item=$(cat); echo "$item"; test "$item" != bad\'')
+    items = [
+        "ä\u2028",
+        b"\xff",
+        "bad",
+        1.5e-7,
+        {"item": ["x", None]},
+        *map(str, range(40)),
+        PflowError("no item", exit=65),
+    ]
     here = [{**flow.run(f"id{index}", item), "ms": 0} for index, item in enumerate(items)]
     assert {each["status"] for each in here} == {"done", "failed"}
     assert run(DaskExecutor(cluster.address, flow, record, answer), items) == (here, 0)
