@@ -27,8 +27,8 @@ from pflow.values.fast_json import decode, encode
 POLL, PATIENCE, NO_WORKER = 0.5, 8.0, 60.0
 """Seconds between two looks at the cluster, in which the scheduler has to answer, and that a map waits for workers."""
 
-MOST, LARGE, SHORT = 256, 1 << 20, 0.1
-"""The most items and characters of a task, and the seconds that one of short items should take."""
+MOST, LARGE, SHORT = 256, 1 << 16, 0.1
+"""The most items of a task, the characters of one that travels alone, and the seconds that a task should take."""
 
 Answer = Callable[[str, Any, Callable[[Any], None]], None]
 
@@ -117,10 +117,11 @@ class DaskExecutor:
         if isinstance(item, PflowError):
             self._results.append((number, self.flow.run(id, item)))
             return
-        taken = _Item(number, id, str(encode([id, item]), "utf-8"), alone)
+        line = str(encode([id, item]), "utf-8")
+        taken = _Item(number, id, line, alone or len(line) > LARGE)
         if self.model:
             self.held += 1
-            question = {"model": self.model, "size": len(taken.line), "owner": 0}
+            question = {"model": self.model, "size": len(line), "owner": 0}
             self.answer("begin", question, partial(self._let, taken))
         else:
             self._waiting.append(taken)
@@ -170,12 +171,7 @@ class DaskExecutor:
         """Send a task to the worker with the most idle threads."""
         items = [self._waiting.popleft()]
         most = 1 if items[0].alone else self.size
-        while (
-            self._waiting
-            and not self._waiting[0].alone
-            and len(items) < most
-            and sum(len(each.line) for each in items) < LARGE
-        ):
+        while self._waiting and not self._waiting[0].alone and len(items) < most:
             items.append(self._waiting.popleft())
         for item in items if not self.flow.repeats else ():
             self.answer("start", item.id, drop)
