@@ -140,14 +140,15 @@ class Ledger:
         what = f"cannot use the ledger '{self.path}': another map has it: {who}"
         return PflowError(what, hint="try again when it has ended, or name another --ledger", exit=TRY_AGAIN)
 
-    def _rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
+    def rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
+        """Yield what a query finds. Raises PflowError."""
         try:
             yield from self._base.execute(sql, tuple(values))
         except sqlite3.Error as error:
             raise self._failure(error) from None
 
     def _one(self, sql: str, values: Iterable[Any] = ()) -> Any:
-        return next(self._rows(sql, values), None)
+        return next(self.rows(sql, values), None)
 
     def begin(self, about: dict[str, Any], *, accepts_changes: bool = False) -> None:
         """Begin a pass over the items of a map. Raises PflowError (78) if an earlier one was `about` something else."""
@@ -225,14 +226,14 @@ class Ledger:
 
     def counts(self) -> dict[str, int]:
         """Count the items of each status."""
-        return dict(self._rows("SELECT status, count(*) FROM items GROUP BY status"))
+        return dict(self.rows("SELECT status, count(*) FROM items GROUP BY status"))
 
     def find(self, word: str) -> Entry:
         """Return the item with this id, index (`17` or `#17`), or beginning of its id. Raises PflowError (66)."""
         number = word.removeprefix("#")
         index = int(number) if number.isdecimal() and len(number) < 19 else -1
         for where, value in (("id", word), ("position", index), (f"substr(id, 1, {len(word)})", word)):
-            found = list(self._rows(f"{_SELECT} WHERE {where} = ? ORDER BY pass DESC LIMIT 2", (value,)))
+            found = list(self.rows(f"{_SELECT} WHERE {where} = ? ORDER BY pass DESC LIMIT 2", (value,)))
             if len(found) == 1 or (found and where == "position"):
                 return self._entry(found[0])
         why = "several ids begin so" if found else "the ledger has no such item"
@@ -240,7 +241,7 @@ class Ledger:
 
     def entries(self, status: str = "") -> Iterator[Entry]:
         """Yield the items in their order, all or those of one status."""
-        yield from map(self._entry, self._rows(f"{_SELECT} WHERE ? IN ('', status) ORDER BY position", (status,)))
+        yield from map(self._entry, self.rows(f"{_SELECT} WHERE ? IN ('', status) ORDER BY position", (status,)))
 
     def close(self) -> None:
         """Commit, and leave one file without -wal and -shm."""
