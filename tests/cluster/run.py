@@ -68,8 +68,9 @@ def speed(cluster: Cluster) -> None:
 
 
 def scheduler_killed(cluster: Cluster, directory: Path) -> None:
-    run = a_map(cluster, "shell 'sleep 0.2; cat'", 100, "gone")
-    while not (cluster.directory / "gone.out").stat().st_size:
+    flow = "shell 'tee -a went; sleep 0.2'"
+    run = a_map(cluster, flow, 100, "gone")
+    while not (cluster.directory / "went").exists():
         time.sleep(0.1)
     os.kill(cluster.scheduler.pid, signal.SIGKILL)
     began = time.monotonic()
@@ -79,8 +80,8 @@ def scheduler_killed(cluster: Cluster, directory: Path) -> None:
     again.worker()
     again.directory = cluster.directory
     try:
-        check("scheduler killed: the same map goes on", a_map(again, "shell 'sleep 0.2; cat'", 100, "gone").wait(), 0)
-        check("scheduler killed: all results", results(again, "gone"), [f"{n}" for n in range(100)])
+        check("scheduler killed: the same map goes on", a_map(again, flow, 100, "gone").wait(), 0)
+        check("scheduler killed: all results", results(again, "gone") == [f"{n}" for n in range(100)], True)
     finally:
         again.end()
 
