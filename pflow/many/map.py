@@ -11,13 +11,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pflow.cache.wishes import Wishes
-from pflow.driver.arguments import RunFlags
+from pflow.driver.arguments import BUDGET, RunFlags
 from pflow.driver.begin import Beginning
 from pflow.driver.driver import checked, parse, refuse_errors
 from pflow.driver.inputs import RunInputs
+from pflow.driver.resume.choices import Choices as Resumption
 from pflow.driver.resume.reopen import Reopened
-from pflow.errors import BAD_CONFIG, CLOSED_PIPE, FAILED, OK, USAGE, PflowError
+from pflow.errors import BAD_CONFIG, BAD_STDIN, CLOSED_PIPE, FAILED, OK, USAGE, PflowError
 from pflow.files.directories import make_private, state_directory
+from pflow.flow.rules import check
 from pflow.flow.subflow import load_named
 from pflow.many.estimate import Estimate, estimate
 from pflow.many.executor import DONE, Executor, Result
@@ -34,9 +36,12 @@ from pflow.process.parent import Parent
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.process.streams import divert_prints, write_pieces
 from pflow.record.log import RunLog
+from pflow.record.runs import Run
 from pflow.record.snapshot import kept
+from pflow.stage import WRITER
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import NOTHING, Intake
+from pflow.stage.trace import event_line
 from pflow.terminal.ask import confirm
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
@@ -105,7 +110,7 @@ class Map:
         self.items = Items(options.words, options.form)
         self.beginning = Beginning(inputs, Intake(Document(), NOTHING), secrets)
         self.run_id = new_run_id()
-        self.accepts_changes = self.asks_nothing = False
+        self.accepts_changes = self.asks_nothing = self.is_resumed = False
         self.flow = ItemFlow(
             inputs, secrets, run_id=self.run_id, timeout=flags.timeout, max_visits=flags.max_visits,
             cache=Wishes(flags.cache, flags.refresh),
@@ -122,6 +127,23 @@ class Map:
         refuse_errors(spec.findings)
         spec.name = spec.name or "map"
         return cls(flags, options, parse(checked(spec, "map"), flow_flags)[1], secrets)
+
+    @classmethod
+    def resume(cls, run: Run, chosen: Resumption, flags: RunFlags, secrets: Secrets, *, redo: bool) -> int:
+        """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
+        failed, chosen.failed = chosen.failed, chosen.failed or redo  # a finished map is opened for both
+        reopened = Reopened(run, chosen, secrets)
+        wired = reopened.load()
+        refuse_errors(check(wired), "resume")
+        limits = reopened.begin["limits"]
+        begun = {**reopened.begin["flags"], **{name: getattr(flags, name) or limit for name, limit in limits.items()}}
+        vars(flags).update(begun)
+        options = Options(**reopened.begin["map"])
+        options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
+        chosen.failed = False  # of items of batches inside an item nothing is kept
+        each = cls(flags, options, reopened.restore(wired)[0], secrets)
+        each.accepts_changes, each.is_resumed = chosen.accepts_changes, True
+        return each.run(reopened)
 
     def estimate(self, ledger: Ledger | None = None) -> Estimate:
         """Estimate the map; items that can be read only once are read for it."""
@@ -179,13 +201,17 @@ class Map:
             self.run_id = self.flow.run_id = reopened.run.id
         self.ledger_path = self._ledger_path()
         if reopened is not None:
+            reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER}))
+            reopened.commit()
             return reopened.log
         about = {"flow_hash": self.beginning.snapshot.flow_hash, "steps": len(self.wired.steps)}
         about |= {"name": self.wired.flow.name, "map": {"ledger": self.ledger_path}}
         log = RunLog.open(self.run_id, self.beginning.flow_text(), about, is_needed=True)
         assert log is not None
         log.write_snapshot(self.beginning.snapshot.as_json())
-        log.open_journal(self.secrets, {**self.beginning.record(self.flags), "map": asdict(self.options)})
+        limits = {name: getattr(self.flags, name) for name in BUDGET.values()}
+        begin = {**self.beginning.record(self.flags), "map": asdict(self.options), "limits": limits}
+        log.open_journal(self.secrets, begin)
         return log
 
     def _ledger_path(self) -> str:
@@ -274,6 +300,9 @@ class Map:
     def _ended(self, loop: MapLoop) -> int:
         """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""
         again = f"pflow resume {self.run_id}"
+        if self.is_resumed and self.items.is_stdin and not loop.ended:
+            what = f"cannot resume the map {self.run_id}: its items came through stdin, and now none came"
+            raise PflowError(what, hint=f"pipe them again: … | {again}", exit=BAD_STDIN)
         if loop.stopped is not None:
             stopped = loop.stopped
             stopped.hint = f"{again} goes on" + (f"; {stopped.hint}" if stopped.hint else "")

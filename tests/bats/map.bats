@@ -70,6 +70,9 @@ done
     wait $! 2>/dev/null || true
     run --separate-stderr pflow resume last -r --redo
     expect 0 "$(seq 40)"
+    seq 2 | pflow map 'shell "[ -e ok ]"' -q || run --separate-stderr pflow resume last --redo </dev/null
+    expect 64 '' 'its items came through stdin, and now none came'
+    touch ok && seq 2 | pflow resume last --redo -q
 }
 
 @test "a reader that goes ends the map with 141, and failures end it when they are to" {
