@@ -70,7 +70,7 @@ done
     wait $! 2>/dev/null || true
     run --separate-stderr pflow resume last -r --redo
     expect 0 "$(seq 40)"
-    seq 2 | pflow map 'shell "[ -e ok ]"' -q || run --separate-stderr pflow resume last --redo </dev/null
+    seq 2 | pflow map 'shell "[ -e ok ]"' -q || run --separate-stderr pflow resume last --redo < <(:)
     expect 64 '' 'its items came through stdin, and now none came'
     touch ok && seq 2 | pflow resume last --redo -q
 }
