@@ -28,11 +28,11 @@ from pflow.commands._output import write_output
 from pflow.driver.driver import checked
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
-from pflow.flow.load import read_text
+from pflow.flow.load import read_text, write_json
 from pflow.flow.pipe.recognize import is_pipe, is_pipe_text
 from pflow.flow.pipe.scan import is_cut_separator, quote
 from pflow.flow.subflow import find_file, load_named
-from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.plan.limits import LIMITS
@@ -64,7 +64,7 @@ def command(words: tuple[str, ...], when: str, timeout: float | None, **options:
         if options[flag]:
             raise PflowError(f"cannot take --{flag}: it goes with --wire and --edit", exit=USAGE)
     flow = _flow(list(words), options["model"], timeout, fresh=options["fresh"], no_stdin=options["no_stdin"])
-    text = pipe_of(flow).rstrip("\n") + "\n" if options["as_pipe"] else canonical_json(flow_to_ir(flow.flow))
+    text = pipe_of(flow).rstrip("\n") + "\n" if options["as_pipe"] else write_json(flow_to_ir(flow.flow))
     write_output(None, text.encode("utf-8", "replace"))
     return OK
 

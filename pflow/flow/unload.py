@@ -6,7 +6,6 @@ from pflow import TYPE_CHECKING, Any, Iterable, Iterator
 from pflow.errors import PflowError
 from pflow.flow.build import INLINE_MEMBERS, STEP_MEMBERS, chain
 from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
-from pflow.flow.load import write_json
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.writes import END
 from pflow.flow.written import MAPPING, OUTPUT, OVER, Part
@@ -35,11 +34,6 @@ def flow_to_ir(flow: FlowSpec) -> IR:
         **({"mappings": mappings} if mappings else {}),
         **_said(flow, max_visits=MAX_VISITS),
     }
-
-
-def canonical_json(ir: IR) -> str:
-    """Write the IR as text: two spaces a level, members in their order, non-ASCII unescaped, a final newline."""
-    return write_json(ir)
 
 
 def _said(thing: Any, *names: str, **defaults: Any) -> IR:

@@ -17,9 +17,10 @@ from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
 from pflow.flow.flow import FlowSpec, Step
+from pflow.flow.load import write_json
 from pflow.flow.lock import lock_of
 from pflow.flow.subflow import FlowKind
-from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.source import plain
@@ -143,7 +144,7 @@ def _keep_old(name: str, data: bytes) -> str:
 
 def _encoded(flow: FlowSpec, act: str) -> bytes:
     try:
-        return canonical_json(flow_to_ir(flow)).encode()
+        return write_json(flow_to_ir(flow)).encode()
     except PflowError:
         hint = "its description, or the path of a subflow"
         raise PflowError(f"{act}: not all of it is UTF-8", hint=hint, exit=BAD_DATA) from None

@@ -9,9 +9,9 @@ from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec, Input
-from pflow.flow.load import load_text
+from pflow.flow.load import load_text, write_json
 from pflow.flow.rules import check
-from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.library.save import AlreadySaved, save_flow
 from pflow.library.saved import check_name
@@ -133,7 +133,7 @@ def editable_text(proposal: Proposal) -> tuple[str, str]:
         if not flow.outputs:  # pipe syntax would lose them
             about = f"# {clean(flow.description)}\n" if flow.description else ""
             return f"{about}{pipe_of(proposal.wired, proposal.values).rstrip()}\n", "plan.pflow"
-    return canonical_json(flow_to_ir(flow)), "plan.pflow.json"
+    return write_json(flow_to_ir(flow)), "plan.pflow.json"
 
 
 def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]:
