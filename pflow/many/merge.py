@@ -1,6 +1,22 @@
-"""Shards: the share of a map that one process of several runs, with a ledger of its own."""
+"""Shards: one map in several processes, each with a ledger of its own, and how these become one."""
 
-from pflow.errors import USAGE, PflowError
+import os
+from contextlib import closing
+
+from pflow.errors import BAD_CONFIG, USAGE, PflowError
+from pflow.many.executor import DONE, FAILED, POISON, TODO
+from pflow.many.ledger import Entry, Ledger
+from pflow.values.fast_json import encode
+from pflow.words.naming import joined
+
+_ADD = (
+    "INSERT INTO map VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = max(calls, excluded.calls),"
+    " tokens = max(tokens, excluded.tokens), cost = max(cost, excluded.cost)"
+)
+"""Adds the row of another ledger's table `map`, or brings it up to date if that was merged before."""
+
+_MERIT = {DONE: 0, FAILED: 1, POISON: 1, TODO: 3}
+"""The order of states: of two entries of one item the first stays."""
 
 
 def parse_shard(text: str) -> tuple[int, int]:
@@ -14,3 +30,51 @@ def parse_shard(text: str) -> tuple[int, int]:
             f"cannot take --shard={text}: it is not one of 1/{count} to {count}/{count}", hint=hint, exit=USAGE
         )
     return int(number) - 1, int(count)
+
+
+def merge(paths: list[str], output: str) -> tuple[dict[str, int], int]:
+    """Unite ledgers in `output`, a new file or a ledger; return the items by status, and how many no ledger has.
+
+    Either all are united or none. Raises PflowError: 78 if they are of different maps, others as Ledger does.
+    """
+    is_new = not os.path.exists(output)
+    others = [path for path in paths if is_new or not os.path.samefile(path, output)]
+    for path in others if is_new else [*others, output]:
+        _check(paths[0], path)
+    with closing(Ledger(output)) as united:
+        try:
+            for path in others:
+                with closing(Ledger(path, is_read=True)) as other:
+                    _absorb(united, other)
+            last, places = united.one("SELECT ifnull(max(position), -1), count(DISTINCT position) FROM items")
+            return united.counts(), last + 1 - places
+        except BaseException:
+            united.undo()
+            if is_new:
+                os.unlink(output)
+            raise
+
+
+def _check(path: str, other: str) -> None:
+    """Raise PflowError (78) unless two ledgers are of the same map."""
+    with closing(Ledger(path, is_read=True)) as one, closing(Ledger(other, is_read=True)) as two:
+        if differs := two.differs(one.about()):
+            what = f"cannot merge '{other}' with '{path}': its map had other {joined(differs)}"
+            raise PflowError(what, hint="merge ledgers of the same flow with the same flags", exit=BAD_CONFIG)
+
+
+def _absorb(united: Ledger, other: Ledger) -> None:
+    """Add the items of another ledger; of two tries of an item the first that succeeded stays."""
+    for entry in other.entries():
+        own = united.get(entry.id) or entry
+        best = min(own, entry, key=_rank)
+        best.has_begun, best.tries = own.has_begun or entry.has_begun, max(own.tries, entry.tries)
+        united.save(best)
+    for row in other.rows("SELECT * FROM map"):
+        united.one(_ADD, row)
+    values = (encode(other.about()).decode(), other.passes)
+    united.one("UPDATE map SET about = ?, pass = max(pass, ?) WHERE rowid = 1", values)
+
+
+def _rank(entry: Entry) -> tuple[int, float]:
+    return _MERIT.get(entry.status, 2), entry.time or 0
