@@ -6,6 +6,8 @@ import stat
 _LARGEST_CACHED = 1 << 24
 """The most bytes read from a file of the cache."""
 
+MOUNTS = "/proc/self/mountinfo"
+
 _NETWORK = ("", "9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "nfs", "nfs4", "pvfs2", "smb3", "smbfs")
 """The types of file systems that other machines use too; "" if it is unknown."""
 
@@ -42,7 +44,7 @@ def is_on_network(path: str) -> bool:
     """Return True unless the system says that a file is on a file system of this machine alone."""
     real, kind, longest = os.path.realpath(path), "", 0
     try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
+        with open(MOUNTS, encoding="utf-8", errors="surrogateescape") as mounts:
             for line in mounts:
                 mount, _, about = line.partition(" - ")
                 point = mount.split()[4].replace("\\040", " ").rstrip("/") + "/"

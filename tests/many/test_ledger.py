@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
+from pflow.files import directories
+from pflow.many import ledger_file
 from pflow.many.executor import BEGUN, DONE, TODO
 from pflow.many.ledger import Ledger, item_digest, share_of
 
@@ -202,3 +204,29 @@ def test_an_item_is_named_alike_on_every_machine_without_its_secrets():
     assert item_digest(item, {"key"}) == item_digest({"n": 1}) == "d4d502f556707e282306f83504e260c0"
     assert [share_of(text, 4) for text in ("a", "b", "c")] == [2, 2, 2]
     assert {share_of(str(number), 3) for number in range(20)} == {0, 1, 2}
+
+
+def test_on_a_network_file_system_one_process_has_it_without_shared_memory(path, monkeypatch):
+    opened(path).__exit__(None, None, None)
+    monkeypatch.setattr(ledger_file, "is_on_network", lambda path: True)
+    with opened(path) as ledger:
+        ledger.claim(0, "a")
+        assert {*os.listdir(os.path.dirname(path))} <= {"map.db", "map.db-journal"}
+        with pytest.raises(PflowError, match="another map has it") as busy:
+            Ledger(path)
+        assert busy.value.exit == 75
+        ledger.start("a.0")
+    with opened(path) as ledger:
+        assert ledger.claim(0, "a").has_begun
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_remote"), [("ext4", False), ("nfs4", True), ("fuse.sshfs", True), ("btrfs", False), (None, True)]
+)
+def test_the_type_of_the_nearest_mount_tells_a_network(tmp_path, monkeypatch, kind, is_remote):
+    mounts = tmp_path / "mountinfo"
+    lines = "1 0 8:1 / / rw - tmpfs t rw\n2 1 0:9 / /data\\040here rw - {} s rw\n3 1 0:3 / /dat rw - nfs s rw\n"
+    if kind:
+        mounts.write_text(lines.format(kind))
+    monkeypatch.setattr(directories, "MOUNTS", str(mounts))
+    assert directories.is_on_network("/data here/x/map.db") is is_remote
