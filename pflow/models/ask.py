@@ -155,9 +155,13 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     """Make llm's request; nothing is sent until its answer is read."""
     usual = {"max_tokens": BRIEF} if is_small(model) and schema is None else {}
     options = fit_options(model, {**usual, **default_options(model), **request.options})
-    check_key(model)
-    if budget.is_priced and not is_priced(model):
-        raise no_price(model)
+    try:
+        check_key(model)
+        if budget.is_priced and not is_priced(model):
+            raise no_price(model)
+    except PflowError as error:
+        error.ends_run = budget.gate is not None  # no item of the map can do better
+        raise
     more: dict[str, Any] = {}
     prompt, more["attachments"] = attach(model, request.prompt, request.piped, request.places)
     if schema and model.supports_schema:

@@ -51,10 +51,11 @@ class Call:
         self.model = model
         self.size = size
         self.usage: dict[str, Any] = {}
+        self._ticket: Any = None
 
     def __enter__(self) -> Call:
         if gate is not None:
-            gate("begin", {"model": self.model, "size": self.size})
+            self._ticket = gate("begin", {"model": self.model, "size": self.size})
         elif charge is not None:
             charge({"call": self.model})
         return self
@@ -64,7 +65,7 @@ class Call:
         if gate is None:
             spend(usage)
             return False
-        about: dict[str, Any] = {"model": self.model, "spent": usage, "is_cut": error is not None}
+        about: dict[str, Any] = {"ticket": self._ticket, "spent": usage, "is_cut": error is not None}
         if isinstance(error, PflowError):
             about |= {name: getattr(error, name) for name in ("message", "hint", "exit", "retry_after", "is_refusal")}
         return bool(gate("end", about))
