@@ -94,7 +94,7 @@ class DaskExecutor:
         self._results: list[tuple[int, Result | Lost]] = []
         self._events: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._worked = time.monotonic()
-        for name in ("distributed", "asyncio"):
+        for name in ("distributed", "distributed.client", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what counts of it is an event here
         try:
             self.client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
@@ -110,7 +110,7 @@ class DaskExecutor:
             self.close()
             raise
 
-    def has_room(self) -> bool:
+    def has_room(self, *, alone: bool = False) -> bool:
         return len(self._waiting) + self.held < self.size * self._idle()
 
     def submit(self, number: int, id: str, item: Any, *, alone: bool = False) -> None:
@@ -201,11 +201,12 @@ class DaskExecutor:
 
     async def _watch(self) -> None:
         """Tell the workers and their threads at each poll, then that the scheduler does not answer."""
-        with suppress(Exception):
+        try:
             while self.client.status == "running":
                 self._events.put((0, await asyncio.wait_for(self.client.scheduler.ncores(), PATIENCE)))
                 await asyncio.sleep(POLL)
-        self._events.put((0, None))
+        finally:  # the client cancels what waits when it loses the scheduler
+            self._events.put((0, None))
 
     def _take(self, seconds: float) -> None:
         """Take what has come; wait so long for the first. Raises PflowError (75, 78)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -250,7 +251,8 @@ class Map:
 
     def _run_items(self, ledger: Ledger, progress: MapProgress, fd: int) -> int:
         options, flags = self.options, self.flags
-        jobs = flags.jobs or (None if self.wired.waits else os.cpu_count() or 1)
+        here = None if self.wired.waits else os.cpu_count() or 1
+        jobs = flags.jobs or (here if options.executor == "local" else sys.maxsize)
         limits = {name: limit / self.shards for name, limit in flags.limits.items()}
         paces = [each and each / self.shards for each in (options.rpm, options.tpm)]
         limiter = Limiter(limits, ledger.used(), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
@@ -266,7 +268,7 @@ class Map:
             write=write, secret=secret, inputs=options.words,
         )  # fmt: skip
         choices = Choices(
-            id_field=options.id_field, timeout=flags.timeout, halt=self.halt,
+            id_field=options.id_field, timeout=flags.timeout if options.executor == "local" else None, halt=self.halt,
             shard=(self.share, self.shards), retries_failed=options.failed, redoes=options.redo,
             shares_equals=bool(flags.cache), secret_members=secret,
         )  # fmt: skip
@@ -294,6 +296,12 @@ class Map:
             budget.is_priced = "cost" in self.flags.limits
             return self.flow.run(id, item, parent.ask)
 
+        if self.options.executor == "dask":
+            from pflow.many.dask import DaskExecutor
+
+            budget.is_priced = "cost" in self.flags.limits
+            record = self.beginning.record(self.flags)
+            return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
         memory = self.options.max_memory and self.options.max_memory << 20
         return LocalExecutor(work, jobs=jobs or MOST_WAITING, threads=threads, ask=answer, memory=memory)
 
