@@ -4,8 +4,8 @@ import os
 from contextlib import closing
 
 from pflow.errors import BAD_CONFIG, USAGE, PflowError
-from pflow.many.executor import DONE, FAILED, POISON, TODO
-from pflow.many.ledger import Entry, Ledger
+from pflow.many.executor import DONE
+from pflow.many.ledger import Ledger
 from pflow.values.fast_json import encode
 from pflow.words.naming import joined
 
@@ -15,20 +15,13 @@ _ADD = (
 )
 """Adds the row of another ledger's table `map`, or brings it up to date if that was merged before."""
 
-_MERIT = {DONE: 0, FAILED: 1, POISON: 1, TODO: 3}
-"""The order of states: of two entries of one item the first stays."""
-
 
 def parse_shard(text: str) -> tuple[int, int]:
     """Parse I/N, as in 1/4 to 4/4; return the shard from 0, and N. Raises PflowError (2)."""
     number, _, count = text.partition("/")
-    if not (text.isascii() and number.isdecimal() and count.isdecimal() and int(count)):
-        raise PflowError(f"cannot take --shard={text}: it is no share of a map", hint="--shard=1/4", exit=USAGE)
-    if not 0 < int(number) <= int(count):
-        hint = f"shards count from 1: --shard=$((I + 1))/{count} for a task I that counts from 0"
-        raise PflowError(
-            f"cannot take --shard={text}: it is not one of 1/{count} to {count}/{count}", hint=hint, exit=USAGE
-        )
+    if not (text.isascii() and number.isdecimal() and count.isdecimal() and 0 < int(number) <= int(count)):
+        hint = "1/4 to 4/4 are the shards of four; a task I that counts from 0 takes $((I + 1))/4"
+        raise PflowError(f"cannot take --shard={text}: it is no share of a map", hint=hint, exit=USAGE)
     return int(number) - 1, int(count)
 
 
@@ -67,14 +60,10 @@ def _absorb(united: Ledger, other: Ledger) -> None:
     """Add the items of another ledger; of two tries of an item the first that succeeded stays."""
     for entry in other.entries():
         own = united.get(entry.id) or entry
-        best = min(own, entry, key=_rank)
+        best = min(own, entry, key=lambda each: (each.status != DONE, each.time or float("inf")))
         best.has_begun, best.tries = own.has_begun or entry.has_begun, max(own.tries, entry.tries)
         united.save(best)
     for row in other.rows("SELECT * FROM map"):
         united.one(_ADD, row)
     values = (encode(other.about()).decode(), other.passes)
     united.one("UPDATE map SET about = ?, pass = max(pass, ?) WHERE rowid = 1", values)
-
-
-def _rank(entry: Entry) -> tuple[int, float]:
-    return _MERIT.get(entry.status, 2), entry.time or 0

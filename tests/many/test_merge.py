@@ -73,4 +73,4 @@ def test_a_shard_is_one_of_1_to_n(text):
     with pytest.raises(PflowError, match="--shard=") as refused:
         parse_shard(text)
     assert refused.value.exit == 2
-    assert ("$((I + 1))" in refused.value.hint) == (text in ("0/4", "5/4"))
+    assert "$((I + 1))" in refused.value.hint
