@@ -28,10 +28,6 @@ from pflow.terminal.messages import say
     "-o", "--output", metavar="FILE", required=True, help="Write to FILE, which is new or a ledger of the map."
 )
 def command(ledger: tuple[str, ...], output: str) -> int:
-    counts, missing = merge([*ledger], output)
-    parts = [
-        f"{counts.get(DONE, 0):,} {DONE}",
-        *(f"{count:,} {name}" for name, count in counts.items() if name != DONE),
-    ]
-    say("pflow merge", ", ".join(parts + [f"{missing:,} in none of the ledgers"] * bool(missing)))
-    return FAILED if missing or {*counts} - {DONE} else OK
+    counts = merge([*ledger], output)
+    say("pflow merge", ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "no items")
+    return FAILED if {*counts} - {DONE} else OK

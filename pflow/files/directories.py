@@ -8,8 +8,8 @@ _LARGEST_CACHED = 1 << 24
 
 MOUNTS = "/proc/self/mountinfo"
 
-_NETWORK = ("", "9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "nfs", "nfs4", "pvfs2", "smb3", "smbfs")
-"""The types of file systems that other machines use too; "" if it is unknown."""
+_NETWORK = ("9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "nfs", "nfs4", "pvfs2", "smb3", "smbfs")
+"""The types of file systems that other machines use too."""
 
 
 def pflow_directory(variable: str, default: str) -> str | None:
@@ -43,15 +43,14 @@ def make_private(folder: str) -> None:
 def is_on_network(path: str) -> bool:
     """Return True unless the system says that a file is on a file system of this machine alone."""
     real, kind, longest = os.path.realpath(path), "", 0
-    try:
-        with open(MOUNTS, encoding="utf-8", errors="surrogateescape") as mounts:
-            for line in mounts:
-                mount, _, about = line.partition(" - ")
-                point = mount.split()[4].replace("\\040", " ").rstrip("/") + "/"
-                if real.startswith(point) and len(point) >= longest:
-                    kind, longest = about.split()[0], len(point)
-    except OSError:
-        pass  # not Linux
+    if not os.path.exists(MOUNTS):
+        return True
+    with open(MOUNTS, encoding="utf-8", errors="surrogateescape") as mounts:
+        for line in mounts:
+            mount, _, about = line.partition(" - ")
+            point = mount.split()[4].replace("\\040", " ").rstrip("/") + "/"
+            if real.startswith(point) and len(point) >= longest:
+                kind, longest = about.split()[0], len(point)
     return kind in _NETWORK or kind.startswith("fuse.")
 
 

@@ -62,10 +62,9 @@ class Ledger(LedgerFile):
 
     def begin(self, about: dict[str, Any], *, accepts_changes: bool = False) -> None:
         """Begin a pass over the items of a map. Raises PflowError (78) if an earlier one was `about` something else."""
-        if (others := self.differs(about)) and not accepts_changes:
-            what = f"cannot go on with the ledger '{self.path}': its map had other {joined(others)}"
+        if not accepts_changes:
             hint = "--accept-changes goes on anyway, another --ledger begins anew"
-            raise PflowError(what, hint=hint, exit=BAD_CONFIG)
+            self.expect(about, f"cannot go on with the ledger '{self.path}'", hint)
         self.passes += 1
         values = (encode(about).decode(), self.passes, round(time.time(), 3))
         self.one("UPDATE map SET about = ?, pass = ?, began = ? WHERE rowid = 1", values)
@@ -75,9 +74,10 @@ class Ledger(LedgerFile):
         """Return what the maps of this ledger were about; empty before the first one."""
         return dict(self._json(self.one("SELECT about FROM map WHERE rowid = 1")[0]))
 
-    def differs(self, about: dict[str, Any]) -> list[str]:
-        """List what an earlier map had otherwise."""
-        return [name for name, before in self.about().items() if before != about.get(name)]
+    def expect(self, about: dict[str, Any], act: str, hint: str) -> None:
+        """Raise PflowError (78), which begins with `act`, if an earlier map was about something else."""
+        if others := [name for name, before in self.about().items() if before != about.get(name)]:
+            raise PflowError(f"{act}: its map had other {joined(others)}", hint=hint, exit=BAD_CONFIG)
 
     def claim(self, index: int, digest: str, id: str = "") -> Entry:
         """Return the entry of an item of this pass, which is to be done again if its input has changed.

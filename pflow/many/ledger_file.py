@@ -5,8 +5,8 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError, not_written
 from pflow.files.atomic import take_lock
@@ -62,7 +62,7 @@ class LedgerFile:
 
     def _connect(self) -> None:
         """Open the file with SQLite, if it is a ledger or empty, and make the tables."""
-        where = f"file:{quote(os.fsencode(os.path.abspath(self.path)))}?mode={'ro' if self._is_read else 'rw'}"
+        where = f"{Path(self.path).absolute().as_uri()}?mode={'ro' if self._is_read else 'rw'}"
         try:
             self._base = sqlite3.connect(where, uri=True, timeout=1 if self._is_remote else 30)
             (mark,), (tables,) = map(self.one, ("PRAGMA application_id", "SELECT count(*) FROM sqlite_master"))

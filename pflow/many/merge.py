@@ -3,11 +3,9 @@
 import os
 from contextlib import closing
 
-from pflow.errors import BAD_CONFIG, USAGE, PflowError
+from pflow.errors import USAGE, PflowError
 from pflow.many.executor import DONE
 from pflow.many.ledger import Ledger
-from pflow.values.fast_json import encode
-from pflow.words.naming import joined
 
 _ADD = (
     "INSERT INTO map VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = max(calls, excluded.calls),"
@@ -20,13 +18,13 @@ def parse_shard(text: str) -> tuple[int, int]:
     """Parse I/N, as in 1/4 to 4/4; return the shard from 0, and N. Raises PflowError (2)."""
     number, _, count = text.partition("/")
     if not (text.isascii() and number.isdecimal() and count.isdecimal() and 0 < int(number) <= int(count)):
-        hint = "1/4 to 4/4 are the shards of four; a task I that counts from 0 takes $((I + 1))/4"
+        hint = "shards count from 1, as in 1/4 to 4/4; a task I that counts from 0 takes $((I + 1))/4"
         raise PflowError(f"cannot take --shard={text}: it is no share of a map", hint=hint, exit=USAGE)
     return int(number) - 1, int(count)
 
 
-def merge(paths: list[str], output: str) -> tuple[dict[str, int], int]:
-    """Unite ledgers in `output`, a new file or a ledger; return the items by status, and how many no ledger has.
+def merge(paths: list[str], output: str) -> dict[str, int]:
+    """Unite ledgers in `output`, a new file or a ledger; count the items by status, and those that no ledger has.
 
     Either all are united or none. Raises PflowError: 78 if they are of different maps, others as Ledger does.
     """
@@ -40,7 +38,7 @@ def merge(paths: list[str], output: str) -> tuple[dict[str, int], int]:
                 with closing(Ledger(path, is_read=True)) as other:
                     _absorb(united, other)
             last, places = united.one("SELECT ifnull(max(position), -1), count(DISTINCT position) FROM items")
-            return united.counts(), last + 1 - places
+            return united.counts() | ({"in none of the ledgers": last + 1 - places} if last + 1 > places else {})
         except BaseException:
             united.undo()
             if is_new:
@@ -51,9 +49,8 @@ def merge(paths: list[str], output: str) -> tuple[dict[str, int], int]:
 def _check(path: str, other: str) -> None:
     """Raise PflowError (78) unless two ledgers are of the same map."""
     with closing(Ledger(path, is_read=True)) as one, closing(Ledger(other, is_read=True)) as two:
-        if differs := two.differs(one.about()):
-            what = f"cannot merge '{other}' with '{path}': its map had other {joined(differs)}"
-            raise PflowError(what, hint="merge ledgers of the same flow with the same flags", exit=BAD_CONFIG)
+        hint = "merge ledgers of the same flow with the same flags"
+        two.expect(one.about(), f"cannot merge '{other}' with '{path}'", hint)
 
 
 def _absorb(united: Ledger, other: Ledger) -> None:
@@ -65,5 +62,5 @@ def _absorb(united: Ledger, other: Ledger) -> None:
         united.save(best)
     for row in other.rows("SELECT * FROM map"):
         united.one(_ADD, row)
-    values = (encode(other.about()).decode(), other.passes)
+    values = other.one("SELECT about, pass FROM map WHERE rowid = 1")
     united.one("UPDATE map SET about = ?, pass = max(pass, ?) WHERE rowid = 1", values)

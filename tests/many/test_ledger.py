@@ -30,13 +30,9 @@ def path(tmp_path):
     return str(tmp_path / "new" / "map.db")
 
 
-def opened(path, about=ABOUT, **how):
+def opened(path, about=ABOUT):
     ledger = Ledger(path)
-    try:
-        ledger.begin(about, **how)
-    except PflowError:
-        ledger.close()
-        raise
+    ledger.begin(about)
     return closing(ledger)
 
 
@@ -142,11 +138,11 @@ def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
 
 
 def test_another_flow_is_refused_unless_it_is_accepted(path):
-    opened(path).__exit__(None, None, None)
-    with pytest.raises(PflowError, match="its map had other 'flow'") as refused:
-        opened(path, {**ABOUT, "flow": "f2"})
-    assert refused.value.exit == 78
-    opened(path, {**ABOUT, "flow": "f2"}, accepts_changes=True).__exit__(None, None, None)
+    with opened(path) as ledger:
+        with pytest.raises(PflowError, match="its map had other 'flow'") as refused:
+            ledger.begin({**ABOUT, "flow": "f2"})
+        assert refused.value.exit == 78
+        ledger.begin({**ABOUT, "flow": "f2"}, accepts_changes=True)
 
 
 @pytest.mark.parametrize("kind", ["text", "sqlite", "directory", "fifo"])
