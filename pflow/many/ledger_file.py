@@ -106,8 +106,7 @@ class LedgerFile:
         return PflowError(f"cannot use '{self.path}': it is no ledger of pflow", hint=hint, exit=BAD_DATA)
 
     def _in_use(self) -> PflowError:
-        who = holder(self.path) or "in this process"
-        what = f"cannot use the ledger '{self.path}': another map has it: {who}"
+        what = f"cannot use the ledger '{self.path}': another map has it: {holder(self.path) or 'in this process'}"
         return PflowError(what, hint="try again when it has ended, or name another --ledger", exit=TRY_AGAIN)
 
     def rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
