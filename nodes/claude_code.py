@@ -49,6 +49,8 @@ class ClaudeCode(Node):
         pflow-read-file examples/notes.txt | pflow-claude-code 'Put these into todo.md: $content' --expect=todo.md -r
     """
 
+    tells_budget = True
+
     def prep(self, shared: Shared) -> AgentTask:
         from pflow.kit.agents.work import AgentTask
 

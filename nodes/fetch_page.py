@@ -33,6 +33,8 @@ class FetchPage(Node):
         pflow-fetch-page https://example.com/tide-mills --links --retries=2 | pflow-get title
     """
 
+    waits = True
+
     @staticmethod
     def warm() -> None:
         """Do the slow imports early; exec reports their failures."""

@@ -55,6 +55,8 @@ class Http(Node):
         pflow-http https://example.com/none --no-check | pflow-get status
     """
 
+    waits = True
+
     @staticmethod
     def warm() -> None:
         """Do the slow import early."""

@@ -53,6 +53,8 @@ class Llm(Node):
         pflow-llm --prompt='Name three trees' --log && pflow-llm --continue --prompt='Name a fourth'
     """
 
+    waits = tells_budget = True
+
     @staticmethod
     def warm() -> None:
         """Do the slow imports early; exec reports their failures."""

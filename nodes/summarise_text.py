@@ -43,7 +43,7 @@ class SummariseText(Node):
     """
 
     version = "2.1.0"  # that of the papers' flows
-    tells_budget = True
+    waits = tells_budget = True
 
     @staticmethod
     def warm() -> None:

@@ -150,6 +150,11 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     not_kept = ""
     """The reason not to cache the last result; empty if it may be cached."""
 
+    waits = False
+    """True if it only waits, for a network, and may do so in many threads at once. Its time limits are then those of
+    its connections: nothing else interrupts it there.
+    """
+
     tells_budget = False
     """True if the node itself reports each answer to pflow.words.budget before it asks for the next."""
 

@@ -91,6 +91,11 @@ class Kind:
         return self._class
 
     @property
+    def waits(self) -> bool:
+        """True if its node only waits (Node.waits)."""
+        return self.origin in (BUNDLED, PYTHON) and bool(getattr(self.node_class(), "waits", False))
+
+    @property
     def is_loaded(self) -> bool:
         """True if its class has been imported."""
         return self._class is not None

@@ -4,9 +4,10 @@ A line, newest first, has a run's id, begin, duration, status, steps done, and t
 with its exit code. A run without an end is running or was killed. For a killed run, `>75 ms` is the time up to its last
 event (`ms` in --json), since the moment of the kill is not known. `2/3` means that 2 of the flow's 3 steps were done; a
 loop repeats steps, and an edge can skip some. `failed items: 3` is the number of items that a batch went on without. A
-run that asked models is shown with their cost. --json has their `usage`: calls, tokens, cost, and in `unpriced` the
-calls whose cost is not known. The end of the line, and `next` in --json, say what to type next: pflow resume to
-continue the run, or pflow why for a step that was not in the cache.
+map is shown with its items, `142,310/1,000,000  3 failed`; `items` in --json has total, done, failed and left. A run
+that asked models is shown with their cost. --json has their `usage`: calls, tokens, cost, and in `unpriced` the calls
+whose cost is not known. The end of the line, and `next` in --json, say what to type next: pflow resume to continue the
+run, or pflow why for a step that was not in the cache.
 
 \b
 pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
@@ -80,6 +81,7 @@ def _next(run: Run) -> list[str]:
 def _members(run: Run) -> dict[str, Any]:
     about: dict[str, Any] = {"run": run.id, "name": run.name, "status": run.status, "exit": run.exit}
     about |= {"steps": run.steps, "steps_done": run.steps_done, "failed_items": run.failed_items, "usage": run.usage}
+    about |= {"items": run.items} if run.ledger else {}
     return {**about, "began": run.begun, "ms": run.ms, "next": _next(run), "directory": run.directory}
 
 
@@ -91,12 +93,14 @@ def _line(run: Run, colour: Colour) -> str:
     gap = " " * (10 - len(status))
     usage = Usage()
     usage.add(run.usage)
+    done, *failed = run.progress()
     facts = [
-        f"{colour.name(run.id)}  {when}  {took:>9}  {paint(status)}{gap}  {f'{run.steps_done}/{run.steps}':>5}",
+        f"{colour.name(run.id)}  {when}  {took:>9}  {paint(status)}{gap}  {done:>5}",
+        *map(colour.warning, failed),
         clean(run.name),
         usage.price() if usage.calls else "",
         colour.warning(run.status) if run.status == FINISHED else "",
-        colour.warning(f"failed items: {run.failed_items}") if run.failed_items else "",
+        colour.warning(f"failed items: {run.failed_items}") if run.failed_items and not failed else "",
         *map(clean, _next(run)[:1]),
     ]
     return "  ".join(filter(None, facts)) + "\n"

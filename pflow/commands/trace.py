@@ -3,6 +3,9 @@
 RUN is a run's id or the beginning of one; `last` or `@1` is the newest run, `@2` the one before. Without RUN it traces
 the store on stdin, or without stdin the last run. A run that is not over is shown as far as it got.
 
+Of a map it shows how many items ended how, what each model took, the failures by exit code and message, ten at most,
+each with the item to ask pflow why for, and the slowest items. pflow why RUN ITEM, and the ledger, have each item.
+
 The exit code is 0, or that of the failed stage that printed the store.
 
 \b
@@ -18,6 +21,7 @@ import click
 
 from pflow.commands._click import color_option
 from pflow.errors import BAD_DATA, USAGE, PflowError
+from pflow.many.report import map_report, map_text
 from pflow.plumbing._tool import take_store
 from pflow.process.streams import is_readable, write_pieces
 from pflow.record.runs import find_run
@@ -42,6 +46,12 @@ def command(run: str | None, store: bool, form: str | None, when: str) -> int:
         trace, code = _from_stdin(store)
     else:
         trace, code = _from_run(run or "last"), 0
+    if "map" in trace:
+        if store or form in FORMATS.keys() - {"json"}:
+            flag = "store" if store else form
+            what = f"cannot take --{flag} for a map: a step of it has no times or values of its own"
+            raise PflowError(what, hint="pflow trace RUN --json, or pflow why RUN ITEM", exit=USAGE)
+        write_pieces(1, [map_text(trace["run"], trace["map"]).encode()] if form is None else [])
     if form is None:
         write_pieces(1, [trace_text(trace, now=time.time(), with_store=store, colour=colour_of(1, when))])
     else:
@@ -65,4 +75,4 @@ def _from_run(word: str) -> Trace:
     events, warnings = run.events()
     for warning in warnings:
         say("pflow trace", f"warning: {warning}")
-    return trace_of_run(run, events)
+    return trace_of_run(run, events) | ({"map": map_report(run)} if run.ledger else {})

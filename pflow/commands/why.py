@@ -1,4 +1,4 @@
-"""pflow why: Explain why a cached step ran, or did not.
+"""pflow why: Explain why a cached step ran, or did not; or how an item of a map ended.
 
 It says what changed in the step's key since an earlier run. RUN is a run's id or the beginning of one; `last` or `@1`
 is the newest run, `@2` the one before. STEP is a step's name, `outer/inner` for a step of an inner flow, or `check@2`
@@ -6,6 +6,9 @@ for one visit. The earlier run is the newest one of the same flow that has the s
 
 Each run keeps the parts of its keys (pflow-node(7)): names, digests and sizes. A value is shown if the flow or the
 run's snapshot has it, as with flags. Nothing is run, and no model is asked.
+
+Of a map, the word after RUN is an item: its id, the beginning of that, or its number (#17 or 17, from 0). The ledger
+knows how it ended, after how many tries, and what it took.
 
 The exit code is 1 if nothing is known of the step, because caching was off for it.
 
@@ -17,6 +20,8 @@ pflow why last shell
 
 import click
 
+from pflow.errors import USAGE, PflowError
+from pflow.many.report import item_lines
 from pflow.process.streams import write_pieces
 from pflow.record.runs import find_run
 from pflow.record.why import explain
@@ -25,8 +30,11 @@ from pflow.words.printable import clean
 
 @click.command(help=__doc__)
 @click.argument("run")
-@click.argument("step")
+@click.argument("step", metavar="STEP|ITEM")
 @click.option("--against", metavar="RUN", help="Compare with RUN, instead of the newest earlier run that has the step.")
 def command(run: str, step: str, against: str | None) -> None:
-    lines = explain(find_run(run), step, find_run(against) if against else None)
+    found = find_run(run)
+    if found.ledger and against:
+        raise PflowError("cannot take --against for an item of a map", hint="pflow why RUN ITEM", exit=USAGE)
+    lines = item_lines(found, step) if found.ledger else explain(found, step, find_run(against) if against else None)
     write_pieces(1, [f"{clean(line)}\n".encode() for line in lines])

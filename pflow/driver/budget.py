@@ -52,14 +52,19 @@ class Budget:
             self.log.line(event_line("budget", {"used": self.used, "limits": self.limits}))
 
     def _reached(self, name: str, limit: float, model: str) -> PflowError:
-        used, flag = self.used[name], spell_flag(BUDGET[name])
-        what = f"spent {dollars(used)} of {dollars(limit)}" if name == "cost" else f"used {used:,} of {limit:,} {name}"
-        hint = f"{flag} allows more"
+        error = over_budget(name, self.used[name], limit, model, "the run")
         if self.log is not None and self.log.journal is not None:
-            hint = f"pflow resume {os.path.basename(self.log.directory)} {flag}=… goes on"
-        error = PflowError(f"cannot ask '{model}': the run has {what}", hint=hint, exit=OVER_BUDGET, is_permanent=True)
-        error.ends_run = True
+            error.hint = f"pflow resume {os.path.basename(self.log.directory)} {spell_flag(BUDGET[name])}=… goes on"
         return error
+
+
+def over_budget(name: str, used: float, limit: float, model: str, whose: str) -> PflowError:
+    """Return the failure (79) of a call of a model that an amount has no room for."""
+    what = f"spent {dollars(used)} of {dollars(limit)}" if name == "cost" else f"used {used:,} of {limit:,} {name}"
+    hint = f"{spell_flag(BUDGET[name])} allows more"
+    error = PflowError(f"cannot ask '{model}': {whose} has {what}", hint=hint, exit=OVER_BUDGET, is_permanent=True)
+    error.ends_run = True
+    return error
 
 
 def budget_of(limits: Amounts, log: RunLog | None, events: Iterable[Event] = ()) -> Budget | None:

@@ -19,12 +19,12 @@ PERIOD = 60.0
 
 
 class BatchProgress:
-    """The progress of one batch; `before` counts the items of an earlier part of the run.
+    """The progress of one batch; `before` counts the items of an earlier part of the run, `count` all, if known.
 
     `said` is the time of the last line about it, `label` the step's number and name.
     """
 
-    def __init__(self, step: str, count: int, now: float, before: int) -> None:
+    def __init__(self, step: str, count: int | None, now: float, before: int) -> None:
         self.step = step
         self.count = count
         self.done = self.before = before
@@ -35,11 +35,22 @@ class BatchProgress:
 
     def words(self, now: float | None = None) -> list[str]:
         """Return `142/200`, `3 failed`, `$0.04`, and while it runs `1m20s left`."""
-        parts = [f"{self.done:,}/{self.count:,}", f"{self.failed:,} failed" if self.failed else "", self.usage.price()]
-        if now is not None and self.before < self.done < self.count:
-            each = (now - self.begun) / (self.done - self.before)
-            parts.append(f"{rough_time(each * (self.count - self.done))} left")
-        return list(filter(None, parts))
+        count = "" if self.count is None else f"/{self.count:,}"
+        parts = [f"{self.done:,}{count}", f"{self.failed:,} failed" if self.failed else "", self.usage.price()]
+        return list(filter(None, parts + ([] if now is None else self.pace(now))))
+
+    def pace(self, now: float) -> list[str]:
+        left = self.left(now)
+        return [] if left is None else [f"{rough_time(left)} left"]
+
+    def left(self, now: float) -> float | None:
+        """Return the seconds to the end; None if that cannot be told."""
+        rate = self.rate(now)
+        return None if self.count is None or not rate or self.done >= self.count else (self.count - self.done) / rate
+
+    def rate(self, now: float) -> float:
+        """Return how many items end in a second."""
+        return (self.done - self.before) / max(now - self.begun, 1e-9)
 
 
 class LogProgress:
@@ -84,8 +95,8 @@ class Progress(LogProgress):
         self.end_line = end_line
         self.count = 0
         self.labels: dict[str, tuple[str, str]] = {}
-        self.is_mid_line = False
-        self.colour = colour_of(2)
+        self.line = LastLine(end_line)
+        self.colour = self.line.colour
 
     def show(self, event: dict[str, Any]) -> None:
         now, kind, key = self.clock(), event["event"], f"{event.get('lane', '')} {event['step']}"
@@ -108,17 +119,31 @@ class Progress(LogProgress):
             write_stderr(f"{self.colour.dim(number)} {name}  {'  '.join(told)}\n")
 
     def _draw(self, label: tuple[str, str], words: str) -> None:
-        """Redraw the last line, shortened so that it never wraps: a wrapped line could not be cleared."""
-        self.clear()
-        self.end_line()
         number, name = label
-        text = f"{name} {words}" if words == "…" else f"{name}  {words}"
-        text = shorten(text, max(stderr_width() - len(number) - 2, 1))
-        write_stderr(f"{self.colour.dim(number)} {text}")
-        self.is_mid_line = True
+        self.line.draw(f"{name} {words}" if words == "…" else f"{name}  {words}", number)
 
     def clear(self) -> None:
         """Clear the line about the step that runs, before something else is shown."""
+        self.line.clear()
+
+
+class LastLine:
+    """The last line on the terminal, which is drawn again and again. `end_line` is called before it is."""
+
+    def __init__(self, end_line: Callable[[], None] = lambda: None) -> None:
+        self.end_line = end_line
+        self.is_mid_line = False
+        self.colour = colour_of(2)
+
+    def draw(self, text: str, number: str = "") -> None:
+        """Redraw the line, shortened so that it never wraps: a wrapped line could not be cleared."""
+        self.clear()
+        self.end_line()
+        text = shorten(text, max(stderr_width() - len(number) - 2, 1))
+        write_stderr(f"{self.colour.dim(number)} {text}" if number else text)
+        self.is_mid_line = True
+
+    def clear(self) -> None:
         if self.is_mid_line:
             self.end_line()
             write_stderr("\r\x1b[K")

@@ -87,7 +87,8 @@ class StepNode(PlainStep, Visitor):
         origin = wired.kind.origin if wired.kind else ""
         self.is_flow = origin == FLOW  # its steps report their own usage and have their own keys
         acts = bool(wired.interface.effects) or wired.interface.open or origin == PROGRAM
-        self.may_start = acts and not self.is_flow  # else no variable is set: the C library never frees an old value
+        starts = acts and not self.is_flow and not getattr(node, "waits", False)
+        self.may_start = starts  # else no variable is set: threads share it, and the C library never frees an old value
         self.cached = None if self.is_flow else self._cached()
         self.files = StepFiles(wired) if context.commits is not None else None
 
@@ -182,11 +183,13 @@ class StepNode(PlainStep, Visitor):
         key = step_key(self.context, self.visit_path())
         if key:
             vars(node)["step_key"] = key
+        run = self._run_directly if self.is_direct else self._try
+        if not (key and self.may_start):
+            return _action(run(node, view, visit))
         before = os.environ.get(STEP_KEY)
-        if key and self.may_start:  # the programs that the node starts find it
-            os.environ[STEP_KEY] = key
+        os.environ[STEP_KEY] = key  # the programs that the node starts find it
         try:
-            return _action(self._run_directly(node, view, visit) if self.is_direct else self._try(node, view, visit))
+            return _action(run(node, view, visit))
         finally:
             if before is not None:
                 os.environ[STEP_KEY] = before

@@ -12,6 +12,9 @@ from pflow.files.beneath import Place, hold_link, locate, mode_of, open_file
 _PART = 1 << 20
 """Bytes that are copied at a time."""
 
+_TRIES = 100
+"""Tries for a lock, a hundredth of a second apart."""
+
 
 def replace(
     path: str, data: str | bytes, *, mode: int = 0o666, overwrite: bool = True, lasts: bool = True, is_own: bool = True
@@ -84,6 +87,27 @@ def take_turn(fd: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_EX)
     except OSError:
         pass  # a file system without locks
+
+
+def take_lock(fd: int) -> None:
+    """Lock this file until it is closed, in all processes. Closes it and raises BlockingIOError if it stays locked.
+
+    Locks are held for a moment by `pflow runs`, and by the programs of a killed run until their guard has ended them.
+    """
+    import fcntl
+    import time
+
+    for tries_left in range(_TRIES, -1, -1):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if not tries_left:
+                os.close(fd)
+                raise
+            time.sleep(0.01)
+        except OSError:
+            return  # a file system without locks
 
 
 def open_private(path: str, flags: int = 0) -> int:

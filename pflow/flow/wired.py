@@ -181,6 +181,17 @@ class WiredFlow:
             if step.subflow is not None:
                 yield from step.subflow.all_steps()
 
+    @property
+    def waits(self) -> bool:
+        """True if each of its steps only waits, in this process: then many threads can run it at once."""
+        batches = [step.step.batch for step in self.steps.values() if step.step.batch is not None]
+        if self.graph.forks() or any((batch.jobs or 1) > 1 for batch in batches):
+            return False
+        return all(
+            step.subflow.waits if step.subflow is not None else step.kind is not None and step.kind.waits
+            for step in self.steps.values()
+        )
+
     def sources(self) -> Iterator[Source]:
         """Yield every source of every step and output, without those inside templates."""
         for wired in self.steps.values():

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
+import orjson  # noqa: F401  fast_json uses it if it is there
+
 from pflow.binding.sources import find, has
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.files.beneath import mode_of, open_file
@@ -16,7 +18,9 @@ from pflow.files.reading import read_part
 from pflow.process.streams import is_readable
 from pflow.stage.document import Document, read_document
 from pflow.tables.csv_text import stream_csv
-from pflow.values.jsontext import decode, path_value, text_or_bytes
+from pflow.values.fast_json import decode
+from pflow.values.jsontext import path_value, text_or_bytes
+from pflow.values.types import items_in
 
 FORMS = ("jsonl", "json", "csv", "lines", "nul", "files")
 MOST = 1 << 30
@@ -27,17 +31,17 @@ _PART = 1 << 16
 _BLANK = b" \t\r\n"
 _CONTROLS = bytes({*range(1, 32)} - {27, *range(7, 14)})
 _STORE = re.compile(rb'\s*\{\s*"\$pflow"\s*:')
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+("?)|[\[\]{},]', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|[\[\]{},]', re.DOTALL)
 """What shows where an item of a JSON array ends; a string that goes on has no last quote."""
 _IN_LINES = "jq -c '.rows[]' writes the items of a list as lines, --from=jsonl reads them"
 
 
 class BadItem(PflowError):
-    """An item that cannot be read; `text` is what stands there."""
+    """An item that cannot be read; `text` is what stands there. As an item of --errors it is {"$bad": text}."""
 
-    def __init__(self, message: str, data: bytes) -> None:
+    def __init__(self, message: str, text: str | bytes) -> None:
         super().__init__(message, exit=BAD_DATA)
-        self.text = text_or_bytes(data)
+        self.text = text if isinstance(text, str) else text_or_bytes(text)
 
 
 class Items:
@@ -49,6 +53,8 @@ class Items:
     def __init__(self, words: list[str], form: str = "") -> None:
         words = words or ["-"]
         self.is_stdin = any(map(_is_stream, words))
+        self.while_idle: Callable[[int], None] | None = None
+        """Called with the descriptor of a stream before each part of it is read; raises to end the reading."""
         self._sources = [(word, _form_of(word, form, is_only=len(words) == 1)) for word in words]
 
     def count(self) -> int | None:
@@ -66,7 +72,20 @@ class Items:
             if not paths:
                 raise PflowError(f"cannot read '{word}': no file matches", exit=MISSING)
             for path in paths:
-                yield from [path_value(path)] if form == "files" else _items_in(path, form, read)
+                yield from [path_value(path)] if form == "files" else _items_in(self._parts(path), path, form, read)
+
+    def _parts(self, path: str) -> Iterator[bytes]:
+        try:
+            with open(0 if path == "-" else open_file(path), "rb", buffering=0, closefd=path != "-") as file:
+                waits = _is_stream(path)
+                while True:
+                    if waits and self.while_idle:
+                        self.while_idle(file.fileno())
+                    if not (part := read_part(file.fileno(), _PART)):
+                        return
+                    yield part
+        except OSError as error:
+            raise read_failure(f"cannot read '{'stdin' if path == '-' else path}'", error) from error
 
 
 def _form_of(word: str, form: str, *, is_only: bool) -> str:
@@ -76,9 +95,12 @@ def _form_of(word: str, form: str, *, is_only: bool) -> str:
     if _is_stream(word):
         return form.replace("files", "")
     suffix = os.path.splitext(word)[1]
-    form = form or ("files" if _is_pattern(word) else _SUFFIXES.get(suffix.lower(), "") * (is_only or suffix != ".txt"))
+    form = form or (
+        "files" if _is_pattern(word) else _SUFFIXES.get(suffix.lower(), "") * (is_only or suffix.lower() != ".txt")
+    )
     if not form and mode_of(word):
-        hint = f"'*{suffix}' in quotes or --from=files takes the files, --from=lines the lines in them"
+        names = f"{word.rstrip('/')}/**" if os.path.isdir(word) else f"*{suffix}"
+        hint = f"'{names}' in quotes or --from=files takes the files, --from=lines the lines in them"
         raise PflowError(f"cannot tell what the items in '{word}' are", hint=hint, exit=USAGE)
     return form
 
@@ -91,21 +113,12 @@ def _is_pattern(word: str) -> bool:
     return not {*"*?["}.isdisjoint(word) and not mode_of(word)
 
 
-def _parts(path: str, name: str) -> Iterator[bytes]:
-    try:
-        with open(0 if path == "-" else open_file(path), "rb", buffering=0, closefd=path != "-") as file:
-            while part := read_part(file.fileno(), _PART):
-                yield part
-    except OSError as error:
-        raise read_failure(f"cannot read '{name}'", error) from error
-
-
-def _items_in(path: str, form: str, read: Callable[[bytes], Any]) -> Iterator[Any]:
+def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[bytes], Any]) -> Iterator[Any]:
     name, head = "stdin" if path == "-" else path, b""
-    parts = _parts(path, name)
     while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
         head = (head + part).removeprefix(b"\xef\xbb\xbf")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or (not form and head.translate(None, _CONTROLS) != head):
+    is_binary = head.translate(None, _CONTROLS) != head and "\ufffd" in head.decode(errors="replace")[:-1]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or (is_binary and form != "nul"):
         raise _fault(name, "it is not UTF-8 text", "iconv -f utf-16 -t utf-8 converts it, zcat unpacks it")
     first = head.lstrip(_BLANK)[:1]
     form = form or ("nul" if b"\0" in head else {b"[": "json", b"{": "jsonl"}.get(first, "lines"))
@@ -147,7 +160,11 @@ def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -
         at = getattr(error, "start", getattr(error, "pos", None))
         column = "" if at is None else f", column {at + 1}"
         return BadItem(f"cannot read '{name}': {place}{column}: {why}", data.strip())
-    return item["item"] if isinstance(item, dict) and item.keys() == {"item", "error"} else item
+    if not isinstance(item, dict) or item.keys() != {"item", "error"}:
+        return item
+    failed = item["item"]
+    is_bad = isinstance(failed, dict) and failed.keys() == {"$bad"}
+    return BadItem(str(item["error"]), failed["$bad"]) if is_bad else failed
 
 
 def _carried(data: bytes, name: str) -> Iterator[Any]:
@@ -156,7 +173,7 @@ def _carried(data: bytes, name: str) -> Iterator[Any]:
     if failed := document.header.get("error"):
         raise PflowError(failed["message"], exit=failed["exit"])
     place = document.carried
-    value = find(document, place) if place and has(document, place) else None
+    value = items_in(find(document, place)) if place and has(document, place) else None
     if not isinstance(value, list) and not document.header.get("skipped"):
         raise _fault(name, "the store carries no list", "jq -c '.KEY[]' takes one out of it")
     yield from value or []

@@ -15,11 +15,13 @@ from pflow.files.beneath import is_confined, open_file
 from pflow.files.reading import read_to_end
 from pflow.models import log
 from pflow.models.choose import check_key, is_small
-from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys, watch
+from pflow.models.client import watch
+from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys
 from pflow.models.media import SVG, media_type
 from pflow.models.prices import cost_of, is_priced, no_price, no_tokens
 from pflow.models.schema import ask_for, is_bare, load_schema, read_answer
 from pflow.models.settings import default_options
+from pflow.process.signals import time_left
 from pflow.terminal.messages import say
 from pflow.values.jsontext import decode
 from pflow.words import budget
@@ -102,10 +104,22 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
     """
     schema = load_schema(request.schema) if request.schema is not None else None
     schema = multi_schema(schema) if schema is not None and request.is_multi else schema
-    model, ending = watch(conversation.model)
-    conversation.model = model
-    response = _prepare(conversation, model, request, schema)
-    is_limit_known = any(name in request.options for name in MAX_TOKENS)
+    chosen = conversation.model
+    while True:
+        model, ending = watch(chosen)
+        conversation.model = model
+        response = _prepare(conversation, model, request, schema)
+        with budget.Call(model.model_id, len(request.prompt) + len(request.system or "")) as call:  # or once more
+            answer = _take(conversation, request, schema, response, ending, emit)
+            call.usage = answer_members(answer.usage)
+            return answer
+
+
+def _take(
+    conversation: Conversation, request: Request, schema: Any, response: Response, ending: Ending,
+    emit: Callable[[str], None],
+) -> Answer:  # fmt: skip
+    model: Any = conversation.model
     parts = []
     try:
         for part in parts_of(response, model):
@@ -123,7 +137,7 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
         if parts:
             error.usage = answer_members(_usage(response, ending, model))
         raise
-    if ending.kind == LIMIT and not is_limit_known:
+    if ending.kind == LIMIT and not any(name in request.options for name in MAX_TOKENS):
         where = f", after {usage['output']} tokens" if "output" in usage else ""
         say("warning", f"the answer of '{model.model_id}' stops at its token limit{where}: --max-tokens sets it")
     if request.is_logged and log.write(response):
@@ -141,9 +155,13 @@ def _prepare(conversation: Conversation, model: Model, request: Request, schema:
     """Make llm's request; nothing is sent until its answer is read."""
     usual = {"max_tokens": BRIEF} if is_small(model) and schema is None else {}
     options = fit_options(model, {**usual, **default_options(model), **request.options})
-    check_key(model)
-    if budget.is_priced and not is_priced(model):
-        raise no_price(model)
+    try:
+        check_key(model)
+        if budget.is_priced and not is_priced(model):
+            raise no_price(model)
+    except PflowError as error:
+        error.ends_run = budget.gate is not None  # no item of the map can do better
+        raise
     more: dict[str, Any] = {}
     prompt, more["attachments"] = attach(model, request.prompt, request.piped, request.places)
     if schema and model.supports_schema:
@@ -164,9 +182,10 @@ def begin(conversation: Conversation, model: Model, prompt: str, **more: Any) ->
 
 def parts_of(response: Response, model: Model) -> Generator[str, None, None]:
     """Yield the parts of an answer. The provider's errors are explained; the reader's own pass through."""
-    budget.begin_call(model.model_id)
     try:
-        yield from response
+        for part in response:
+            yield part
+            time_left()
     except Exception as error:
         raise explain(error, model) from error
 

@@ -1,8 +1,5 @@
 """The end of a model's answer: the provider's reason, and failures in pflow's words, without any key."""
 
-from collections.abc import Callable, Iterator
-from copy import copy
-from operator import attrgetter
 from typing import Any
 
 from llm import Model, NeedsKeyException
@@ -20,7 +17,6 @@ from pflow.errors import (
     causes,
     retry_after,
 )
-from pflow.process.signals import Deadline
 from pflow.values.masks import Secrets
 from pflow.words.printable import one_line
 
@@ -36,7 +32,7 @@ _BY_REASON = {
 class Ending:
     """The end of an answer: `reason` in the provider's word, `refusal` and `words` if it gave any.
 
-    Through a client that `watch` sees, or in a shape of OpenAI's, an answer without a reason was cut. Most other
+    Through a client of pflow.models.client, or in a shape of OpenAI's, an answer without a reason was cut. Most other
     plugins say nothing when all is well, so their silence means nothing.
     """
 
@@ -64,86 +60,32 @@ class Ending:
         self.watched = str(answer.get("object")).startswith(("chat.completion", "text_completion"))
         self.usage = answer["usage"] if isinstance(answer.get("usage"), dict) else self.usage
 
-
-def watch(model: Any, deadline: Deadline | None = None) -> tuple[Any, Ending]:
-    """Return a copy of `model` that notes how its answer ends, sends each request once, and waits until the `deadline`.
-
-    Models that do not use the openai client stay as they are. llm drops the finish reason of a streamed completion, and
-    every ending of OpenAI's newer protocol but the happy one.
-    """
-    ending = Ending()
-    if not hasattr(model, "get_client"):
-        return model, ending
-    model = copy(model)
-    get_client = model.get_client
-
-    def get_watched_client(*args: Any, **kwargs: Any) -> Any:
-        client = get_client(*args, **kwargs)
-        client.max_retries = 0  # a person's --retries decides
-        if deadline:
-            client.timeout = max(deadline.left(), 0.01)
-        for endpoint in _endpoints(model, client):
-            endpoint.create = _noting(endpoint.create, ending)
-        return client
-
-    model.get_client = get_watched_client
-    return model, ending
-
-
-def _endpoints(model: Any, client: Any) -> list[Any]:
-    """Return the parts of the client that this model may use; each costs an import."""
-    names = {kind.__name__ for kind in type(model).__mro__}
-    paths = ["responses"] if "Responses" in names else ["chat.completions", "completions"]
-    return [attrgetter(path)(client) for path in paths]
-
-
-def _noting(create: Callable[..., Any], ending: Ending) -> Callable[..., Any]:
-    def create_and_note(*args: Any, **kwargs: Any) -> Any:
-        ending.watched = True
-        answer = create(*args, **kwargs)
-        if kwargs.get("stream"):
-            return _noted(answer, ending)
-        _note(answer, ending)
-        return answer
-
-    return create_and_note
-
-
-def _noted(stream: Any, ending: Ending) -> Iterator[Any]:
-    try:
-        for chunk in stream:
-            _note(chunk, ending)
-            yield chunk
-    finally:
-        stream.close()
-
-
-def _note(said: Any, ending: Ending) -> None:
-    """Note the ending in an answer, a chunk of a stream or an event of OpenAI's newer protocol."""
-    kind = getattr(said, "type", None)
-    if kind == "error":
-        ending.reason, ending.words = "error", str(getattr(said, "message", ""))
-    elif kind == "response.refusal.delta":
-        ending.refusal += said.delta
-    for choice in (getattr(said, "choices", None) or [])[:1]:
-        message = getattr(choice, "delta", None) or getattr(choice, "message", None)
-        ending.reason = getattr(choice, "finish_reason", None) or ending.reason
-        ending.refusal += getattr(message, "refusal", None) or ""
-    response = getattr(said, "response", said)
-    status = getattr(response, "status", None)
-    if status == "incomplete":
-        ending.reason = getattr(response.incomplete_details, "reason", None) or "max_output_tokens"
-    elif status in ("completed", "failed", "cancelled"):
-        ending.reason = status
-        ending.words = getattr(getattr(response, "error", None), "message", None) or ""
-    usage: Any = getattr(response, "usage", None)
-    if hasattr(usage, "model_dump"):
-        try:
-            ending.usage = usage.model_dump(warnings="error")
-        except ValueError:  # a number of tokens that is none, of which pydantic would warn the user
-            ending.usage, response.usage = usage.model_dump(warnings=False), None
-    elif usage:  # llm takes for an object what the provider sent instead
-        response.usage = None
+    def note(self, said: Any) -> None:
+        """Note the ending in an answer, a chunk of a stream or an event of OpenAI's newer protocol."""
+        kind = getattr(said, "type", None)
+        if kind == "error":
+            self.reason, self.words = "error", str(getattr(said, "message", ""))
+        elif kind == "response.refusal.delta":
+            self.refusal += said.delta
+        for choice in (getattr(said, "choices", None) or [])[:1]:
+            message = getattr(choice, "delta", None) or getattr(choice, "message", None)
+            self.reason = getattr(choice, "finish_reason", None) or self.reason
+            self.refusal += getattr(message, "refusal", None) or ""
+        response = getattr(said, "response", said)
+        status = getattr(response, "status", None)
+        if status == "incomplete":
+            self.reason = getattr(response.incomplete_details, "reason", None) or "max_output_tokens"
+        elif status in ("completed", "failed", "cancelled"):
+            self.reason = status
+            self.words = getattr(getattr(response, "error", None), "message", None) or ""
+        usage: Any = getattr(response, "usage", None)
+        if hasattr(usage, "model_dump"):
+            try:
+                self.usage = usage.model_dump(warnings="error")
+            except ValueError:  # a number of tokens that is none, of which pydantic would warn the user
+                self.usage, response.usage = usage.model_dump(warnings=False), None
+        elif usage:  # llm takes for an object what the provider sent instead
+            response.usage = None
 
 
 _BY_STATUS = {
@@ -152,6 +94,12 @@ _BY_STATUS = {
     **dict.fromkeys((408, 409, 425, 429), TRY_AGAIN),
     404: BAD_CONFIG,
 }
+
+_NO_CREDIT = "insufficient_quota"
+"""The code of an answer 429 for which no waiting helps."""
+
+_REFUSALS = (429, 503, 529)
+"""The statuses of a provider that wants fewer requests."""
 
 # Every HTTP library has its own classes under much the same names. A timeout while connecting has two of them.
 _BY_CLASS = (
@@ -185,10 +133,13 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     exit, words = exit_and_words(error, chain, status)
     key = getattr(model, "key_name", model.needs_key)
     hint = f"llm keys set {key}" if status == 401 and key else _HINTS.get(exit, "")
+    hint = "the account of the key has no credit" if status == 429 and exit == DENIED else hint
     headers = [getattr(getattr(cause, "response", None), "headers", None) or {} for cause in chain]
     waits = [retry_after(each.get("retry-after") or "") for each in headers] if exit == TRY_AGAIN else []
     wait = next((each for each in waits if each is not None), None)
-    return PflowError(f"{act}: {hide_keys(words, model)}", hint=hint, exit=exit, retry_after=wait)
+    failure = PflowError(f"{act}: {hide_keys(words, model)}", hint=hint, exit=exit, retry_after=wait)
+    failure.is_refusal = exit == TRY_AGAIN and status in _REFUSALS
+    return failure
 
 
 def no_key(model: Model) -> PflowError:
@@ -213,6 +164,8 @@ def exit_and_words(error: Exception, chain: list[BaseException], status: int | N
     if status is not None:
         if "content_filter" in str(getattr(error, "code", "")):
             return FAILED, words
+        if status == 429 and str(getattr(error, "code", "")) == _NO_CREDIT:
+            return DENIED, f"{status}: {words}"
         return (TRY_AGAIN if status >= 500 else _BY_STATUS.get(status, FAILED)), f"{status}: {words}"
     for classes, exit, what in _BY_CLASS:
         for cause in reversed(chain):

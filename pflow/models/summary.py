@@ -12,7 +12,6 @@ from pflow.models.choose import choose
 from pflow.models.prices import find_listed
 from pflow.terminal.messages import say
 from pflow.values.chunks import chunks
-from pflow.words import budget
 from pflow.words.usage import Usage, answer_members, usage_of
 
 WHOLE = "Summarize this text."
@@ -75,9 +74,7 @@ class SummaryTask:
         return answer
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """Count a request, against the budget too, before the next one."""
         self.used.add(usage)
-        budget.spend(usage)
 
     def _usage(self) -> dict[str, Any]:
         used, tokens = self.used, self.used.tokens

@@ -9,7 +9,8 @@ from llm import Model
 from pflow.errors import TRY_AGAIN, PflowError
 from pflow.models.ask import begin, check_ending, parts_of
 from pflow.models.choose import check_key
-from pflow.models.errors import LIMIT, watch
+from pflow.models.client import watch
+from pflow.models.errors import LIMIT
 from pflow.process.signals import Deadline, TimedOut
 
 LONGEST = 1 << 20

@@ -146,7 +146,7 @@ class HeldSignals:
 
     def __init__(self) -> None:
         self.on_held: Callable[[], None] | None = None
-        if _is_main_thread():  # only there handlers are called
+        if is_main_thread():  # only there handlers are called
             _holders.append(self)
 
     def notify(self, call: Callable[[], None] | None) -> None:
@@ -159,11 +159,12 @@ class HeldSignals:
         """Handle what came meanwhile."""
         if self in _holders:
             _holders.remove(self)
-        while _held and not _holders:
+        while _held and not _holders and is_main_thread():
             _held.pop(0)()
 
 
-def _is_main_thread() -> bool:
+def is_main_thread() -> bool:
+    """Return True in the thread whose time limits and signals raise."""
     threading = sys.modules.get("threading")  # unloaded: this is the only thread
     return not threading or threading.current_thread() is threading.main_thread()
 
@@ -208,7 +209,7 @@ class Deadline:
 
     With an `act`, such as "cannot finish", the block ends with a PflowError of that act and `exit` instead. Code that
     drops the exception or raises another for it, as some libraries do while they are imported, changes nothing. In any
-    other thread the block has to look at `left` itself, and raise TimedOut.
+    other thread the block itself ends in time, by `time_left`; a failure after the limit then counts as TimedOut.
     """
 
     __slots__ = ("act", "at", "due", "exit", "seconds", "what")
@@ -223,8 +224,8 @@ class Deadline:
         self.at = self.due = 0.0  # the moment of the limit; of the next exception
 
     def __enter__(self) -> Deadline:
-        if self.seconds is not None and _is_main_thread():
-            _open.append(self)
+        if self.seconds is not None:
+            (_open if is_main_thread() else _of_thread.open).append(self)
         self.restart()
         return self
 
@@ -240,6 +241,10 @@ class Deadline:
             stop_timer()
             _open.remove(self)
             _arm()
+        elif self in _of_thread.open:
+            _of_thread.open.remove(self)
+            if isinstance(error, Exception) and self.left() <= 0:
+                self.due = self.at + _AGAIN
         passed = TimedOut(self) if self.due > self.at and not isinstance(error, Interrupted) else error
         if self.act and isinstance(passed, TimedOut) and passed.deadline is self:
             raise PflowError(f"{self.act}: {passed.message}", exit=self.exit) from passed
@@ -260,6 +265,53 @@ class TimedOut(Interrupted):
 
 
 _open: list[Deadline] = []
+
+
+class _OfThread(_thread._local):
+    """The deadlines of a thread other than the main one."""
+
+    def __init__(self) -> None:
+        self.open: list[Deadline] = []
+
+
+_of_thread = _OfThread()
+
+
+def time_left(most: float | None = None) -> float | None:
+    """Return the seconds that work may take in a thread which no signal can interrupt, but at most `most`.
+
+    In the main thread that is `most`, since signals end the work. Raises TimedOut if a deadline has passed.
+    """
+    nearest = min(_of_thread.open, key=lambda deadline: deadline.at, default=None)
+    if nearest is None:
+        return most
+    if nearest.left() <= 0:
+        raise TimedOut(nearest)
+    return nearest.left() if most is None else min(nearest.left(), most)
+
+
+def sleep(seconds: float) -> None:
+    """Sleep, or raise TimedOut as soon as a deadline passes."""
+    time.sleep(time_left(seconds) or 0)
+    time_left()
+
+
+class Paused:
+    """A time that counts for no deadline: `with Paused():`."""
+
+    def __enter__(self) -> None:
+        self.deadlines = _open if is_main_thread() else _of_thread.open
+        if self.deadlines is _open and _open:
+            stop_timer()
+        self.begun = time.monotonic()
+
+    def __exit__(self, *about: object) -> None:
+        waited = time.monotonic() - self.begun
+        for deadline in self.deadlines:
+            deadline.at += waited
+            deadline.due += waited
+        if self.deadlines is _open and _open:
+            _arm()
 
 
 def forget_deadlines() -> None:

@@ -1,86 +1,56 @@
-"""Work in child processes: forked from this one, given numbers, read through pipes, and ended with this one."""
+"""Work in child processes: forked from this one, given work, heard through sockets, and ended with this one."""
 
 from __future__ import annotations
 
-import _thread
 import os
-import pickle
 import select
 import time
 
-from pflow import TYPE_CHECKING, Any, Callable, NoReturn
-from pflow.errors import FAILED, OK, PflowError, bug_error, no_memory
-from pflow.files.atomic import write_all
-from pflow.process.children import GRACE, collect_children, end_with_parent
-from pflow.process.signals import HeldSignals, Interrupted, forget_deadlines
-from pflow.process.streams import flush_prints
+from pflow import TYPE_CHECKING, Any, Callable
+from pflow.errors import FAILED, NO_MEMORY, PflowError, bug_error
+from pflow.process.children import GRACE, collect_children
+from pflow.process.parent import ANSWER, ASKED, GONE, LINE, RESULT, SAID, WORK, framed
+from pflow.process.parent import Parent as Parent
+from pflow.process.worker import Worker
 from pflow.terminal import messages
 
 if TYPE_CHECKING:
     import signal as _signal
 
+    from pflow.process.parent import Serve
+
     Take = Callable[[Any], None]
     Ask = Callable[[str, Any], Any]
     """Passes a request on to the method of this name, and returns the answer."""
+    AskLater = Callable[[str, Any, Callable[[Any], None]], None]
+    """Takes a request and the function for its answer, which it calls now or later; a PflowError is raised there."""
     Rescue = Callable[[int, PflowError], Any]
 else:
     import _signal  # signal's C part, as in pflow.process.signals
 
-LINE, SAID, ASKED, RESULT, FAILURE = "line", "said", "asked", "result", "failure"
+MOST_ALONE = 8
+"""How many pieces of work have a process of their own at once where others share theirs in threads."""
+
+_LOOK = 1.0
+"""Seconds between two looks at the processes."""
 
 
 class Died(PflowError):
-    """The process that worked on a number ended without an answer."""
+    """The process that worked on a number ended without an answer; `is_guilty` if it worked on nothing else."""
 
-    def __init__(self, number: int, code: int) -> None:
+    def __init__(self, number: int, code: int, most_memory: int = 0) -> None:
         how = f"signal {-code} killed it" if code < 0 else f"it exited with {code}"
         exit = 128 - code if code < 0 else code or FAILED
+        if most_memory:
+            how, exit = f"it grew over {most_memory >> 20} MB", NO_MEMORY
         super().__init__(f"cannot finish: its process is gone: {how}", exit=exit)
         self.number = number
         self.is_cut = True
-
-
-class Parent:
-    """The process that forked this one: `take` sends it a line, `ask` sends a request and waits for the answer.
-
-    Signals wait meanwhile, so that no message is cut; not for long: a parent that ends us closes its pipes.
-    """
-
-    def __init__(self, requests: int, answers: int) -> None:
-        self.requests = requests
-        self.answers = answers
-        self._turn = _thread.allocate_lock()  # a node may have threads
-
-    def take(self, line: Any) -> None:
-        self._send(LINE, line)
-
-    def ask(self, name: str, question: Any) -> Any:
-        """Return the answer to a request. Raises it if it is a PflowError."""
-        kind, value = self._send(ASKED, (name, question))
-        if kind == FAILURE:
-            raise value
-        return value
-
-    def _send(self, kind: str, value: Any) -> Any:
-        """Send a message; return the answer if it is a request."""
-        held = HeldSignals()
-        try:
-            with self._turn:
-                write_all(self.answers, _framed(pickle.dumps((kind, value))))
-                return _receive(self.requests) if kind == ASKED else None
-        except (EOFError, BrokenPipeError):
-            raise Interrupted(_signal.SIGTERM, "the process that began it is gone") from None
-        finally:
-            held.release()
-
-
-if TYPE_CHECKING:
-    Serve = Callable[[int, Parent], Any]
-    """Does the work of a number in a child process."""
+        self.is_guilty = True
 
 
 def run_all(
-    count: int, serve: Serve, *, jobs: int | None, is_reused: bool, take: Take,
+    count: int, serve: Callable[[int, Parent], Any], *, jobs: int | None, is_reused: bool, take: Take,
     ask: Ask = lambda name, question: None, rescue: Rescue | None = None,
     done: Callable[[int, Any], None] = lambda number, result: None,
 ) -> list[Any]:  # fmt: skip
@@ -91,210 +61,179 @@ def run_all(
     finished their numbers. `take` gets the lines that they send, `ask` answers their requests, `rescue` turns the death
     of a process into a result, and `done` gets each number and its result as it comes.
     """
-    collect_children()
     results: list[Any] = [None] * count
     last: PflowError | None = None
     waiting = list(range(count))[::-1]
-    workers: list[_Worker] = []
+    pool = Pool(serve, jobs=jobs or count, ask=lambda name, question, reply: reply(ask(name, question)), take=take)
     try:
-        while waiting or workers:
-            while waiting and len(workers) < (jobs or count):
-                _Worker(serve, workers).work_on(waiting.pop())
-            for worker in _ready(workers):
-                number, (kind, value) = worker.number, _message(worker, rescue)
-                if kind == LINE:
-                    take(value)
-                elif kind == SAID:
-                    messages.say_once(value)
-                elif kind == ASKED:
-                    worker.send(_answer(ask, *value))
-                elif kind == FAILURE and not (last or value.ends_run):
-                    raise value
+        while waiting or pool.places:
+            while waiting and pool.has_room():
+                number = waiting.pop()
+                pool.begin(number, number, alone=not is_reused)
+            for number, value in pool.collect(None):
+                if isinstance(value, Died) and rescue is not None:
+                    value = rescue(number, value)
+                if not isinstance(value, PflowError):
+                    results[number] = value
+                    done(number, value)
+                elif last or value.ends_run:
+                    last, waiting = last or value, []
                 else:
-                    if kind == FAILURE:
-                        last, waiting = last or value, []
-                    else:
-                        results[number] = value
-                        done(number, value)
-                    if is_reused and waiting and worker.pid:
-                        worker.work_on(waiting.pop())
-                    else:
-                        worker.close()
+                    raise value
         if last is not None:
             raise last
         return results
     finally:
-        _end_all(workers)
+        pool.close()
 
 
-def _message(worker: _Worker, rescue: Rescue | None) -> tuple[str, Any]:
-    """Return the next message of a worker, or what `rescue` makes of its death. Raises Died."""
-    try:
-        return worker.read()
-    except Died as died:
-        if rescue is None:
-            raise
-        return RESULT, rescue(worker.number, died)
+class Pool:
+    """Processes that are forked from this one for numbered pieces of work, at most `jobs` at once.
 
+    With `threads` as many processes as there are processors share the work. `ask` gets the requests of the processes,
+    `take` their lines. A process that has more than `memory` bytes is replaced.
+    """
 
-def _ready(workers: list[_Worker]) -> list[_Worker]:
-    poll = select.poll()
-    by_fd = {worker.answers: worker for worker in workers}
-    for fd in by_fd:
-        poll.register(fd, select.POLLIN)
-    return [by_fd[fd] for fd, _ in poll.poll()]
+    def __init__(
+        self, serve: Serve, *, jobs: int, ask: AskLater, take: Take = lambda line: None, threads: bool = False,
+        memory: int | None = None,
+    ) -> None:  # fmt: skip
+        collect_children()
+        self.serve = serve
+        self.jobs = jobs
+        self.ask = ask
+        self.take = take
+        self.memory = memory or 0
+        self.most = min(os.cpu_count() or 1, jobs) if threads else jobs
+        self.threads = -(-jobs // self.most) if threads else 0
+        self.places: dict[int, Worker] = {}
+        """The worker of each number that is waited for."""
+        self.workers: list[Worker] = []
+        self._looked = 0.0
 
+    def has_room(self, *, alone: bool = False) -> bool:
+        """Return True if it takes one more piece of work now."""
+        if alone and sum(worker.is_alone for worker in self.workers) >= max(self.most, MOST_ALONE):
+            return False
+        return len(self.places) < self.jobs and (alone or self._may_begin() or self._free() is not None)
 
-def _end_all(workers: list[_Worker]) -> None:
-    """End the remaining workers: with SIGTERM, and later with SIGKILL."""
-    for worker in workers:
-        if worker.pid:
-            os.kill(worker.pid, _signal.SIGTERM)
-        worker.hang_up()
-    limit = time.monotonic() + 2 * GRACE
-    for worker in list(workers):
-        while not worker.has_ended() and time.monotonic() < limit:
-            time.sleep(0.005)
-        if worker.pid:
-            os.kill(worker.pid, _signal.SIGKILL)
+    def begin(self, number: int, item: Any, *, alone: bool = False) -> None:
+        """Begin a piece of work; `alone` in a process that works on nothing else, before or after."""
+        worker = None if alone else self._free()
+        if worker is None or (worker.numbers and self._may_begin()):
+            worker = Worker(self.serve, self.workers, threads=0 if alone else self.threads)
+            worker.is_alone = worker.is_retired = alone
+        self.places[number] = worker
+        worker.changed = time.monotonic()
+        worker.numbers.add(number)
+        worker.send(framed(WORK, number, item))
+
+    def _may_begin(self) -> bool:
+        return sum(not worker.is_retired for worker in self.workers) < self.most
+
+    def _free(self) -> Worker | None:
+        """Return the worker with the least work, of those that take more."""
+        most = self.threads or 1
+        free = (worker for worker in self.workers if not worker.is_retired and len(worker.numbers) < most)
+        return min(free, key=lambda worker: len(worker.numbers), default=None)
+
+    def collect(self, seconds: float | None) -> list[tuple[int, Any]]:
+        """Return what has come: numbers and results, or the PflowErrors in which they ended.
+
+        It returns nothing after so many seconds, after a request, and if there is nothing to wait for.
+        """
+        found: list[tuple[int, Any]] = []
+        until = time.monotonic() + seconds if seconds is not None else float("inf")
+        is_over = seconds is None and not self.places
+        while not (found or is_over):
+            self._look(found)
+            left = 0 if found else min(self._looked + _LOOK, until) - time.monotonic()
+            poll = select.poll()
+            by_fd = {worker.fd: worker for worker in self.workers}
+            for fd, worker in by_fd.items():
+                poll.register(fd, select.POLLIN | (select.POLLOUT if worker.rest else 0))
+            for fd, events in poll.poll(1000 * max(left, 0)):
+                is_over = True
+                if events & select.POLLOUT:
+                    by_fd[fd].send(b"")
+                if events & ~select.POLLOUT:
+                    self._hear(by_fd[fd], found)
+            is_over = is_over or time.monotonic() >= until
+        return found
+
+    def _hear(self, worker: Worker, found: list[tuple[int, Any]]) -> None:
+        """Read the messages of a worker."""
+        for kind, number, value in worker.read():
+            if kind == GONE:
+                self._lose(worker, found)
+            elif kind == LINE:
+                self.take(value)
+            elif kind == SAID:
+                messages.say_once(value)
+            elif kind == ASKED:
+                self._pass_on(worker, number, *value)
+            elif kind == RESULT:
+                worker.numbers.remove(number)
+                worker.changed = time.monotonic()
+                if self.places.pop(number, None) is not None:
+                    found.append((number, value))
+                else:
+                    worker.abandoned -= 1
+                if worker.is_retired and not worker.numbers:
+                    worker.close()
+
+    def _pass_on(self, worker: Worker, number: int, name: str, question: Any) -> None:
+        def reply(value: Any) -> None:
+            worker.send(framed(ANSWER, number, value))
+
+        try:
+            self.ask(name, question, reply)
+        except Exception as error:
+            reply(error if isinstance(error, PflowError) else bug_error(error))
+
+    def _lose(self, worker: Worker, found: list[tuple[int, Any]]) -> None:
+        """Give back the numbers of a worker that is gone."""
         worker.close()
+        for number in worker.numbers & self.places.keys():
+            died = Died(number, worker.code, self.memory if worker.is_large else 0)
+            died.is_guilty = len(worker.numbers) == 1
+            del self.places[number]
+            found.append((number, died))
 
+    def _look(self, found: list[tuple[int, Any]]) -> None:
+        """Once a second, kill the processes that hang or are too large, and find those that have ended."""
+        now = time.monotonic()
+        if now < self._looked + _LOOK:
+            return
+        self._looked = now
+        for worker in list(self.workers):
+            if worker.is_over:  # since the last look; a process that it began keeps its socket open
+                self._lose(worker, found)
+            elif not worker.has_ended():
+                hangs = 0 < len(worker.numbers) == worker.abandoned and now > worker.changed + GRACE
+                worker.is_large = bool(self.memory) and worker.memory() > self.memory
+                if hangs or worker.is_large:
+                    worker.is_retired = True
+                    worker.kill(_signal.SIGKILL)
 
-class _Worker:
-    """A child process, our ends of its two pipes, and its current number. It adds itself to `workers`."""
+    def abandon(self, number: int) -> None:
+        """Forget a number. A process that works on nothing else is ended; one with many such gets no more work."""
+        worker = self.places.pop(number, None)
+        if worker is not None:
+            worker.abandoned += 1
+            worker.changed = time.monotonic()
+            worker.is_retired = worker.is_retired or 2 * worker.abandoned > self.threads
+            if worker.is_alone or not self.threads:
+                worker.kill(_signal.SIGTERM)
 
-    def __init__(self, serve: Serve, workers: list[_Worker]) -> None:
-        self.workers = workers
-        self.number = -1
-        self.code = 0
-        requests, self.requests = os.pipe()
-        self.answers, answers = os.pipe()
-        self.ends = [self.requests, self.answers]
-        held = HeldSignals()  # an exception before the child is known would leave it running
-        try:
-            flush_prints()
-            parent = os.getpid()
-            self.pid = os.fork()
-            if self.pid == 0:
-                unused = [fd for other in [*workers, self] for fd in other.ends]
-                _work(lambda: _serve(serve, requests, answers, unused, held, parent))
-            workers.append(self)  # before a held signal can end us
-            os.close(requests)
-            os.close(answers)
-        finally:
-            held.release()
-
-    def work_on(self, number: int) -> None:
-        self.number = number
-        self.send(number.to_bytes(4, "big"))
-
-    def send(self, data: bytes) -> None:
-        try:
-            write_all(self.requests, data)
-        except BrokenPipeError:
-            pass  # it has ended; `read` reports that
-
-    def read(self) -> tuple[str, Any]:
-        """Return the next message: its kind, and a line, a request, a result or an exception. Raises Died."""
-        try:
-            return _receive(self.answers)
-        except EOFError:
-            self._wait()
-            raise Died(self.number, self.code) from None
-
-    def has_ended(self) -> bool:
-        """Return True if it has ended. Signals are held until its end is noted."""
-        held = HeldSignals()
-        try:
-            if self.pid:
-                pid, status = os.waitpid(self.pid, os.WNOHANG)
-                if pid:
-                    self.pid, self.code = 0, os.waitstatus_to_exitcode(status)
-        finally:
-            held.release()
-        return not self.pid
-
-    def _wait(self) -> None:
-        while not self.has_ended():
-            time.sleep(0.0005)
-
-    def close(self) -> None:
-        """Let it end and wait for that."""
-        self.workers.remove(self)
-        self.hang_up()
-        self._wait()
-
-    def hang_up(self) -> None:
-        """Close our ends of the pipes, so that it does not wait for us."""
-        for fd in self.ends:
-            os.close(fd)
-        self.ends = []
-
-
-def _framed(message: bytes) -> bytes:
-    return len(message).to_bytes(8, "big") + message
-
-
-def _receive(fd: int) -> tuple[str, Any]:
-    """Return the next message: its kind and its value. Raises EOFError, PflowError (71)."""
-    size = 0
-    try:
-        size = int.from_bytes(_read(fd, 8), "big")
-        return pickle.loads(_read(fd, size))  # type: ignore[no-any-return]
-    except MemoryError as error:
-        raise no_memory("cannot take what a process gave", error, size) from error
-
-
-def _read(fd: int, size: int) -> bytes:
-    parts = []
-    while size:
-        part = os.read(fd, min(size, 1 << 20))
-        if not part:
-            raise EOFError
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _work(serve: Callable[[], int]) -> NoReturn:
-    """Do the work in the child and end the process with its code, so that it never runs the parent's code."""
-    code = FAILED
-    try:
-        code = serve()
-    except Interrupted as again:  # a second signal, while the first ended it; a third would kill it
-        code = again.exit
-    finally:
-        os._exit(code)
-
-
-def _serve(serve: Serve, requests: int, answers: int, unused: list[int], held: HeldSignals, parent: int) -> int:
-    """Serve the numbers that come through `requests`, answer through `answers`, and return the exit code."""
-    try:
-        for fd in unused:
-            os.close(fd)
-        forget_deadlines()
-        end_with_parent(parent)
-        held.release()
-        above = Parent(requests, answers)
-        vars(messages)["say_once"] = lambda text: above._send(SAID, text)
-        while number := os.read(requests, 4):
-            write_all(answers, _answer(serve, int.from_bytes(number, "big"), above))
-        return OK
-    except Interrupted as interrupted:
-        return interrupted.exit
-    except BaseException:
-        return FAILED
-    finally:
-        flush_prints()
-
-
-def _answer(work: Callable[..., Any], *about: Any) -> bytes:
-    """Return a message with the result of the work, or its failure."""
-    try:
-        return _framed(pickle.dumps((RESULT, work(*about))))
-    except Interrupted:
-        raise
-    except Exception as error:
-        return _framed(pickle.dumps((FAILURE, error if isinstance(error, PflowError) else bug_error(error))))
-    except BaseException as error:
-        return _framed(pickle.dumps((FAILURE, PflowError(f"it raised {type(error).__name__}"))))
+    def close(self, seconds: float = 2 * GRACE) -> None:
+        """End all processes: with SIGTERM, and after so many seconds with SIGKILL."""
+        for worker in self.workers:
+            worker.kill(_signal.SIGTERM)
+            worker.hang_up()
+        limit = time.monotonic() + seconds
+        for worker in list(self.workers):
+            while not worker.has_ended() and time.monotonic() < limit:
+                time.sleep(0.005)
+            worker.kill(_signal.SIGKILL)
+            worker.close()

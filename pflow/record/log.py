@@ -7,7 +7,7 @@ import time
 
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, PflowError, not_written, reason_of
-from pflow.files.atomic import failpoint, open_private, replace, write_all
+from pflow.files.atomic import failpoint, open_private, replace, take_lock, write_all
 from pflow.files.directories import make_private, state_directory
 from pflow.files.state_key import state_key
 from pflow.stage import WRITER
@@ -25,10 +25,6 @@ FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.j
 
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
-
-_TRIES = 100
-"""Tries for a lock, a hundredth of a second apart: `pflow runs` holds it for a moment, and the programs of a killed run
-until their guard has ended them."""
 
 _LARGE = 1 << 20
 _DAY = 86_400
@@ -50,7 +46,7 @@ class RunLog:
     def __init__(self, directory: str) -> None:
         """Lock the directory of a run. Raises OSError: a BlockingIOError while the run, or a program of it, goes on."""
         self.directory = directory
-        self.lock = _take_lock(directory)  # before there is a trace, by which others know a run
+        self.lock = _lock(directory)  # before there is a trace, by which others know a run
         """A descriptor that children and programs inherit: the run goes on while one of them has it."""
         self._files = {TRACE: open_private(os.path.join(directory, TRACE), os.O_APPEND)}
         """The descriptors of the files of events; -1 for one that cannot be written."""
@@ -195,24 +191,12 @@ def _remove(directory: str) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def _take_lock(directory: str) -> int:
+def _lock(directory: str) -> int:
     """Lock a run's directory. Raises BlockingIOError if somebody holds the lock for longer."""
-    import fcntl
-
     fd = open_private(os.path.join(directory, LOCK))
     os.set_inheritable(fd, True)
-    for tries_left in range(_TRIES, -1, -1):
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _mark(fd)
-            break
-        except BlockingIOError:
-            if not tries_left:
-                os.close(fd)
-                raise
-            time.sleep(0.01)
-        except OSError:
-            break  # a file system without locks
+    take_lock(fd)
+    _mark(fd)
     return fd
 
 

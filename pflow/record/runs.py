@@ -15,6 +15,7 @@ from pflow.errors import MISSING, PflowError, exit_code, reason_of
 from pflow.files.atomic import open_private
 from pflow.record.log import LOCK, PRUNED, TRACE, runs_directory
 from pflow.record.records import JOURNAL
+from pflow.record.status import read_status
 from pflow.values.jsontext import decode
 from pflow.words.usage import Usage
 
@@ -39,7 +40,8 @@ class Run:
     end, and nothing of it runs any more. `steps` counts those of the flow, `steps_done` those that succeeded at least
     once; `missed` is the first that was looked for in the cache, and ran. `failed_items` counts the items that batches
     left out, `usage` is what models took in all. `begun` is in seconds; `ms` is its duration, for a killed run until
-    its last event, None for a running one.
+    its last event, None for a running one. A map has a `ledger`, and counts `items`: total, done, failed, left, None
+    where that is unknown.
     """
 
     def __init__(self, directory: str) -> None:
@@ -57,13 +59,24 @@ class Run:
         self.steps_done = len(set(_steps_done(log)))
         self.missed = _missed(log)
         self.exit: int | None = end.get("exit")
+        self.ledger: str = about.get("map", {}).get("ledger", "")
+        counts = read_status(directory) if self.ledger else {}
+        self.items = {name: counts.get(name) for name in ("total", "done", "failed", "left")} if self.ledger else {}
         self.failed_items: int = end.get("failed_items", 0)
-        self.usage: dict[str, Any] = end.get("usage", {}) if end else _usage_so_far(log)
+        self.usage: dict[str, Any] = end.get("usage", {}) if end else counts.get("usage") or _usage_so_far(log)
         ended = DONE if not self.exit else FAILED if "error" in end or not self.failed_items else FINISHED
         self.status = ended if end else RUNNING if is_running else KILLED
         self.ms: float | None = end.get("ms")
         if self.ms is None and not is_running:
-            self.ms = max(0.0, (last.get("time", self.begun) - self.begun) * 1000)
+            self.ms = max(0.0, (max(last.get("time", self.begun), counts.get("time", 0.0)) - self.begun) * 1000)
+
+    def progress(self) -> list[str]:
+        """Return `1/3`, the steps done; of a map `142,310/1,000,000`, the items, and `3 failed`."""
+        if not self.ledger:
+            return [f"{self.steps_done}/{self.steps}"]
+        total, failed = self.items["total"], self.items["failed"] or 0
+        ended = f"{(self.items['done'] or 0) + failed:,}" + (f"/{total:,}" if total is not None else "")
+        return [ended, *[f"{failed:,} failed"] * bool(failed)]
 
     @property
     def is_resumable(self) -> bool:

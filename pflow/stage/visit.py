@@ -10,6 +10,7 @@ from pflow.binding.secrets import secret_values, secret_writes
 from pflow.binding.store import NodeStore, check_changes
 from pflow.errors import PflowError, is_permanent
 from pflow.interface.interface import Interface
+from pflow.process import signals
 from pflow.process.signals import Deadline, HeldSignals, call_after
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class Tries:
             try:
                 return exec(prepared)
             except Exception as error:
-                time.sleep(self._pause(attempt, error))
+                signals.sleep(self._pause(attempt, error))
         raise AssertionError
 
     async def call_async(self, exec: Callable[[Any], Any], prepared: Any) -> Any:

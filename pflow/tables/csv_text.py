@@ -21,7 +21,7 @@ _QUOTED = re.compile('"(?:[^"]+|"")*+"')
 _LINE_END = re.compile(r"\r\n?|\n")
 _SAMPLE = 1 << 16
 """Characters in which to look for the header."""
-_LONGEST = 1 << 26
+_LONGEST = 1 << 24
 """The most characters of a value in a stream; more are a quote that is not closed."""
 
 
@@ -82,7 +82,8 @@ def stream_csv(
 ) -> Iterator[Row | tuple[PflowError, bytes]]:
     """Yield the rows of CSV as its lines come, as `read_csv` reads them; for a wrong one, the error and its bytes.
 
-    `teller` tells of doubled columns on stderr. Raises PflowError: 65 for a wrong header, 66 for none.
+    `teller` tells of doubled columns on stderr. Raises PflowError: 65 for a wrong header or a value that is too long,
+    66 for no header.
     """
     head = b""
     while (not head.strip(b"\r\n") or (head.count(b'"') % 2 and len(head) < _SAMPLE)) and (line := next(lines, b"")):
@@ -107,6 +108,9 @@ def stream_csv(
                 record = next(reader, None)
                 row = dict(zip(names or record or (), record or names, strict=True))
             except csv.Error as error:
+                if "field limit" in str(error):
+                    what = f"line {before + 1}: a value has more than {_LONGEST:,} characters"
+                    raise _fault(name, what, "a quote may not be closed") from None
                 fault = _place(b"".join(own).decode(errors="replace"), form, str(error), before)
             except UnicodeDecodeError as error:
                 fault = f"line {before + len(own)}, byte {error.start + 1}: it is not UTF-8"

@@ -42,7 +42,7 @@ def table_rows(value: Any) -> list[Row]:
     is_plain = isinstance(value, list) and {*map(type, value)} == {dict}
     if is_plain and {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, value)))):
         return check_rows(value)  # most tables, so look at all values at once
-    return [*map(_flat, check_rows(unfold(value) if isinstance(value, dict | list) else value))]
+    return [*map(flatten, check_rows(unfold(value) if isinstance(value, dict | list) else value))]
 
 
 def unfold(value: Any) -> list[Any]:
@@ -57,10 +57,10 @@ def unfold(value: Any) -> list[Any]:
     return [value]
 
 
-def _flat(row: Row, before: str = "") -> Row:
+def flatten(row: Row, before: str = "") -> Row:
     flat: Row = {}
     for name, value in row.items():
-        parts = _flat(value, f"{before}{name}.") if isinstance(value, dict) and value else {before + name: value}
+        parts = flatten(value, f"{before}{name}.") if isinstance(value, dict) and value else {before + name: value}
         if twice := flat.keys() & parts.keys():
             raise PflowError(f"cannot make a table: two columns would be called '{min(twice)}'", exit=BAD_DATA)
         flat |= parts

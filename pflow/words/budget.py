@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable
+from pflow.errors import PflowError
+from pflow.words.usage import usage_of
 
 if TYPE_CHECKING:
     from typing import Protocol, TypedDict
@@ -32,18 +34,53 @@ is_priced = False
 """True if money is limited: then no model without a known price is asked."""
 
 
-def begin_call(model: str) -> None:
-    """Count one more call of a model, before it begins. Raises PflowError (79) if the budget is reached."""
-    if charge is not None:
-        charge({"call": model})
+gate: Callable[[str, dict[str, Any]], Any] | None = None
+"""In a map, asks its limiter (pflow.many.limiter): `begin` comes back when a call may begin, `end` with True if the
+call was refused and is to be sent again. Then `charge` is None.
+"""
+
+
+class Call:
+    """A call of a model: `with Call(model) as call`, which sets `call.usage` once that is known.
+
+    Raises PflowError (79) if the budget is reached. In a map the call waits for its turn, and a refusal of the provider
+    ends the block without an exception: the call is to be made again. `size` is the length of the question.
+    """
+
+    def __init__(self, model: str, size: int = 0) -> None:
+        self.model = model
+        self.size = size
+        self.usage: dict[str, Any] = {}
+        self._ticket: Any = None
+
+    def __enter__(self) -> Call:
+        if gate is not None:
+            self._ticket = gate("begin", {"model": self.model, "size": self.size})
+        elif charge is not None:
+            charge({"call": self.model})
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        usage = self.usage or usage_of(error)
+        if gate is None:
+            spend(usage)
+            return False
+        about: dict[str, Any] = {"ticket": self._ticket, "spent": usage, "is_cut": error is not None}
+        if isinstance(error, PflowError):
+            about |= {name: getattr(error, name) for name in ("message", "hint", "exit", "retry_after", "is_refusal")}
+        return bool(gate("end", about))
 
 
 def spend(usage: dict[str, Any]) -> None:
     """Count what models took, failed tries too (pflow.words.usage)."""
-    if charge is not None and usage:
+    if gate is not None and usage:
+        gate("spent", {"spent": usage})
+    elif charge is not None and usage:
         charge({"spent": usage})
 
 
 def left() -> Amounts:
     """Return what is left of each amount that has a limit."""
+    if gate is not None:
+        return dict(gate("left", {}))
     return {} if charge is None else charge({})

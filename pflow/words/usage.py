@@ -94,7 +94,7 @@ def answer_members(usage: Any) -> dict[str, Any]:
     return answer.members()
 
 
-def usage_of(error: BaseException) -> dict[str, Any]:
+def usage_of(error: BaseException | None) -> dict[str, Any]:
     """Return the usage that a failure carries."""
     return getattr(error, "usage", None) or {}
 

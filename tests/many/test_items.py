@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.many import items as module
-from pflow.many.items import BadItem, Items
+from pflow.many.items import FORMS, BadItem, Items
 from pflow.tables.csv_text import read_csv, stream_csv
 
 
@@ -34,7 +34,8 @@ def piped(data, form=""):
     [
         ("", '{"a":1}\r\n\n \n{"b":[2]}', [{"a": 1}, {"b": [2]}]),
         ("", '\ufeff\n\n {"a":1}\n[2]\n"x"\n', [{"a": 1}, [2], "x"]),
-        ("", '{"item": "a.txt", "error": "no"}\n{"item": 1}\n', ["a.txt", {"item": 1}]),
+        ("", '{"item": "a.txt", "error": "no"}\n{"item": 1}\n{"item": {"$bad": "{"}, "error": "x: no"}\n',
+         ["a.txt", {"item": 1}, "no"]),
         ("", ' [1, {"a": "],\\""},\n [[2], {}], "\\\\"]\n', [1, {"a": '],"'}, [[2], {}], "\\"]),
         ("", "[ ]", []),
         ("jsonl", "[1, 2]\n[3]", [[1, 2], [3]]),
@@ -46,6 +47,7 @@ def piped(data, form=""):
         ("csv", '\r\n"a\nb";c\r\n1;"x\r\ny"\r\n\r\n2;3', [{"a\nb": "1", "c": "x\r\ny"}, {"a\nb": "2", "c": "3"}]),
         ("csv", "a,b\r1,2\r", [{"a": "1", "b": "2"}]),
         ("", b'{"$pflow":{"v":1,"last":"rows","members":1},\n"rows":[{"a":1},2]\n}\n', [{"a": 1}, 2]),
+        ("", b'{"$pflow":{"v":1,"last":"text","members":1},\n"text":"a\\nb\\n"\n}\n', ["a", "b"]),
         ("", b'{"$pflow":{"v":1,"skipped":true,"members":0}\n}\n', []),
         # what cannot be read stands in its place
         ("", b'{}\n{"a":\n{"a":NaN}\n"\xff"\n2', [{}, "line 2, column 6: no JSON value", "line 3: NaN is not JSON",
@@ -63,8 +65,9 @@ def piped(data, form=""):
         ("", "[1]\n[2]", (65, "something follows the list")),
         ("json", '{"rows": []}', (65, "it is not a list")),
         ("csv", "a,,b\n", (65, "line 1: column 2 has no name")),
+        ("csv", 'a\n1\n2,"\n' + 9_999 * "1\n" * 2, (65, "line 3: a value has more than 30,000 characters")),
         ("", "a\n".encode("utf-16"), (65, "it is not UTF-8 text")),
-        ("", b"\x1f\x8b\x08\0\0", (65, "it is not UTF-8 text")),
+        ("lines", b"\x1f\x8b\x08\0\0", (65, "it is not UTF-8 text")),
         ("", "x" * 40_000, (65, "item 1 has more than 30,000 bytes")),
         ("", f'["{"x" * 40_000}"]', (65, "item 1 has more than 30,000 bytes")),
         ("", b'{"$pflow":{"v":1,"last":"a","members":1},\n"a":{}\n}\n', (65, "the store carries no list")),
@@ -73,6 +76,7 @@ def piped(data, form=""):
 )  # fmt: skip
 def test_a_stream_is_recognized_and_read(monkeypatch, form, data, items):
     monkeypatch.setattr(module, "MOST", 30_000)
+    monkeypatch.setattr("pflow.tables.csv_text._LONGEST", 30_000)
     assert piped(data, form) == items
 
 
@@ -148,7 +152,8 @@ def test_no_form_is_held_in_memory(tmp_path, form):
 
 def test_an_item_is_there_before_the_next_is_written():
     here, there = os.pipe()
-    for form in ("jsonl", "lines", "json", "csv", "nul"):
-        items = iter(Items([f"/dev/fd/{here}"], form))
-        os.write(there, {"json": b"[1,", "csv": b"a\n1\n", "nul": b"1\0"}.get(form, b"1\n"))
-        assert next(items) in (1, "1", {"a": "1"})
+    parts = [(there, {"json": b"[1,", "csv": b"a\n1\n", "nul": b"1\0"}.get(form, b"1\n")) for form in FORMS[:5]]
+    for form in FORMS[:5]:
+        items = Items([f"/dev/fd/{here}"], form)
+        items.while_idle = lambda _: os.write(*parts.pop(0))
+        assert next(iter(items)) in (1, "1", {"a": "1"})

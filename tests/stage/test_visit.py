@@ -5,10 +5,8 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pocketflow
@@ -34,7 +32,7 @@ def pauses(monkeypatch):
         slept.append(seconds)
         await real_sleep(0)
 
-    monkeypatch.setattr(visit, "time", SimpleNamespace(**{**vars(time), "sleep": slept.append}))
+    monkeypatch.setattr(visit.signals, "sleep", slept.append)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     return slept
 

@@ -67,7 +67,14 @@ class Agent:
 def work(agent: Agent, task: AgentTask) -> AgentReply:
     """Have an agent do a task. Raises PflowError if it fails; its changes stay."""
     _check(agent, task)
-    budget.begin_call(task.model or agent.program)
+    while True:
+        with budget.Call(task.model or agent.program) as call:
+            answer = _work(agent, task)
+            call.usage = answer_members(answer.usage)
+            return answer
+
+
+def _work(agent: Agent, task: AgentTask) -> AgentReply:
     left = budget.left().get("cost")
     is_by_run = left is not None and (task.max_budget is None or left < task.max_budget)
     if is_by_run:

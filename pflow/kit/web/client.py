@@ -17,6 +17,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, PflowError,
 from pflow.kit.web.address import parse_url, show
 from pflow.kit.web.answer import Response, cut, explain
 from pflow.kit.web.names import see_signals
+from pflow.process.signals import time_left
 from pflow.values.jsontext import encode
 from pflow.values.masks import Secrets, masked
 
@@ -128,7 +129,7 @@ def _follow(first: _Request, most: int) -> Response:
 def _ask(request: _Request, *, follow: bool) -> Response | _Request:
     """Send a request; return the answer, or the request that it redirects to."""
     see_signals()
-    timeout = httpx2.Timeout(request.max_silence, connect=_CONNECT)
+    timeout = httpx2.Timeout(time_left(request.max_silence), connect=time_left(_CONNECT))
     headers = {"user-agent": f"pflow/{__version__}", "accept-encoding": "gzip", **request.headers}
     try:
         with (
@@ -196,6 +197,7 @@ def _answer(request: _Request, response: httpx2.Response) -> Response:
 def _read(request: _Request, response: httpx2.Response) -> bytes:
     body, most = bytearray(), request.max_size
     for part in _unpacked(request, response):
+        time_left()
         if len(body) + len(part) > most:
             what = f"{request.act}: its answer has more than {most:,} bytes"
             raise PflowError(what, hint="--max-size allows more", exit=CANNOT_WRITE, is_permanent=True)

@@ -2,7 +2,7 @@
 
 import socket
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import Any
 
 look_up: Any = socket.getaddrinfo
@@ -14,6 +14,8 @@ def see_signals() -> None:
 
 
 def _in_thread(*about: Any, **more: Any) -> Any:
+    if current_thread() is not main_thread():
+        return look_up(*about, **more)
     answers: SimpleQueue[Any] = SimpleQueue()
     Thread(target=lambda: answers.put(_outcome(*about, **more)), daemon=True).start()
     answer = answers.get()

@@ -1,0 +1,245 @@
+"""The limiter of a map: how many calls each model gets at once and a second, and what all of them may cost."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pflow.driver.budget import over_budget
+from pflow.errors import DENIED, PflowError
+from pflow.process.signals import Paused
+from pflow.words.usage import Usage
+
+if TYPE_CHECKING:
+    from pflow.words.budget import Amounts
+
+START = 8
+"""Calls in flight before the first answer."""
+_FIRST_RATE = 200.0
+"""Calls a second at first; twice as many after each second without a refusal."""
+_LATE = 0.1
+"""Seconds for which calls that were not begun in time are made up for."""
+_STEP, _STEADY = 0.0003, 60
+"""The rate grows by this part with each call, twice as fast after each so many calls without a refusal."""
+_PATIENCE = 600.0
+"""Seconds of nothing but refusals after which they count as failures."""
+_LONGEST_WAIT = 3600
+_DENIED = 3
+"""Refused keys in a row that stop the map."""
+
+
+def gate_of(ask: Callable[[str, Any], Any]) -> Callable[[str, dict[str, Any]], Any]:
+    """Return what a worker sets as `budget.gate`; `ask` asks the driver. Its time limits stand still meanwhile."""
+
+    def gate(name: str, question: dict[str, Any]) -> Any:
+        question["owner"] = os.getpid()
+        if name != "begin":
+            return ask(name, question)
+        with Paused():
+            return ask(name, question)
+
+    return gate
+
+
+class _Model:
+    """The calls of one model: at most `window` at once, `rate` a second, and none before the time `held`.
+
+    The window and the rate grow with each success, and shrink once for all refusals of the calls in flight. Between two
+    refusals a provider has taken as many calls as its limit allows: that is the rate, from the first refusal on.
+    """
+
+    def __init__(self, window: float, now: float) -> None:
+        self.window = window
+        self.rate: float | None = None
+        self.waiting: deque[tuple[int, float, Callable[[Any], None]]] = deque()
+        self.in_flight = 0
+        self.begun = self.due = self.held = self.refused_at = now
+        self.recent: deque[float] = deque(maxlen=32)
+        self.sent = self.steady = self.denied = 0
+        self.wait = 0.5
+        self.refused_since: float | None = None
+
+    def answered(self, most: int) -> None:
+        is_full = self.waiting or self.in_flight + 1 >= self.window
+        if is_full and self.window < most:
+            self.window = min(self.window + 1, most)
+        self.denied, self.wait, self.refused_since = 0, 0.5, None
+
+    def refused(self, at: float, now: float, retry_after: float | None) -> None:
+        """Take note that a call which began `at` was refused."""
+        self.refused_since = now if self.refused_since is None else self.refused_since
+        self.sent -= at >= self.begun
+        self.held = max(self.held, now + (self.wait if retry_after is None else retry_after))
+        if at < self.refused_at:
+            return
+        took = max(now - self.begun, 0.001)
+        if self.rate is None:
+            self.window = min(self.window, self.in_flight + 1) * 0.7
+            self.rate = len(self.recent) / max(now - self.recent[0], 0.1)
+            self.begun, self.sent = now, 0
+        else:
+            self.window *= 0.97
+            self.rate = max(self.sent / took * 0.98, self.rate / 2)
+            if took > 60:  # what was long ago counts less and less
+                self.begun, self.sent = now - took / 2, self.sent // 2
+        self.window = max(self.window, 1)
+        self.refused_at, self.steady, self.wait = now, 0, min(self.wait * 2, 60)
+
+    def pace(self, now: float) -> float:
+        """Return the seconds until the call after the one that begins now."""
+        if self.rate is None:
+            return float(2 ** (self.begun - now) / _FIRST_RATE)
+        if self.waiting:
+            self.steady += 1
+            self.rate *= 1 + min(_STEP * 2 ** (self.steady // _STEADY), 1)
+        return 1 / self.rate
+
+
+class Limiter:
+    """Lets calls begin, in the driver. `used` is what the map has taken so far, `stopped` why it takes no more.
+
+    Without `jobs` a model's window begins small, and grows up to `most`. `rpm` and `tpm` are of each model.
+    """
+
+    def __init__(
+        self, limits: Amounts, used: Amounts, *, rpm: float | None = None, tpm: float | None = None, most: int = 256,
+        jobs: int | None = None, clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self.limits = limits
+        self.used = {"calls": 0, "tokens": 0, "cost": 0.0, **used}
+        self.stopped: PflowError | None = None
+        self._rpm, self._tpm = rpm, tpm
+        self._most, self._jobs, self._clock = jobs or most, jobs, clock
+        self._models: dict[str, _Model] = {}
+        self._open: dict[int, tuple[str, int, float, float]] = {}
+        """The calls in flight by ticket: model, owner, when they began, and tokens that they may take."""
+        self._tickets = 0
+        self._answers: deque[dict[str, float]] = deque(maxlen=1000)
+        self._usual: dict[str, float] = {}
+        """The 95th percentile of each amount."""
+
+    def items(self) -> int:
+        """Return how many items are useful in flight."""
+        widest = max((model.window for model in self._models.values()), default=START)
+        return self._jobs or min(self._most, int(widest * 1.25) + START)
+
+    def holds(self) -> bool:
+        """Return True if calls wait for their turn."""
+        return any(model.waiting for model in self._models.values())
+
+    def answer(self, name: str, question: dict[str, Any], reply: Callable[[Any], None]) -> None:
+        """Answer a worker's gate, at once or later."""
+        if name == "begin":
+            self.begin(question["model"], reply, size=question.get("size", 0), owner=question["owner"])
+        elif name == "end":
+            reply(self.end(question))
+        else:
+            reply(self._spend(question) if name == "spent" else self._left())
+
+    def begin(self, model: str, reply: Callable[[Any], None], *, size: int = 0, owner: int = 0) -> None:
+        """Reply with a ticket once a call may begin, or with a PflowError (79, 77); `size` is its characters."""
+        if model not in self._models:
+            self._models[model] = _Model(self._jobs or min(START, self._most), self._clock())
+        self._models[model].waiting.append((owner, size / 4, reply))
+        self.turn()
+
+    def end(self, about: dict[str, Any]) -> bool:
+        """Take the end of a call; return True if it was refused and is to be sent again."""
+        if about["ticket"] not in self._open:
+            return False
+        name, _, at, tokens = self._open.pop(about["ticket"])
+        model, now, exit = self._models[name], self._clock(), about.get("exit")
+        model.in_flight -= 1
+        spent = self._spend(about)
+        if self._tpm:
+            model.due += (spent["tokens"] - tokens) * 60 / self._tpm
+        wait, again = about.get("retry_after"), False
+        if about.get("is_refusal"):
+            self.used["calls"] -= 1
+            model.refused(at, now, wait)
+            again = now - (model.refused_since or now) < _PATIENCE and (wait or 0) <= _LONGEST_WAIT
+        elif exit == DENIED:
+            model.denied += 1
+            if model.denied == _DENIED and self.stopped is None:
+                self._stop(PflowError(about["message"], hint=about["hint"], exit=DENIED))
+        elif not about["is_cut"]:
+            model.answered(self._most)
+            self._answers.append(spent)
+            for each in ("cost", "tokens"):
+                if each in self.limits:
+                    amounts = sorted(answer[each] for answer in self._answers)
+                    self._usual[each] = amounts[int(0.95 * len(amounts))]
+        self.turn()
+        return again
+
+    def lost(self, owner: int) -> None:
+        """End all calls of a process that is gone."""
+        for ticket, (name, other, _, _) in list(self._open.items()):
+            if other == owner:
+                del self._open[ticket]
+                self._models[name].in_flight -= 1
+        for model in self._models.values():
+            model.waiting = deque(each for each in model.waiting if each[0] != owner)
+
+    def turn(self) -> float | None:
+        """Let the calls begin that are due; return the seconds until the next is, None if it waits for an answer."""
+        soonest = None
+        for name, model in self._models.items():
+            while model.waiting and model.in_flight < int(model.window):
+                now = self._clock()
+                due = max(model.held, model.due)
+                if now < due:
+                    soonest = due - now if soonest is None else min(soonest, due - now)
+                    break
+                if full := self._full():
+                    if not self._open and self.stopped is None:
+                        self._stop(over_budget(full, self.used[full], self.limits[full], name, "the map"))
+                    break
+                self._let_begin(name, model, now)
+        if self.stopped is not None:
+            for model in self._models.values():
+                while model.waiting:
+                    model.waiting.popleft()[2](self.stopped)
+        return soonest
+
+    def _let_begin(self, name: str, model: _Model, now: float) -> None:
+        owner, tokens, reply = model.waiting.popleft()
+        pace = max(model.pace(now), 60 / self._rpm if self._rpm else 0, tokens * 60 / self._tpm if self._tpm else 0)
+        model.due = max(model.due, now - _LATE) + pace
+        model.recent.append(now)
+        model.sent += 1
+        model.in_flight += 1
+        self.used["calls"] += 1
+        self._tickets += 1
+        self._open[self._tickets] = (name, owner, now, tokens)
+        reply(self._tickets)
+
+    def _full(self) -> str:
+        """Return the amount that has no room for another call; empty if there is room."""
+        if self.used["calls"] >= self.limits.get("calls", float("inf")):
+            return "calls"
+        for name in self.limits.keys() & {"cost", "tokens"}:
+            usual, left = self._usual.get(name), self.limits[name] - self.used[name]
+            if left <= 0 or (usual is None and len(self._open) >= START) or (len(self._open) + 1) * (usual or 0) > left:
+                return name
+        return ""
+
+    def _left(self) -> Amounts:
+        """Return what is left of each limit besides what the calls in flight may take."""
+        taken = {name: self.used[name] + len(self._open) * self._usual.get(name, 0) for name in self.limits}
+        return {name: max(limit - taken[name], 0) for name, limit in self.limits.items()}
+
+    def _spend(self, about: dict[str, Any]) -> dict[str, float]:
+        usage = Usage()
+        usage.add(about["spent"])
+        spent = {"tokens": sum(usage.tokens.values()), "cost": usage.cost or 0}
+        for name, amount in spent.items():
+            self.used[name] += amount
+        return spent
+
+    def _stop(self, error: PflowError) -> None:
+        error.ends_run = error.is_permanent = True
+        self.stopped = error

@@ -1,0 +1,96 @@
+"""The progress of a map: a line on a terminal, a line a minute in a log, or JSON lines; and its status file."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+
+from pflow.driver.progress import PERIOD, BatchProgress, LastLine
+from pflow.many.executor import DONE
+from pflow.many.ledger import Entry
+from pflow.record.status import write_status
+from pflow.terminal import messages
+from pflow.terminal.messages import say, write_stderr
+
+_OFTEN = 1.0
+"""Seconds between two status files, and between two drawings of the line."""
+
+
+class MapProgress(BatchProgress):
+    """The progress of a map whose run has this `directory`; `form` is json or empty. Nothing is shown under -q."""
+
+    def __init__(
+        self, directory: str, form: str, total: int | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__("map", total, clock(), 0)
+        self.directory = directory
+        self.clock = clock
+        self.form = "" if messages.is_quiet else form or "line"
+        is_drawn = self.form == "line" and os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
+        self.line = LastLine() if is_drawn else None
+        self.due = self.begun
+        self.marks = deque([(self.begun, 0)])
+        """The times of the last minute, and how many items had been run then."""
+
+    def note(self, entry: Entry, is_new: bool) -> None:
+        """Count an item that is settled; `is_new` if it was run just now."""
+        self.done += 1
+        self.before += not is_new
+        self.failed += entry.status != DONE
+        self.usage.add(entry.usage)
+
+    def rate(self, now: float) -> float:
+        """Return how many items were run in a second, over the last minute."""
+        began, before = self.marks[0]
+        return (self.done - self.before - before) / max(now - began, 1e-9)
+
+    def pace(self, now: float) -> list[str]:
+        rate = self.rate(now)
+        return [f"{rate * 60:,.0f}/min", *super().pace(now)] if rate else []
+
+    def show(self) -> None:
+        """Show how far the map is, if it is time for that."""
+        now = self.clock()
+        if now < self.due:
+            return
+        self.due = now + _OFTEN
+        self.marks.append((now, self.done - self.before))
+        while self.marks[1][0] <= now - PERIOD:
+            self.marks.popleft()
+        self._write_status()
+        if self.line is not None:
+            self.line.draw("  ".join(self.words(now)))
+        elif now - self.said >= PERIOD:
+            self.said = now
+            self._say(now)
+
+    def _say(self, now: float) -> None:
+        if self.form == "json":
+            left = self.left(now)
+            pace = {"per_minute": round(self.rate(now) * 60, 1), "left_s": left and round(left)}
+            write_stderr(json.dumps({**self._counts(), "cost": self.usage.cost, **pace, "time": time.time()}) + "\n")
+        elif self.form:
+            say("pflow map", ", ".join(self.words(now)))
+
+    def _counts(self) -> dict[str, int | None]:
+        return {"done": self.done - self.failed, "failed": self.failed, "total": self.count}
+
+    def _write_status(self) -> None:
+        left = None if self.count is None else self.count - self.done
+        counts = {**self._counts(), "left": left, "usage": self.usage.total(), "time": time.time()}
+        write_status(self.directory, counts)
+
+    def clear(self) -> None:
+        """Clear the line on the terminal, before something else is shown."""
+        if self.line is not None:
+            self.line.clear()
+
+    def finish(self) -> None:
+        """Show the last counts."""
+        self.clear()
+        self._write_status()
+        if self.form == "json":
+            self._say(self.clock())

@@ -1,0 +1,65 @@
+"""What the ledger of a map tells, afterwards or while it goes: of all items, and of one."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+from pflow.errors import shorten
+from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO
+from pflow.many.ledger import Ledger
+from pflow.record.runs import Run
+from pflow.terminal.columns import duration
+from pflow.values.jsontext import decode
+from pflow.words.printable import clean
+from pflow.words.usage import usage_words
+
+STATUSES = (DONE, FAILED, POISON, BEGUN, TODO)
+
+_FAILURE = "'exit', exit, 'message', error, 'count', count(*), 'number', min(position), 'id', id"
+_MODEL, _CALLS, _UNPRICED, _COST, _IN, _OUT = (
+    f"json_extract(usage, '$.{name}')" for name in ("model", "calls", "unpriced", "cost", "tokens.in", "tokens.out")
+)
+_TOKENS = f"json_object('in', sum({_IN}), 'out', sum({_OUT}))"
+_USED = f"'calls', sum({_CALLS}), 'unpriced', sum({_UNPRICED}), 'cost', sum({_COST}), 'tokens', {_TOKENS}"
+_QUERIES = {
+    "models": f"SELECT json_object('model', {_MODEL}, {_USED}) FROM items WHERE {_CALLS} GROUP BY {_MODEL}",
+    "failures": f"SELECT json_object('status', status, {_FAILURE}) FROM items WHERE status NOT IN ('{DONE}', '{TODO}')"
+    " GROUP BY status, exit, error ORDER BY count(*) DESC, min(position) LIMIT 10",
+    "slowest": "SELECT json_object('number', position, 'id', id, 'ms', ms) FROM items ORDER BY ms DESC LIMIT 3",
+}
+
+
+def map_report(run: Run) -> dict[str, Any]:
+    """Return how many items ended how, the usage of each model, the most frequent failures, and the slowest items."""
+    with closing(Ledger(run.ledger, is_read=True)) as ledger:
+        found = {name: [decode(row[0].encode()) for row in ledger.rows(sql)] for name, sql in _QUERIES.items()}
+        return {"ledger": run.ledger, "items": run.items, "statuses": ledger.counts(), **found}
+
+
+def map_text(run: str, report: dict[str, Any]) -> str:
+    """Return a report for a person, with what to type for a failure."""
+    statuses = {status: report["statuses"].get(status) for status in STATUSES}
+    counts = ", ".join(f"{status} {count:,}" for status, count in statuses.items() if count)
+    total = report["items"]["total"]
+    lines = [f"items: {counts}" + (f" of {total:,}" if total else "")]
+    lines += [f"model: {', '.join(usage_words(usage))}" for usage in report["models"]]
+    for each in report["failures"]:
+        how = f"{each['count']:,} {each['status']} with {each['exit']}: {shorten(each['message'], 200)}"
+        lines.append(f"{how}  (pflow why {run} {each['number']})")
+    slowest = [f"#{each['number']} {duration(each['ms'])}" for each in report["slowest"] if each["ms"]]
+    lines += [f"slowest: {', '.join(slowest)}"] if slowest else []
+    return "".join(f"{clean(line)}\n" for line in lines)
+
+
+def item_lines(run: Run, word: str) -> list[str]:
+    """Return what is known of an item, by its id, the beginning of that, or its number. Raises PflowError (66)."""
+    with closing(Ledger(run.ledger, is_read=True)) as ledger:
+        entry = ledger.find(word)
+    facts = [entry.status + (f" with {entry.exit}" if entry.exit else ""), f"tries {entry.tries}"]
+    facts += ([duration(entry.ms)] if entry.ms else []) + usage_words(entry.usage)
+    is_left = entry.has_begun and entry.status != DONE
+    how = "runs it" if entry.status == TODO else "--redo runs it again" if is_left else "--failed runs it again"
+    begun, again = "a step of it has begun that does not repeat", f"pflow resume {run.id} {how}"
+    lines = [entry.error, begun * is_left, again * (entry.status != DONE)]
+    return [f"#{entry.index} {entry.id}: {', '.join(facts)}", *(f"    {line}" for line in lines if line)]

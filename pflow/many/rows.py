@@ -1,0 +1,188 @@
+"""The results of a map as rows: JSON lines, CSV, records or bare values, in the order of the items."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from typing import IO, Any
+
+from pflow.errors import USAGE, PflowError, not_written
+from pflow.many.executor import DONE
+from pflow.many.ledger import Entry
+from pflow.tables.csv_text import write_csv
+from pflow.tables.rows import Row, columns_of, flatten, is_missing
+from pflow.terminal.messages import say_once
+from pflow.values.fast_json import decode, encode
+from pflow.values.jsontext import text_of
+
+BLOCK = 1 << 16
+"""The bytes that are written at once, unless the map waits for results."""
+
+ERROR = "error"
+
+_MOST_HELD = 1000
+"""The most failed rows that wait for the first row with the columns of outputs."""
+
+
+class Rows:
+    """Prints the results of a map. `write` takes pieces of bytes, and raises ClosedPipe once their reader is gone.
+
+    `raw` prints the carried value alone, `nul` ends each row with NUL. `errors` is a file for the failed items, which
+    are then not among the rows. `secret` names members of items that are not shown, `inputs` the files of the items.
+    Raises PflowError: 2 for what does not go together, 73 or 77 if `errors` cannot be written.
+    """
+
+    def __init__(
+        self, form: str, *, raw: bool, nul: bool, in_order: bool, errors: str | None,
+        write: Callable[[list[bytes | memoryview]], None], secret: Collection[str] = (), inputs: Iterable[str] = (),
+    ) -> None:  # fmt: skip
+        self.encode = self._raw if raw else _record if form == "record" else _row
+        self.table = Table() if form == "csv" and not raw else None
+        if nul and self.table:
+            raise PflowError("cannot end rows of CSV with NUL", hint="-0 is for jsonl, record and -r", exit=USAGE)
+        self.nul = nul
+        self.errors = _open_errors(errors, inputs) if errors else None
+        self.write = write
+        self.secret = secret
+        self.turns = Turns() if in_order else None
+        self.waiting = b""
+
+    def expect(self, index: int) -> None:
+        """Keep the place of an item whose end will come. Items are expected in their order."""
+        if self.turns is not None:
+            self.turns.expected[index] = None
+
+    def put(self, index: int, item: Any, entry: Entry) -> None:
+        """Print the end of an item when it is its turn."""
+        if self.secret and isinstance(item, dict):
+            item = {name: value for name, value in item.items() if name not in self.secret}
+        data = b""
+        if self.errors is None or entry.status == DONE:
+            data = self.encode(index, item, entry)
+        else:
+            _write_error(self.errors, encode({"item": item, ERROR: entry.error}) + b"\n")
+        for each in (data,) if self.turns is None else self.turns.take(index, data):
+            self._print(each)
+
+    def _raw(self, index: int, item: Any, entry: Entry) -> bytes:
+        """Return what the flow carries, or all its outputs: text as it is, anything else as JSON."""
+        if entry.status != DONE or entry.outputs is None:
+            return b""
+        value = entry.outputs[entry.carried] if entry.carried else entry.outputs
+        data = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else encode(value)
+        return data if data.endswith(b"\n") and not self.nul else data + b"\n"
+
+    def _print(self, data: bytes) -> None:
+        if data and self.table:
+            data = self.table.encode(decode(data))
+        self.waiting += data[:-1] + b"\0" if data and self.nul else data
+        if len(self.waiting) >= BLOCK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write all rows whose turn has come."""
+        data, self.waiting = self.waiting, b""
+        if data:
+            self.write([data])
+
+    def close(self) -> None:
+        """Write what still waits, past the items that have no end."""
+        for each in self.turns.until(None) if self.turns else ():
+            self._print(each)
+        self.waiting += self.table.lines() if self.table else b""
+        self.flush()
+
+
+class Turns:
+    """Keeps rows, in a temporary file if they are many, until no earlier item is expected."""
+
+    def __init__(self) -> None:
+        self.expected: dict[int, None] = {}
+        self.kept = 0
+        self.file = sqlite3.connect("")
+        self.file.execute("CREATE TABLE kept (place INTEGER PRIMARY KEY, data BLOB)")
+
+    def take(self, index: int, data: bytes) -> Iterable[bytes]:
+        """Take the row of an item; return the rows whose turn it is now."""
+        self.expected.pop(index, None)
+        first = next(iter(self.expected), None)
+        is_next = first is None or index < first
+        if is_next and not self.kept:
+            return (data,)
+        self.file.execute("INSERT INTO kept VALUES (?, ?)", (index, data))
+        self.kept += 1
+        return self.until(first) if is_next else ()
+
+    def until(self, index: int | None) -> Iterator[bytes]:
+        """Yield the rows before an item, or all."""
+        end = (float("inf") if index is None else index,)
+        yield from (data for (data,) in self.file.execute("SELECT data FROM kept WHERE place < ? ORDER BY place", end))
+        self.kept -= self.file.execute("DELETE FROM kept WHERE place < ?", end).rowcount
+
+
+class Table:
+    """Rows as CSV: the columns are those of the first row with outputs and of the failed rows before it, then `error`.
+
+    What a later row has beyond them stands in its `error`, as JSON.
+    """
+
+    def __init__(self) -> None:
+        self.columns: list[str] = []
+        self.held: list[Row] = []
+
+    def encode(self, row: Row) -> bytes:
+        """Return the lines that can be written now."""
+        with suppress(PflowError):  # two columns would have one name: then objects are JSON
+            row = flatten(row)
+        self.held.append(row)
+        return self.lines() if self.columns or ERROR not in row or len(self.held) == _MOST_HELD else b""
+
+    def lines(self) -> bytes:
+        rows, self.held = self.held, []
+        if not rows:
+            return b""
+        is_first = not self.columns
+        self.columns = self.columns or [*(name for name in columns_of([rows[-1], *rows]) if name != ERROR), ERROR]
+        return write_csv([*map(self._fitted, rows)], header=is_first).encode()
+
+    def _fitted(self, row: Row) -> Row:
+        others = {name: value for name, value in row.items() if name not in self.columns and not is_missing(value)}
+        fitted = {name: row.get(name) for name in self.columns}
+        if others:
+            say_once(f"values without a column stand in '{ERROR}'; --format=jsonl has them in their places")
+            fitted[ERROR] = "; ".join(filter(None, [text_of(row.get(ERROR)), f"no column for {text_of(others)}"]))
+        return fitted
+
+
+def _row(index: int, item: Any, entry: Entry) -> bytes:
+    """Encode the item's members and the flow's outputs, which replace members of their names."""
+    row = {**(item if isinstance(item, dict) else {"item": item}), **(entry.outputs or {})}
+    return encode(row if entry.status == DONE else {**row, ERROR: entry.error}) + b"\n"
+
+
+def _record(index: int, item: Any, entry: Entry) -> bytes:
+    about = {"id": entry.id, "item": item, "status": entry.status, "exit": entry.exit, "outputs": entry.outputs}
+    spent = {"tries": entry.tries, "usage": entry.usage, "cost": entry.cost, "ms": entry.ms}
+    return encode({"index": index, **about, ERROR: entry.error or None, **spent}) + b"\n"
+
+
+def _open_errors(path: str, inputs: Iterable[str]) -> IO[bytes]:
+    """Open the file of the failed items. Raises PflowError: 2 if the items are read from it, 73 or 77."""
+    act = f"cannot write the failed items to '{path}'"
+    for each in ("/dev/stdin", *inputs):
+        with suppress(OSError, ValueError):
+            if os.path.isfile(path) and os.path.samestat(os.stat(path), os.stat(each)):
+                raise PflowError(f"{act}: the items come from it", hint="--errors=FILE takes another file", exit=USAGE)
+    try:
+        return open(path, "wb", buffering=0)
+    except OSError as error:
+        raise not_written(act, error) from None
+
+
+def _write_error(file: IO[bytes], data: bytes) -> None:
+    try:
+        file.write(data)
+    except OSError as error:
+        raise not_written(f"cannot write the failed items to '{file.name}'", error) from None

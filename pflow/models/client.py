@@ -1,0 +1,116 @@
+"""The clients of models: one a model, key and address in a process, kept for all its questions and threads."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from copy import copy
+from itertools import islice
+from typing import Any
+
+from pflow.models.errors import Ending
+from pflow.process.signals import Deadline, time_left
+from pflow.words import budget
+
+_kept: dict[Any, Any] = {}
+_making = threading.Lock()
+
+_SETTINGS = ("OPENAI_", "LLM_", "SSL_")
+"""The beginnings of variables that a client depends on; all that end with _PROXY do so, too."""
+
+
+def watch(model: Any, deadline: Deadline | None = None) -> tuple[Any, Ending]:
+    """Return a copy of `model` that notes how its answer ends, sends each request once, and waits until the `deadline`.
+
+    Models that do not use the openai client stay as they are. llm drops the finish reason of a streamed completion, and
+    every ending of OpenAI's newer protocol but the happy one.
+    """
+    ending = Ending()
+    if not hasattr(model, "get_client"):
+        return model, ending
+    watched = copy(model)
+    watched.get_client = lambda *args, **kwargs: _Watched(_client(model, args, kwargs), ending, deadline)
+    return watched, ending
+
+
+def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the client of a model and key. llm would make a new one, which takes 20 ms, for each question."""
+    about = sorted((name, str(value)) for name, value in vars(model).items() if isinstance(value, _PLAIN))
+    settings = [each for each in os.environ.items() if _is_setting(each[0])]
+    key = (os.getpid(), type(model), args, *kwargs.items(), *about, *settings)  # a fork shares no connection
+    with _making:
+        if key not in _kept:
+            _kept[key] = _unlimited(model.get_client(*args, **kwargs))
+        return _kept[key]
+
+
+_PLAIN = (str, int, float, dict)
+
+_MOMENT = 0.2
+"""Seconds to wait for the end of a connection's data after the last event of an answer."""
+
+_LITTLE = 8
+"""Pieces of data that may follow the last event."""
+
+
+def _is_setting(name: str) -> bool:
+    return name.startswith(_SETTINGS) or name.upper().endswith("_PROXY")
+
+
+def _unlimited(client: Any) -> Any:
+    """Return a client that sends each request once, since a person's --retries decides.
+
+    In a map it opens as many connections as there are threads, and keeps them.
+    """
+    client.max_retries = 0
+    if budget.gate is None or "LLM_OPENAI_SHOW_RESPONSES" in os.environ:
+        return client
+    import httpx2
+    import openai
+
+    return client.with_options(http_client=openai.DefaultHttpxClient(limits=httpx2.Limits()))
+
+
+class _Watched:
+    """A client, or one of its parts, as one question sees it."""
+
+    def __init__(self, part: Any, ending: Ending, deadline: Deadline | None) -> None:
+        self._part = part
+        self._ending = ending
+        self._deadline = deadline
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "create":
+            return self._create
+        part = getattr(self._part, name)
+        return _Watched(part, self._ending, self._deadline) if name in ("chat", "completions", "responses") else part
+
+    def _create(self, *args: Any, **kwargs: Any) -> Any:
+        self._ending.watched = True
+        left = time_left(max(self._deadline.left(), 0.01) if self._deadline else None)
+        answer = self._part.create(*args, **kwargs, **({} if left is None else {"timeout": left}))
+        if kwargs.get("stream"):
+            return self._noted(answer)
+        self._ending.note(answer)
+        return answer
+
+    def _noted(self, stream: Any) -> Iterator[Any]:
+        if response := getattr(stream, "response", None):
+            response.close = lambda close=response.close: self._close(response, close)
+        try:
+            for chunk in stream:
+                self._ending.note(chunk)
+                yield chunk
+        finally:
+            stream.close()
+
+    def _close(self, response: Any, close: Callable[[], None]) -> None:
+        """Close a response; after a whole answer read to its end, else the connection cannot be used again."""
+        try:
+            if self._ending.reason is not None and not response.is_closed:
+                response.request.extensions["timeout"]["read"] = _MOMENT
+                for _ in islice(response.stream, _LITTLE):
+                    pass
+        except Exception:  # the answer is complete, whatever this connection does
+            pass
+        finally:
+            close()

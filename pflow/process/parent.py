@@ -1,0 +1,191 @@
+"""The inside of a worker process: its messages to and from the process that forked it, and the work that it does."""
+
+from __future__ import annotations
+
+import _queue
+import _thread
+import gc
+import os
+import pickle
+from itertools import count
+
+from pflow import TYPE_CHECKING, Any, Callable
+from pflow.errors import FAILED, PflowError, bug_error, no_memory
+from pflow.files.atomic import write_all
+from pflow.process.children import end_with_parent
+from pflow.process.signals import HeldSignals, Interrupted, forget_deadlines, is_main_thread
+from pflow.process.streams import flush_prints, wait_for
+from pflow.terminal import messages
+
+if TYPE_CHECKING:
+    import signal as _signal
+
+    Serve = Callable[[Any, "Parent"], Any]
+    """Does a piece of work in a worker process."""
+    Message = tuple[str, int, Any]
+    """A kind, the number of the work or the request, and a value."""
+    Box = _queue.SimpleQueue[Any]
+else:
+    import _signal  # signal's C part, as in pflow.process.signals
+
+LINE, SAID, ASKED, ANSWER, WORK, RESULT, GONE = "line", "said", "asked", "answer", "work", "result", "gone"
+
+_PART = 1 << 16
+_STACK = 1 << 21
+"""Bytes of a thread's stack: Python's limit of recursion comes before its end."""
+
+
+class Inbox:
+    """Reads messages from a socket."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._data = bytearray()
+
+    def read(self) -> list[Message]:
+        """Read once; return the messages that are whole now. Raises EOFError, PflowError (71)."""
+        found, size = [], 8
+        try:
+            part = os.read(self.fd, _PART)
+            self._data += part
+            while len(self._data) >= 8 and len(self._data) >= (size := 8 + int.from_bytes(self._data[:8], "big")):
+                found.append(pickle.loads(self._data[8:size]))
+                del self._data[:size]
+        except MemoryError as error:
+            raise no_memory("cannot take what a process gave", error, size) from error
+        except ConnectionResetError:
+            raise EOFError from None
+        if not part:
+            raise EOFError
+        return found
+
+
+def framed(kind: str, number: int, value: Any) -> bytes:
+    """Return a message as it travels: its length in 8 bytes, then a pickle."""
+    message = pickle.dumps((kind, number, value))
+    return len(message).to_bytes(8, "big") + message
+
+
+def _outcome(number: int, serve: Serve, item: Any, parent: Parent) -> bytes:
+    """Return a message with the result of a piece of work, or the PflowError in which it ended."""
+    try:
+        return framed(RESULT, number, serve(item, parent))
+    except Interrupted as interrupted:
+        if is_main_thread():
+            raise
+        failure = interrupted.as_error()
+    except Exception as error:
+        failure = error if isinstance(error, PflowError) else bug_error(error)
+    except BaseException as error:
+        failure = PflowError(f"it raised {type(error).__name__}")
+    return framed(RESULT, number, failure)
+
+
+class Parent:
+    """The process that forked this one: `take` sends it a line, `ask` sends a request and waits for the answer.
+
+    Several threads may ask at once. A signal ends the wait for an answer, but cuts no message.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._inbox = Inbox(fd)
+        self._sending = _thread.allocate_lock()
+        self._reading = _thread.allocate_lock()
+        self._numbers = count(1)
+        self._work: Box = _queue.SimpleQueue()
+        self._answers: dict[int, Box] = {}
+        self._threads = 0
+
+    def take(self, line: Any) -> None:
+        self._send(framed(LINE, 0, line))
+
+    def ask(self, name: str, question: Any) -> Any:
+        """Return the answer to a request. Raises it if it is a PflowError."""
+        number = next(self._numbers)
+        box: Box = _queue.SimpleQueue()
+        self._answers[number] = box
+        try:
+            self._send(framed(ASKED, number, (name, question)))
+            answer = self._next(box)
+        finally:
+            del self._answers[number]
+        if isinstance(answer, PflowError):
+            raise answer
+        return answer
+
+    def serve(self, serve: Serve) -> None:
+        """Do the work that comes, a piece at a time. It ends with an exception."""
+        while True:
+            number, item = self._next(self._work)
+            message = _outcome(number, serve, item, self)
+            flush_prints()
+            self._send(message)
+
+    def serve_in_threads(self, serve: Serve, most: int) -> None:
+        """Do the work that comes in up to so many threads, begun one by one, while this thread reads for all."""
+        import threading
+
+        threading.stack_size(_STACK)
+        while True:
+            for _ in range(min(self._read(), most - self._threads)):
+                self._threads += 1
+                threading.Thread(target=self.serve, args=(serve,), daemon=True).start()
+
+    def _send(self, message: bytes) -> None:
+        held = HeldSignals()
+        try:
+            with self._sending:
+                write_all(self._inbox.fd, message)
+        except (BrokenPipeError, ConnectionResetError):
+            raise _parent_is_gone() from None
+        finally:
+            held.release()
+
+    def _next(self, box: Box) -> Any:
+        """Return what comes into a box. Those that wait read in turn, unless one thread reads for all."""
+        if not self._threads:
+            with self._reading:
+                while box.empty():
+                    self._read()
+        return box.get()
+
+    def _read(self) -> int:
+        """Wait for messages and put each into its box; return how many bring work."""
+        wait_for(self._inbox.fd)
+        held = HeldSignals()
+        try:
+            for kind, number, value in self._inbox.read():
+                if kind == WORK:
+                    self._work.put((number, value))
+                elif number in self._answers:
+                    self._answers[number].put(value)
+        except EOFError:
+            raise _parent_is_gone() from None
+        finally:
+            held.release()
+        return self._work.qsize()
+
+
+def _parent_is_gone() -> BaseException:  # SystemExit ends a thread in silence
+    return Interrupted(_signal.SIGTERM, "the process that began it is gone") if is_main_thread() else SystemExit()
+
+
+def serve_parent(serve: Serve, fd: int, unused: list[int], held: HeldSignals, parent: int, threads: int) -> int:
+    """Do the work that comes through a socket, and return the exit code."""
+    try:
+        gc.freeze()  # what the parent has open is not closed here
+        for other in unused:
+            os.close(other)
+        forget_deadlines()
+        end_with_parent(parent)
+        held.release()
+        above = Parent(fd)
+        vars(messages)["say_once"] = lambda text: above._send(framed(SAID, 0, text))
+        above.serve_in_threads(serve, threads) if threads else above.serve(serve)
+    except Interrupted as interrupted:
+        return interrupted.exit
+    except BaseException:
+        pass
+    finally:
+        flush_prints()
+    return FAILED

@@ -1,0 +1,112 @@
+"""A worker process as the process sees it that forked it."""
+
+from __future__ import annotations
+
+import _socket  # socket's C part, as with signal
+import os
+import time
+
+from pflow import TYPE_CHECKING, Callable, NoReturn
+from pflow.errors import FAILED
+from pflow.process.parent import GONE, Inbox, serve_parent
+from pflow.process.signals import HeldSignals, Interrupted
+from pflow.process.streams import flush_prints
+
+if TYPE_CHECKING:
+    from pflow.process.parent import Message, Serve
+
+
+class Worker:
+    """A child process, our end of the socket to it, and the numbers that it works on. It adds itself to `workers`."""
+
+    is_alone = is_large = is_over = False
+    is_retired = False  # it gets no more work, and is ended when it has none
+    abandoned = 0  # how many of its numbers nobody waits for
+    changed = 0.0  # when its work changed last
+
+    def __init__(self, serve: Serve, workers: list[Worker], *, threads: int) -> None:
+        self.workers = workers
+        self.numbers: set[int] = set()
+        self.code = 0
+        self.rest = bytearray()
+        ours, theirs = _socket.socketpair()
+        ours.setblocking(False)  # the child may not read before we do
+        self.fd = ours.detach()
+        self._inbox = Inbox(self.fd)
+        held = HeldSignals()  # an exception before the child is known would leave it running
+        try:
+            flush_prints()
+            parent = os.getpid()
+            self.pid = os.fork()
+            if self.pid == 0:
+                unused = [worker.fd for worker in [*workers, self]]
+                _work(lambda: serve_parent(serve, theirs.fileno(), unused, held, parent, threads))
+            workers.append(self)  # before a held signal can end us
+            theirs.close()
+        finally:
+            held.release()
+
+    def send(self, message: bytes) -> None:
+        """Send a message, or what the socket takes of it now: the pool sends the rest."""
+        self.rest += message
+        try:
+            del self.rest[: os.write(self.fd, self.rest)]
+        except BlockingIOError:
+            pass
+        except OSError:  # it has ended; `read` reports that
+            self.rest.clear()
+
+    def read(self) -> list[Message]:
+        """Return the messages that have come; GONE at its end."""
+        try:
+            return self._inbox.read()
+        except EOFError:
+            return [(GONE, 0, None)]
+
+    def has_ended(self) -> bool:
+        """Return True if it has ended. Signals are held until its end is noted."""
+        held = HeldSignals()
+        try:
+            if not self.is_over:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                if pid:
+                    self.is_over, self.code = True, os.waitstatus_to_exitcode(status)
+        finally:
+            held.release()
+        return self.is_over
+
+    def kill(self, signum: int) -> None:
+        if not self.is_over:
+            os.kill(self.pid, signum)
+
+    def close(self) -> None:
+        """Let it end and wait for that."""
+        self.workers.remove(self)
+        self.hang_up()
+        while not self.has_ended():
+            time.sleep(0.0005)
+
+    def hang_up(self) -> None:
+        """Close the socket, so that it does not wait for us."""
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
+
+    def memory(self) -> int:
+        """Return how many bytes of memory it has; 0 if the system does not say."""
+        try:
+            with open(f"/proc/{self.pid}/statm", "rb") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+        except OSError:
+            return 0
+
+
+def _work(serve: Callable[[], int]) -> NoReturn:
+    """Do the work in the child and end the process with its code, so that it never runs the parent's code."""
+    code = FAILED
+    try:
+        code = serve()
+    except Interrupted as again:  # a second signal, while the first ended it; a third would kill it
+        code = again.exit
+    finally:
+        os._exit(code)

@@ -1,0 +1,204 @@
+"""The ledger of a map: first success wins, kill -9 loses nothing that was committed, and no other file is touched."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pflow.errors import PflowError
+from pflow.many.executor import BEGUN, DONE, TODO
+from pflow.many.ledger import Ledger, item_digest, share_of
+
+ABOUT = {"flow": "f1", "nodes": {}}
+
+
+def result(status=DONE, **about):
+    ended = {"exit": 0 if status == DONE else 1, "outputs": {"text": "ok"}, "carried": "text", "error": ""}
+    return {"status": status, **ended, "usage": {}, "ms": 1.5, **about}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "new" / "map.db")
+
+
+def opened(path, about=ABOUT, **how):
+    ledger = Ledger(path)
+    try:
+        ledger.begin(about, **how)
+    except PflowError:
+        ledger.close()
+        raise
+    return closing(ledger)
+
+
+OPS = st.tuples(st.sampled_from(["claim", "done", "failed", "start", "kill", "resume"]), st.sampled_from("abc"))
+
+
+@settings(max_examples=40)
+@given(st.lists(OPS, max_size=30))
+def test_any_order_of_claims_ends_kills_and_resumes_is_that_of_a_model(tmp_path_factory, ops):
+    path = str(tmp_path_factory.mktemp("model") / "map.db")
+    ledger, seen, kept, model = Ledger(path), set(), {}, {}
+    ledger.begin(ABOUT)
+    for op, id in ops:
+        if op in ("kill", "resume"):
+            if op == "kill":
+                ledger._base.rollback()
+            else:
+                kept = dict(model)
+            ledger.close()
+            ledger, seen, model = Ledger(path), set(), dict(kept)
+            ledger.begin(ABOUT)
+        elif op == "claim" and id in seen:
+            with pytest.raises(PflowError, match=f"has the id '{id}' too"):
+                ledger.claim(1, id, id)
+        elif op == "claim":
+            seen.add(id)
+            entry = ledger.claim(1, id, id)
+            assert (entry.status, entry.tries, entry.has_begun) == model.setdefault(id, (TODO, 0, False))
+        else:
+            status, tries, has_begun = model.get(id, (None, 0, False))
+            may_change = status not in (None, DONE)
+            if op == "start":
+                ledger.start(id)
+                if may_change:
+                    model[id] = (BEGUN, tries, True)
+                    kept = dict(model)
+            else:
+                assert ledger.end(id, result(op)) is may_change
+                if may_change:
+                    model[id] = (op, tries + 1, has_begun)
+    assert {each.id: (each.status, each.tries, each.has_begun) for each in ledger.entries()} == model
+    ledger.close()
+
+
+WRITER = """
+import sys
+from pflow.many.ledger import Ledger
+from tests.many.test_ledger import ABOUT, result
+ledger = Ledger(sys.argv[1])
+ledger.begin(ABOUT)
+for number in range(10**9):
+    ledger.claim(number, f"{number:032x}")
+    ledger.end(f"{number:032x}.0", result())
+    if number % 7 == 6:
+        ledger.commit()
+        print(number, flush=True)
+"""
+
+
+def test_what_is_committed_survives_kill_9_and_nothing_is_torn(path):
+    for lines in (1, 200):
+        with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE) as writer:
+            last = [int(writer.stdout.readline()) for _ in range(lines)][-1]
+            with pytest.raises(PflowError, match=f"another map has it: {writer.pid} ") as busy:
+                Ledger(path)
+            assert busy.value.exit == 75
+            with closing(Ledger(path, is_read=True)) as reader:
+                assert reader.counts()[DONE] > last
+            writer.kill()
+        assert writer.returncode == -signal.SIGKILL
+        with opened(path) as ledger:
+            assert {each.status for each in ledger.entries()} == {DONE}
+            assert [each.index for each in ledger.entries()] == [*range(ledger.counts()[DONE])]
+            assert ledger._base.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            modes = {
+                name: os.stat(os.path.join(os.path.dirname(path), name)).st_mode & 0o777
+                for name in os.listdir(os.path.dirname(path))
+            }
+        assert {*modes} == {"map.db", "map.db-wal", "map.db-shm"}
+        assert {*modes.values()} == {0o600}
+    assert os.listdir(os.path.dirname(path)) == ["map.db"]
+    assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700
+
+
+def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
+    a, b, other = (item_digest({"n": n}) for n in (1, 2, 3))
+    with opened(path) as ledger:
+        assert [ledger.claim(at, each).id for at, each in enumerate([a, b, a, a])] == [
+            f"{a}.0",
+            f"{b}.0",
+            f"{a}.1",
+            f"{a}.2",
+        ]
+        assert ledger.claim(4, a, "named").status == TODO
+        for id in (f"{a}.0", f"{a}.2", "named"):
+            assert ledger.end(id, result(usage={"calls": 1, "cost": 0.5}))
+        ledger.note_used({"calls": 3, "tokens": 9, "cost": 1.5})
+        assert (ledger.claim_file(f"{a}.0", "f"), ledger.claim_file(f"{b}.0", "f")) == (f"{a}.0", f"{a}.0")
+    with opened(path) as ledger:
+        assert ledger.used() == {"calls": 3, "tokens": 9, "cost": 1.5}
+        assert [(each.id[-2:], each.status) for each in (ledger.claim(7, a), ledger.claim(8, a))] == [
+            (".0", DONE),
+            (".1", TODO),
+        ]
+        assert (ledger.claim(9, other, "named").status, ledger.changed) == (TODO, 1)
+        assert ledger.counts() == {DONE: 2, TODO: 3}
+        assert (ledger.find(f"{a}.2").cost, ledger.find("7").id, ledger.find(b[:9]).index) == (0.5, f"{a}.0", 1)
+        for word in (a[:9], "99", "x"):
+            with pytest.raises(PflowError, match="cannot find the item"):
+                ledger.find(word)
+    with closing(sqlite3.connect(path)) as base:
+        found = base.execute(
+            "SELECT position, status, outputs, usage, cost FROM items WHERE id = ?", (f"{a}.2",)
+        ).fetchone()
+    assert found == (3, DONE, '{"text":"ok"}', '{"calls":1,"cost":0.5}', 0.5)
+
+
+def test_another_flow_is_refused_unless_it_is_accepted(path):
+    opened(path).__exit__(None, None, None)
+    with pytest.raises(PflowError, match="its map had other 'flow'") as refused:
+        opened(path, {**ABOUT, "flow": "f2"})
+    assert refused.value.exit == 78
+    opened(path, {**ABOUT, "flow": "f2"}, accepts_changes=True).__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("kind", ["text", "sqlite", "directory", "fifo"])
+def test_a_file_that_is_no_ledger_is_not_touched(tmp_path, kind):
+    file = tmp_path / "mine"
+    if kind in ("directory", "fifo"):
+        file.mkdir(0o750) if kind == "directory" else os.mkfifo(file, 0o640)
+    elif kind == "text":
+        file.write_text("mine\n" * 200)
+    else:
+        with closing(sqlite3.connect(file)) as base:
+            base.execute("CREATE TABLE items (id)")
+    before = (os.stat(file).st_mode, file.read_bytes() if file.is_file() else b"")
+    for is_read in (False, True):
+        with pytest.raises(PflowError) as refused:
+            Ledger(str(file), is_read=is_read)
+        assert refused.value.exit == 65
+    assert (os.stat(file).st_mode, file.read_bytes() if file.is_file() else b"") == before
+    assert os.listdir(tmp_path) == ["mine"]
+
+
+def test_a_full_disk_is_73_and_keeps_what_was_committed(path):
+    kept = []
+
+    def claim_all(ledger):
+        for number in range(10_000):
+            ledger.claim(number, item_digest(number))
+            ledger.commit()
+            kept.append(number)
+
+    with opened(path) as ledger:
+        ledger._base.execute("PRAGMA max_page_count = 20")
+        with pytest.raises(PflowError, match="full") as full:
+            claim_all(ledger)
+        assert full.value.exit == 73
+    with opened(path) as ledger:
+        assert [each.index for each in ledger.entries()] == kept
+
+
+def test_an_item_is_named_alike_on_every_machine_without_its_secrets():
+    item = {"n": 1, "key": "s3cret"}
+    assert item_digest(item, {"key"}) == item_digest({"n": 1}) == "d4d502f556707e282306f83504e260c0"
+    assert [share_of(text, 4) for text in ("a", "b", "c")] == [2, 2, 2]
+    assert {share_of(str(number), 3) for number in range(20)} == {0, 1, 2}

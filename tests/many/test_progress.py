@@ -1,0 +1,86 @@
+import json
+
+import pytest
+
+from pflow.many import progress
+from pflow.many.ledger import Entry
+from pflow.many.progress import MapProgress
+from pflow.record.status import read_status
+from pflow.terminal import messages
+
+DONE = Entry("id", "", 0, "done", 0, usage={"cost": 0.01, "calls": 1, "model": "m"})
+FAILED = Entry("id", "", 0, "failed", 65)
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def said(monkeypatch):
+    texts = []
+    monkeypatch.setattr(progress, "say", lambda program, text: texts.append(text))
+    monkeypatch.setattr(progress, "write_stderr", texts.append)
+    monkeypatch.setattr(progress.time, "time", lambda: 5.0)
+    return texts
+
+
+def go(shown, clock, seconds, each=(DONE,)):
+    for _ in range(seconds):
+        clock.now += 1
+        for entry in each:
+            shown.note(entry, True)
+        shown.show()
+
+
+def test_a_log_gets_a_line_a_minute_with_the_rate_of_the_last_minute(said, tmp_path):
+    clock = Clock()
+    shown = MapProgress(str(tmp_path), "", 10_000, clock)
+    for _ in range(1000):
+        shown.note(DONE, False)  # done in an earlier pass: they cost, and tell nothing about the rate
+    go(shown, clock, 60, [DONE, FAILED])
+    go(shown, clock, 60)
+    assert said == [
+        "1,120/10,000, 60 failed, $10.60, 120/min, 1h14m left",
+        "1,180/10,000, 60 failed, $11.20, 60/min, 2h27m left",
+    ]
+    shown.finish()
+    assert len(said) == 2
+
+
+def test_json_has_a_line_a_minute_and_a_last_one(said, tmp_path):
+    clock = Clock()
+    shown = MapProgress(str(tmp_path), "json", 120, clock)
+    go(shown, clock, 60)
+    go(shown, clock, 1, [FAILED])
+    shown.finish()
+    counts = {"done": 60, "failed": 0, "total": 120, "cost": 0.6, "per_minute": 60.0, "left_s": 60, "time": 5.0}
+    assert [*map(json.loads, said)] == [counts, {**counts, "failed": 1, "left_s": 59}]
+    usage = {"model": "m", "cost": 0.6, "calls": 60, "unpriced": 0}
+    kept = {"total": 120, "done": 60, "failed": 1, "left": 59, "usage": usage, "time": 5.0}
+    assert read_status(str(tmp_path)) == kept
+
+
+def test_a_stream_without_a_known_end_has_no_total(said, tmp_path):
+    clock = Clock()
+    shown = MapProgress(str(tmp_path), "", None, clock)
+    go(shown, clock, 60)
+    assert said == ["60, $0.60, 60/min"]
+    assert read_status(str(tmp_path))["left"] is None
+
+
+def test_a_terminal_has_one_line_and_q_nothing(said, tmp_path, monkeypatch):
+    monkeypatch.setattr(progress.os, "isatty", lambda fd: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("pflow.driver.progress.write_stderr", said.append)
+    clock = Clock()
+    shown = MapProgress(str(tmp_path), "", 4, clock)
+    go(shown, clock, 2)
+    shown.finish()
+    assert said == ["1/4  $0.01  60/min  3s left", "\r\x1b[K", "2/4  $0.02  60/min  2s left", "\r\x1b[K"]
+    monkeypatch.setattr(messages, "is_quiet", True)
+    go(MapProgress(str(tmp_path), "json", 4, clock), clock, 70)
+    assert len(said) == 4
