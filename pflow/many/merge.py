@@ -38,7 +38,9 @@ def merge(paths: list[str], output: str) -> dict[str, int]:
                 with closing(Ledger(path, is_read=True)) as other:
                     _absorb(united, other)
             last, places = united.one("SELECT ifnull(max(position), -1), count(DISTINCT position) FROM items")
-            return united.counts() | ({"in none of the ledgers": last + 1 - places} if last + 1 > places else {})
+            return united.counts() | (
+                {"or more in none of the ledgers": last + 1 - places} if last + 1 > places else {}
+            )
         except BaseException:
             united.undo()
             if is_new:
