@@ -37,10 +37,8 @@ def merge(paths: list[str], output: str) -> dict[str, int]:
             for path in others:
                 with closing(Ledger(path, is_read=True)) as other:
                     _absorb(united, other)
-            last, places = united.one("SELECT ifnull(max(position), -1), count(DISTINCT position) FROM items")
-            return united.counts() | (
-                {"or more in none of the ledgers": last + 1 - places} if last + 1 > places else {}
-            )
+            missing = united.one("SELECT max(position) + 1 - count(DISTINCT position) FROM items")[0]
+            return united.counts() | ({"or more in none of the ledgers": missing} if missing else {})
         except BaseException:
             united.undo()
             if is_new:
