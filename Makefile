@@ -13,7 +13,7 @@ WORKERS := $(shell echo $$(($$(nproc) + 1)))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test elsewhere check bench eval kills mutants agents generate clean
+.PHONY: help run test elsewhere check bench eval kills cluster mutants agents generate clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Both slow every start of Python down, and some machines set them.
@@ -75,6 +75,9 @@ eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL=
 kills: $(VENV)/.dev ## kill runs at every commit point, at 400 other times and on 60 nights; KILLS='--seed 2'
 	@PYTHONPATH=. $(VENV)/bin/python tests/kills/run.py $(KILLS)
 	@$(VENV)/bin/python -m tests.kills.outside
+
+cluster: $(VENV)/.dev ## map on dask workers and a scheduler of this machine, and kill them; CLUSTER='--seed 2'
+	@PYTHONPATH=. $(VENV)/bin/python tests/cluster/run.py $(CLUSTER)
 
 mutants: $(VENV)/.dev ## change 300 places of what must never be wrong, each of which a test must see; MUTANTS='--seed 2'
 	@$(VENV)/bin/python -m pip install -q 'cosmic-ray>=8.4'

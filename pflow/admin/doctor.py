@@ -128,6 +128,14 @@ def _model(installation: Installation) -> Iterator[Line]:
         yield Line("model", ADVICE, error.message, error.hint)
 
 
+def _cluster(installation: Installation) -> Iterator[Line]:
+    try:
+        yield Line("cluster", WELL, f"dask's distributed {version('distributed')}, for pflow map --executor=dask")
+    except ModuleNotFoundError:
+        todo = installation.add(f"{NAME}[dask]")
+        yield Line("cluster", WELL, f"pflow map --executor=dask needs more: {todo}")
+
+
 def _shells(installation: Installation) -> Iterator[Line]:
     from pflow.admin.setup import advise, find_share
     from pflow.admin.shells import ask_shells
@@ -184,6 +192,7 @@ CHECKS: dict[str, Callable[[Installation], Iterator[Line]]] = {
     "packages": _packages,
     "llm": _llm,
     "model": _model,
+    "cluster": _cluster,
     "shells": _shells,
     "nodes": _nodes,
     "state": _state,

@@ -13,6 +13,11 @@ a person, or from the file of --KEY@FILE. If the code or the version of a node h
 step read, it is named, and the exit code is 78; --accept-changes goes on. A file that the run itself has changed counts
 as the run left it. Files are those that a step's paths name, and those that list-files finds.
 
+A map goes on with the items that are not done; all results are printed again. Its flags are as they were, but for new
+limits; a file of items is read again, and items from stdin have to be piped again (else 64). An item that failed is
+tried three times in all, and again with --failed; one that has begun a step that does not repeat is left, unless
+--redo, without STEP, runs it again.
+
 A run that is still going on, or has left a process running, is not touched (75). A run that is done has nothing to
 resume (1), but with --keep-store it takes --from and --only. Of a run that finished with failures, --failed runs the
 failed items again, then the steps after their batches; items of later batches run only if they are new. The flow of
@@ -38,8 +43,10 @@ from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened
 from pflow.errors import USAGE, PflowError
 from pflow.flow.rules import check
+from pflow.process.signals import end_in_order
 from pflow.record.runs import Run, find_run
 from pflow.stage.intake import Intake
+from pflow.terminal.messages import say_error
 from pflow.values.masks import Secrets
 
 
@@ -49,11 +56,20 @@ from pflow.values.masks import Secrets
 @click.option("-r", "--raw", is_flag=True, help="Print only what the pipe carries.")
 @click.option("-j", "--json", is_flag=True, help="Print the store document, even to a terminal.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
-@click.option("--redo", multiple=True, metavar="STEP", help="Run this interrupted step again.")
+@click.option(
+    "--redo",
+    multiple=True,
+    metavar="STEP",
+    is_flag=False,
+    flag_value="",
+    help="Run this interrupted step again; of a map, without STEP: all items that began one.",
+)
 @click.option("--skip", multiple=True, metavar="STEP", help="Treat this interrupted step as done, without writes.")
 @click.option("--from", "start", metavar="STEP", help="Run this step and all later ones again.")
 @click.option("--only", metavar="STEP", help="Run this step again, and keep the results of later ones.")
-@click.option("--failed", is_flag=True, help="Run the failed items of batches again, and all steps after them.")
+@click.option(
+    "--failed", is_flag=True, help="Run the failed items of a map, or of batches and all steps after them, again."
+)
 @click.option("--accept-changes", is_flag=True, help="Go on even if code, versions, secrets or files have changed.")
 @click.option(
     "--max-cost", metavar="USD", help="Set a new limit for the cost of the whole run, earlier parts included."
@@ -72,9 +88,31 @@ def command(
     texts: dict[str, list[str | bool]] = {
         name: [value] for name, value in flags.items() if value is not None and value is not False
     }
+    run = find_run(unfinished)
+    if run.ledger:
+        return _resume_map(run, choices, texts)
+    if "" in redo:
+        raise PflowError("cannot take --redo without a step", hint="--redo=STEP, but for a map", exit=USAGE)
     driver = Driver("pflow resume")
     words = [f"--{name}" for name in texts]
-    return driver.run_prepared(words, lambda: _prepare(find_run(unfinished), RunFlags(texts), choices, driver.secrets))
+    return driver.run_prepared(words, lambda: _prepare(run, RunFlags(texts), choices, driver.secrets))
+
+
+def _resume_map(run: Run, choices: Choices, texts: dict[str, list[str | bool]]) -> int:
+    """Go on with a map. Raises PflowError (2) for a flag that is for steps."""
+    from pflow.many.map import Map
+
+    named = {"redo": choices.redo - {""}, "skip": choices.skip, "from": choices.start, "only": choices.only}
+    for name in [name for name, step in named.items() if step] + ["json"] * ("json" in texts):
+        hint = "--failed and --redo run items of it again, -r prints what they carry"
+        raise PflowError(f"cannot take --{name} for a map", hint=hint, exit=USAGE)
+    redo, choices.redo, secrets = "" in choices.redo, set(), Secrets()
+
+    def fail(error: PflowError) -> int:
+        say_error("pflow resume", secrets.hide(error))
+        return error.exit
+
+    return end_in_order(lambda: Map.resume(run, choices, RunFlags(texts), secrets, redo=redo), fail)
 
 
 def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:

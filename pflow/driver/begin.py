@@ -203,13 +203,16 @@ def restore_environment(record: Record) -> None:
             os.environ[name] = value
 
 
-def restore_flow(directory: str, place: Mapping[str, Any]) -> FlowSpec:
-    """Return a run's flow, with the paths of its `place`; one in Python anew. Raises PflowError (66, 65 if damaged)."""
+def restore_flow(directory: str, place: Mapping[str, Any], text: str = "") -> FlowSpec:
+    """Return a run's flow, with the paths of its `place`; one in Python anew. Raises PflowError (66, 65 if damaged).
+
+    Without `text` it is read in the run's directory.
+    """
     if python_source(os.fsdecode(place["file"])):
         return load_named([os.fsdecode(place["file"])], is_run_here=True)
     file = os.path.join(directory, FLOW)
     catalog = FlowCatalog(os.fsdecode(place["flow_directory"]))
-    flow = load_text(read_text(file, f"the flow '{file}'"), file, catalog).usable()
+    flow = load_text(text or read_text(file, f"the flow '{file}'"), file, catalog).usable()
     flow.file = os.fsdecode(place["file"])
     return flow
 

@@ -13,9 +13,8 @@ from pflow.engine.step import StepNode
 from pflow.errors import BAD_DATA, CANNOT_WRITE, FAILED, PflowError
 from pflow.files import file_paths
 from pflow.flow.wired import WiredStep
-from pflow.process.parent import Parent
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.process.workers import Died, run_all
+from pflow.process.workers import Died, Parent, run_all
 from pflow.stage.visit import Visit
 from pflow.terminal.columns import value_text
 from pflow.values.digest import digest_of

@@ -8,9 +8,8 @@ from pflow.engine.step import StepNode
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.graph import Fork
 from pflow.node import pocketflow
-from pflow.process.parent import Parent
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.process.workers import Died, run_all
+from pflow.process.workers import Died, Parent, run_all
 from pflow.stage.visit import Visit
 from pflow.values.paths import Path, meet, write_path
 

@@ -6,7 +6,7 @@ import os
 import sys
 from copy import copy
 
-from pflow import Any, Iterator, Sequence
+from pflow import TYPE_CHECKING, Any, Iterator, Sequence
 from pflow.binding.sources import DIRECTORY
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
@@ -20,6 +20,9 @@ from pflow.flow.written import path_text
 from pflow.interface.interface import Interface, Item
 from pflow.values.types import Type
 from pflow.words.naming import guess
+
+if TYPE_CHECKING:
+    from pflow.flow.flow import Items
 
 _CALLS, _CALLS_A_LEVEL = 1_000, 60
 """Python's recursion limit, and how much more each nested flow needs, when loaded and when run."""
@@ -206,8 +209,11 @@ def _outputs(flow: WiredFlow) -> dict[str, Type]:
     return roots
 
 
-def load_named(words: Sequence[str], *, is_run_here: bool = False) -> FlowSpec:
-    """Load the flow of these words: `-` (stdin), a file, a saved flow or pipe syntax. Raises PflowError (2, 65, 66)."""
+def load_named(words: Sequence[str], *, is_run_here: bool = False, items: Items | None = None) -> FlowSpec:
+    """Load the flow of these words: `-` (stdin), a file, a saved flow or pipe syntax. Raises PflowError (2, 65, 66).
+
+    `items` are as in FlowSpec, for pipe syntax.
+    """
     if not words:
         raise PflowError("cannot load a flow: none is named", hint="a file, a saved flow or 'a => b'", exit=USAGE)
     word = words[0]
@@ -225,7 +231,7 @@ def load_named(words: Sequence[str], *, is_run_here: bool = False) -> FlowSpec:
     looks_like_file = " " not in word and (word.endswith(".json") or "/" in word)
     if len(words) == 1 and looks_like_file and not is_pipe(words):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
-    return parse_pipe(words, FlowCatalog())
+    return parse_pipe(words, FlowCatalog(), items)
 
 
 def python_source(word: str) -> tuple[str, str] | None:

@@ -16,6 +16,7 @@ from pflow.many.item import ITEM, ItemFlow
 from pflow.many.ledger import Ledger
 from pflow.terminal.columns import rough_time
 from pflow.values.jsontext import text_of
+from pflow.values.templates import TEMPLATE
 from pflow.words.usage import dollars
 
 SAMPLE = 1000
@@ -90,7 +91,9 @@ def _count_tokens(found: Estimate, flow: ItemFlow, steps: list[WiredStep], size:
     for step in steps:
         given = {**step.step.params, **flow.inputs.params.get(step.id, {})}
         params = {**environment(step.interface, given), **given}
-        texts = {**step.step.inputs, **params, "model": None}.values()
+        mapped = [str(each) for each in step.step.input_mappings.values()]
+        templates = [each.removeprefix(TEMPLATE) for each in mapped if each.startswith(TEMPLATE)]
+        texts = [*templates, *{**step.step.inputs, **params, "model": None}.values()]
         tokens_in = (size + sum(_bytes(text) for text in texts if isinstance(text, str | dict))) / BYTES
         tokens_out = params.get("max_tokens") or answer
         if tokens_out is None:

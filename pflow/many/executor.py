@@ -27,8 +27,8 @@ class Lost(PflowError):
 class Executor(Protocol):
     """Works on items, each tried under another `number`."""
 
-    def has_room(self) -> bool:
-        """Return True if it takes one more item now."""
+    def has_room(self, *, alone: bool = False) -> bool:
+        """Return True if it takes one more item now, or one that runs `alone`."""
 
     def submit(self, number: int, id: str, item: Any, *, alone: bool = False) -> None:
         """Begin an item of this id. `alone`: nothing else runs in its process, since it may have ended another."""

@@ -92,8 +92,6 @@ class ItemFlow:
         began, usage = time.perf_counter(), Usage()
         result: Result = {"status": DONE, "exit": OK, "outputs": None, "carried": "", "error": ""}
         try:
-            if isinstance(item, PflowError):
-                raise item
             with Deadline(self.timeout, act="cannot finish"):
                 result |= self._outcome(id, self.values(item), tell, usage)
         except (Interrupted, ClosedPipe):

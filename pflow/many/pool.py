@@ -7,8 +7,8 @@ from typing import Any
 
 from pflow.errors import TRY_AGAIN, PflowError, reason_of
 from pflow.many.executor import Lost, Result
-from pflow.process.parent import Parent
-from pflow.process.workers import Pool
+from pflow.process.worker import Worker
+from pflow.process.workers import Parent, Pool
 
 
 class LocalExecutor(Pool):
@@ -39,6 +39,11 @@ class LocalExecutor(Pool):
         """Return what has come; nothing after so many seconds, after a request, and without items."""
         found = self.collect(seconds)
         return [(number, _lost(value) if isinstance(value, PflowError) else value) for number, value in found]
+
+    def _lose(self, worker: Worker, found: list[tuple[int, Any]]) -> None:
+        """Tell `ask` of a process that is gone (`lost`, its id): nobody else ends what it had begun."""
+        self.ask("lost", worker.pid, lambda answer: None)
+        super()._lose(worker, found)
 
     def close(self, seconds: float = 1.5) -> None:
         """End all that it began."""

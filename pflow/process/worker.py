@@ -19,13 +19,10 @@ if TYPE_CHECKING:
 class Worker:
     """A child process, our end of the socket to it, and the numbers that it works on. It adds itself to `workers`."""
 
-    is_alone = is_large = False
-    is_retired = False
-    """It gets no more work, and is ended when it has none."""
-    abandoned = 0
-    """How many of its numbers nobody waits for."""
-    changed = 0.0
-    """When its work changed last."""
+    is_alone = is_large = is_over = False
+    is_retired = False  # it gets no more work, and is ended when it has none
+    abandoned = 0  # how many of its numbers nobody waits for
+    changed = 0.0  # when its work changed last
 
     def __init__(self, serve: Serve, workers: list[Worker], *, threads: int) -> None:
         self.workers = workers
@@ -70,16 +67,16 @@ class Worker:
         """Return True if it has ended. Signals are held until its end is noted."""
         held = HeldSignals()
         try:
-            if self.pid:
+            if not self.is_over:
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
                 if pid:
-                    self.pid, self.code = 0, os.waitstatus_to_exitcode(status)
+                    self.is_over, self.code = True, os.waitstatus_to_exitcode(status)
         finally:
             held.release()
-        return not self.pid
+        return self.is_over
 
     def kill(self, signum: int) -> None:
-        if self.pid:
+        if not self.is_over:
             os.kill(self.pid, signum)
 
     def close(self) -> None:

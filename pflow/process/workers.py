@@ -9,7 +9,8 @@ import time
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import FAILED, NO_MEMORY, PflowError, bug_error
 from pflow.process.children import GRACE, collect_children
-from pflow.process.parent import ANSWER, ASKED, GONE, LINE, RESULT, SAID, WORK, Parent, framed
+from pflow.process.parent import ANSWER, ASKED, GONE, LINE, RESULT, SAID, WORK, framed
+from pflow.process.parent import Parent as Parent
 from pflow.process.worker import Worker
 from pflow.terminal import messages
 
@@ -206,7 +207,7 @@ class Pool:
             return
         self._looked = now
         for worker in list(self.workers):
-            if not worker.pid:  # since the last look; a process that it began keeps its socket open
+            if worker.is_over:  # since the last look; a process that it began keeps its socket open
                 self._lose(worker, found)
             elif not worker.has_ended():
                 hangs = 0 < len(worker.numbers) == worker.abandoned and now > worker.changed + GRACE

@@ -8,9 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 from pflow.errors import BAD_DATA, DENIED, NO_MEMORY, PflowError
-from pflow.process.parent import Parent
 from pflow.process.signals import stop_catching
-from pflow.process.workers import run_all
+from pflow.process.workers import Parent, run_all
 from pflow.tables.rows import CONVERT, FLOAT, INT, Row, cell, columns_of, kind_of_texts
 
 TABLE = "rows"

@@ -27,8 +27,8 @@ repository() {
     git init -q repository
 }
 
-@test "sixteen jobs: each says what it does, and has five lines of pflow at most" {
-    [ "$(ls "$jobs" | wc -l)" -eq 16 ]
+@test "seventeen jobs: each says what it does, and has five lines of pflow at most" {
+    [ "$(ls "$jobs" | wc -l)" -eq 17 ]
     for job in "$jobs"/*; do
         [[ $(sed '/^#!/d' "$job" | head -n 1) == '# '[A-Z]* ]]
         [ "$(grep -v '^#' "$job" | grep -c 'pflow')" -le 5 ]
@@ -118,6 +118,18 @@ repository() {
     [ "$(cat out/texts/a/b/one.txt)" = 'Oak, ash and elm.' ]
     run_job translate-tree German "$PWD/texts" out
     expect 77 '' 'is not a path below the working directory'
+}
+
+@test "each ticket is asked once, whatever stands before it next time" {
+    need jq
+    mkdir -p .config/pflow && echo '"form" = { input = 1, output = 1 }' >.config/pflow/prices.toml
+    printf '{"number":%s,"text":"a ticket"}\n' 1 2 >tickets.jsonl
+    PFLOW_MODEL=form run_job ask-each-ticket tickets.jsonl tickets.db 1
+    expect 0
+    { echo '{"number":3,"text":"a ticket"}' && cat tickets.jsonl; } >more.jsonl
+    PFLOW_MODEL=form run_job ask-each-ticket more.jsonl tickets.db 1
+    expect 0 - '2 done, 1 to do, about $'
+    jq -se 'map(.number) == [3, 1, 2] and all(.response.team)' <<<"$output"
 }
 
 @test "a git hook writes the message, and a commit never waits for a model" {

@@ -43,12 +43,6 @@ ASK = "llm 'Who answers?' -m reply"
     ("text", "items", "more", "account"),
     [
         (
-            f"{ASK} --max-tokens=10",
-            ["x" * 27] * 50,
-            {},
-            "0 done, 50 to do, about $0.55, about 488 tokens in and 500 out; 4 bytes are a token",
-        ),
-        (
             ASK,
             ["x" * 28] * 50,
             {"rpm": 10},
@@ -67,6 +61,12 @@ ASK = "llm 'Who answers?' -m reply"
             {},
             "0 done, 2 to do, about 512 tokens in and 2 out; 4 bytes are a token; "
             "the price of the model of 'llm' is not known",
+        ),
+        (
+            "llm 'Is $item a tree?' -m reply --max-tokens=1",
+            ["x" * 20] * 2,
+            {},
+            "0 done, 2 to do, about $0.0038, about 18 tokens in and 2 out; 4 bytes are a token",
         ),
         ("template '$item'", ["a"] * 3, {"rpm": 10}, "0 done, 3 to do"),
         (ASK, [], {}, "0 done, 0 to do, about $0; 4 bytes are a token; an answer of 'llm' has 200 tokens"),

@@ -6,7 +6,6 @@ import pytest
 from pflow.errors import PflowError
 from pflow.many.ledger import Entry
 from pflow.many.rows import Rows
-from pflow.process.signals import ClosedPipe
 
 
 class Printed(Rows):
@@ -134,13 +133,3 @@ def test_a_file_of_failed_items_that_cannot_be_written_or_has_the_items_is_refus
         Printed(errors=path, inputs=["items.csv", str(tmp_path / "items.jsonl")]).put(0, "a", FAILED)
     assert refused.value.exit == exit
     assert (tmp_path / "items.jsonl").read_text() == "1"
-
-
-def test_a_reader_that_is_gone_ends_the_rows():
-    def write(pieces):
-        raise ClosedPipe
-
-    rows = Printed(write=write)
-    with pytest.raises(ClosedPipe):
-        rows.put(0, "x" * 70_000, done())
-    rows.flush()  # what was not written is not written again

@@ -76,7 +76,9 @@ class Reopened:
         place = self.begin["place"]
         enter(place["directory"], "resume the run")
         restore_environment(self.begin)
-        return wire(restore_flow(self.run.directory, place))
+        flow = restore_flow(self.run.directory, place)
+        flow.items = ("item",) if self.run.ledger else flow.items
+        return wire(flow)
 
     def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
         """Return what the run began with. Raises PflowError (78) if a secret is missing, or has changed."""

@@ -1,0 +1,271 @@
+"""The loop of a map: items go to an executor, their results into the ledger and out as rows."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from pflow.errors import BAD_DATA, TIMED_OUT, PflowError
+from pflow.errors import FAILED as EXIT_FAILED
+from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Lost, Result
+from pflow.many.items import BadItem
+from pflow.many.ledger import Entry, Ledger, item_digest, share_of
+from pflow.many.limiter import Limiter
+from pflow.many.progress import MapProgress
+from pflow.many.rows import Rows
+from pflow.process.children import GRACE
+
+TRIES = 3
+"""How often a failing item is tried over all resumes, and one whose process dies in one map."""
+
+
+_GLANCE = 0.05
+"""Seconds between two looks at the items that are still to be read."""
+
+
+class StopReading(Exception):
+    """Ends the reading of items in the middle."""
+
+
+@dataclass
+class Halt:
+    """When failures end the map: `fail` is a number of them, or with `is_share` a percentage; never without."""
+
+    fail: float = 0
+    is_share: bool = False
+    is_now: bool = False
+
+    def is_reached(self, failed: int, ended: int) -> bool:
+        if not self.fail:
+            return False
+        return failed >= 3 and failed * 100 >= self.fail * ended if self.is_share else failed >= self.fail
+
+
+@dataclass
+class Choices:
+    """What a person chose about the items of a map."""
+
+    id_field: str = ""
+    timeout: float | None = None
+    halt: Halt = field(default_factory=Halt)
+    shard: tuple[int, int] = (0, 1)
+    retries_failed: bool = False
+    redoes: bool = False
+    shares_equals: bool = False
+    """True if equal items wait for the first of them, whose answer the cache then gives."""
+    secret_members: frozenset[str] = frozenset()
+
+
+@dataclass
+class Task:
+    """An item that has to be run, and its tries in this map."""
+
+    index: int
+    item: Any
+    entry: Entry
+    lost: int = 0
+    is_alone: bool = False
+    limit: float = float("inf")
+
+
+class MapLoop:
+    """One pass over the items. `stopped` is why it ended before the last."""
+
+    def __init__(
+        self, items: Iterator[tuple[int, Any]], ledger: Ledger, rows: Rows, choices: Choices, limiter: Limiter,
+        progress: MapProgress,
+    ) -> None:  # fmt: skip
+        self._reading = self._read(items)
+        self.ledger = ledger
+        self.rows = rows
+        self.executor: Executor
+        self.choices = choices
+        self.limiter = limiter
+        self.progress = progress
+        self._looked = time.monotonic()
+        self.stopped: PflowError | None = None
+        self.failed = self.ended = self.begun = 0
+        self.running: dict[int, Task] = {}
+        self._again: deque[Task] = deque()
+        self._equals: dict[str, list[Task]] = {}
+        self._began: set[str] = set()
+        self._noted = dict(limiter.used)
+        self._numbers = 0
+
+    def run(self, executor: Executor) -> None:
+        """Run until every item is settled, or the map is stopped. The executor is closed in any case."""
+        self.executor = executor
+        try:
+            while self._fill() or self.running:
+                self._take_results(self._seconds())
+        finally:
+            self.executor.close()
+            self.ledger.commit()
+            self.rows.flush()
+
+    def start(self, id: str) -> None:
+        """Keep that an item begins a step that does not repeat."""
+        self._began.add(id)
+        self.ledger.start(id)
+
+    def while_idle(self, fd: int) -> None:
+        """Go on with the items that run until there is something to read. Raises StopReading if the map is stopped."""
+        while not self.is_stopped():
+            self._begin_again()
+            if select.select([fd], [], [], 0 if self.running else self._seconds())[0]:
+                return
+            self._take_results(min(self._seconds(), _GLANCE))
+        raise StopReading
+
+    def _take_results(self, seconds: float) -> None:
+        """Settle what has come, or comes in so many seconds."""
+        self.ledger.commit()
+        self.rows.flush()
+        for number, result in self.executor.wait(seconds) if self.running else ():
+            if (task := self.running.pop(number, None)) is not None:  # else an answer that came twice or too late
+                self._settle(task, result)
+        self._end_late()
+
+    def _fill(self) -> bool:
+        """Begin as many items as there is room for; return True if one waits for room."""
+        while not self.is_stopped():
+            self._begin_again()
+            if not self.executor.has_room() or len(self.running) >= self.limiter.items():
+                break
+            task = self._next()
+            if task is None:
+                return bool(self._again)
+            self._begin(task)
+        return not self.is_stopped() and not self.running
+
+    def _begin_again(self) -> None:
+        """Begin the items that have to be tried again, or waited for an equal one, as far as there is room."""
+        while self._again and not self.is_stopped() and self.executor.has_room(alone=self._again[0].is_alone):
+            self._begin(self._again.popleft())
+
+    def _begin(self, task: Task) -> None:
+        self._numbers += 1
+        task.limit = time.monotonic() + (self.choices.timeout or float("inf")) + GRACE
+        self.running[self._numbers] = task
+        self.executor.submit(self._numbers, task.entry.id, task.item, alone=task.is_alone)
+
+    def is_stopped(self) -> bool:
+        self.stopped = self.stopped or self.limiter.stopped
+        return self.stopped is not None
+
+    def _next(self) -> Task | None:
+        """Return the next new item to run; those that need not run are put out on the way."""
+        for index, item in self._reading:
+            task = self._claimed(index, item)
+            if task is None:
+                continue
+            waiting = self._equals.get(task.entry.digest) if self.choices.shares_equals else None
+            if waiting is None:
+                if self.choices.shares_equals:
+                    self._equals[task.entry.digest] = []
+                return task
+            waiting.append(task)
+        return None
+
+    def _read(self, items: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+        with suppress(StopReading):
+            yield from items
+
+    def _claimed(self, index: int, item: Any) -> Task | None:
+        """Return an item as a task; None if it is another shard's, or settled."""
+        digest = item_digest(item, self.choices.secret_members)
+        id = self._id(index, item)
+        if share_of(id or digest, self.choices.shard[1]) != self.choices.shard[0]:
+            return None
+        entry = self.ledger.claim(index, digest, id)
+        is_left = entry.has_begun and not self.choices.redoes
+        is_tried = entry.status != TODO and entry.tries >= TRIES and not self.choices.retries_failed
+        if entry.status == DONE or is_left or is_tried:
+            entry.status = BEGUN if entry.status != DONE and is_left else entry.status
+            self._put(index, item, entry, is_new=False)
+            return None
+        self.rows.expect(index)
+        if isinstance(item, BadItem):
+            self._settle(Task(index, {"$bad": item.text}, entry), _unfinished(FAILED, item.exit, item.message))
+            return None
+        return Task(index, item, entry)
+
+    def _id(self, index: int, item: Any) -> str:
+        """Return what the item's own field names it. Raises PflowError (65) if it has none."""
+        name = self.choices.id_field
+        if not name or isinstance(item, BadItem):
+            return ""
+        value = item.get(name) if isinstance(item, dict) else None
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            what = f"cannot name item {index}: it has no text or number '{name}'"
+            raise PflowError(what, hint="--id=FIELD is for items that all have it", exit=BAD_DATA)
+        return str(value)
+
+    def _settle(self, task: Task, result: Result | Lost) -> None:
+        if isinstance(result, Lost):
+            task.lost += result.is_guilty
+            task.is_alone = True
+            has_begun = task.entry.id in self._began
+            if task.lost < TRIES and not has_begun:
+                self._again.append(task)
+                return
+            status = BEGUN if has_begun else POISON
+            result = _unfinished(status, result.exit, result.message)
+        if result["status"] == TODO:
+            self.stopped = self.limiter.stopped or PflowError(result["error"], exit=result["exit"])
+            return
+        task.entry.has_begun = task.entry.id in self._began
+        self._began.discard(task.entry.id)
+        self.ledger.end(task.entry.id, result)
+        vars(task.entry).update({name: value for name, value in result.items() if name in vars(task.entry)})
+        task.entry.tries += 1
+        self._put(task.index, task.item, task.entry, is_new=True)
+        self._again.extend(self._equals.pop(task.entry.digest, ()))
+        if self.choices.halt.is_reached(self.failed, self.ended):
+            what = f"{self.failed:,} of {self.ended:,} items failed, which --halt takes as the end"
+            self.stopped = self.stopped or PflowError(what, exit=EXIT_FAILED)
+            if self.choices.halt.is_now:
+                self.running.clear()
+
+    def _put(self, index: int, item: Any, entry: Entry, *, is_new: bool) -> None:
+        self.ended += 1
+        self.failed += entry.status != DONE
+        self.begun += entry.status != DONE and entry.has_begun
+        self.rows.put(index, item, entry)
+        self.progress.note(entry, is_new)
+        self.progress.show()
+
+    def _seconds(self) -> float:
+        """Return how long to wait for a result at most."""
+        due = [each for each in (self.limiter.turn(),) if each is not None]
+        if self.limiter.used != self._noted:
+            self._noted = dict(self.limiter.used)
+            self.ledger.note_used(self._noted)
+        if self.choices.timeout:
+            due += [task.limit - time.monotonic() for task in self.running.values()]
+        return max(min(due, default=1.0), 0.0)
+
+    def _end_late(self) -> None:
+        """Give up the items whose time is over and whose process has not noticed."""
+        now, looked = time.monotonic(), self._looked
+        self._looked = now
+        if not self.choices.timeout:
+            return
+        for task in self.running.values() if self.limiter.holds() else ():
+            task.limit += now - looked  # a call that waits for its turn takes no time of its item
+        for number in [number for number, task in self.running.items() if task.limit < now]:
+            task = self.running.pop(number)
+            self.executor.abandon(number)
+            words = f"cannot finish: it took longer than the {self.choices.timeout:g} s of its timeout"
+            self._settle(task, _unfinished(FAILED, TIMED_OUT, words))
+
+
+def _unfinished(status: str, exit: int, error: str) -> Result:
+    """Return the result of an item whose process has not told one."""
+    about: Result = {"outputs": None, "carried": "", "usage": {}, "ms": 0}
+    return {"status": status, "exit": exit, "error": error, **about}

@@ -1,0 +1,329 @@
+"""A map as a run: from its choices to its exit code."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from pflow.cache.wishes import Wishes
+from pflow.driver.arguments import BUDGET, RunFlags
+from pflow.driver.begin import Beginning
+from pflow.driver.driver import checked, parse, refuse_errors
+from pflow.driver.inputs import RunInputs
+from pflow.driver.resume.choices import Choices as Resumption
+from pflow.driver.resume.reopen import Reopened
+from pflow.errors import BAD_CONFIG, BAD_STDIN, CLOSED_PIPE, FAILED, OK, USAGE, PflowError
+from pflow.files.directories import make_private, state_directory
+from pflow.flow.rules import check
+from pflow.flow.subflow import load_named
+from pflow.many.estimate import Estimate, estimate
+from pflow.many.executor import DONE, Executor, Result
+from pflow.many.item import ITEM, ItemFlow
+from pflow.many.items import Items
+from pflow.many.ledger import Ledger
+from pflow.many.limiter import Limiter, gate_of
+from pflow.many.loop import Choices, Halt, MapLoop
+from pflow.many.merge import parse_shard
+from pflow.many.pool import LocalExecutor
+from pflow.many.progress import MapProgress
+from pflow.many.rows import Rows
+from pflow.process.parent import Parent
+from pflow.process.signals import ClosedPipe, Interrupted
+from pflow.process.streams import divert_prints, write_pieces
+from pflow.record.log import RunLog
+from pflow.record.runs import Run
+from pflow.record.snapshot import kept
+from pflow.stage import WRITER
+from pflow.stage.document import Document, new_run_id
+from pflow.stage.intake import NOTHING, Intake
+from pflow.stage.trace import event_line
+from pflow.terminal.ask import confirm
+from pflow.terminal.messages import say
+from pflow.values.digest import digest_of
+from pflow.values.masks import Secrets
+from pflow.words import budget
+from pflow.words.printable import encodable
+
+if TYPE_CHECKING:
+    from pflow.process.streams import Piece
+
+PROGRAM = "pflow map"
+
+MOST_UNASKED = 1.0
+"""The dollars that a map may cost without a question, on a terminal."""
+
+MOST_WAITING = 256
+"""The most items in flight that only wait, unless --jobs says more."""
+
+
+@dataclass
+class Options:
+    """A map's own flags; the record of its run has them for a resume."""
+
+    words: list[str] = field(default_factory=list)
+    form: str = ""
+    id_field: str = ""
+    ledger: str = ""
+    format: str = "jsonl"
+    raw: bool = False
+    nul: bool = False
+    order: str = ITEM
+    errors: str = ""
+    halt: str = ""
+    limit: int | None = None
+    sample: int | None = None
+    shard: str = ""
+    rpm: float | None = None
+    tpm: float | None = None
+    max_memory: int | None = None
+    progress: str = ""
+    executor: str = "local"
+    scheduler: str = ""
+    redo: bool = False
+    failed: bool = False
+
+
+def parse_halt(text: str) -> Halt:
+    """Parse `soon|now[,fail=N|N%]`, as GNU parallel has it. Raises PflowError (2)."""
+    when, _, said = text.partition(",")
+    number = said.removeprefix("fail=").removesuffix("%") if said else "1"
+    if when not in ("", "soon", "now") or not number.isdecimal() or number == "0":
+        what = f"cannot take --halt={text}: it is soon or now, and how many may fail"
+        raise PflowError(what, hint="--halt=soon,fail=3 or --halt=now,fail=10%", exit=USAGE)
+    return Halt(float(number), said.endswith("%"), when == "now") if when else Halt()
+
+
+class Map:
+    """One map, begun or resumed."""
+
+    def __init__(self, flags: RunFlags, options: Options, inputs: RunInputs, secrets: Secrets) -> None:
+        self.flags = flags
+        self.options = options
+        self.inputs = inputs
+        self.wired = inputs.wired
+        self.secrets = secrets
+        self.items = Items(options.words, options.form)
+        self.beginning = Beginning(inputs, Intake(Document(), NOTHING), secrets)
+        self.run_id = new_run_id()
+        self.accepts_changes = self.asks_nothing = self.is_resumed = False
+        self.flow = ItemFlow(
+            inputs, secrets, run_id=self.run_id, timeout=flags.timeout, max_visits=flags.max_visits,
+            cache=Wishes(flags.cache, flags.refresh),
+        )  # fmt: skip
+        self.halt = parse_halt(options.halt)
+        self.share, self.shards = parse_shard(options.shard) if options.shard else (0, 1)
+        self.total = self._total()
+
+    @classmethod
+    def begin(cls, flow: str, flow_flags: list[str], flags: RunFlags, options: Options, secrets: Secrets) -> Map:
+        """Load and check the flow. Raises PflowError as `pflow run` does."""
+        spec = load_named([flow], is_run_here=True, items=(ITEM,))
+        spec.items = (ITEM,)
+        refuse_errors(spec.findings)
+        spec.name = spec.name or "map"
+        return cls(flags, options, parse(checked(spec, "map"), flow_flags)[1], secrets)
+
+    @classmethod
+    def resume(cls, run: Run, chosen: Resumption, flags: RunFlags, secrets: Secrets, *, redo: bool) -> int:
+        """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
+        failed, chosen.failed = chosen.failed, chosen.failed or redo  # a finished map is opened for both
+        reopened = Reopened(run, chosen, secrets)
+        wired = reopened.load()
+        refuse_errors(check(wired), "resume")
+        limits = reopened.begin["limits"]
+        begun = {**reopened.begin["flags"], **{name: getattr(flags, name) or limit for name, limit in limits.items()}}
+        vars(flags).update(begun)
+        options = Options(**reopened.begin["map"])
+        options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
+        chosen.failed = False  # of items of batches inside an item nothing is kept
+        each = cls(flags, options, reopened.restore(wired)[0], secrets)
+        each.accepts_changes, each.is_resumed = chosen.accepts_changes, True
+        return each.run(reopened)
+
+    def estimate(self, ledger: Ledger | None = None) -> Estimate:
+        """Estimate the map; items that can be read only once are read for it."""
+        total = None if self.shards > 1 else self.total
+        jobs, rpm = self.flags.jobs or 1, self.options.rpm
+        return estimate(self.flow, islice(self.items, total), total, ledger, jobs=jobs, rpm=rpm)
+
+    def run(self, reopened: Reopened | None = None) -> int:
+        """Run the items that are not done yet; return the exit code. Raises PflowError if the map is stopped."""
+        fd = divert_prints()
+        log = self._open_log(reopened)
+        progress: MapProgress | None = None
+        end: tuple[int, dict[str, Any] | None] = FAILED, None
+        try:
+            with closing(Ledger(self.ledger_path)) as ledger:
+                ledger.begin(self._facts(), accepts_changes=self.accepts_changes)
+                total = self._begun(ledger)
+                progress = MapProgress(log.directory, self.options.progress, total)
+                end = self._run_items(ledger, progress, fd), None
+            return end[0]
+        except BaseException as failure:
+            caught = failure.as_error() if isinstance(failure, Interrupted) else failure
+            code = CLOSED_PIPE if isinstance(failure, ClosedPipe) else getattr(caught, "exit", FAILED)
+            about = {"step": self.wired.flow.name, "node": "map", "exit": code, "message": encodable(str(caught))}
+            end = code, None if isinstance(failure, ClosedPipe) else about
+            raise
+        finally:
+            done = progress and (progress.failed, progress.usage.total())
+            log.finish(*end, {}, *(done or ()))
+
+    def _begun(self, ledger: Ledger) -> int | None:
+        """Say what is to do, and ask a person before it costs much; return the number of items, if it is known."""
+        if self.items.is_stdin or self.shards > 1:
+            if done := ledger.counts().get(DONE, 0):
+                self._say(f"{done:,} done before")
+            return None
+        found = self.estimate(ledger)
+        self._say(found.words())
+        if (
+            (found.cost or 0) > MOST_UNASKED
+            and not self.asks_nothing
+            and confirm(f"{found.account()}. Begin?") is False
+        ):
+            raise PflowError("the map was not begun", exit=FAILED)
+        return found.done + found.to_do
+
+    def _say(self, text: str) -> None:
+        if not self.flags.quiet:
+            say(PROGRAM, text)
+
+    def _open_log(self, reopened: Reopened | None) -> RunLog:
+        """Begin the run of the map, or go on with it; set the path of its ledger."""
+        if reopened is not None:
+            reopened.settle(self.beginning)
+            self.run_id = self.flow.run_id = reopened.run.id
+        self.ledger_path = self._ledger_path()
+        if reopened is not None:
+            reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER}))
+            reopened.commit()
+            return reopened.log
+        about = {"flow_hash": self.beginning.snapshot.flow_hash, "steps": len(self.wired.steps)}
+        about |= {"name": self.wired.flow.name, "map": {"ledger": self.ledger_path}}
+        log = RunLog.open(self.run_id, self.beginning.flow_text(), about, is_needed=True)
+        assert log is not None
+        log.write_snapshot(self.beginning.snapshot.as_json())
+        limits = {name: getattr(self.flags, name) for name in BUDGET.values()}
+        begin = {**self.beginning.record(self.flags), "map": asdict(self.options), "limits": limits}
+        log.open_journal(self.secrets, begin)
+        return log
+
+    def _ledger_path(self) -> str:
+        """Return the path of the ledger: that of --ledger, else one of the run's own, whose directory it makes."""
+        if self.options.ledger:
+            return os.path.abspath(self.options.ledger)
+        state = state_directory()
+        if state is None:
+            hint = "--ledger=FILE, HOME or XDG_STATE_HOME names a place for it"
+            raise PflowError("cannot keep a ledger of this map", hint=hint, exit=BAD_CONFIG)
+        make_private(os.path.join(state, "maps"))
+        return os.path.join(state, "maps", f"{self.run_id}.db")
+
+    def _facts(self) -> dict[str, Any]:
+        """Return what a ledger belongs to: the flow, its nodes' code, and the values of its flags."""
+        given = {name: getattr(self.inputs, name) for name in ("values", "params", "data")}
+        return {**self.beginning.facts(), "inputs": digest_of(kept(given)), "id": self.options.id_field}
+
+    def _total(self) -> int | None:
+        """Return how many items the map takes, if that is known before they are read."""
+        most = [each for each in (self.options.limit, self.options.sample) if each is not None]
+        count = self.items.count() if self.shards == 1 else None
+        return None if count is None else min([count, *most])
+
+    def _chosen(self) -> Iterator[tuple[int, Any]]:
+        """Yield the items of this map, each after its number: all, the first ones, or some at random."""
+        items = enumerate(self.items)
+        if self.options.sample is None:
+            return islice(items, self.options.limit)
+        sample: list[tuple[int, Any]] = []
+        for at, each in enumerate(islice(items, self.options.limit)):
+            place = at if at < self.options.sample else random.randrange(at + 1)
+            if place < self.options.sample:
+                sample[place : place + 1] = [each]
+        return iter(sorted(sample, key=lambda each: each[0]))
+
+    def _run_items(self, ledger: Ledger, progress: MapProgress, fd: int) -> int:
+        options, flags = self.options, self.flags
+        here = None if self.wired.waits else os.cpu_count() or 1
+        jobs = flags.jobs or (here if options.executor == "local" else sys.maxsize)
+        limits = {name: limit / self.shards for name, limit in flags.limits.items()}
+        paces = [each and each / self.shards for each in (options.rpm, options.tpm)]
+        limiter = Limiter(limits, ledger.used(), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
+        secret = frozenset(name for name, each in self.wired.inputs.items() if each.secret)
+
+        def write(pieces: list[Piece]) -> None:
+            if not flags.quiet:
+                progress.clear()
+                write_pieces(fd, pieces)
+
+        rows = Rows(
+            options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
+            write=write, secret=secret, inputs=options.words,
+        )  # fmt: skip
+        choices = Choices(
+            id_field=options.id_field, timeout=flags.timeout if options.executor == "local" else None, halt=self.halt,
+            shard=(self.share, self.shards), retries_failed=options.failed, redoes=options.redo,
+            shares_equals=bool(flags.cache), secret_members=secret,
+        )  # fmt: skip
+        loop = MapLoop(self._chosen(), ledger, rows, choices, limiter, progress)
+        self.items.while_idle = loop.while_idle
+        try:
+            loop.run(self._executor(loop, limiter, jobs, threads=self.wired.waits))
+            rows.close()
+        finally:
+            progress.finish()
+        return self._ended(loop)
+
+    def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None, *, threads: bool) -> Executor:
+        def answer(name: str, question: Any, reply: Callable[[Any], None]) -> None:
+            if name == "start":
+                loop.start(question)
+                reply(None)
+            elif name == "claim":
+                reply(loop.ledger.claim_file(*question))
+            elif name == "lost":
+                limiter.lost(question)
+            else:
+                limiter.answer(name, question, reply)
+
+        def work(id: str, item: Any, parent: Parent) -> Result:
+            budget.gate = gate_of(parent.ask)
+            return self.flow.run(id, item, parent.ask)
+
+        if self.options.executor == "dask":
+            from pflow.many.dask import DaskExecutor
+
+            budget.is_priced = "cost" in self.flags.limits
+            record = self.beginning.record(self.flags)
+            return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
+        budget.is_priced = "cost" in self.flags.limits
+        if self.options.executor == "dask":
+            from pflow.many.dask import DaskExecutor
+
+            record = self.beginning.record(self.flags)
+            return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
+        memory = self.options.max_memory and self.options.max_memory << 20
+        return LocalExecutor(work, jobs=jobs or MOST_WAITING, threads=threads, ask=answer, memory=memory)
+
+    def _ended(self, loop: MapLoop) -> int:
+        """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""
+        again = f"pflow resume {self.run_id}"
+        if self.is_resumed and self.items.is_stdin and not loop.ended:
+            what = f"cannot resume the map {self.run_id}: its items came through stdin, and now none came"
+            raise PflowError(what, hint=f"pipe them again: … | {again}", exit=BAD_STDIN)
+        if loop.stopped is not None:
+            stopped = loop.stopped
+            stopped.hint = f"{again} goes on" + (f"; {stopped.hint}" if stopped.hint else "")
+            raise stopped
+        if not loop.failed:
+            return OK
+        begun = f"; {loop.begun:,} of them have begun a step that does not repeat: --redo" if loop.begun else ""
+        say(PROGRAM, f"{loop.failed:,} of {loop.ended:,} items failed; {again} --failed tries them again{begun}")
+        return FAILED

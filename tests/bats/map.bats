@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# pflow map: a flow once for each item of a stream, its rows, its ledger, its resumes.
+# shellcheck disable=SC2016,SC2154
+
+load helper
+
+@test "a row an item comes out, in the order of the items: its members, or the item, and what the flow carries" {
+    SHELLS='sh bash' in_shells <<'END'
+printf '{"name":"Bo","age":4}\n{"name":"Al"}\n' | pflow map 'template "Hi $name"'
+seq 2 | pflow map 'shell "sleep 0.0$(cat); echo done"' --jobs=2 -r
+printf 'a\nb\n' | pflow map 'template "<$item>"' -r -0 | tr '\0' '+'
+echo '[1, 2]' | pflow map 'template "$item"' --format=csv
+END
+    expect 0 '{"name":"Bo","age":4,"text":"Hi Bo"}
+{"name":"Al","text":"Hi Al"}
+done
+done
+<a>+<b>+item,text,error
+1,1,
+2,2,'
+}
+
+@test "a tree of files becomes a tree of files, and two items never write one file" {
+    mkdir -p src/deep && echo one >src/a.md && echo two >src/deep/b.md
+    run --separate-stderr pflow map 'read-file => shell "tr a-z A-Z" => write-file "out/$item_dir/$item_name"' 'src/**/*.md' -q
+    expect 0 ''
+    [ "$(cat out/src/a.md out/src/deep/b.md)" = $'ONE\nTWO' ]
+    run --separate-stderr pflow map 'read-file => write-file same' 'src/**/*.md' --format=record
+    [ "$status" -eq 1 ]
+    [ "$(jq -r .exit <<<"$output" | sort -n | tr '\n' ' ')" = '0 73 ' ]
+    [[ $stderr == *'1 of 2 items failed; pflow resume '*' --failed'* ]]
+}
+
+@test "a failed item fails alone, stands in the rows, or aside as an item again" {
+    printf 'a\nmissing\n' >names && echo A >a
+    run --separate-stderr pflow map 'read-file' names --from=lines
+    expect 1 - '1 of 2 items failed'
+    [ "$(jq -r '.content // .error' <<<"${lines[0]}")" = A ]
+    [[ ${lines[1]} == *'"item":"missing"'*'no such file'* ]]
+    run --separate-stderr pflow map 'read-file' names --from=lines --errors=failed.jsonl -r
+    expect 1 A
+    echo B >missing
+    run --separate-stderr pflow map read-file failed.jsonl -r
+    expect 0 B
+}
+
+@test "a ledger goes on where it was: only what is missing runs, and it belongs to one flow" {
+    flow='shell "cat >>log; test -e ready"'
+    run --separate-stderr pflow map "$flow" --ledger=l.db -q <<<$'a\nb'
+    [ "$status" -eq 1 ]
+    touch ready
+    run --separate-stderr pflow map "$flow" --ledger=l.db -q <<<$'b\nc\na'
+    expect 1 '' '2 of them have begun a step that does not repeat'
+    run --separate-stderr pflow map "$flow" --ledger=l.db -q --redo <<<$'b\nc\na'
+    expect 0
+    run --separate-stderr pflow map "$flow" --ledger=l.db -r <<<$'a\nb\nc'
+    expect 0 '' '3 done before'
+    [ "$(fold -w1 log | sort | uniq -c | tr -d ' \n')" = 2a2b1c ]
+    run --separate-stderr pflow map 'shell cat' --ledger=l.db <<<a
+    expect 78 '' 'other'
+    [ "$("$PYTHON" -c 'import sqlite3; print(*sqlite3.connect("l.db").execute("SELECT status, count(*) FROM items"))')" = "('done', 3)" ]
+    [ "$(stat -c %a l.db)" = 600 ]
+}
+
+@test "a map that is killed goes on, and what has begun and may not repeat is left until it is redone" {
+    seq 40 >items
+    pflow map 'shell "cat; sleep 0.05"' items --from=lines --jobs=2 -q >out 2>err &
+    until [ "$(cat .local/state/pflow/maps/*.db-wal 2>/dev/null | wc -c)" -gt 60000 ]; do sleep 0.05; done
+    kill -9 $!
+    wait $! 2>/dev/null || true
+    run --separate-stderr pflow resume last -r --redo
+    expect 0 "$(seq 40)"
+    seq 2 | pflow map 'shell "[ -e ok ]"' -q || run --separate-stderr pflow resume last --redo < <(:)
+    expect 64 '' 'its items came through stdin, and now none came'
+    touch ok && seq 2 | pflow resume last --redo -q
+}
+
+@test "a reader that goes ends the map with 141, and failures end it when they are to" {
+    run bash -c 'seq 100000 2>/dev/null | pflow map "template \$item" -r 2>err | head -n 1; echo "${PIPESTATUS[1]}"'
+    [ "$output" = $'1\n141' ]
+    run --separate-stderr pflow map 'shell false' --halt=soon,fail=2 --jobs=1 < <(seq 100)
+    expect 1 - 'which --halt takes as the end'
+    [ "${#lines[@]}" -le 3 ]
+    run --separate-stderr pflow map 'shell false' --halt=never <<<a
+    expect 2 '' '--halt=soon,fail=3'
+}
+
+@test "nothing runs for --dry-run, an unknown flag, a missing file, or a wrong shard" {
+    run --separate-stderr pflow map 'template "$item"' --dry-run <<<a
+    expect 0 '' 'would run template'
+    run --separate-stderr pflow map 'template "$item"' --nope=1 <<<a
+    expect 2 '' '--nope'
+    run --separate-stderr pflow map 'template "$item"' missing.jsonl
+    expect 66 '' "'missing.jsonl'"
+    run --separate-stderr pflow map 'template "$item"' --shard=0/4 <<<a
+    expect 2 '' 'count from 1'
+    [ -z "$(find "$HOME" -name '*.db')" ]
+}
+
+@test "shards share the items, and their ledgers merge into one that is the same as of one map" {
+    seq 50 >items
+    for i in 1 2 3; do pflow map 'template "n $item"' items --from=lines -q --shard=$i/3 --ledger=$i.db; done
+    run --separate-stderr pflow merge 1.db 2.db 3.db -o all.db
+    expect 0 '' '50 done'
+    run --separate-stderr pflow map 'template "n $item"' items --from=lines --ledger=all.db -r
+    expect 0 "$(seq -f 'n %g' 50)" '50 done, 0 to do'
+}

@@ -1,0 +1,187 @@
+"""A map on a dask cluster: a scheduler and workers of our own on 127.0.0.1."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pflow.driver.begin import Beginning
+from pflow.driver.driver import parse
+from pflow.errors import PflowError
+from pflow.flow.subflow import load_named
+from pflow.flow.wiring import wire
+from pflow.many.dask import DaskExecutor
+from pflow.many.executor import Lost
+from pflow.many.item import ITEM, ItemFlow
+from pflow.many.remote import Remote, order_of
+from pflow.stage.document import Document
+from pflow.stage.intake import NOTHING, Intake
+from pflow.values.masks import Secrets
+
+
+class Cluster:
+    """`dask scheduler`, and `dask worker` processes without nannies."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.processes = []
+        file = directory / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--host=127.0.0.1", "--port=0", f"--scheduler-file={file}")
+        while not file.exists():
+            assert self.scheduler.poll() is None
+            time.sleep(0.05)
+        self.address = json.loads(file.read_text())["address"]
+
+    def _start(self, *words: str) -> subprocess.Popen:
+        log = (self.directory / "log").open("ab")
+        words = (sys.executable, "-m", "dask", *words, "--no-dashboard")
+        self.processes.append(subprocess.Popen(words, stdout=log, stderr=log, cwd=self.directory))
+        return self.processes[-1]
+
+    def worker(self) -> subprocess.Popen:
+        return self._start("worker", self.address, "--no-nanny", "--nthreads=1")
+
+    def end(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    cluster.worker()
+    yield cluster
+    cluster.end()
+
+
+def a_map(text, *words):
+    """The flow of a map, and the first record of its journal."""
+    spec = load_named([text])
+    spec.items = (ITEM,)
+    flags, inputs = parse(wire(spec), list(words))
+    secrets = Secrets()
+    record = Beginning(inputs, Intake(Document(), NOTHING), secrets).record(flags)
+    return ItemFlow(inputs, secrets, run_id="run", timeout=flags.timeout), record
+
+
+def run(executor, items, on_result=lambda: None):
+    """The results in the order of the items, and how many tries were lost."""
+    waiting, tries, results, lost = list(enumerate(items))[::-1], {}, {}, 0
+    try:
+        while len(results) < len(items):
+            while waiting and executor.has_room():
+                index, item = waiting.pop()
+                tries[len(tries)] = index, item
+                executor.submit(len(tries) - 1, f"id{index}", item)
+            for number, result in executor.wait(None):
+                if isinstance(result, Lost):
+                    waiting.append(tries[number])
+                    lost += 1
+                else:
+                    results[tries[number][0]] = {**result, "ms": 0}
+                    on_result()
+    finally:
+        executor.close()
+    return [results[index] for index in range(len(items))], lost
+
+
+def answer(name, about, reply):
+    reply(None)
+
+
+def test_results_are_those_of_this_machine_whatever_nodes_print(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flow, record = a_map('shell \'echo noise >&2; pwd; item=$(cat); echo "$item"; test "$item" != bad\'')
+    items = [
+        "ä\u2028",
+        b"\xff",
+        "bad",
+        1.5e-7,
+        {"item": ["x", None]},
+        *map(str, range(40)),
+        PflowError("no item", exit=65),
+    ]
+    here = [{**flow.run(f"id{index}", item), "ms": 0} for index, item in enumerate(items)]
+    assert {each["status"] for each in here} == {"done", "failed"}
+    assert run(DaskExecutor(cluster.address, flow, record, answer), items) == (here, 0)
+
+
+def test_a_time_limit_ends_what_hangs_and_nothing_else(cluster):
+    flow, record = a_map("shell 'sleep $(cat)'", "--timeout=0.5")
+    results, lost = run(DaskExecutor(cluster.address, flow, record, answer), ["0", "600", "0"])
+    assert ([each["exit"] for each in results], lost) == ([0, 124, 0], 0)
+
+
+def test_a_worker_that_is_killed_costs_the_item_that_it_was_at(tmp_path):
+    cluster = Cluster(tmp_path)
+    try:
+        workers = [cluster.worker()]
+        flow, record = a_map(f"shell 'tee -a {tmp_path}/began; sleep 0.15'")
+        executor = DaskExecutor(cluster.address, flow, record, answer)
+        ended = []
+
+        def kill_at_times():
+            ended.append(1)
+            if len(ended) in (5, 15):
+                workers.append(cluster.worker())
+                workers[-2].kill()
+
+        results, lost = run(executor, [f"{number} " for number in range(25)], kill_at_times)
+        assert [each["outputs"]["stdout"] for each in results] == [f"{number} " for number in range(25)]
+        assert lost <= 2
+        assert len((tmp_path / "began").read_text().split()) <= 27
+        executor = DaskExecutor(cluster.address, flow, record, answer)
+        os.kill(cluster.scheduler.pid, signal.SIGKILL)
+        began = time.monotonic()
+        with pytest.raises(PflowError, match="is gone") as gone:
+            run(executor, list(range(100)))
+        assert (gone.value.exit, time.monotonic() - began < 15) == (75, True)
+    finally:
+        cluster.end()
+
+
+def test_a_file_that_two_items_write_is_a_failure_of_the_second(cluster, tmp_path):
+    claims = {}
+
+    def claim(name, about, reply):
+        reply(claims.setdefault(about[1], about[0]))
+
+    flow, record = a_map(f"template 'of ${{item}}' => write-file {tmp_path}/same")
+    results, _ = run(DaskExecutor(cluster.address, flow, record, claim), ["a", "b"])
+    assert sorted(each["exit"] for each in results) == [0, 73]
+
+
+def test_what_does_not_repeat_is_noted_before_it_is_sent(cluster):
+    noted = []
+    flow, record = a_map("http --url=http://127.0.0.1:9/ --method=POST")
+    executor = DaskExecutor(cluster.address, flow, record, lambda name, about, reply: noted.append((name, about)))
+    assert not flow.repeats
+    run(executor, ["a", "b"])
+    assert noted == [("start", "id0"), ("start", "id1")]
+
+
+def changed(**facts):
+    flow, record = a_map("template $item")
+    order = order_of(flow, record)
+    return json.dumps({**order, "facts": {**order["facts"], **facts}})
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"pflow": "0.0.1"}, "pflow is .*, not 0.0.1"),
+        ({"the code of 'template'": {}}, "the code of 'template' is another one here"),
+        ({"the secret in NO_SUCH_KEY": "set"}, "the secret in NO_SUCH_KEY is None, not set"),
+    ],
+)
+def test_a_process_where_something_differs_says_what(facts, words):
+    remote = Remote(changed(**facts))
+    assert re.search(words, remote.fault)
+    assert remote.child.wait() == 0
