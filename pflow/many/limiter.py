@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 START = 8
 """Calls in flight before the first answer."""
-_FIRST_RATE = 200.0
+_FIRST_RATE = 100.0
 """Calls a second at first; twice as many after each second without a refusal."""
 _LATE = 0.1
 """Seconds for which calls that were not begun in time are made up for."""
-_STEP, _STEADY = 0.0003, 60
+_STEP, _STEADY = 0.0001, 60
 """The rate grows by this part with each call, twice as fast after each so many calls without a refusal."""
 _PATIENCE = 600.0
 """Seconds of nothing but refusals after which they count as failures."""
