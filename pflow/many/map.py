@@ -140,7 +140,7 @@ class Map:
     @classmethod
     def resume(cls, run: Run, chosen: Resumption, flags: RunFlags, secrets: Secrets, *, redo: bool) -> int:
         """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
-        failed, chosen.failed = chosen.failed, chosen.failed or redo  # a finished map is opened for both
+        failed, chosen.failed = chosen.failed, True  # a map that is finished, with failures, goes on too
         reopened = Reopened(run, chosen, secrets)
         wired = reopened.load()
         refuse_errors(check(wired), "resume")
@@ -261,7 +261,7 @@ class Map:
         options, flags = self.options, self.flags
         here = None if self.wired.waits else os.cpu_count() or 1
         jobs = flags.jobs or (here if options.executor == "local" else sys.maxsize)
-        limits = {name: limit / self.shards for name, limit in flags.limits.items()}
+        limits = {name: limit / self.shards if self.shards > 1 else limit for name, limit in flags.limits.items()}
         paces = [each and each / self.shards for each in (options.rpm, options.tpm)]
         limiter = Limiter(limits, ledger.used(), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
         secret = frozenset(name for name, each in self.wired.inputs.items() if each.secret)
@@ -333,5 +333,6 @@ class Map:
         if not loop.failed:
             return OK
         begun = f"; {loop.begun:,} of them have begun a step that does not repeat: --redo" if loop.begun else ""
-        say(PROGRAM, f"{loop.failed:,} of {loop.ended:,} items failed; {again} --failed tries them again{begun}")
+        what = f"{loop.failed:,} of {loop.ended:,} items failed: pflow trace {self.run_id} lists them"
+        say(PROGRAM, f"{what}; {again} --failed tries them again{begun}")
         return FAILED
