@@ -17,7 +17,7 @@ import click
 from pflow.commands._click import seconds
 from pflow.driver.arguments import RunFlags
 from pflow.driver.execution import pretend
-from pflow.errors import OK, PflowError
+from pflow.errors import OK, USAGE, PflowError
 from pflow.many.map import PROGRAM, Map, Options
 from pflow.process.signals import end_in_order
 from pflow.stage.document import Document
@@ -87,6 +87,11 @@ _RUN_FLAGS = (
 def command(flow: str, words: tuple[str, ...], estimate: bool, yes: bool, **chosen: Any) -> int:
     given = {name: value for name in _RUN_FLAGS if (value := chosen.pop(name)) not in (None, False)}
     flow_flags = [word for word in words if word.startswith("--")]
+    if letters := [word for word in words if word[:1] == "-" != word and word not in flow_flags]:
+        hint = (
+            f"a flag of a step stands in the flow's quotes: 'llm Brief {letters[0]} …'; one of the flow is --NAME=VALUE"
+        )
+        raise PflowError(f"cannot take {letters[0]}", hint=hint, exit=USAGE)
     given_options = {name: value for name, value in chosen.items() if value is not None}
     options = Options(words=[word for word in words if word not in flow_flags], **given_options)
     secrets = Secrets()

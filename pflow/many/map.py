@@ -288,18 +288,25 @@ class Map:
                 reply(None)
             elif name == "claim":
                 reply(loop.ledger.claim_file(*question))
+            elif name == "lost":
+                limiter.lost(question)
             else:
                 limiter.answer(name, question, reply)
 
         def work(id: str, item: Any, parent: Parent) -> Result:
             budget.gate = gate_of(parent.ask)
-            budget.is_priced = "cost" in self.flags.limits
             return self.flow.run(id, item, parent.ask)
 
         if self.options.executor == "dask":
             from pflow.many.dask import DaskExecutor
 
             budget.is_priced = "cost" in self.flags.limits
+            record = self.beginning.record(self.flags)
+            return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
+        budget.is_priced = "cost" in self.flags.limits
+        if self.options.executor == "dask":
+            from pflow.many.dask import DaskExecutor
+
             record = self.beginning.record(self.flags)
             return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
         memory = self.options.max_memory and self.options.max_memory << 20

@@ -70,18 +70,18 @@ done
     wait $! 2>/dev/null || true
     run --separate-stderr pflow resume last -r --redo
     expect 0 "$(seq 40)"
-    seq 2 | pflow map 'shell "[ -e ok ]"' -q || run --separate-stderr pflow resume last --redo </dev/null
+    seq 2 | pflow map 'shell "[ -e ok ]"' -q || run --separate-stderr pflow resume last --redo < <(:)
     expect 64 '' 'its items came through stdin, and now none came'
     touch ok && seq 2 | pflow resume last --redo -q
 }
 
 @test "a reader that goes ends the map with 141, and failures end it when they are to" {
-    run bash -c 'seq 100000 | pflow map "template \$item" -r 2>err | head -n 1; echo "${PIPESTATUS[1]}"; cat err'
+    run bash -c 'seq 100000 2>/dev/null | pflow map "template \$item" -r 2>err | head -n 1; echo "${PIPESTATUS[1]}"'
     [ "$output" = $'1\n141' ]
     run --separate-stderr pflow map 'shell false' --halt=soon,fail=2 --jobs=1 < <(seq 100)
     expect 1 - 'which --halt takes as the end'
     [ "${#lines[@]}" -le 3 ]
-    run --separate-stderr pflow map 'shell false' --halt=never </dev/null
+    run --separate-stderr pflow map 'shell false' --halt=never <<<a
     expect 2 '' '--halt=soon,fail=3'
 }
 
