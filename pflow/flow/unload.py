@@ -6,11 +6,11 @@ from pflow import TYPE_CHECKING, Any, Iterable, Iterator
 from pflow.errors import PflowError
 from pflow.flow.build import INLINE_MEMBERS, STEP_MEMBERS, chain
 from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
-from pflow.flow.load import write_json
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.writes import END
 from pflow.flow.written import MAPPING, OUTPUT, OVER, Part
 from pflow.values.digest import sha256
+from pflow.values.fast_json import write_json
 from pflow.values.jsontext import encode
 from pflow.values.paths import parse_path, write_path
 

@@ -20,6 +20,7 @@ from pflow.driver.resume.choices import Choices as Resumption
 from pflow.driver.resume.reopen import Reopened
 from pflow.errors import BAD_CONFIG, BAD_STDIN, CLOSED_PIPE, FAILED, OK, USAGE, PflowError
 from pflow.files.directories import make_private, state_directory
+from pflow.flow.flow import MOST_JOBS
 from pflow.flow.rules import check
 from pflow.flow.subflow import load_named
 from pflow.many.estimate import Estimate, estimate
@@ -93,7 +94,11 @@ def parse_halt(text: str) -> Halt:
     """Parse `soon|now[,fail=N|N%]`, as GNU parallel has it. Raises PflowError (2)."""
     when, _, said = text.partition(",")
     number = said.removeprefix("fail=").removesuffix("%") if said else "1"
-    if when not in ("", "soon", "now") or not number.isdecimal() or number == "0":
+    if (
+        when not in ("", "soon", "now")
+        or not number.isdecimal()
+        or not 0 < int(number) <= (100 if "%" in said else 10**9)
+    ):
         what = f"cannot take --halt={text}: it is soon or now, and how many may fail"
         raise PflowError(what, hint="--halt=soon,fail=3 or --halt=now,fail=10%", exit=USAGE)
     return Halt(float(number), said.endswith("%"), when == "now") if when else Halt()
@@ -116,6 +121,9 @@ class Map:
             inputs, secrets, run_id=self.run_id, timeout=flags.timeout, max_visits=flags.max_visits,
             cache=Wishes(flags.cache, flags.refresh),
         )  # fmt: skip
+        if (flags.jobs or 0) > MOST_JOBS and not self.wired.waits:
+            what = f"cannot take --jobs={flags.jobs}: each item of this flow has a process of its own"
+            raise PflowError(what, hint=f"at most {MOST_JOBS}, but for flows that only wait", exit=USAGE)
         self.halt = parse_halt(options.halt)
         self.share, self.shards = parse_shard(options.shard) if options.shard else (0, 1)
         self.total = self._total()

@@ -12,7 +12,6 @@ from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import account_text, origins_text, pipe_lines, step_lines, touches
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
-from pflow.flow.load import write_json
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
@@ -30,6 +29,7 @@ from pflow.terminal.columns import (
     wrap,
 )
 from pflow.terminal.messages import write_stderr
+from pflow.values.fast_json import write_json
 from pflow.values.jsontext import encode
 from pflow.words.printable import clean
 
