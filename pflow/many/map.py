@@ -305,12 +305,6 @@ class Map:
             budget.gate = gate_of(parent.ask)
             return self.flow.run(id, item, parent.ask)
 
-        if self.options.executor == "dask":
-            from pflow.many.dask import DaskExecutor
-
-            budget.is_priced = "cost" in self.flags.limits
-            record = self.beginning.record(self.flags)
-            return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
         budget.is_priced = "cost" in self.flags.limits
         if self.options.executor == "dask":
             from pflow.many.dask import DaskExecutor
