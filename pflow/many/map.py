@@ -7,7 +7,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,9 @@ from pflow.many.item import ITEM, ItemFlow
 from pflow.many.items import Items
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter, gate_of
-from pflow.many.loop import Choices, Halt, MapLoop
+from pflow.many.loop import Choices, MapLoop
 from pflow.many.merge import parse_shard
+from pflow.many.options import Options, parse_halt
 from pflow.many.pool import LocalExecutor
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
@@ -61,47 +62,6 @@ MOST_UNASKED = 1.0
 
 MOST_WAITING = 256
 """The most items in flight that only wait, unless --jobs says more."""
-
-
-@dataclass
-class Options:
-    """A map's own flags; the record of its run has them for a resume."""
-
-    words: list[str] = field(default_factory=list)
-    form: str = ""
-    id_field: str = ""
-    ledger: str = ""
-    format: str = "jsonl"
-    raw: bool = False
-    nul: bool = False
-    order: str = ITEM
-    errors: str = ""
-    halt: str = ""
-    limit: int | None = None
-    sample: int | None = None
-    shard: str = ""
-    rpm: float | None = None
-    tpm: float | None = None
-    max_memory: int | None = None
-    progress: str = ""
-    executor: str = "local"
-    scheduler: str = ""
-    redo: bool = False
-    failed: bool = False
-
-
-def parse_halt(text: str) -> Halt:
-    """Parse `soon|now[,fail=N|N%]`, as GNU parallel has it. Raises PflowError (2)."""
-    when, _, said = text.partition(",")
-    number = said.removeprefix("fail=").removesuffix("%") if said else "1"
-    if (
-        when not in ("", "soon", "now")
-        or not number.isdecimal()
-        or not 0 < int(number) <= (100 if "%" in said else 10**9)
-    ):
-        what = f"cannot take --halt={text}: it is soon or now, and how many may fail"
-        raise PflowError(what, hint="--halt=soon,fail=3 or --halt=now,fail=10%", exit=USAGE)
-    return Halt(float(number), said.endswith("%"), when == "now") if when else Halt()
 
 
 class Map:
