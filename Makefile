@@ -65,8 +65,9 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 	[ -z "$$failed" ] || { echo "make check: FAILED$$failed"; exit 1; }; \
 	echo 'make check: passed'
 
-bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare python, on the installed wheel
+bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare python, and maps, on the installed wheel
 	@$(WHEEL_VENV)/bin/python tests/bench/speed.py $(BENCH)
+	@$(WHEEL_VENV)/bin/python tests/bench/maps.py $(MAPS)
 
 eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL='--model NAME' takes another
 	@if [ -z '$(EVAL)' ]; then $(MAKE) -s $(MODEL); fi; \
@@ -76,8 +77,9 @@ kills: $(VENV)/.dev ## kill runs at every commit point, at 400 other times and o
 	@PYTHONPATH=. $(VENV)/bin/python tests/kills/run.py $(KILLS)
 	@$(VENV)/bin/python -m tests.kills.outside
 
-cluster: $(VENV)/.dev ## map on dask workers and a scheduler of this machine, and kill them; CLUSTER='--seed 2'
+cluster: $(VENV)/.dev ## map on dask, on SLURM and a million items on this machine, and kill them; CLUSTER='--seed 2'
 	@PYTHONPATH=. $(VENV)/bin/python tests/cluster/run.py $(CLUSTER)
+	@$(VENV)/bin/python tests/cluster/local.py $(CLUSTER)
 
 mutants: $(VENV)/.dev ## change 300 places of what must never be wrong, each of which a test must see; MUTANTS='--seed 2'
 	@$(VENV)/bin/python -m pip install -q 'cosmic-ray>=8.4'

@@ -31,21 +31,18 @@ class FormatJson(Node):
         return shared["data"]
 
     def exec(self, data: Any) -> str:
-        import json
-
+        from pflow.values.fast_json import encode_each, write_json
         from pflow.values.json_input import parse_text
-        from pflow.values.jsontext import write_bytes
-        from pflow.values.plain import plain
 
         if isinstance(data, str) and data.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
             data = parse_text(data)
-        rows = data if self.params["lines"] and isinstance(data, list) else [data]
-        indent = None if self.params["lines"] else self.params["indent"] or None
-        separators = (",", ": ") if indent else (",", ":")
-        writer = json.JSONEncoder(
-            ensure_ascii=False, indent=indent, separators=separators, sort_keys=self.params["sort"], default=write_bytes
+        is_list, sort = self.params["lines"] and isinstance(data, list), self.params["sort"]
+        if is_list and not sort:
+            return str(encode_each(data, escape=False), "utf-8")
+        indent = 0 if self.params["lines"] else self.params["indent"]
+        return "".join(
+            [write_json(row, indent=indent, sort=sort, escape=False) for row in (data if is_list else [data])]
         )
-        return "".join([writer.encode(row) + "\n" for row in plain(rows)])
 
     def post(self, shared: Shared, data: Any, text: str) -> None:
         shared["text"] = text

@@ -22,11 +22,12 @@ import click
 
 from pflow.commands._output import write_output
 from pflow.errors import USAGE, PflowError
-from pflow.flow.load import is_script, load_file, write_json
+from pflow.flow.load import is_script, load_file
 from pflow.flow.python_file import load_python
 from pflow.flow.subflow import FlowCatalog, python_source
 from pflow.flow.unload import flow_to_ir
 from pflow.terminal.messages import say
+from pflow.values.fast_json import write_json
 
 
 @click.command(help=__doc__)

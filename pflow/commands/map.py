@@ -18,14 +18,15 @@ from pflow.commands._click import seconds
 from pflow.driver.arguments import RunFlags
 from pflow.driver.execution import pretend
 from pflow.errors import OK, USAGE, PflowError
-from pflow.many.map import PROGRAM, Map, Options
+from pflow.many.map import PROGRAM, Map
+from pflow.many.options import Options
 from pflow.process.signals import end_in_order
 from pflow.stage.document import Document
 from pflow.terminal.messages import say_error
 from pflow.values.masks import Secrets
 
 _RUN_FLAGS = (
-    *("jobs", "timeout", "cache", "refresh", "max_cost", "max_calls", "max_tokens_total", "max_visits"),
+    *("timeout", "cache", "refresh", "max_cost", "max_calls", "max_tokens_total", "max_visits"),
     *("quiet", "debug", "dry_run"),
 )
 
@@ -39,7 +40,7 @@ _RUN_FLAGS = (
     type=click.Choice(["jsonl", "json", "csv", "lines", "nul", "files"]),
     help="How to read the items, or files: ITEMS are names of files.",
 )
-@click.option("-j", "--jobs", metavar="N", help="Work on at most N items at once.")
+@click.option("-j", "--jobs", type=click.IntRange(1, 10_000), metavar="N", help="Work on at most N items at once.")
 @click.option(
     "--id", "id_field", default="", metavar="FIELD", help="Name each item by this member, not by its content."
 )
@@ -84,7 +85,9 @@ _RUN_FLAGS = (
 @click.option("--dry-run", is_flag=True, help="Show what would be read and done, without doing it.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before a map that costs more than $1.")
 @click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
-def command(flow: str, words: tuple[str, ...], estimate: bool, yes: bool, **chosen: Any) -> int:
+def command(
+    flow: str, words: tuple[str, ...], jobs: int | None, estimate: bool, yes: bool, **chosen: Any
+) -> int:  # fmt: skip
     given = {name: value for name in _RUN_FLAGS if (value := chosen.pop(name)) not in (None, False)}
     flow_flags = [word for word in words if word.startswith("--")]
     if letters := [word for word in words if word[:1] == "-" != word and word not in flow_flags]:
@@ -102,6 +105,7 @@ def command(flow: str, words: tuple[str, ...], estimate: bool, yes: bool, **chos
 
     def work() -> int:
         flags = RunFlags({name: [value if value is True else str(value)] for name, value in given.items()})
+        vars(flags)["jobs"] = jobs
         each = Map.begin(flow, flow_flags, flags, options, secrets)
         each.asks_nothing = yes
         if flags.dry_run:

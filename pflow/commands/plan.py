@@ -28,7 +28,7 @@ from pflow.commands._output import write_output
 from pflow.driver.driver import checked
 from pflow.errors import OK, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
-from pflow.flow.load import read_text, write_json
+from pflow.flow.load import read_text
 from pflow.flow.pipe.recognize import is_pipe, is_pipe_text
 from pflow.flow.pipe.scan import is_cut_separator, quote
 from pflow.flow.subflow import find_file, load_named
@@ -38,6 +38,7 @@ from pflow.flow.wiring import wire
 from pflow.plan.limits import LIMITS
 from pflow.process.streams import Diverted
 from pflow.stage.intake import take_in
+from pflow.values.fast_json import write_json
 
 _LIMITS = "\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items())])
 

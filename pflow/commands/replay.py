@@ -55,7 +55,11 @@ def main(words: list[str]) -> int:
 def _prepare(words: list[str]) -> tuple[RunFlags, RunInputs, Intake]:
     """Return the flags, inputs and piped input of the run. Raises PflowError as Replay does; 2 for wrong words."""
     flags, word = _parse(words)
-    replay = Replay(find_run(word))
+    run = find_run(word)
+    if run.ledger:
+        hint = "pflow map runs its flow again, pflow resume goes on with it"
+        raise PflowError(f"cannot replay the run {run.id}: it is a map", hint=hint, exit=errors.USAGE)
+    replay = Replay(run)
     wired = checked(replay.flow())
     inputs = replay.inputs(wired)
     if os.isatty(2) and not flags.quiet:

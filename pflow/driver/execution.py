@@ -22,7 +22,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import Intake
-from pflow.stage.output import Output, touched
+from pflow.stage.output import NOTHING, Output, touched
 from pflow.stage.visit import Visit
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import text_of
@@ -185,7 +185,7 @@ class Execution:
                 if value is REMOVED:
                     document.remove((key,))
                 else:
-                    document.set(key, value)
+                    document.set(key, None if self.output.form == NOTHING else value)  # to encode rows takes long
             except PflowError as error:
                 raise error.within(f"cannot store '{key}'") from None
         last = self.wired.place_outside(carried)

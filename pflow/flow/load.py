@@ -9,9 +9,9 @@ from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.flow.flow import FlowSpec
 from pflow.process.start import beginning
-from pflow.values.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates, write_bytes
+from pflow.values.jsontext import WHITESPACE, ScanError, decode, scan_without_duplicates
 from pflow.values.paths import kind_of
-from pflow.values.plain import is_deeper, plain
+from pflow.values.plain import is_deeper
 from pflow.words.printable import clause
 
 
@@ -124,11 +124,3 @@ def _fault(text: str, error: ValueError) -> str:
     line, column = text.count("\n", 0, at) + 1, len(before) + 1
     shown = " ".join(f"{before[-_SHOWN:]} ^ {after[:_SHOWN]}".split())
     return f"line {line}, column {column}: {clause(what)}: {shown}"
-
-
-def write_json(value: Any, *, sort: bool = False) -> str:
-    """Write a value as JSON, two spaces a level, with a final newline. Raises PflowError (65) as `encode` does."""
-    import json
-
-    value = plain(value, escape=True)
-    return json.dumps(value, indent=2, ensure_ascii=False, default=write_bytes, sort_keys=sort) + "\n"

@@ -10,11 +10,12 @@ from pflow.catalog.kinds import FLOW
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec, Input, Step
-from pflow.flow.load import parse_json, read_text, write_json
+from pflow.flow.load import parse_json, read_text
 from pflow.flow.unload import flow_hash
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
 from pflow.values.digest import digest_of
+from pflow.values.fast_json import write_json
 from pflow.values.jsontext import compact
 from pflow.values.paths import Path
 

@@ -17,7 +17,6 @@ from pflow.files.atomic import replace as write_file
 from pflow.files.atomic import take_turn
 from pflow.files.directories import make_private
 from pflow.flow.flow import FlowSpec, Step
-from pflow.flow.load import write_json
 from pflow.flow.lock import lock_of
 from pflow.flow.subflow import FlowKind
 from pflow.flow.unload import flow_to_ir
@@ -25,6 +24,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.source import plain
 from pflow.library.saved import check_name, file_for, find_saved, library_folder, name_of, saved_name
+from pflow.values.fast_json import write_json
 from pflow.values.templates import TEMPLATE, references
 
 Place = tuple[str, ...]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pflow.driver.budget import over_budget
-from pflow.errors import DENIED, PflowError
+from pflow.errors import BAD_CONFIG, DENIED, UNAVAILABLE, PflowError
 from pflow.process.signals import Paused
 from pflow.words.usage import Usage
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 
 START = 8
 """Calls in flight before the first answer."""
-_FIRST_RATE = 200.0
+_FIRST_RATE = 100.0
 """Calls a second at first; twice as many after each second without a refusal."""
 _LATE = 0.1
 """Seconds for which calls that were not begun in time are made up for."""
-_STEP, _STEADY = 0.0003, 60
+_STEP, _STEADY = 0.0001, 60
 """The rate grows by this part with each call, twice as fast after each so many calls without a refusal."""
 _PATIENCE = 600.0
 """Seconds of nothing but refusals after which they count as failures."""
 _LONGEST_WAIT = 3600
+_HOPELESS = (DENIED, BAD_CONFIG, UNAVAILABLE)
 _DENIED = 3
-"""Refused keys in a row that stop the map."""
+"""Refused keys, unknown models and missing servers in a row that stop the map."""
 
 
 def gate_of(ask: Callable[[str, Any], Any]) -> Callable[[str, dict[str, Any]], Any]:
@@ -161,10 +162,10 @@ class Limiter:
             self.used["calls"] -= 1
             model.refused(at, now, wait)
             again = now - (model.refused_since or now) < _PATIENCE and (wait or 0) <= _LONGEST_WAIT
-        elif exit == DENIED:
+        elif exit in _HOPELESS:
             model.denied += 1
             if model.denied == _DENIED and self.stopped is None:
-                self._stop(PflowError(about["message"], hint=about["hint"], exit=DENIED))
+                self._stop(PflowError(about["message"], hint=about["hint"], exit=exit))
         elif not about["is_cut"]:
             model.answered(self._most)
             self._answers.append(spent)

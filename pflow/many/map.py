@@ -7,7 +7,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from pflow.driver.resume.choices import Choices as Resumption
 from pflow.driver.resume.reopen import Reopened
 from pflow.errors import BAD_CONFIG, BAD_STDIN, CLOSED_PIPE, FAILED, OK, USAGE, PflowError
 from pflow.files.directories import make_private, state_directory
+from pflow.flow.flow import MOST_JOBS
 from pflow.flow.rules import check
 from pflow.flow.subflow import load_named
 from pflow.many.estimate import Estimate, estimate
@@ -28,8 +29,9 @@ from pflow.many.item import ITEM, ItemFlow
 from pflow.many.items import Items
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter, gate_of
-from pflow.many.loop import Choices, Halt, MapLoop
+from pflow.many.loop import Choices, MapLoop
 from pflow.many.merge import parse_shard
+from pflow.many.options import Options, parse_halt
 from pflow.many.pool import LocalExecutor
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
@@ -62,43 +64,6 @@ MOST_WAITING = 256
 """The most items in flight that only wait, unless --jobs says more."""
 
 
-@dataclass
-class Options:
-    """A map's own flags; the record of its run has them for a resume."""
-
-    words: list[str] = field(default_factory=list)
-    form: str = ""
-    id_field: str = ""
-    ledger: str = ""
-    format: str = "jsonl"
-    raw: bool = False
-    nul: bool = False
-    order: str = ITEM
-    errors: str = ""
-    halt: str = ""
-    limit: int | None = None
-    sample: int | None = None
-    shard: str = ""
-    rpm: float | None = None
-    tpm: float | None = None
-    max_memory: int | None = None
-    progress: str = ""
-    executor: str = "local"
-    scheduler: str = ""
-    redo: bool = False
-    failed: bool = False
-
-
-def parse_halt(text: str) -> Halt:
-    """Parse `soon|now[,fail=N|N%]`, as GNU parallel has it. Raises PflowError (2)."""
-    when, _, said = text.partition(",")
-    number = said.removeprefix("fail=").removesuffix("%") if said else "1"
-    if when not in ("", "soon", "now") or not number.isdecimal() or number == "0":
-        what = f"cannot take --halt={text}: it is soon or now, and how many may fail"
-        raise PflowError(what, hint="--halt=soon,fail=3 or --halt=now,fail=10%", exit=USAGE)
-    return Halt(float(number), said.endswith("%"), when == "now") if when else Halt()
-
-
 class Map:
     """One map, begun or resumed."""
 
@@ -116,6 +81,9 @@ class Map:
             inputs, secrets, run_id=self.run_id, timeout=flags.timeout, max_visits=flags.max_visits,
             cache=Wishes(flags.cache, flags.refresh),
         )  # fmt: skip
+        if (flags.jobs or 0) > MOST_JOBS and not self.wired.waits:
+            what = f"cannot take --jobs={flags.jobs}: each item of this flow has a process of its own"
+            raise PflowError(what, hint=f"at most {MOST_JOBS}, but for flows that only wait", exit=USAGE)
         self.halt = parse_halt(options.halt)
         self.share, self.shards = parse_shard(options.shard) if options.shard else (0, 1)
         self.total = self._total()
@@ -132,7 +100,7 @@ class Map:
     @classmethod
     def resume(cls, run: Run, chosen: Resumption, flags: RunFlags, secrets: Secrets, *, redo: bool) -> int:
         """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
-        failed, chosen.failed = chosen.failed, chosen.failed or redo  # a finished map is opened for both
+        failed, chosen.failed = chosen.failed, True  # a map that is finished, with failures, goes on too
         reopened = Reopened(run, chosen, secrets)
         wired = reopened.load()
         refuse_errors(check(wired), "resume")
@@ -253,7 +221,7 @@ class Map:
         options, flags = self.options, self.flags
         here = None if self.wired.waits else os.cpu_count() or 1
         jobs = flags.jobs or (here if options.executor == "local" else sys.maxsize)
-        limits = {name: limit / self.shards for name, limit in flags.limits.items()}
+        limits = {name: limit / self.shards if self.shards > 1 else limit for name, limit in flags.limits.items()}
         paces = [each and each / self.shards for each in (options.rpm, options.tpm)]
         limiter = Limiter(limits, ledger.used(), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
         secret = frozenset(name for name, each in self.wired.inputs.items() if each.secret)
@@ -297,12 +265,6 @@ class Map:
             budget.gate = gate_of(parent.ask)
             return self.flow.run(id, item, parent.ask)
 
-        if self.options.executor == "dask":
-            from pflow.many.dask import DaskExecutor
-
-            budget.is_priced = "cost" in self.flags.limits
-            record = self.beginning.record(self.flags)
-            return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
         budget.is_priced = "cost" in self.flags.limits
         if self.options.executor == "dask":
             from pflow.many.dask import DaskExecutor
@@ -325,5 +287,6 @@ class Map:
         if not loop.failed:
             return OK
         begun = f"; {loop.begun:,} of them have begun a step that does not repeat: --redo" if loop.begun else ""
-        say(PROGRAM, f"{loop.failed:,} of {loop.ended:,} items failed; {again} --failed tries them again{begun}")
+        what = f"{loop.failed:,} of {loop.ended:,} items failed: pflow trace {self.run_id} lists them"
+        say(PROGRAM, f"{what}; {again} --failed tries them again{begun}")
         return FAILED

@@ -134,6 +134,10 @@ def _text(message: Any) -> str:
     return "".join(getattr(part, "text", "") for part in message.parts)
 
 
+_turn = threading.Lock()
+"""Held while an engine works: it takes all processors and the model's memory, so the threads of a map take turns."""
+
+
 def _chunks(path: str, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the chunks of one answer, made in a thread: the engine lets no signal through while it works."""
     made: SimpleQueue[dict[str, Any] | Exception | None] = SimpleQueue()
@@ -145,7 +149,8 @@ def _chunks(path: str, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
     def answer() -> None:
         try:
-            _load(path).handle_chat_completions(request, take)
+            with _turn:
+                _load(path).handle_chat_completions(request, take)
         except Exception as error:
             made.put(error)
         made.put(None)

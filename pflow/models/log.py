@@ -1,6 +1,7 @@
 """llm's own log: conversations to continue, and answers kept where `llm logs` and `llm -c` look for them."""
 
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ PATIENCE = 30
 """Seconds that a program waits while others write."""
 
 _SHORT = 0.2
+
+_loading = threading.Lock()
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
@@ -97,6 +100,7 @@ def _load(id: str | None, path: Path, model: str | None) -> Conversation | None:
     from llm import cli
 
     # llm's own get_model knows no GGUF files. It is called for the model of each turn, even if another one is named.
+    _loading.acquire()
     usual = llm.get_model
     try:
         vars(llm)["get_model"] = lambda name: choose(model or name)
@@ -105,6 +109,7 @@ def _load(id: str | None, path: Path, model: str | None) -> Conversation | None:
         return None
     finally:
         vars(llm)["get_model"] = usual
+        _loading.release()
 
 
 @contextmanager

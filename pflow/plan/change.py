@@ -17,7 +17,7 @@ from pflow.explain.text import origins_text
 from pflow.files.atomic import replace
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
-from pflow.flow.load import is_lasting, write_json
+from pflow.flow.load import is_lasting
 from pflow.flow.subflow import find_file, is_stdin, load_named
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
@@ -28,6 +28,7 @@ from pflow.process.streams import write_pieces
 from pflow.terminal import messages
 from pflow.terminal.ask import open_terminal
 from pflow.terminal.columns import AUTO, Colour, colour_of, value_text
+from pflow.values.fast_json import write_json
 from pflow.words.printable import clean
 
 _FORMS = {"pipe": "pipe syntax", "bindings": "an older form", "keys": "an older form"}

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
-from pflow.flow.load import write_json
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
@@ -24,6 +23,7 @@ from pflow.plan.change import Change, ChangeOptions, change_error, open_flow, sa
 from pflow.plan.conversation import PlanRequest, converse, read_flow
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.planner import check_answer, checked_sentence
+from pflow.values.fast_json import write_json
 
 _USE = "pflow plan --edit FLOW 'use b.txt instead of a.txt'"
 

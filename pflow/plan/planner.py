@@ -13,7 +13,7 @@ from pflow.files.atomic import replace
 from pflow.files.directories import cache_directory, make_private, read_cached
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
-from pflow.flow.load import load_document, write_json
+from pflow.flow.load import load_document
 from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_to_ir
@@ -28,6 +28,7 @@ from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices
 from pflow.plan.piped import Piped, check_piped, declare_piped
 from pflow.plan.secrets import refuse_secrets
 from pflow.values.digest import bytes_digest
+from pflow.values.fast_json import write_json
 from pflow.values.jsontext import decode, encode
 
 LONGEST = 20_000

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pflow.flow.findings import Finding, errors_of
-from pflow.flow.load import write_json
 from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.rules import check
 from pflow.flow.rules.answers import dropped_answers, source_of
@@ -20,6 +19,7 @@ from pflow.plan.building_blocks import interfaces_text, listed
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
 from pflow.plan.conversation import PlanRequest, converse, find_objects
 from pflow.plan.secrets import masked
+from pflow.values.fast_json import write_json
 from pflow.values.paths import Path, write_path
 from pflow.values.types import Type
 

@@ -11,7 +11,8 @@ from pflow.files.atomic import failpoint, open_private, write_all
 from pflow.process.signals import HeldSignals
 from pflow.record.records import JOURNAL, Records, compacted
 from pflow.values.digest import keyed_digest
-from pflow.values.jsontext import decode, encode, quote
+from pflow.values.fast_json import decode, encode
+from pflow.values.jsontext import quote
 from pflow.values.long_text import holds_long, json_parts
 from pflow.values.masks import Secrets
 

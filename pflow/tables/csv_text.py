@@ -56,7 +56,7 @@ def read_csv(
         widths = range(0 if ragged else width, sys.maxsize if rest else width + 1)
         others = records if header or first is None else chain([first], records)
         rows = [
-            dict(zip(names, record, strict=True)) if len(record) == width else _uneven(names, record, widths, rest)
+            dict(zip(names, record)) if len(record) == width else _uneven(names, record, widths, rest)  # noqa: B905
             for record in others
         ]
     except csv.Error as error:

@@ -1,15 +1,15 @@
 """The formats of a results file: JSON, JSON lines, CSV and Markdown."""
 
-import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.tables.csv_text import write_csv
 from pflow.tables.rows import markdown_table, table_rows, unfold
-from pflow.values.jsontext import compact, text_of, write_bytes
+from pflow.values.fast_json import encode_each, write_json
+from pflow.values.jsontext import text_of
 from pflow.values.paths import look_inside
-from pflow.values.plain import plain
 
 _SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "md", ".markdown": "md"}
 
@@ -26,8 +26,8 @@ def format_of(path: str, wanted: str | None) -> tuple[str, str]:
     return form, path
 
 
-def file_text(form: str, results: Any, result: Any, stats: Any, columns: Any = None) -> str:
-    """Format results as text; `result` and `stats` are the rows and numbers behind a text, or None.
+def file_text(form: str, results: Any, result: Any, stats: Any, columns: Any = None) -> str | bytes:
+    """Format results; `result` and `stats` are the rows and numbers behind a text, or None.
 
     `columns` are the header of CSV if `results` is a table without rows.
     """
@@ -50,17 +50,10 @@ def file_text(form: str, results: Any, result: Any, stats: Any, columns: Any = N
     return _FORMS[form](result)
 
 
-def _json(value: Any) -> str:
+def _json(value: Any) -> str | bytes:
     """Write a list with an item on each line; indent anything else."""
-    value = plain(value, escape=True)
-    if isinstance(value, list):
-        return "[\n" + ",\n".join(map(compact, value)) + "\n]\n" if value else "[]\n"
-    return json.dumps(value, ensure_ascii=False, indent=2, default=write_bytes) + "\n"
-
-
-def _lines(value: Any) -> str:
-    items = value if isinstance(value, list) else [value]
-    return "".join(f"{compact(item)}\n" for item in plain(items, escape=True))
+    is_rows = isinstance(value, list) and value
+    return encode_each(value, (b"[\n", b",\n", b"\n]\n")) if is_rows else write_json(value)
 
 
 def _markdown(value: Any) -> str:
@@ -74,4 +67,9 @@ def _markdown(value: Any) -> str:
     return markdown_table(table_rows(value) if is_table else [{"value": each} for each in value])
 
 
-_FORMS = {"json": _json, "jsonl": _lines, "csv": lambda value: write_csv(table_rows(value)), "md": _markdown}
+_FORMS: dict[str, Callable[[Any], str | bytes]] = {
+    "json": _json,
+    "jsonl": lambda value: encode_each(value if isinstance(value, list) else [value]),
+    "csv": lambda value: write_csv(table_rows(value)),
+    "md": _markdown,
+}

@@ -5,8 +5,9 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.files.file_paths import check_encoding, checked_path, read_whole
+from pflow.values.fast_json import LARGE, decode
 from pflow.values.json_input import place_of
-from pflow.values.jsontext import WHITESPACE, decode
+from pflow.values.jsontext import WHITESPACE
 from pflow.values.paths import kind_of
 
 STDIN = "stdin"
@@ -57,6 +58,8 @@ def read_json(text: str, name: str) -> Any:
 
 def read_lines(text: str, name: str) -> list[Any]:
     """Decode each line that is not blank. Raises PflowError (65) with line and column."""
+    if len(text) >= LARGE:
+        import orjson  # noqa: F401 - so each line is decoded with it
     lines = enumerate(text.split("\n"), 1)
     return [_value(line, name, number) for number, line in lines if line.strip(WHITESPACE)]
 

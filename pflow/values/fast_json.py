@@ -11,7 +11,8 @@ from itertools import islice
 
 from pflow import Any
 from pflow.values import jsontext
-from pflow.values.jsontext import revive
+from pflow.values.jsontext import revive, write_bytes
+from pflow.values.plain import plain
 
 LARGE = 1_000_000
 """The size in bytes from which orjson is imported: to import it takes more than a whole stage."""
@@ -21,6 +22,7 @@ _DEPTH = 200
 
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _LONG_INTEGER = b"0" * 19
+_LINES = (b"", b"\n", b"\n")
 
 
 def decode(data: bytes) -> Any:
@@ -46,12 +48,36 @@ def decode(data: bytes) -> Any:
 
 def encode(value: Any) -> bytes:
     """Encode a value as compact JSON in UTF-8, as jsontext.encode does. Raises PflowError (65)."""
-    written = dumps(value)
+    written = _dumps(value)
     return jsontext.encode(value) if written is None else written
 
 
-def dumps(value: Any, *, indent: bool = False, sort: bool = False) -> bytes | None:
-    """Encode a value, if wanted indented by two spaces and with sorted members; None if jsontext has to write it."""
+def encode_each(values: list[Any], ends: tuple[bytes, bytes, bytes] = _LINES, *, escape: bool = True) -> bytes:
+    """Encode each of some values, with `ends` before, between and behind them. Raises PflowError (65)."""
+    before, between, behind = ends
+    written = _dumps(values)
+    rows: bytes | memoryview
+    if written is not None and {*map(type, values)} == {dict} and written.count(b"},{") == len(values) - 1:
+        rows = memoryview(written.replace(b"},{", b"}%b{" % between))[1:-1]  # no text has it
+    else:
+        rows = between.join([encode(each) if written else jsontext.encode(each, escape=escape) for each in values])
+    return b"".join((before, rows, behind)) if values else b""
+
+
+def write_json(value: Any, *, indent: int = 2, sort: bool = False, escape: bool = True) -> str:
+    """Write a value as JSON, indented or (0) on one line, with a final newline. Raises PflowError (65) as `encode`."""
+    written = _dumps(value, indent, sort) if indent in (0, 2) else None
+    if written is not None:
+        return str(written, "utf-8") + "\n"
+    import json
+
+    separators = (",", ": ") if indent else (",", ":")
+    form: Any = {"indent": indent or None, "separators": separators, "sort_keys": sort, "default": write_bytes}
+    return json.dumps(plain(value, escape=escape), ensure_ascii=False, **form) + "\n"
+
+
+def _dumps(value: Any, indent: int = 0, sort: bool = False) -> bytes | None:
+    """Encode a value with orjson; None if jsontext or json has to write it."""
     if "orjson" not in sys.modules and _size(value) < LARGE:
         return None
     import orjson
@@ -72,7 +98,7 @@ def _is_exact(value: Any, written: bytes) -> bool:
     parts = marshal.dumps(value, 1)
     if b"null" in written and (b"f\x03nan" in parts or b"f\x03inf" in parts or b"f\x04-inf" in parts):
         return False
-    return b'bytes":' not in written  # jsontext escapes such keys
+    return b"$" not in written or b'bytes":' not in written  # jsontext escapes such keys
 
 
 def _size(value: Any, levels: int = 4) -> int:

@@ -13,7 +13,7 @@ from _json import encode_basestring, make_encoder, make_scanner
 from _json import scanstring as _scanstring
 
 from pflow import Any, Callable
-from pflow.values.plain import HIGHEST, LOWEST, check_text, is_bytes_key, plain
+from pflow.values.plain import HIGHEST, LOWEST, check_text, is_bytes_key, is_deeper, plain
 
 quote = encode_basestring
 
@@ -115,30 +115,11 @@ def _scanner(context: type[_Strict]) -> Callable[..., tuple[Any, int]]:
             raise ScanError("nested too deeply", at) from None
         if sys.version_info >= (3, 12):  # where json's C parts go past the depth that our functions can walk
             limit = sys.getrecursionlimit()
-            if text.count("[", at, end) + text.count("{", at, end) > limit and _depth_is_over(limit, text[at:end]):
+            if text.count("[", at, end) + text.count("{", at, end) > limit and is_deeper(value, limit):
                 raise ScanError("nested too deeply", at)
         return value, end
 
     return scan
-
-
-_ONE_KIND = bytes.maketrans(b"{}", b"[]")
-_NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"'})
-
-
-def _depth_is_over(limit: int, text: str) -> bool:
-    """Return True if sound JSON is nested more deeply than this."""
-    data = text.encode("utf-8", "surrogatepass")
-    if b"\\" in data:
-        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    brackets = data.translate(_ONE_KIND, _NO_BRACKETS).replace(b'""', b"")
-    if brackets.count(b'"'):
-        brackets = b"".join(brackets.split(b'"')[::2])  # without those in strings
-    for _ in range(limit):
-        if not brackets:
-            return False
-        brackets = brackets.replace(b"[]", b"")
-    return bool(brackets)
 
 
 scan = _scanner(_Strict)

@@ -95,6 +95,8 @@ def change_texts(value: Any, change: Callable[[str], Any]) -> Any:
 
 def is_deeper(value: Any, levels: int) -> bool:
     """Return True if lists and objects are nested in more than this many levels."""
-    if isinstance(value, dict):
-        return levels == 0 or any(is_deeper(each, levels - 1) for each in value.values() if type(each) in (dict, list))
-    return isinstance(value, list) and (levels == 0 or any(is_deeper(each, levels - 1) for each in value))
+    level = [value]
+    for _ in range(levels + 1):
+        inside = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, list | dict)]
+        level = [part for each in inside for part in each]
+    return bool(inside)

@@ -327,7 +327,12 @@ def measure_rows(scratch: Path, rounds: int, count: int = 300_000) -> list[Line]
     miller = ["mlr", "--icsv", "--ojson", *CLEAN, "then", "summary", "-a", COUNTED, str(table)]
     quiet = ["sh", "-c", 'exec "$@" 2>/dev/null', "sh"]  # clean-data says what it dropped
     row = ([*quiet, program("pflow"), "run", "-q", flow], dict(os.environ))
-    return [measure_pair(Pair(f"{count:,} rows, against Miller", row, (miller, dict(os.environ)), 3), rounds)]
+    lines = [program("pflow"), "run", "-q", f"load-csv --file={table} => save-results --file={scratch / 'rows.jsonl'}"]
+    pairs = [
+        Pair(f"{count:,} rows, against Miller", row, (miller, dict(os.environ)), 3),
+        Pair("its rows to JSON lines, against that", (lines, dict(os.environ)), row, 0.5),
+    ]
+    return [measure_pair(pair, rounds) for pair in pairs]
 
 
 def write_sales(table: Path, count: int) -> None:

@@ -12,11 +12,12 @@ import pflow
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.from_pocketflow import flow_from
-from pflow.flow.load import load_text, write_json
+from pflow.flow.load import load_text
 from pflow.flow.unload import flow_to_ir
 from pflow.nodes.llm import Llm
 from pflow.nodes.read_file import ReadFile
 from pflow.nodes.write_file import WriteFile
+from pflow.values.fast_json import write_json
 
 
 @pytest.fixture(autouse=True)

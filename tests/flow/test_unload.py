@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
-from pflow.flow.load import load_document, load_file, load_text, write_json
+from pflow.flow.load import load_document, load_file, load_text
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.unload import flow_hash, flow_to_ir
 from pflow.flow.wiring import wire
+from pflow.values.fast_json import write_json
 
 SEEDS = Path(__file__).parent / "seeds"
 

@@ -1,6 +1,7 @@
 """orjson is used for volumes, and nothing shows it: the same values and the same refusals as without it."""
 
 import enum
+import json
 import math
 import subprocess
 import sys
@@ -13,37 +14,13 @@ from hypothesis import strategies as st
 
 from pflow.errors import PflowError
 from pflow.values import fast_json, jsontext
-from tests.values.test_jsontext import REFUSED, VALUES
+from tests.values.test_jsontext import LOOP, REFUSED, VALUES
 
-
-class Word(enum.StrEnum):
-    A = "a"
-
-
-class Name(str):
-    __slots__ = ()
-
-
-LOOP: list = []
-LOOP.append(LOOP)
-ODD = [math.nan, math.inf, -math.inf, 2**64, -(2**63) - 1, "\ud800", b"\xff", (1, ()), {1: 2}, {1}, LOOP, Name("a")]
-ODD += [{Name("a"): 1}, Word.A, uuid.UUID(int=1), "f\x03nan", {"$bytes": "QQ=="}, {"$$bytes": 1}, None, object()]
-PIECES = ["{", "}", "[", "]", ",", ":", " ", "\n", "-", "0", "1", "9" * 18, ".", "e", "null", "NaN", "1e400", "-0", '"']
-PIECES += [
-    "a",
-    "\\u0024",
-    "$bytes",
-    "\\ud800",
-    "\\udc00",
-    "\\u00e9",
-    "é",
-    "QQ==",
-    "\x01",
-    "\ufeff",
-    "\\",
-    '"a":',
-    '"b"',
-]
+ODD = [math.nan, math.inf, -math.inf, 2**64, -(2**63) - 1, "\ud800", b"\xff", (1, ()), {1: 2}, {1}, LOOP, object()]
+ODD += [uuid.UUID(int=1), "f\x03nan", {"$bytes": "QQ=="}, {"$$bytes": 1}, None]
+ODD += [enum.StrEnum("Word", "a")("a"), name := type("Name", (str,), {})("a"), {name: 1}]
+PIECES = [*'{}[],: \n-01.e"a\\é\x01\ufeff', "9" * 18, "null", "NaN", "1e400", "-0", "$bytes", "QQ==", '"a":', '"b"']
+PIECES += ["\\u0024", "\\ud800", "\\udc00", "\\u00e9"]
 
 
 def outcome(work, *arguments):
@@ -80,6 +57,21 @@ def test_an_integer_past_64_bits_is_found_wherever_it_is(number):
 def test_a_value_is_written_or_refused_as_without_orjson(value):
     written, slow = (outcome(lambda way=way: jsontext.decode(way.encode(value))) for way in (fast_json, jsontext))
     assert written == slow
+
+
+@given(st.lists(VALUES))
+@example([{"a": "},{"}, {}])
+@example([{}, {"a": [{}, {"b": None}]}])
+def test_lines_are_written_each_for_itself(values):
+    written = fast_json.encode_each(values, (b"", b"\n\n", b"\n\n"))
+    assert [*map(jsontext.decode, written.split(b"\n\n")[:-1])] == values
+
+
+@pytest.mark.parametrize("sort", [False, True])
+@given(value=st.dictionaries(st.text(st.characters(codec="utf-8")), st.integers(0, 9) | st.none() | st.just([])))
+def test_it_is_indented_and_sorted_as_by_json(value, sort):
+    text = json.dumps([value], indent=2, sort_keys=sort, ensure_ascii=False)
+    assert fast_json.write_json([value], sort=sort) == text + "\n"
 
 
 @pytest.mark.parametrize(("size", "is_loaded"), [(1000, False), (1_000_000, True)])

@@ -9,7 +9,7 @@ from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError
 from pflow.explain.pipe_form import pipe_of
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec, Input
-from pflow.flow.load import load_text, write_json
+from pflow.flow.load import load_text
 from pflow.flow.rules import check
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
@@ -18,6 +18,7 @@ from pflow.library.saved import check_name
 from pflow.plan.approval.proposal import Proposal, explained, findings_text, proposal_text, show
 from pflow.terminal.ask import Terminal, edit
 from pflow.terminal.messages import say_error
+from pflow.values.fast_json import write_json
 from pflow.words.printable import clean
 
 _QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "

@@ -12,7 +12,6 @@ from pflow.explain.pipe_form import pipe_of
 from pflow.explain.text import account_text, joined, origins_text, pipe_lines, section, step_lines, touches, warnings
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
-from pflow.flow.load import write_json
 from pflow.flow.rules import check
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
@@ -22,6 +21,7 @@ from pflow.interface.interface import spell_flag
 from pflow.plan.secrets import masked
 from pflow.terminal.columns import Colour, colour_of, for_locale, terminal_width, value_text, wrap
 from pflow.terminal.messages import write_stderr
+from pflow.values.fast_json import write_json
 from pflow.values.jsontext import encode
 from pflow.words.printable import clean
 

@@ -1,0 +1,133 @@
+"""The limiter of a map against a simulated provider, in simulated time."""
+
+import heapq
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pflow.many.limiter import Limiter
+
+SPENT = {"model": "m", "tokens": {"in": 1, "out": 1}}
+
+
+class Provider:
+    """A bucket of `burst` calls that fills at `rate` a second, or `most` calls at once; and workers that ask it."""
+
+    def __init__(self, *, rate=0.0, burst=1.0, most=0, latency=0.05, hint=True, seed=0, exit=None, cost=None):
+        self.rate, self.bucket, self.burst, self.most, self.latency = rate, burst, burst, most, latency
+        self.hint, self.exit, self.cost, self.random = hint, exit, cost, random.Random(seed)
+        self.now = self.filled = self.live = self.peak = self.asked = self.refused = self.done = self.failed = 0
+        self.spent, self.worst = 0.0, 0.0
+        self.events = []
+
+    def run(self, items, **options):
+        self.limiter = Limiter(options.pop("limits", {}), {}, clock=lambda: self.now, **options)
+        left = items
+        while True:
+            inside = items - left - self.done - self.failed
+            while left and not self.limiter.stopped and inside < self.limiter.items():
+                left, inside = left - 1, inside + 1
+                self.limiter.begin("m", self.begun, size=40)
+            wait = self.limiter.turn()
+            inside = items - left - self.done - self.failed
+            if not inside:
+                return self
+            soonest = self.events[0][0] if self.events else float("inf")
+            if wait is not None and self.now + wait < soonest:
+                self.now += wait
+                continue
+            self.now, _, about = heapq.heappop(self.events)
+            self.live -= not about["is_cut"]
+            if self.limiter.end(about):
+                self.limiter.begin("m", self.begun, size=40)
+            else:
+                self.done, self.failed = self.done + (not about["is_cut"]), self.failed + about["is_cut"]
+
+    def begun(self, ticket):
+        if not isinstance(ticket, int):
+            self.failed += 1
+            return
+        self.asked += 1
+        self.bucket = min(self.bucket + (self.now - self.filled) * self.rate, self.burst) if self.rate else 1
+        self.filled = self.now
+        about = {"ticket": ticket, "spent": {}, "is_cut": True, "message": "no", "hint": "", "exit": self.exit}
+        if self.exit is None and (self.bucket < 1 or 0 < self.most <= self.live):
+            self.refused += 1
+            wait = (1 - self.bucket) / self.rate if self.rate and self.hint else None
+            self.end_after(0.003, {**about, "exit": 75, "is_refusal": True, "retry_after": wait})
+        elif self.exit is not None:
+            self.end_after(0.003, about)
+        else:
+            self.bucket, self.live = self.bucket - 1, self.live + 1
+            self.peak = max(self.peak, self.live)
+            cost = self.cost(self.random) if self.cost else 0
+            self.spent, self.worst = self.spent + cost, max(self.worst, cost)
+            self.end_after(self.latency, {**about, "is_cut": False, "spent": {**SPENT, "cost": cost}})
+
+    def end_after(self, seconds, about):
+        seconds *= 0.5 + self.random.random()
+        heapq.heappush(self.events, (self.now + seconds, about["ticket"], about))
+
+
+@pytest.mark.parametrize("hint", [True, False])
+@pytest.mark.parametrize(("latency", "jobs"), [(0.02, None), (0.5, None), (0.5, 16)])
+def test_a_provider_of_600_a_minute_is_used_and_refuses_little(latency, jobs, hint):
+    provider = Provider(rate=10, burst=10, latency=latency, hint=hint).run(2000, jobs=jobs)
+    assert provider.done == 2000
+    assert 2000 / provider.now >= 9.5
+    assert provider.refused / provider.asked <= 0.02
+
+
+def test_jobs_that_a_person_names_are_in_flight_within_seconds():
+    provider = Provider(latency=10).run(3000, jobs=1000)
+    assert (provider.peak, provider.done) == (1000, 3000)
+    assert provider.now < 45
+
+
+def test_a_limit_of_calls_at_once_is_found_and_kept():
+    provider = Provider(most=64, latency=1).run(4000)
+    assert provider.done == 4000
+    assert provider.refused / provider.asked < 0.02
+    assert provider.peak == 64
+
+
+def test_calls_and_tokens_a_minute_are_spread_evenly():
+    assert Provider(latency=0.1).run(300, rpm=300).now == pytest.approx(60, rel=0.03)
+    assert Provider(latency=0.1).run(300, tpm=600).now == pytest.approx(60, rel=0.25)  # 2 tokens each, 10 were expected
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 1000), st.floats(0.5, 30), st.sampled_from([1, 8, 64]))
+def test_money_is_overspent_by_no_more_than_what_was_in_flight(seed, limit, jobs):
+    provider = Provider(seed=seed, latency=1, cost=lambda rnd: rnd.expovariate(20))
+    provider.run(2000, limits={"cost": limit}, jobs=jobs)
+    assert provider.spent <= limit + jobs * provider.worst
+    assert provider.limiter.stopped.exit == 79
+    assert provider.limiter.used["cost"] == pytest.approx(provider.spent)
+    assert provider.spent > limit - 2 * provider.worst * min(jobs, 8)
+
+
+def test_calls_that_are_limited_are_counted_and_refused_ones_are_not():
+    provider = Provider(rate=10, burst=5, latency=0.1).run(200, limits={"calls": 50})
+    assert (provider.done, provider.limiter.used["calls"], provider.limiter.stopped.exit) == (50, 50, 79)
+    assert provider.asked == 50 + provider.refused
+
+
+def test_three_refused_keys_stop_the_map():
+    provider = Provider(exit=77).run(1000)
+    assert (provider.limiter.stopped.exit, provider.limiter.stopped.message) == (77, "no")
+    assert provider.asked <= 16
+
+
+def test_the_calls_of_a_process_that_is_gone_count_no_more():
+    clock, begun = [0], []
+    limiter = Limiter({}, {}, jobs=1, clock=lambda: clock[-1])
+    for owner in (1, 1, 1, 2):
+        limiter.begin("m", begun.append, owner=owner)
+    assert begun == [1]
+    limiter.lost(1)
+    clock.append(1)
+    limiter.turn()
+    assert (begun, limiter.holds()) == ([1, 2], False)
