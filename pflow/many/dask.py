@@ -112,7 +112,8 @@ class DaskExecutor:
             raise
 
     def has_room(self, *, alone: bool = False) -> bool:
-        return len(self._waiting) + self.held < self.size * self._idle()
+        taken = len(self._waiting) + self.held
+        return taken < self.size * self._idle() or not (taken or self.tasks)  # the loop waits only for what it gave
 
     def submit(self, number: int, id: str, item: Any, *, alone: bool = False) -> None:
         if isinstance(item, PflowError):

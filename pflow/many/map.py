@@ -7,7 +7,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,9 @@ from pflow.many.item import ITEM, ItemFlow
 from pflow.many.items import Items
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter, gate_of
-from pflow.many.loop import Choices, Halt, MapLoop
+from pflow.many.loop import Choices, MapLoop
 from pflow.many.merge import parse_shard
+from pflow.many.options import Options, parse_halt
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
 from pflow.process.signals import ClosedPipe, Interrupted
@@ -60,47 +61,6 @@ MOST_UNASKED = 1.0
 
 MOST_WAITING = 256
 """The most items in flight that only wait, unless --jobs says more."""
-
-
-@dataclass
-class Options:
-    """A map's own flags; the record of its run has them for a resume."""
-
-    words: list[str] = field(default_factory=list)
-    form: str = ""
-    id_field: str = ""
-    ledger: str = ""
-    format: str = "jsonl"
-    raw: bool = False
-    nul: bool = False
-    order: str = ITEM
-    errors: str = ""
-    halt: str = ""
-    limit: int | None = None
-    sample: int | None = None
-    shard: str = ""
-    rpm: float | None = None
-    tpm: float | None = None
-    max_memory: int | None = None
-    progress: str = ""
-    executor: str = "local"
-    scheduler: str = ""
-    redo: bool = False
-    failed: bool = False
-
-
-def parse_halt(text: str) -> Halt:
-    """Parse `soon|now[,fail=N|N%]`, as GNU parallel has it. Raises PflowError (2)."""
-    when, _, said = text.partition(",")
-    number = said.removeprefix("fail=").removesuffix("%") if said else "1"
-    if (
-        when not in ("", "soon", "now")
-        or not number.isdecimal()
-        or not 0 < int(number) <= (100 if "%" in said else 10**9)
-    ):
-        what = f"cannot take --halt={text}: it is soon or now, and how many may fail"
-        raise PflowError(what, hint="--halt=soon,fail=3 or --halt=now,fail=10%", exit=USAGE)
-    return Halt(float(number), said.endswith("%"), when == "now") if when else Halt()
 
 
 class Map:
@@ -139,7 +99,7 @@ class Map:
     @classmethod
     def resume(cls, run: Run, chosen: Resumption, flags: RunFlags, secrets: Secrets, *, redo: bool) -> int:
         """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
-        failed, chosen.failed = chosen.failed, chosen.failed or redo  # a finished map is opened for both
+        failed, chosen.failed = chosen.failed, True  # a map that is finished, with failures, goes on too
         reopened = Reopened(run, chosen, secrets)
         wired = reopened.load()
         refuse_errors(check(wired), "resume")
@@ -260,7 +220,7 @@ class Map:
         options, flags = self.options, self.flags
         here = None if self.wired.waits else os.cpu_count() or 1
         jobs = flags.jobs or (here if options.executor == "local" else sys.maxsize)
-        limits = {name: limit / self.shards for name, limit in flags.limits.items()}
+        limits = {name: limit / self.shards if self.shards > 1 else limit for name, limit in flags.limits.items()}
         paces = [each and each / self.shards for each in (options.rpm, options.tpm)]
         limiter = Limiter(limits, ledger.used(), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
         secret = frozenset(name for name, each in self.wired.inputs.items() if each.secret)
@@ -326,5 +286,6 @@ class Map:
         if not loop.failed:
             return OK
         begun = f"; {loop.begun:,} of them have begun a step that does not repeat: --redo" if loop.begun else ""
-        say(PROGRAM, f"{loop.failed:,} of {loop.ended:,} items failed; {again} --failed tries them again{begun}")
+        what = f"{loop.failed:,} of {loop.ended:,} items failed: pflow trace {self.run_id} lists them"
+        say(PROGRAM, f"{what}; {again} --failed tries them again{begun}")
         return FAILED

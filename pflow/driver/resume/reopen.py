@@ -205,7 +205,9 @@ def _refuse_finished(run: Run, choices: Choices) -> None:
     if has_journal and (choices.runs_again or run.status not in (DONE, FINISHED)):
         return
     why, hint = "it kept no journal", f"pflow replay {run.id} runs it anew"
-    if run.status == DONE:
+    if run.status == DONE and run.ledger:
+        why, hint = "it is done", f"pflow map … --ledger={run.ledger} prints its results again"
+    elif run.status == DONE:
         more = f"{hint}; pflow run --keep-store keeps what --from and --only need"
         why, hint = "it is done", "--from=STEP and --only=STEP run steps of it again" if has_journal else more
     elif has_journal:
