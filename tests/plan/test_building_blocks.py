@@ -145,9 +145,7 @@ def test_what_is_broken_is_left_out(home):
     save(home, "torn", "", "{")
     save(home, "lost", "", json.dumps({"nodes": [{"id": "a", "type": "flow:lost"}]}))
 
-    types = building_blocks("anything", BIG).types
-
-    assert types == [*names_in("nodes"), "fine", "flow:sound"]
+    assert building_blocks("anything", BIG).types == [*names_in("nodes"), "fine", "flow:sound"]
 
 
 def test_of_many_nodes_the_bundled_and_those_that_matter_are_told(home):
