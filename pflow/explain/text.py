@@ -18,6 +18,7 @@ _CHOSEN = {
     ("chooses_host", True): "which chooses the host",
     ("chooses_host", False): "which is refused: what a step wrote cannot choose the host",
 }
+_UNSET = ([{"from": "default", "value": None}], [{"from": "default", "value": []}])
 _WIDEST_NAME = 30
 """The most columns for the names in a step's lines."""
 
@@ -150,15 +151,11 @@ def touches(account: Account, words: Callable[[list[Origin]], str] = origins_tex
     rows: Rows = []
     before = ""
     for touch in account["touches"]:
-        known = [(key, each) for key, each in touch["what"].items() if not _is_unset(each)]
+        known = [(key, each) for key, each in touch["what"].items() if each not in _UNSET]
         what = ", ".join(f"{clean(key)} {words(origins)}" for key, origins in known)
         rows.append((touch["effect"] if touch["effect"] != before else "", clean(touch["step"]), what))
         before = touch["effect"]
     return rows
-
-
-def _is_unset(origins: list[Origin]) -> bool:
-    return origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}])
 
 
 def _needs(account: Account) -> Rows:
