@@ -17,6 +17,11 @@ Result = dict[str, Any]
 """
 
 
+def unfinished(status: str, exit: int, error: str) -> Result:
+    """Return the result of a try whose process has not told one."""
+    return {"status": status, "exit": exit, "error": error, "outputs": None, "carried": "", "usage": {}, "ms": 0}
+
+
 class Executor(Protocol):
     """Works on items, each tried under another `number`: `Pool` on this machine, `DaskExecutor` on a cluster."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, TIMED_OUT, PflowError
 from pflow.errors import FAILED as EXIT_FAILED
-from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Result
+from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Result, unfinished
 from pflow.many.items import BadItem
 from pflow.many.ledger import Entry, Ledger, item_digest, share_of
 from pflow.many.limiter import Limiter
@@ -192,7 +192,7 @@ class MapLoop:
             return None
         self.rows.expect(index)
         if isinstance(item, BadItem):
-            self._settle(Task(index, {"$bad": item.text}, entry), _unfinished(FAILED, item.exit, item.message))
+            self._settle(Task(index, {"$bad": item.text}, entry), unfinished(FAILED, item.exit, item.message))
             return None
         return Task(index, item, entry)
 
@@ -216,7 +216,7 @@ class MapLoop:
                 self._again.append(task)
                 return
             status = BEGUN if has_begun else POISON
-            result = _unfinished(status, result.exit, result.message)
+            result = unfinished(status, result.exit, result.message)
         if result["status"] == TODO:
             self.stopped = self.limiter.stopped or PflowError(result["error"], exit=result["exit"])
             return
@@ -263,10 +263,4 @@ class MapLoop:
             task = self.running.pop(number)
             self.executor.abandon(number)
             words = f"cannot finish: it took longer than the {self.choices.timeout:g} s of its timeout"
-            self._settle(task, _unfinished(FAILED, TIMED_OUT, words))
-
-
-def _unfinished(status: str, exit: int, error: str) -> Result:
-    """Return the result of an item whose process has not told one."""
-    about: Result = {"outputs": None, "carried": "", "usage": {}, "ms": 0}
-    return {"status": status, "exit": exit, "error": error, **about}
+            self._settle(task, unfinished(FAILED, TIMED_OUT, words))

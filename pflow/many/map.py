@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pflow.cache.wishes import Wishes
 from pflow.driver.arguments import BUDGET, RunFlags
@@ -50,9 +50,6 @@ from pflow.values.digest import digest_of
 from pflow.values.masks import Secrets
 from pflow.words import budget
 from pflow.words.printable import encodable
-
-if TYPE_CHECKING:
-    from pflow.process.streams import Piece
 
 PROGRAM = "pflow map"
 
@@ -225,10 +222,10 @@ class Map:
         limiter = Limiter(limits, ledger.used(), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
         secret = frozenset(name for name, each in self.wired.inputs.items() if each.secret)
 
-        def write(pieces: list[Piece]) -> None:
+        def write(data: bytes) -> None:
             if not flags.quiet:
                 progress.clear()
-                write_pieces(fd, pieces)
+                write_pieces(fd, [data])
 
         rows = Rows(
             options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
@@ -242,13 +239,13 @@ class Map:
         loop = MapLoop(self._chosen(), ledger, rows, choices, limiter, progress)
         self.items.while_idle = loop.while_idle
         try:
-            loop.run(self._executor(loop, limiter, jobs, threads=self.wired.waits))
+            loop.run(self._executor(loop, limiter, jobs))
             rows.close()
         finally:
             progress.finish()
         return self._ended(loop)
 
-    def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None, *, threads: bool) -> Executor:
+    def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None) -> Executor:
         def answer(name: str, question: Any, reply: Callable[[Any], None]) -> None:
             if name == "start":
                 loop.start(question)
@@ -270,7 +267,7 @@ class Map:
             return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
         memory = self.options.max_memory and self.options.max_memory << 20
         return Pool(
-            work, jobs=jobs or MOST_WAITING, threads=threads, ask=answer, memory=memory, on_lost=limiter.lost
+            work, jobs=jobs or MOST_WAITING, threads=self.wired.waits, ask=answer, memory=memory, on_lost=limiter.lost
         )  # fmt: skip
 
     def _ended(self, loop: MapLoop) -> int:
