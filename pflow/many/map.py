@@ -20,7 +20,7 @@ from pflow.driver.listeners import end_of, open_log
 from pflow.driver.resume.choices import Choices as Resumption
 from pflow.driver.resume.reopen import Reopened
 from pflow.errors import BAD_CONFIG, BAD_STDIN, FAILED, OK, USAGE, PflowError
-from pflow.files.directories import make_private, state_directory
+from pflow.files.directories import state_directory
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.rules import check
 from pflow.flow.subflow import load_named
@@ -172,14 +172,13 @@ class Map:
         return log
 
     def _ledger_path(self) -> str:
-        """Return the path of the ledger: that of --ledger, else one of the run's own, whose directory it makes."""
+        """Return the path of the ledger: that of --ledger, else one of the run's own."""
         if self.options.ledger:
             return os.path.abspath(self.options.ledger)
         state = state_directory()
         if state is None:
             hint = "--ledger=FILE, HOME or XDG_STATE_HOME names a place for it"
             raise PflowError("cannot keep a ledger of this map", hint=hint, exit=BAD_CONFIG)
-        make_private(os.path.join(state, "maps"))
         return os.path.join(state, "maps", f"{self.run_id}.db")
 
     def _facts(self) -> dict[str, Any]:
