@@ -18,7 +18,8 @@ from pflow.commands._click import seconds
 from pflow.driver.arguments import RunFlags
 from pflow.driver.execution import pretend
 from pflow.errors import OK, USAGE, PflowError
-from pflow.many.map import PROGRAM, Map, Options
+from pflow.many.map import PROGRAM, Map
+from pflow.many.options import Options
 from pflow.process.signals import end_in_order
 from pflow.stage.document import Document
 from pflow.terminal.messages import say_error

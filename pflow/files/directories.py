@@ -6,6 +6,11 @@ import stat
 _LARGEST_CACHED = 1 << 24
 """The most bytes read from a file of the cache."""
 
+MOUNTS = "/proc/self/mountinfo"
+
+_NETWORK = ("9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "nfs", "nfs4", "pvfs2", "smb3", "smbfs")
+"""The types of file systems that other machines use too."""
+
 
 def pflow_directory(variable: str, default: str) -> str | None:
     """Return pflow's directory below an XDG variable's, else below `default` at home; None if neither is set.
@@ -33,6 +38,20 @@ def make_private(folder: str) -> None:
     if not os.path.isdir(above := os.path.dirname(folder)):
         make_private(above)
     os.makedirs(folder, 0o700, exist_ok=True)
+
+
+def is_on_network(path: str) -> bool:
+    """Return True unless the system says that a file is on a file system of this machine alone."""
+    real, kind, longest = os.path.realpath(path), "", 0
+    if not os.path.exists(MOUNTS):
+        return True
+    with open(MOUNTS, encoding="utf-8", errors="surrogateescape") as mounts:
+        for line in mounts:
+            mount, _, about = line.partition(" - ")
+            point = mount.split()[4].replace("\\040", " ").rstrip("/") + "/"
+            if real.startswith(point) and len(point) >= longest:
+                kind, longest = about.split()[0], len(point)
+    return kind in _NETWORK or kind.startswith("fuse.")
 
 
 def read_cached(path: str, largest: int = _LARGEST_CACHED) -> bytes | None:

@@ -7,7 +7,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,11 @@ from pflow.driver.arguments import BUDGET, RunFlags
 from pflow.driver.begin import Beginning
 from pflow.driver.driver import checked, parse, refuse_errors
 from pflow.driver.inputs import RunInputs
+from pflow.driver.listeners import end_of, open_log
 from pflow.driver.resume.choices import Choices as Resumption
 from pflow.driver.resume.reopen import Reopened
-from pflow.errors import BAD_CONFIG, BAD_STDIN, CLOSED_PIPE, FAILED, OK, USAGE, PflowError
-from pflow.files.directories import make_private, state_directory
+from pflow.errors import BAD_CONFIG, BAD_STDIN, FAILED, OK, USAGE, PflowError
+from pflow.files.directories import state_directory
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.rules import check
 from pflow.flow.subflow import load_named
@@ -29,27 +30,23 @@ from pflow.many.item import ITEM, ItemFlow
 from pflow.many.items import Items
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter, gate_of
-from pflow.many.loop import Choices, Halt, MapLoop
+from pflow.many.loop import Choices, MapLoop
 from pflow.many.merge import parse_shard
-from pflow.many.pool import LocalExecutor
+from pflow.many.options import Options, parse_halt
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
-from pflow.process.parent import Parent
-from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.process.streams import divert_prints, write_pieces
+from pflow.process.workers import Parent, Pool
 from pflow.record.log import RunLog
 from pflow.record.runs import Run
 from pflow.record.snapshot import kept
-from pflow.stage import WRITER
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import NOTHING, Intake
-from pflow.stage.trace import event_line
 from pflow.terminal.ask import confirm
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 from pflow.values.masks import Secrets
 from pflow.words import budget
-from pflow.words.printable import encodable
 
 if TYPE_CHECKING:
     from pflow.process.streams import Piece
@@ -61,47 +58,6 @@ MOST_UNASKED = 1.0
 
 MOST_WAITING = 256
 """The most items in flight that only wait, unless --jobs says more."""
-
-
-@dataclass
-class Options:
-    """A map's own flags; the record of its run has them for a resume."""
-
-    words: list[str] = field(default_factory=list)
-    form: str = ""
-    id_field: str = ""
-    ledger: str = ""
-    format: str = "jsonl"
-    raw: bool = False
-    nul: bool = False
-    order: str = ITEM
-    errors: str = ""
-    halt: str = ""
-    limit: int | None = None
-    sample: int | None = None
-    shard: str = ""
-    rpm: float | None = None
-    tpm: float | None = None
-    max_memory: int | None = None
-    progress: str = ""
-    executor: str = "local"
-    scheduler: str = ""
-    redo: bool = False
-    failed: bool = False
-
-
-def parse_halt(text: str) -> Halt:
-    """Parse `soon|now[,fail=N|N%]`, as GNU parallel has it. Raises PflowError (2)."""
-    when, _, said = text.partition(",")
-    number = said.removeprefix("fail=").removesuffix("%") if said else "1"
-    if (
-        when not in ("", "soon", "now")
-        or not number.isdecimal()
-        or not 0 < int(number) <= (100 if "%" in said else 10**9)
-    ):
-        what = f"cannot take --halt={text}: it is soon or now, and how many may fail"
-        raise PflowError(what, hint="--halt=soon,fail=3 or --halt=now,fail=10%", exit=USAGE)
-    return Halt(float(number), said.endswith("%"), when == "now") if when else Halt()
 
 
 class Map:
@@ -140,7 +96,7 @@ class Map:
     @classmethod
     def resume(cls, run: Run, chosen: Resumption, flags: RunFlags, secrets: Secrets, *, redo: bool) -> int:
         """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
-        failed, chosen.failed = chosen.failed, chosen.failed or redo  # a finished map is opened for both
+        failed, chosen.failed = chosen.failed, True  # a map that is finished, with failures, goes on too
         reopened = Reopened(run, chosen, secrets)
         wired = reopened.load()
         refuse_errors(check(wired), "resume")
@@ -174,10 +130,7 @@ class Map:
                 end = self._run_items(ledger, progress, fd), None
             return end[0]
         except BaseException as failure:
-            caught = failure.as_error() if isinstance(failure, Interrupted) else failure
-            code = CLOSED_PIPE if isinstance(failure, ClosedPipe) else getattr(caught, "exit", FAILED)
-            about = {"step": self.wired.flow.name, "node": "map", "exit": code, "message": encodable(str(caught))}
-            end = code, None if isinstance(failure, ClosedPipe) else about
+            end = end_of(failure, self.wired.flow.name, "map")
             raise
         finally:
             done = progress and (progress.failed, progress.usage.total())
@@ -210,28 +163,22 @@ class Map:
             self.run_id = self.flow.run_id = reopened.run.id
         self.ledger_path = self._ledger_path()
         if reopened is not None:
-            reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER}))
             reopened.commit()
             return reopened.log
-        about = {"flow_hash": self.beginning.snapshot.flow_hash, "steps": len(self.wired.steps)}
-        about |= {"name": self.wired.flow.name, "map": {"ledger": self.ledger_path}}
-        log = RunLog.open(self.run_id, self.beginning.flow_text(), about, is_needed=True)
-        assert log is not None
-        log.write_snapshot(self.beginning.snapshot.as_json())
         limits = {name: getattr(self.flags, name) for name in BUDGET.values()}
-        begin = {**self.beginning.record(self.flags), "map": asdict(self.options), "limits": limits}
-        log.open_journal(self.secrets, begin)
+        more = {"map": asdict(self.options), "limits": limits}
+        log = open_log(self.beginning, self.run_id, self.flags, {"map": {"ledger": self.ledger_path}}, more)
+        assert log is not None
         return log
 
     def _ledger_path(self) -> str:
-        """Return the path of the ledger: that of --ledger, else one of the run's own, whose directory it makes."""
+        """Return the path of the ledger: that of --ledger, else one of the run's own."""
         if self.options.ledger:
             return os.path.abspath(self.options.ledger)
         state = state_directory()
         if state is None:
             hint = "--ledger=FILE, HOME or XDG_STATE_HOME names a place for it"
             raise PflowError("cannot keep a ledger of this map", hint=hint, exit=BAD_CONFIG)
-        make_private(os.path.join(state, "maps"))
         return os.path.join(state, "maps", f"{self.run_id}.db")
 
     def _facts(self) -> dict[str, Any]:
@@ -261,7 +208,7 @@ class Map:
         options, flags = self.options, self.flags
         here = None if self.wired.waits else os.cpu_count() or 1
         jobs = flags.jobs or (here if options.executor == "local" else sys.maxsize)
-        limits = {name: limit / self.shards for name, limit in flags.limits.items()}
+        limits = {name: limit / self.shards if self.shards > 1 else limit for name, limit in flags.limits.items()}
         paces = [each and each / self.shards for each in (options.rpm, options.tpm)]
         limiter = Limiter(limits, ledger.used(), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
         secret = frozenset(name for name, each in self.wired.inputs.items() if each.secret)
@@ -296,8 +243,6 @@ class Map:
                 reply(None)
             elif name == "claim":
                 reply(loop.ledger.claim_file(*question))
-            elif name == "lost":
-                limiter.lost(question)
             else:
                 limiter.answer(name, question, reply)
 
@@ -305,12 +250,6 @@ class Map:
             budget.gate = gate_of(parent.ask)
             return self.flow.run(id, item, parent.ask)
 
-        if self.options.executor == "dask":
-            from pflow.many.dask import DaskExecutor
-
-            budget.is_priced = "cost" in self.flags.limits
-            record = self.beginning.record(self.flags)
-            return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
         budget.is_priced = "cost" in self.flags.limits
         if self.options.executor == "dask":
             from pflow.many.dask import DaskExecutor
@@ -318,7 +257,9 @@ class Map:
             record = self.beginning.record(self.flags)
             return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
         memory = self.options.max_memory and self.options.max_memory << 20
-        return LocalExecutor(work, jobs=jobs or MOST_WAITING, threads=threads, ask=answer, memory=memory)
+        return Pool(
+            work, jobs=jobs or MOST_WAITING, threads=threads, ask=answer, memory=memory, on_lost=limiter.lost
+        )  # fmt: skip
 
     def _ended(self, loop: MapLoop) -> int:
         """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""
@@ -333,5 +274,6 @@ class Map:
         if not loop.failed:
             return OK
         begun = f"; {loop.begun:,} of them have begun a step that does not repeat: --redo" if loop.begun else ""
-        say(PROGRAM, f"{loop.failed:,} of {loop.ended:,} items failed; {again} --failed tries them again{begun}")
+        what = f"{loop.failed:,} of {loop.ended:,} items failed: pflow trace {self.run_id} lists them"
+        say(PROGRAM, f"{what}; {again} --failed tries them again{begun}")
         return FAILED

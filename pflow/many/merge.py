@@ -1,16 +1,66 @@
-"""Shards: the share of a map that one process of several runs, with a ledger of its own."""
+"""Shards: one map in several processes, each with a ledger of its own, and how these become one."""
+
+import os
+from contextlib import closing
 
 from pflow.errors import USAGE, PflowError
+from pflow.many.executor import DONE
+from pflow.many.ledger import Ledger
+
+_ADD = (
+    "INSERT INTO map VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = max(calls, excluded.calls),"
+    " tokens = max(tokens, excluded.tokens), cost = max(cost, excluded.cost)"
+)
+"""Adds the row of another ledger's table `map`, or brings it up to date if that was merged before."""
 
 
 def parse_shard(text: str) -> tuple[int, int]:
     """Parse I/N, as in 1/4 to 4/4; return the shard from 0, and N. Raises PflowError (2)."""
     number, _, count = text.partition("/")
-    if not (text.isascii() and number.isdecimal() and count.isdecimal() and int(count)):
-        raise PflowError(f"cannot take --shard={text}: it is no share of a map", hint="--shard=1/4", exit=USAGE)
-    if not 0 < int(number) <= int(count):
-        hint = f"shards count from 1: --shard=$((I + 1))/{count} for a task I that counts from 0"
-        raise PflowError(
-            f"cannot take --shard={text}: it is not one of 1/{count} to {count}/{count}", hint=hint, exit=USAGE
-        )
+    if not (text.isascii() and number.isdecimal() and count.isdecimal() and 0 < int(number) <= int(count)):
+        hint = "shards count from 1, as in 1/4 to 4/4; a task I that counts from 0 takes $((I + 1))/4"
+        raise PflowError(f"cannot take --shard={text}: it is no share of a map", hint=hint, exit=USAGE)
     return int(number) - 1, int(count)
+
+
+def merge(paths: list[str], output: str) -> dict[str, int]:
+    """Unite ledgers in `output`, a new file or a ledger; count the items by status, and those that no ledger has.
+
+    Either all are united or none. Raises PflowError: 78 if they are of different maps, others as Ledger does.
+    """
+    is_new = not os.path.exists(output)
+    others = [path for path in paths if is_new or not os.path.samefile(path, output)]
+    for path in others if is_new else [*others, output]:
+        _check(paths[0], path)
+    with closing(Ledger(output)) as united:
+        try:
+            for path in others:
+                with closing(Ledger(path, is_read=True)) as other:
+                    _absorb(united, other)
+            missing = united.one("SELECT max(position) + 1 - count(DISTINCT position) FROM items")[0]
+            return united.counts() | ({"or more in none of the ledgers": missing} if missing else {})
+        except BaseException:
+            united.undo()
+            if is_new:
+                os.unlink(output)
+            raise
+
+
+def _check(path: str, other: str) -> None:
+    """Raise PflowError (78) unless two ledgers are of the same map."""
+    with closing(Ledger(path, is_read=True)) as one, closing(Ledger(other, is_read=True)) as two:
+        hint = "merge ledgers of the same flow with the same flags"
+        two.expect(one.about(), f"cannot merge '{other}' with '{path}'", hint)
+
+
+def _absorb(united: Ledger, other: Ledger) -> None:
+    """Add the items of another ledger; of two tries of an item the first that succeeded stays."""
+    for entry in other.entries():
+        own = united.get(entry.id) or entry
+        best = min(own, entry, key=lambda each: (each.status != DONE, each.time or float("inf")))
+        best.has_begun, best.tries = own.has_begun or entry.has_begun, max(own.tries, entry.tries)
+        united.save(best)
+    for row in other.rows("SELECT * FROM map"):
+        united.one(_ADD, row)
+    values = other.one("SELECT about, pass FROM map WHERE rowid = 1")
+    united.one("UPDATE map SET about = ?, pass = max(pass, ?) WHERE rowid = 1", values)

@@ -28,7 +28,7 @@ done
     run --separate-stderr pflow map 'read-file => write-file same' 'src/**/*.md' --format=record
     [ "$status" -eq 1 ]
     [ "$(jq -r .exit <<<"$output" | sort -n | tr '\n' ' ')" = '0 73 ' ]
-    [[ $stderr == *'1 of 2 items failed; pflow resume '*' --failed'* ]]
+    [[ $stderr == *'1 of 2 items failed: pflow trace '*' --failed'* ]]
 }
 
 @test "a failed item fails alone, stands in the rows, or aside as an item again" {

@@ -17,6 +17,34 @@ from tests.many.test_dask import Cluster
 
 PFLOW = str(Path(sys.executable).parent / "pflow")
 
+NODE = '''
+import time
+
+from pflow import Node
+
+
+class Wait(Node):
+    """Note a text in the file `began`, and wait.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # a text
+    - Writes: shared["text"]: str [pipe]  # the same
+    - Effects: writes files
+    - Repeats: yes
+    """
+
+    def prep(self, shared):
+        return shared["text"]
+
+    def exec(self, text):
+        with open("began", "a") as file:
+            file.write(f"{text}\\n")
+        time.sleep(0.2)
+
+    def post(self, shared, text, result):
+        shared["text"] = text
+'''
+
 
 def a_map(cluster: Cluster, flow: str, count: int, name: str) -> subprocess.Popen:
     """Start a map over numbers; its ledger, output and errors are NAME.db, .out and .err."""
@@ -37,13 +65,13 @@ check.failed = False
 
 
 def results(cluster: Cluster, name: str) -> list[str]:
-    return [json.loads(line)["stdout"] for line in (cluster.directory / f"{name}.out").read_text().splitlines()]
+    return [json.loads(line)["text"] for line in (cluster.directory / f"{name}.out").read_text().splitlines()]
 
 
 def workers_killed(cluster: Cluster, chance: random.Random) -> None:
     """1,000 items of 0.2 s, and every 5 s one of two workers killed."""
     workers = [cluster.worker(), cluster.worker()]
-    run, kills = a_map(cluster, "shell 'tee -a began; sleep 0.2; echo'", 1000, "killed"), 0
+    run, kills = a_map(cluster, "wait", 1000, "killed"), 0
     ended = threading.Event()
     threading.Thread(target=lambda: (run.wait(), ended.set()), daemon=True).start()
     while not ended.wait(5):
@@ -53,7 +81,7 @@ def workers_killed(cluster: Cluster, chance: random.Random) -> None:
         workers.append(cluster.worker())
     began = Counter((cluster.directory / "began").read_text().split())
     check("workers killed: exit code", run.returncode, 0)
-    check("workers killed: results in order", results(cluster, "killed") == [f"{n}\n" for n in range(1000)], True)
+    check("workers killed: results in order", results(cluster, "killed") == [f"{n}" for n in range(1000)], True)
     check(f"{kills} workers killed: at most one more try each", sum(began.values()) <= 1000 + kills, True)
     query = "SELECT count(*), count(DISTINCT id) FROM items WHERE status = 'done'"
     rows = subprocess.run(["sqlite3", "killed.db", query], capture_output=True, text=True, cwd=cluster.directory)
@@ -68,9 +96,9 @@ def speed(cluster: Cluster) -> None:
 
 
 def scheduler_killed(cluster: Cluster, directory: Path) -> None:
-    flow = "shell 'tee -a went; sleep 0.2'"
-    run = a_map(cluster, flow, 100, "gone")
-    while not (cluster.directory / "went").exists():
+    (cluster.directory / "began").unlink()
+    run = a_map(cluster, "wait", 100, "gone")
+    while not (cluster.directory / "began").exists():
         time.sleep(0.1)
     os.kill(cluster.scheduler.pid, signal.SIGKILL)
     began = time.monotonic()
@@ -80,7 +108,7 @@ def scheduler_killed(cluster: Cluster, directory: Path) -> None:
     again.worker()
     again.directory = cluster.directory
     try:
-        check("scheduler killed: the same map goes on", a_map(again, flow, 100, "gone").wait(), 0)
+        check("scheduler killed: the same map goes on", a_map(again, "wait", 100, "gone").wait(), 0)
         check("scheduler killed: all results", results(again, "gone") == [f"{n}" for n in range(100)], True)
     finally:
         again.end()
@@ -91,6 +119,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     with tempfile.TemporaryDirectory() as place:
         os.environ["XDG_STATE_HOME"] = place
+        os.environ["PFLOW_NODES"] = place
+        (Path(place) / "wait.py").write_text(NODE)
         (Path(place) / "a").mkdir()
         (Path(place) / "b").mkdir()
         cluster = Cluster(Path(place) / "a")

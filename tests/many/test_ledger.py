@@ -1,7 +1,6 @@
 """The ledger of a map: first success wins, kill -9 loses nothing that was committed, and no other file is touched."""
 
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
+from pflow.files import directories
+from pflow.many import ledger_file
 from pflow.many.executor import BEGUN, DONE, TODO
 from pflow.many.ledger import Ledger, item_digest, share_of
 
@@ -28,13 +29,9 @@ def path(tmp_path):
     return str(tmp_path / "new" / "map.db")
 
 
-def opened(path, about=ABOUT, **how):
+def opened(path, about=ABOUT):
     ledger = Ledger(path)
-    try:
-        ledger.begin(about, **how)
-    except PflowError:
-        ledger.close()
-        raise
+    ledger.begin(about)
     return closing(ledger)
 
 
@@ -104,17 +101,11 @@ def test_what_is_committed_survives_kill_9_and_nothing_is_torn(path):
             with closing(Ledger(path, is_read=True)) as reader:
                 assert reader.counts()[DONE] > last
             writer.kill()
-        assert writer.returncode == -signal.SIGKILL
         with opened(path) as ledger:
-            assert {each.status for each in ledger.entries()} == {DONE}
             assert [each.index for each in ledger.entries()] == [*range(ledger.counts()[DONE])]
             assert ledger._base.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            modes = {
-                name: os.stat(os.path.join(os.path.dirname(path), name)).st_mode & 0o777
-                for name in os.listdir(os.path.dirname(path))
-            }
-        assert {*modes} == {"map.db", "map.db-wal", "map.db-shm"}
-        assert {*modes.values()} == {0o600}
+            for end in ("", "-wal", "-shm"):
+                assert os.stat(path + end).st_mode & 0o777 == 0o600
     assert os.listdir(os.path.dirname(path)) == ["map.db"]
     assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700
 
@@ -122,12 +113,8 @@ def test_what_is_committed_survives_kill_9_and_nothing_is_torn(path):
 def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
     a, b, other = (item_digest({"n": n}) for n in (1, 2, 3))
     with opened(path) as ledger:
-        assert [ledger.claim(at, each).id for at, each in enumerate([a, b, a, a])] == [
-            f"{a}.0",
-            f"{b}.0",
-            f"{a}.1",
-            f"{a}.2",
-        ]
+        names = [ledger.claim(at, each).id for at, each in enumerate([a, b, a, a])]
+        assert names == [f"{a}.0", f"{b}.0", f"{a}.1", f"{a}.2"]
         assert ledger.claim(4, a, "named").status == TODO
         for id in (f"{a}.0", f"{a}.2", "named"):
             assert ledger.end(id, result(usage={"calls": 1, "cost": 0.5}))
@@ -135,10 +122,7 @@ def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
         assert (ledger.claim_file(f"{a}.0", "f"), ledger.claim_file(f"{b}.0", "f")) == (f"{a}.0", f"{a}.0")
     with opened(path) as ledger:
         assert ledger.used() == {"calls": 3, "tokens": 9, "cost": 1.5}
-        assert [(each.id[-2:], each.status) for each in (ledger.claim(7, a), ledger.claim(8, a))] == [
-            (".0", DONE),
-            (".1", TODO),
-        ]
+        assert [ledger.claim(at, a).status for at in (7, 8)] == [DONE, TODO]
         assert (ledger.claim(9, other, "named").status, ledger.changed) == (TODO, 1)
         assert ledger.counts() == {DONE: 2, TODO: 3}
         assert (ledger.find(f"{a}.2").cost, ledger.find("7").id, ledger.find(b[:9]).index) == (0.5, f"{a}.0", 1)
@@ -146,18 +130,16 @@ def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
             with pytest.raises(PflowError, match="cannot find the item"):
                 ledger.find(word)
     with closing(sqlite3.connect(path)) as base:
-        found = base.execute(
-            "SELECT position, status, outputs, usage, cost FROM items WHERE id = ?", (f"{a}.2",)
-        ).fetchone()
-    assert found == (3, DONE, '{"text":"ok"}', '{"calls":1,"cost":0.5}', 0.5)
+        found = base.execute("SELECT status, outputs, cost FROM items WHERE position = 3").fetchone()
+    assert found == (DONE, '{"text":"ok"}', 0.5)
 
 
 def test_another_flow_is_refused_unless_it_is_accepted(path):
-    opened(path).__exit__(None, None, None)
-    with pytest.raises(PflowError, match="its map had other 'flow'") as refused:
-        opened(path, {**ABOUT, "flow": "f2"})
-    assert refused.value.exit == 78
-    opened(path, {**ABOUT, "flow": "f2"}, accepts_changes=True).__exit__(None, None, None)
+    with opened(path) as ledger:
+        with pytest.raises(PflowError, match="its map had other 'flow'") as refused:
+            ledger.begin({**ABOUT, "flow": "f2"})
+        assert refused.value.exit == 78
+        ledger.begin({**ABOUT, "flow": "f2"}, accepts_changes=True)
 
 
 @pytest.mark.parametrize("kind", ["text", "sqlite", "directory", "fifo"])
@@ -202,3 +184,27 @@ def test_an_item_is_named_alike_on_every_machine_without_its_secrets():
     assert item_digest(item, {"key"}) == item_digest({"n": 1}) == "d4d502f556707e282306f83504e260c0"
     assert [share_of(text, 4) for text in ("a", "b", "c")] == [2, 2, 2]
     assert {share_of(str(number), 3) for number in range(20)} == {0, 1, 2}
+
+
+def test_on_a_network_file_system_one_process_has_it_without_shared_memory(path, monkeypatch):
+    opened(path).__exit__(None, None, None)
+    monkeypatch.setattr(ledger_file, "is_on_network", lambda path: True)
+    with opened(path) as ledger:
+        ledger.claim(0, "a")
+        assert {*os.listdir(os.path.dirname(path))} <= {"map.db", "map.db-journal"}
+        with pytest.raises(PflowError, match="another map has it") as busy:
+            Ledger(path)
+        assert busy.value.exit == 75
+        ledger.start("a.0")
+    with opened(path) as ledger:
+        assert ledger.claim(0, "a").has_begun
+
+
+@pytest.mark.parametrize(("kind", "is_remote"), [("ext4", False), ("nfs4", True), ("fuse.sshfs", True), (None, True)])
+def test_the_type_of_the_nearest_mount_tells_a_network(tmp_path, monkeypatch, kind, is_remote):
+    mounts = tmp_path / "mountinfo"
+    lines = "1 0 8:1 / / rw - tmpfs t rw\n2 1 0:9 / /data\\040here rw - {} s rw\n3 1 0:3 / /dat rw - nfs s rw\n"
+    if kind:
+        mounts.write_text(lines.format(kind))
+    monkeypatch.setattr(directories, "MOUNTS", str(mounts))
+    assert directories.is_on_network("/data here/x/map.db") is is_remote

@@ -26,7 +26,9 @@ from pflow.record.log import FLOW, RunLog, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.record.runs import DONE, FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
+from pflow.stage import WRITER
 from pflow.stage.intake import Intake
+from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
 from pflow.values.digest import keyed_digest
@@ -153,7 +155,8 @@ class Reopened:
         return f"resuming the run {self.run.id}, begun {begun}"
 
     def commit(self) -> None:
-        """Keep the decisions, all or none. The log says by now that the run is not done any more."""
+        """Note in the log that the run is not done any more, and keep the decisions, all or none."""
+        self.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **self.choices.about()}))
         if self.decided:
             record = {"decided": self.decided}
             self.journal.write(record)
@@ -205,7 +208,9 @@ def _refuse_finished(run: Run, choices: Choices) -> None:
     if has_journal and (choices.runs_again or run.status not in (DONE, FINISHED)):
         return
     why, hint = "it kept no journal", f"pflow replay {run.id} runs it anew"
-    if run.status == DONE:
+    if run.status == DONE and run.ledger:
+        why, hint = "it is done", f"pflow map … --ledger={run.ledger} prints its results again"
+    elif run.status == DONE:
         more = f"{hint}; pflow run --keep-store keeps what --from and --only need"
         why, hint = "it is done", "--from=STEP and --only=STEP run steps of it again" if has_journal else more
     elif has_journal:

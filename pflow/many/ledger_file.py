@@ -1,0 +1,152 @@
+"""The file of a ledger: locked for one map, and written in transactions of SQLite, which survive kill -9."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pflow.errors import BAD_DATA, CANNOT_WRITE, MISSING, TRY_AGAIN, PflowError, not_written
+from pflow.files.atomic import take_lock
+from pflow.files.directories import is_on_network, make_private
+from pflow.process.children import holder
+
+_MARK = 0x70666C77
+"""The application_id by which a file is known as a ledger."""
+
+_TABLES = f"""
+PRAGMA application_id = {_MARK};
+CREATE TABLE IF NOT EXISTS map (
+  id TEXT PRIMARY KEY, about TEXT, pass INTEGER, began REAL, calls INTEGER, tokens INTEGER, cost REAL);
+CREATE TABLE IF NOT EXISTS items (
+  id TEXT PRIMARY KEY, digest TEXT, position INTEGER, status TEXT, exit INTEGER, outputs TEXT, carried TEXT, error TEXT,
+  tries INTEGER, usage TEXT, ms REAL, has_begun INTEGER, pass INTEGER, equals INTEGER, time REAL,
+  cost REAL AS (json_extract(usage, '$.cost')));
+INSERT OR IGNORE INTO map (rowid, id, about, pass, calls, tokens, cost)
+  VALUES (1, lower(hex(randomblob(8))), '{{}}', 0, 0, 0, 0);
+"""
+"""The first row of `map` is the ledger's own, the others are those of ledgers that were merged into it."""
+
+_PAUSE = 1.0
+"""Seconds between two commits on a network file system, where each takes long."""
+
+_SETTINGS = """
+PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000;
+CREATE TEMP TABLE files (digest TEXT PRIMARY KEY, id TEXT) WITHOUT ROWID;
+"""
+
+
+class LedgerFile:
+    """The tables of a ledger, open for one map, or for reading while a map goes on."""
+
+    def __init__(self, path: str, *, is_read: bool = False) -> None:
+        """Open a ledger; make it unless it `is_read`.
+
+        Raises PflowError: 65 for any other file, 66 for a missing one, 73 or 77 if it cannot be written, 75 if another
+        map has it.
+        """
+        self.path = path
+        self._is_read = is_read
+        self._is_remote = is_on_network(path)
+        self._next_commit = 0.0
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise self._no_ledger()
+        self._fd = -1 if is_read else self._lock()
+        try:
+            self._connect()
+        except BaseException:
+            self._release()
+            raise
+
+    def _connect(self) -> None:
+        """Open the file with SQLite, if it is a ledger or empty, and make the tables."""
+        where = f"{Path(self.path).absolute().as_uri()}?mode={'ro' if self._is_read else 'rw'}"
+        try:
+            self._base = sqlite3.connect(where, uri=True, timeout=1 if self._is_remote else 30)
+            (mark,), (tables,) = map(self.one, ("PRAGMA application_id", "SELECT count(*) FROM sqlite_master"))
+            if mark != _MARK and (tables or mark or self._is_read):
+                raise self._no_ledger()
+            if not self._is_read:
+                how = (
+                    "locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE"
+                    if self._is_remote
+                    else "journal_mode = WAL"
+                )
+                self._base.executescript(f"PRAGMA {how}; BEGIN EXCLUSIVE; {_TABLES} COMMIT; {_SETTINGS}")
+        except sqlite3.Error as error:
+            raise self._failure(error) from None
+
+    def _lock(self) -> int:
+        """Make the file if it is missing, and lock it."""
+        try:
+            make_private(os.path.dirname(os.path.abspath(self.path)))
+            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+            if not self._is_remote:  # there SQLite's own lock does the same, and this one would be in its way
+                take_lock(fd)
+            if not os.fstat(fd).st_size:
+                os.fchmod(fd, 0o600)  # SQLite gives -wal and -shm the same mode
+            return fd
+        except BlockingIOError:
+            raise self._in_use() from None
+        except OSError as error:
+            raise not_written(f"cannot write the ledger '{self.path}'", error) from None
+
+    def _failure(self, error: sqlite3.Error) -> PflowError:
+        code, act = getattr(error, "sqlite_errorcode", 0) & 0xFF, "read" if self._is_read else "write"
+        if code == sqlite3.SQLITE_BUSY:
+            return self._in_use()
+        is_bad = code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+        exit = BAD_DATA if is_bad else MISSING if self._is_read else CANNOT_WRITE
+        return PflowError(f"cannot {act} the ledger '{self.path}': {error}", exit=exit)
+
+    def _no_ledger(self) -> PflowError:
+        hint = "--ledger=FILE names a new file, or the ledger of an earlier map"
+        return PflowError(f"cannot use '{self.path}': it is no ledger of pflow", hint=hint, exit=BAD_DATA)
+
+    def _in_use(self) -> PflowError:
+        what = f"cannot use the ledger '{self.path}': another map has it: {holder(self.path) or 'in this process'}"
+        return PflowError(what, hint="try again when it has ended, or name another --ledger", exit=TRY_AGAIN)
+
+    def rows(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
+        """Execute a statement, in a transaction if it writes; yield its rows. Raises PflowError (65, 66, 73, 75)."""
+        try:
+            yield from self._base.execute(sql, tuple(values))
+        except sqlite3.Error as error:
+            raise self._failure(error) from None
+
+    def one(self, sql: str, values: Iterable[Any] = ()) -> Any:
+        """Execute a statement; return its first row, or None."""
+        return next(self.rows(sql, values), None)
+
+    def commit(self, *, at_once: bool = False) -> None:
+        """Make all that was noted survive kill -9; on a network file system once a second, unless `at_once`."""
+        if self._is_remote and not at_once and time.monotonic() < self._next_commit:
+            return
+        self._next_commit = time.monotonic() + _PAUSE
+        try:
+            self._base.commit()
+        except sqlite3.Error as error:
+            raise self._failure(error) from None
+
+    def undo(self) -> None:
+        """Undo what is not committed."""
+        self._base.rollback()
+
+    def close(self) -> None:
+        """Commit, and leave one file without -wal and -shm."""
+        try:
+            if not self._is_read:
+                self.commit(at_once=True)
+                with suppress(sqlite3.Error):  # somebody reads it
+                    self._base.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            self._base.close()
+            self._release()
+
+    def _release(self) -> None:
+        """Let others have the file, when SQLite has closed it: this ends its locks too."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
