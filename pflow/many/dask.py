@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 from pflow.engine.context import drop
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, USAGE, PflowError, reason_of
 from pflow.files.installation import no_extra
-from pflow.many.executor import DONE, FAILED, TODO, Lost, Result
+from pflow.many.executor import DONE, FAILED, TODO, Result
 from pflow.many.item import ItemFlow
 from pflow.many.remote import LOST, forget, order_of, run_items
 from pflow.process.children import GRACE
+from pflow.process.workers import Lost
 from pflow.values.fast_json import decode, encode
 
 POLL, PATIENCE, NO_WORKER = 0.5, 8.0, 60.0
@@ -91,7 +92,7 @@ class DaskExecutor:
         self._mean = SHORT
         self._count = 0
         self._waiting: deque[_Item] = deque()
-        self._results: list[tuple[int, Result | Lost]] = []
+        self._results: list[tuple[int, Result | PflowError]] = []
         self._events: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._worked = time.monotonic()
         for name in ("distributed", "distributed.client", "asyncio"):
@@ -145,7 +146,7 @@ class DaskExecutor:
             self.answer("end", {**about, "is_refusal": result["exit"] == TRY_AGAIN}, again.append)
         return again == [True]
 
-    def wait(self, seconds: float | None) -> list[tuple[int, Result | Lost]]:
+    def wait(self, seconds: float | None) -> list[tuple[int, Result | PflowError]]:
         while self._waiting and self._idle() > 0:
             self._send()
         if not self._results:

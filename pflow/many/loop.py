@@ -12,13 +12,14 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, TIMED_OUT, PflowError
 from pflow.errors import FAILED as EXIT_FAILED
-from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Lost, Result
+from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Result
 from pflow.many.items import BadItem
 from pflow.many.ledger import Entry, Ledger, item_digest, share_of
 from pflow.many.limiter import Limiter
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
 from pflow.process.children import GRACE
+from pflow.process.workers import Lost
 
 TRIES = 3
 """How often a failing item is tried over all resumes, and one whose process dies in one map."""
@@ -206,9 +207,9 @@ class MapLoop:
             raise PflowError(what, hint="--id=FIELD is for items that all have it", exit=BAD_DATA)
         return str(value)
 
-    def _settle(self, task: Task, result: Result | Lost) -> None:
-        if isinstance(result, Lost):
-            task.lost += result.is_guilty
+    def _settle(self, task: Task, result: Result | PflowError) -> None:
+        if isinstance(result, PflowError):
+            task.lost += not isinstance(result, Lost) or result.is_guilty
             task.is_alone = True
             has_begun = task.entry.id in self._began
             if task.lost < TRIES and not has_begun:

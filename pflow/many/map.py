@@ -32,12 +32,11 @@ from pflow.many.limiter import Limiter, gate_of
 from pflow.many.loop import Choices, MapLoop
 from pflow.many.merge import parse_shard
 from pflow.many.options import Options, parse_halt
-from pflow.many.pool import LocalExecutor
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
-from pflow.process.parent import Parent
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.process.streams import divert_prints, write_pieces
+from pflow.process.workers import Parent, Pool
 from pflow.record.log import RunLog
 from pflow.record.runs import Run
 from pflow.record.snapshot import kept
@@ -256,8 +255,6 @@ class Map:
                 reply(None)
             elif name == "claim":
                 reply(loop.ledger.claim_file(*question))
-            elif name == "lost":
-                limiter.lost(question)
             else:
                 limiter.answer(name, question, reply)
 
@@ -272,7 +269,9 @@ class Map:
             record = self.beginning.record(self.flags)
             return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
         memory = self.options.max_memory and self.options.max_memory << 20
-        return LocalExecutor(work, jobs=jobs or MOST_WAITING, threads=threads, ask=answer, memory=memory)
+        return Pool(
+            work, jobs=jobs or MOST_WAITING, threads=threads, ask=answer, memory=memory, on_lost=limiter.lost
+        )  # fmt: skip
 
     def _ended(self, loop: MapLoop) -> int:
         """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""

@@ -17,9 +17,9 @@ from pflow.errors import PflowError
 from pflow.flow.subflow import load_named
 from pflow.flow.wiring import wire
 from pflow.many.dask import DaskExecutor
-from pflow.many.executor import Lost
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.remote import Remote, order_of
+from pflow.process.workers import Lost
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake
 from pflow.values.masks import Secrets
