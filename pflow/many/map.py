@@ -15,10 +15,11 @@ from pflow.driver.arguments import BUDGET, RunFlags, own_flags
 from pflow.driver.begin import Beginning
 from pflow.driver.driver import checked, parse, refuse_errors
 from pflow.driver.inputs import RunInputs
+from pflow.driver.listeners import end_of, open_log
 from pflow.driver.resume.choices import Choices as Resumption
 from pflow.driver.resume.reopen import Reopened
-from pflow.errors import BAD_CONFIG, BAD_STDIN, CLOSED_PIPE, FAILED, OK, USAGE, PflowError, not_written
-from pflow.files.directories import make_private, state_directory
+from pflow.errors import BAD_CONFIG, BAD_STDIN, FAILED, OK, USAGE, PflowError
+from pflow.files.directories import state_directory
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.rules import check
 from pflow.flow.subflow import load_named
@@ -33,22 +34,18 @@ from pflow.many.merge import parse_shard
 from pflow.many.options import Options, parse_halt
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
-from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.process.streams import divert_prints, is_readable, write_pieces
 from pflow.process.workers import Parent, Pool
 from pflow.record.log import RunLog
 from pflow.record.runs import Run
 from pflow.record.snapshot import kept
-from pflow.stage import WRITER
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import NOTHING, Intake
-from pflow.stage.trace import event_line
 from pflow.terminal.ask import confirm
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 from pflow.values.masks import Secrets
 from pflow.words import budget
-from pflow.words.printable import encodable
 
 if TYPE_CHECKING:
     from pflow.process.streams import Piece
@@ -137,10 +134,7 @@ class Map:
                 end = self._run_items(ledger, progress, fd), None
             return end[0]
         except BaseException as failure:
-            caught = failure.as_error() if isinstance(failure, Interrupted) else failure
-            code = CLOSED_PIPE if isinstance(failure, ClosedPipe) else getattr(caught, "exit", FAILED)
-            about = {"step": self.wired.flow.name, "node": "map", "exit": code, "message": encodable(str(caught))}
-            end = code, None if isinstance(failure, ClosedPipe) else about
+            end = end_of(failure, self.wired.flow.name, "map")
             raise
         finally:
             done = progress and (progress.failed, progress.usage.total())
@@ -173,31 +167,22 @@ class Map:
             self.run_id = self.flow.run_id = reopened.run.id
         self.ledger_path = self._ledger_path()
         if reopened is not None:
-            reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER}))
             reopened.commit()
             return reopened.log
-        about = {"flow_hash": self.beginning.snapshot.flow_hash, "steps": len(self.wired.steps)}
-        about |= {"name": self.wired.flow.name, "map": {"ledger": self.ledger_path}}
-        log = RunLog.open(self.run_id, self.beginning.flow_text(), about, is_needed=True)
-        assert log is not None
-        log.write_snapshot(self.beginning.snapshot.as_json())
         limits = {name: getattr(self.flags, name) for name in BUDGET.values()}
-        begin = {**self.beginning.record(self.flags), "map": asdict(self.options), "limits": limits}
-        log.open_journal(self.secrets, begin)
+        more = {"map": asdict(self.options), "limits": limits}
+        log = open_log(self.beginning, self.run_id, self.flags, {"map": {"ledger": self.ledger_path}}, more)
+        assert log is not None
         return log
 
     def _ledger_path(self) -> str:
-        """Return the path of the ledger: that of --ledger, else one of the run's own, whose directory it makes."""
+        """Return the path of the ledger: that of --ledger, else one of the run's own."""
         if self.options.ledger:
             return os.path.abspath(self.options.ledger)
         state = state_directory()
         if state is None:
             hint = "--ledger=FILE, HOME or XDG_STATE_HOME names a place for it"
             raise PflowError("cannot keep a ledger of this map", hint=hint, exit=BAD_CONFIG)
-        try:
-            make_private(os.path.join(state, "maps"))
-        except OSError as error:
-            raise not_written(f"cannot keep a ledger in '{state}'", error) from None
         return os.path.join(state, "maps", f"{self.run_id}.db")
 
     def _facts(self) -> dict[str, Any]:
