@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pflow.cache.wishes import Wishes
-from pflow.driver.arguments import BUDGET, RunFlags
+from pflow.driver.arguments import BUDGET, RunFlags, own_flags
 from pflow.driver.begin import Beginning
 from pflow.driver.driver import checked, parse, refuse_errors
 from pflow.driver.inputs import RunInputs
@@ -27,7 +26,7 @@ from pflow.flow.subflow import load_named
 from pflow.many.estimate import Estimate, estimate
 from pflow.many.executor import DONE, Executor, Result
 from pflow.many.item import ITEM, ItemFlow
-from pflow.many.items import Items
+from pflow.many.items import Items, chosen
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter, gate_of
 from pflow.many.loop import Choices, MapLoop
@@ -35,7 +34,7 @@ from pflow.many.merge import parse_shard
 from pflow.many.options import Options, parse_halt
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
-from pflow.process.streams import divert_prints, write_pieces
+from pflow.process.streams import divert_prints, is_readable, write_pieces
 from pflow.process.workers import Parent, Pool
 from pflow.record.log import RunLog
 from pflow.record.runs import Run
@@ -90,6 +89,8 @@ class Map:
         spec = load_named([flow], is_run_here=True, items=(ITEM,))
         spec.items = (ITEM,)
         refuse_errors(spec.findings)
+        if strays := [word for word in flow_flags if word.partition("=")[0] in own_flags()]:
+            raise PflowError(f"cannot take {strays[0]} for a map", hint="pflow map --help", exit=USAGE)
         spec.name = spec.name or "map"
         return cls(flags, options, parse(checked(spec, "map"), flow_flags)[1], secrets)
 
@@ -106,7 +107,10 @@ class Map:
         options = Options(**reopened.begin["map"])
         options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
         chosen.failed = False  # of items of batches inside an item nothing is kept
-        each = cls(flags, options, reopened.restore(wired)[0], secrets)
+        inputs = reopened.restore(wired)[0]
+        if not options.words and not is_readable("items"):
+            raise _without_items(run.id)
+        each = cls(flags, options, inputs, secrets)
         each.accepts_changes, each.is_resumed = chosen.accepts_changes, True
         return each.run(reopened)
 
@@ -192,18 +196,6 @@ class Map:
         count = self.items.count() if self.shards == 1 else None
         return None if count is None else min([count, *most])
 
-    def _chosen(self) -> Iterator[tuple[int, Any]]:
-        """Yield the items of this map, each after its number: all, the first ones, or some at random."""
-        items = enumerate(self.items)
-        if self.options.sample is None:
-            return islice(items, self.options.limit)
-        sample: list[tuple[int, Any]] = []
-        for at, each in enumerate(islice(items, self.options.limit)):
-            place = at if at < self.options.sample else random.randrange(at + 1)
-            if place < self.options.sample:
-                sample[place : place + 1] = [each]
-        return iter(sorted(sample, key=lambda each: each[0]))
-
     def _run_items(self, ledger: Ledger, progress: MapProgress, fd: int) -> int:
         options, flags = self.options, self.flags
         here = None if self.wired.waits else os.cpu_count() or 1
@@ -227,7 +219,7 @@ class Map:
             shard=(self.share, self.shards), retries_failed=options.failed, redoes=options.redo,
             shares_equals=bool(flags.cache), secret_members=secret,
         )  # fmt: skip
-        loop = MapLoop(self._chosen(), ledger, rows, choices, limiter, progress)
+        loop = MapLoop(chosen(self.items, options.limit, options.sample), ledger, rows, choices, limiter, progress)
         self.items.while_idle = loop.while_idle
         try:
             loop.run(self._executor(loop, limiter, jobs, threads=self.wired.waits))
@@ -265,15 +257,23 @@ class Map:
         """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""
         again = f"pflow resume {self.run_id}"
         if self.is_resumed and self.items.is_stdin and not loop.ended:
-            what = f"cannot resume the map {self.run_id}: its items came through stdin, and now none came"
-            raise PflowError(what, hint=f"pipe them again: … | {again}", exit=BAD_STDIN)
+            raise _without_items(self.run_id)
         if loop.stopped is not None:
             stopped = loop.stopped
             stopped.hint = f"{again} goes on" + (f"; {stopped.hint}" if stopped.hint else "")
             raise stopped
+        if changed := loop.ledger.changed:
+            say(PROGRAM, f"{changed:,} items had another input than before, and were run again")
+        if missed := self.is_resumed and loop.ledger.missed():
+            say(PROGRAM, f"{missed:,} items that were not done have not come again; {again} takes them")
         if not loop.failed:
-            return OK
+            return FAILED if missed else OK
         begun = f"; {loop.begun:,} of them have begun a step that does not repeat: --redo" if loop.begun else ""
         what = f"{loop.failed:,} of {loop.ended:,} items failed: pflow trace {self.run_id} lists them"
         say(PROGRAM, f"{what}; {again} --failed tries them again{begun}")
         return FAILED
+
+
+def _without_items(run: str) -> PflowError:
+    what = f"cannot resume the map {run}: its items came through stdin, and now none came"
+    return PflowError(what, hint=f"pipe them again: … | pflow resume {run}", exit=BAD_STDIN)
