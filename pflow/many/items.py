@@ -1,6 +1,7 @@
 """The items of a map, read as a stream from files and stdin."""
 
 import os
+import random
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -225,3 +226,16 @@ def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
             at = len(data)
         data, at = data[begin:], at - begin
     raise _fault(name, f"it ends in the middle of item {count + 1}")
+
+
+def chosen(items: Iterable[Any], limit: int | None, sample: int | None) -> Iterator[tuple[int, Any]]:
+    """Yield items, each after its number: all, the first `limit` ones, or of these a `sample` at random."""
+    numbered = islice(enumerate(items), limit)
+    if sample is None:
+        return numbered
+    found: list[tuple[int, Any]] = []
+    for number, item in numbered:
+        place = number if number < sample else random.randrange(number + 1)
+        if place < sample:
+            found[place : place + 1] = [(number, item)]
+    return iter(sorted(found, key=lambda each: each[0]))

@@ -9,8 +9,8 @@ from typing import Any
 
 from pflow.catalog.kinds import Catalog, forget_kinds
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.files.atomic import replace
-from pflow.files.directories import cache_directory, make_private, read_cached
+from pflow.files.atomic import write_cached
+from pflow.files.directories import cache_directory, read_cached
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_document
@@ -57,8 +57,7 @@ class CachedPlan:
     def write(self, ir: dict[str, Any]) -> None:
         """Keep a plan; do nothing if the cache cannot be written."""
         with suppress(OSError, UnicodeEncodeError, PflowError):
-            make_private(str(self.file.parent))
-            replace(str(self.file), write_json(ir).encode(), mode=0o600)
+            write_cached(str(self.file), write_json(ir).encode())
             _prune(self.file.parent)
 
 
