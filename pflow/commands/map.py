@@ -18,6 +18,7 @@ from pflow.commands._click import seconds
 from pflow.driver.arguments import RunFlags
 from pflow.driver.execution import pretend
 from pflow.errors import OK, USAGE, PflowError
+from pflow.many.items import FORMS
 from pflow.many.map import PROGRAM, Map
 from pflow.many.options import Options
 from pflow.process.signals import end_in_order
@@ -31,14 +32,15 @@ _RUN_FLAGS = (
 )
 
 
+_COUNT = click.IntRange(min=1)
+_RATE = click.FloatRange(min=0, min_open=True)
+
+
 @click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
 @click.argument("flow", metavar="FLOW")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[ITEMS…]")
 @click.option(
-    "--from",
-    "form",
-    type=click.Choice(["jsonl", "json", "csv", "lines", "nul", "files"]),
-    help="How to read the items, or files: ITEMS are names of files.",
+    "--from", "form", type=click.Choice(FORMS), help="How to read the items, or files: ITEMS are names of files."
 )
 @click.option("-j", "--jobs", type=click.IntRange(1, 10_000), metavar="N", help="Work on at most N items at once.")
 @click.option(
@@ -56,21 +58,17 @@ _RUN_FLAGS = (
 @click.option("--order", type=click.Choice(["item", "done"]), default="item", help="Print the results in this order.")
 @click.option("--errors", default="", metavar="FILE", help="Write the failed items to this file, as items again.")
 @click.option("--halt", default="", metavar="soon|now[,fail=N|N%]", help="Stop after a failure, or after so many.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Take only the first N items.")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take only N items, at random.")
+@click.option("--limit", type=_COUNT, metavar="N", help="Take only the first N items.")
+@click.option("--sample", type=_COUNT, metavar="N", help="Take only N items, at random.")
 @click.option("--shard", default="", metavar="I/N", help="Take only the I-th of N shares of the items, from 1.")
-@click.option(
-    "--rpm", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Make at most N calls of a model a minute."
-)
-@click.option(
-    "--tpm", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Use at most N tokens of a model a minute."
-)
+@click.option("--rpm", type=_RATE, metavar="N", help="Make at most N calls of a model a minute.")
+@click.option("--tpm", type=_RATE, metavar="N", help="Use at most N tokens of a model a minute.")
 @click.option("--max-cost", metavar="USD", help="Stop (79) before more than this is spent.")
 @click.option("--max-calls", metavar="N", help="Stop (79) after this many calls of models.")
 @click.option("--max-tokens-total", metavar="N", help="Stop (79) after this many tokens.")
 @click.option("--max-visits", metavar="N", help="Fail an item if a loop leads to a step more than N times.")
 @click.option("--timeout", type=seconds, metavar="SECONDS", help="Give up an item after this time, with 124.")
-@click.option("--max-memory", type=click.IntRange(min=1), metavar="MB", help="Replace a worker that grows over this.")
+@click.option("--max-memory", type=_COUNT, metavar="MB", help="Replace a worker that grows over this.")
 @click.option("--cache", is_flag=True, help="Reuse results kept for the same values; equal items are asked once.")
 @click.option("--refresh", is_flag=True, help="Run the cached steps again, and keep their results.")
 @click.option("--redo", is_flag=True, help="Run items again that have begun a step that does not repeat.")
@@ -85,9 +83,7 @@ _RUN_FLAGS = (
 @click.option("--dry-run", is_flag=True, help="Show what would be read and done, without doing it.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before a map that costs more than $1.")
 @click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
-def command(
-    flow: str, words: tuple[str, ...], jobs: int | None, estimate: bool, yes: bool, **chosen: Any
-) -> int:  # fmt: skip
+def command(flow: str, words: tuple[str, ...], jobs: int | None, estimate: bool, yes: bool, **chosen: Any) -> int:
     given = {name: value for name in _RUN_FLAGS if (value := chosen.pop(name)) not in (None, False)}
     flow_flags = [word for word in words if word.startswith("--")]
     if letters := [word for word in words if word[:1] == "-" != word and word not in flow_flags]:
