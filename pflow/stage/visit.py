@@ -99,11 +99,9 @@ class Visitor:
                 names = ", ".join(f"'{key}'" for key in view.dropped)
                 self.warn(f"'{self.id}' changed {names} in place, but does not declare that as a write: it is dropped")
             if "usage" in changes and not is_kept:
-                from pflow.words.usage import Usage
+                from pflow.words.usage import answer_members
 
-                answered = Usage()
-                answered.add_answer(changes["usage"])
-                self.spend(node, answered.members(), visit)
+                self.spend(node, answer_members(changes["usage"]), visit)
         finally:
             visit.reads = self.places_read(view, store)
             if self.has_secrets:
