@@ -39,10 +39,7 @@ class Visit:
             return {}
         from pflow.words.usage import Usage
 
-        usage = Usage()
-        for each in self.spent:
-            usage.add(each)
-        return usage.members()
+        return Usage(*self.spent).members()
 
     def entry(self, failure: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return its members of a trace entry, of a stage or of a run's step; `failure` is how it failed, if it did."""
