@@ -41,14 +41,12 @@ def find_share(prefix: str | None) -> Path:
     """Return the share directory of a prefix, else the user's own. Raises PflowError (2, 78)."""
     if prefix == "":
         raise PflowError("cannot use '' as a prefix: it is empty", hint="--prefix DIR", exit=USAGE)
-    if prefix is None and not _users_share():
+    if prefix is not None:
+        return Path(os.path.abspath(os.path.expanduser(prefix)), "share")
+    own = pflow_directory("XDG_DATA_HOME", ".local/share")
+    if own is None:
         raise PflowError("cannot tell where to install: HOME is not set", hint="--prefix DIR", exit=BAD_CONFIG)
-    return Path(os.path.abspath(os.path.expanduser(prefix) + "/share" if prefix else _users_share()))
-
-
-def _users_share() -> str:
-    """Return XDG_DATA_HOME or ~/.local/share; empty if the environment names neither."""
-    return os.path.dirname(pflow_directory("XDG_DATA_HOME", ".local/share") or "")
+    return Path(os.path.abspath(own)).parent
 
 
 @dataclass

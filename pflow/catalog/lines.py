@@ -123,14 +123,12 @@ def _is_row(row: Any) -> bool:
 
 
 def _save(path: str, rows: dict[str, list[str]]) -> None:
-    try:
-        texts = [f"{quote(file)}:[{','.join(map(quote, row))}]" for file, row in rows.items()]
-        data = (",\n".join([_HEADER, *texts]) + "}\n").encode()
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        from pflow.files.atomic import replace
+    from pflow.files.atomic import write_cached
 
-        replace(path, data, mode=0o600)
-    except (OSError, UnicodeEncodeError):
+    texts = [f"{quote(file)}:[{','.join(map(quote, row))}]" for file, row in rows.items()]
+    try:
+        write_cached(path, (",\n".join([_HEADER, *texts]) + "}\n").encode())
+    except UnicodeEncodeError:
         return
 
 

@@ -28,6 +28,7 @@ from pflow.errors import MISSING, USAGE, PflowError, not_written
 from pflow.interface.source import plain
 from pflow.terminal.columns import AUTO
 from pflow.terminal.messages import say
+from pflow.words.printable import counted
 
 ACTS = ("info", "prune", "verify", "clear")
 
@@ -59,7 +60,8 @@ def _info(*, as_json: bool) -> int:
         nodes = [{"node": node, "answers": len(used), "used": max(used)} for node, used in kept.items()]
         print_json({"directory": directory(), "bytes": taken, "limit": limit, "nodes": nodes})
         return 0
-    rows = [[node, _count(len(used)), time.strftime("%F %T", time.localtime(max(used)))] for node, used in kept.items()]
+    last = {node: time.strftime("%F %T", time.localtime(max(used))) for node, used in kept.items()}
+    rows = [[node, counted(len(used), "answer"), last[node]] for node, used in kept.items()]
     print_table([*rows, ["in all", f"{_size(taken)} of {_size(limit)}", directory()]], AUTO)
     return 0
 
@@ -89,7 +91,7 @@ def _verify() -> int:
             drop(path)
             bad += 1
             say("pflow cache", f"dropped an answer of '{path.rsplit('/', 2)[1]}': {error}")
-    say("pflow cache", f"{_count(good)} {'is' if good == 1 else 'are'} whole; damaged: {bad}")
+    say("pflow cache", f"{counted(good, 'answer')} {'is' if good == 1 else 'are'} whole; damaged: {bad}")
     return 1 if bad else 0
 
 
@@ -99,12 +101,8 @@ def _clear(node: str | None) -> int:
     if node is not None and not wanted:
         there = f"the cache has {', '.join(sorted(names))}" if names else "the cache is empty"
         raise PflowError(f"cannot clear the cache of '{node}': it has no answers", hint=there, exit=MISSING)
-    say("pflow cache", f"removed {_count(clear(wanted if node else None))}")
+    say("pflow cache", f"removed {counted(clear(wanted if node else None), 'answer')}")
     return 0
-
-
-def _count(number: int) -> str:
-    return f"{number:,} answer{'s' * (number != 1)}"
 
 
 def _size(size: int) -> str:

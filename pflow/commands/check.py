@@ -40,7 +40,7 @@ from pflow.flow.wiring import wire
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import AUTO, NEVER, Colour, colour_of
 from pflow.words.naming import names_meant
-from pflow.words.printable import clean
+from pflow.words.printable import clean, counted
 
 _FORMS = {
     "pflow": "pflow form",
@@ -117,7 +117,7 @@ def _name_of(words: Sequence[str]) -> str:
 
 def _print_lines(name: str, flow: FlowSpec, findings: Sequence[Finding], when: str) -> None:
     colour = colour_of(1, when)
-    about = f"{_count(len(flow.steps), 'step')}, {_FORMS[flow.dialect]}"
+    about = f"{counted(len(flow.steps), 'step')}, {_FORMS[flow.dialect]}"
     if findings:
         write_pieces(1, [_line(name, each, colour).encode() + b"\n" for each in findings])
         program = colour_of(2, NEVER if when == NEVER else AUTO).heading("pflow check:")
@@ -139,11 +139,7 @@ def _one_line(text: str) -> str:
 def _counted(findings: Sequence[Finding]) -> str:
     warnings = sum(each.is_warning for each in findings)
     counts = ((len(findings) - warnings, "error"), (warnings, "warning"))
-    return ", ".join(_count(number, what) for number, what in counts if number)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return ", ".join(counted(number, what) for number, what in counts if number)
 
 
 def _print_json(name: str, wired: WiredFlow | None, findings: Sequence[Finding], code: int) -> None:

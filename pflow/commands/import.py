@@ -25,8 +25,9 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.load import is_script, load_file
 from pflow.flow.python_file import load_python
 from pflow.flow.subflow import FlowCatalog, python_source
-from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.flow.unload import flow_to_ir
 from pflow.terminal.messages import say
+from pflow.values.fast_json import write_json
 
 
 @click.command(help=__doc__)
@@ -41,4 +42,4 @@ def command(source: str, output: str | None) -> None:
         raise PflowError(f"cannot import '{source}'", hint="FILE.py, FILE.py:NAME or FILE.sh", exit=USAGE)
     for warning in flow.warnings:
         say("pflow import", f"warning: {warning}")
-    write_output(output, canonical_json(flow_to_ir(flow)).encode())
+    write_output(output, write_json(flow_to_ir(flow)).encode())

@@ -32,12 +32,13 @@ from pflow.flow.load import read_text
 from pflow.flow.pipe.recognize import is_pipe, is_pipe_text
 from pflow.flow.pipe.scan import is_cut_separator, quote
 from pflow.flow.subflow import find_file, load_named
-from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.plan.limits import LIMITS
 from pflow.process.streams import Diverted
 from pflow.stage.intake import take_in
+from pflow.values.fast_json import write_json
 
 _LIMITS = "\n".join(["Limits:", *(f"  {id}  {text}" for id, text in LIMITS.items())])
 
@@ -64,7 +65,7 @@ def command(words: tuple[str, ...], when: str, timeout: float | None, **options:
         if options[flag]:
             raise PflowError(f"cannot take --{flag}: it goes with --wire and --edit", exit=USAGE)
     flow = _flow(list(words), options["model"], timeout, fresh=options["fresh"], no_stdin=options["no_stdin"])
-    text = pipe_of(flow).rstrip("\n") + "\n" if options["as_pipe"] else canonical_json(flow_to_ir(flow.flow))
+    text = pipe_of(flow).rstrip("\n") + "\n" if options["as_pipe"] else write_json(flow_to_ir(flow.flow))
     write_output(None, text.encode("utf-8", "replace"))
     return OK
 

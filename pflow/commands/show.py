@@ -16,17 +16,16 @@ pflow show count --old --json | pflow save count
 
 import click
 
-from pflow.catalog.registry import saved_flow
 from pflow.commands._click import color_option, examined
 from pflow.commands._output import print_text, write_output
 from pflow.errors import MISSING, OK, PflowError
 from pflow.explain.account import explain
 from pflow.explain.text import brief_text
 from pflow.flow.load import load_text, read_text
-from pflow.flow.subflow import FlowCatalog, no_saved_flow
+from pflow.flow.subflow import FlowCatalog
 from pflow.library.command import commands_of
 from pflow.library.save import olds_of
-from pflow.library.saved import library_folder, name_of
+from pflow.library.saved import find_saved, library_folder, name_of
 from pflow.terminal.columns import colour_of, terminal_width
 from pflow.words.printable import clean
 
@@ -55,11 +54,11 @@ def _file(name: str, *, is_old: bool) -> str:
     olds = olds_of(name)
     if is_old and olds:
         return olds[-1]
-    file = saved_flow(name)
-    if file is None:
-        error = no_saved_flow(name)
-        hint = f"pflow show {name} --old shows its last version" if olds else error.hint
-        raise PflowError(error.message, hint=hint, exit=error.exit)
+    try:
+        file = find_saved(name)
+    except PflowError as error:
+        error.hint = f"pflow show {name} --old shows its last version" if olds else error.hint
+        raise
     if is_old:
         raise PflowError(f"cannot find an older version of '{name}': it was never replaced", exit=MISSING)
     return file

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from pflow.catalog.interfaces import program_interface
-from pflow.catalog.kinds import BUNDLED, FLOW, find_kind, launcher, no_such_kind
+from pflow.catalog.kinds import BUNDLED, FLOW, launcher
+from pflow.catalog.lines import find
 from pflow.conformance.samples import OutputDocument, Samples, Skipped, document, same
 from pflow.conformance.sandbox import NodeRun
 from pflow.errors import BAD_DATA, DENIED, MISSING, NOT_FOUND, USAGE, PflowError, reason_of
+from pflow.flow.subflow import FlowCatalog
 from pflow.interface.interface import Interface, Item
 from pflow.interface.source import read_interface, source_version
 
@@ -57,10 +59,7 @@ def _is_path(path: str) -> bool:
 
 
 def _of_name(name: str) -> TestedNode:
-    kind = find_kind(name.removeprefix("pflow-")) if name else None
-    if kind is None:
-        error = no_such_kind(name)
-        raise PflowError(error.message, hint=error.hint, exit=NOT_FOUND)
+    kind = find(name.removeprefix("pflow-"), FlowCatalog())
     if kind.origin == FLOW:
         raise PflowError(f"cannot test '{name}': it is a flow", hint=f"pflow check {name}", exit=USAGE)
     if kind.origin == BUNDLED:

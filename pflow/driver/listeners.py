@@ -12,8 +12,7 @@ from pflow.errors import BUG, CLOSED_PIPE, FAILED, OK, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.record.log import KEYS, TRACE, RunLog
 from pflow.record.snapshot import own_params
-from pflow.stage import WRITER
-from pflow.stage.trace import enter_span, event_line, write_line
+from pflow.stage.trace import enter_span, write_line
 from pflow.terminal.messages import say
 from pflow.values.jsontext import decode
 from pflow.words.printable import encodable
@@ -49,22 +48,12 @@ class Listeners:
         document = beginning.intake.document
         parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
         enter_span(document)
-        self.log = self._resume_log(reopened) if reopened else self._open_log(beginning, parent)
+        spans = {"traceparent": document.header.get("traceparent"), "parent": parent}
+        about = {name: span for name, span in spans.items() if span}
+        self.log = self._resume_log(reopened) if reopened else open_log(beginning, run_id, flags, about, {})
         self.progress: LogProgress | None = None
         self.is_drawn = os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
         self.is_traced = os.environ.get("PFLOW_TRACE", "0") not in ("", "0")
-
-    def _open_log(self, beginning: Beginning, parent: str | None) -> RunLog | None:
-        name, header = self.wired.flow.name or "flow", beginning.intake.document.header
-        about = {"name": name, "flow_hash": self.snapshot.flow_hash, "steps": len(self.wired.steps)}
-        spans = {"traceparent": header.get("traceparent"), "parent": parent}
-        about |= {name: span for name, span in spans.items() if span}
-        log = RunLog.open(self.run_id, beginning.flow_text(), about, is_needed=not self.flags.no_journal)
-        if log is not None:
-            log.write_snapshot(self.snapshot.as_json())
-            if not self.flags.no_journal:
-                log.open_journal(beginning.secrets, beginning.record(self.flags))
-        return log
 
     def _resume_log(self, reopened: Reopened) -> RunLog:
         """Reopen the log of a run, and count its events so far."""
@@ -72,7 +61,6 @@ class Listeners:
             self.snapshot.override(*chosen)
         for event in reopened.events:
             self._count(event)
-        reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **reopened.choices.about()}))
         reopened.commit()
         reopened.log.write_snapshot(self.snapshot.as_json())
         return reopened.log
@@ -148,21 +136,40 @@ class Listeners:
             say(PROGRAM, f"used {', '.join(self.usage.words())}")
         if self.log is None:
             return
-        if isinstance(error, Interrupted):
-            error = error.as_error()
-        code = FAILED if self.failures else OK
-        if error is not None:
-            code = CLOSED_PIPE if isinstance(error, ClosedPipe) else BUG
-        about = None
-        if isinstance(error, PflowError):
-            name, code = self.wired.flow.name or "flow", error.exit
-            step, node = (error.step, error.node) if isinstance(error, StepFailed) else (name, name)
-            about = {"step": step, "node": node, "exit": code, "message": encodable(error.message)}
+        name = self.wired.flow.name or "flow"
+        code, about = end_of(error, name, name) if error else (FAILED if self.failures else OK, None)
         failed_items = sum(items["failed"] for items in self.batches.values())
         if self.log.finish(code, about, store, failed_items, self.usage.total(), is_kept=self.flags.keep_store):
             from pflow.record.runs import prune
 
             prune(os.path.dirname(self.log.directory))
+
+
+def open_log(
+    beginning: Beginning, run_id: str, flags: RunFlags, about: dict[str, Any], more: dict[str, Any]
+) -> RunLog | None:  # fmt: skip
+    """Begin the log of a run and its journal: `about` is for the first event, `more` for the journal's first record.
+
+    Raises PflowError (73, 78) if the journal cannot be kept.
+    """
+    wired, snapshot = beginning.wired, beginning.snapshot
+    about |= {"name": wired.flow.name or "flow", "flow_hash": snapshot.flow_hash, "steps": len(wired.steps)}
+    log = RunLog.open(run_id, beginning.flow_text(), about, is_needed=not flags.no_journal)
+    if log is not None:
+        log.write_snapshot(snapshot.as_json())
+        if not flags.no_journal:
+            log.open_journal(beginning.secrets, {**beginning.record(flags), **more})
+    return log
+
+
+def end_of(error: BaseException, name: str, node: str) -> tuple[int, dict[str, Any] | None]:
+    """Return the exit code of a run that an error ended, and what its last event says of it."""
+    if isinstance(error, Interrupted):
+        error = error.as_error()
+    if not isinstance(error, PflowError):
+        return CLOSED_PIPE if isinstance(error, ClosedPipe) else BUG, None
+    step, node = (error.step, error.node) if isinstance(error, StepFailed) else (name, node)
+    return error.exit, {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
 
 
 def say_places(event: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ _CHOSEN = {
     ("chooses_host", True): "which chooses the host",
     ("chooses_host", False): "which is refused: what a step wrote cannot choose the host",
 }
+_UNSET = ([{"from": "default", "value": None}], [{"from": "default", "value": []}])
 _WIDEST_NAME = 30
 """The most columns for the names in a step's lines."""
 
@@ -78,13 +79,13 @@ def account_text(account: Account, width: int, colour: Colour = PLAIN) -> str:
     title, pipe, *effects = _outside(account, width, colour)
     steps = [step_lines(step, width, colour) for step in account["steps"]]
     store = _section("The store at the end", _store(account), colour.name, width, colour)
-    return _joined([title, pipe, *steps, *effects, store, _warnings(account, width, colour)])
+    return joined([title, pipe, *steps, *effects, store, warnings(account, width, colour)])
 
 
 def brief_text(account: Account, about: list[str], width: int, colour: Colour = PLAIN) -> str:
     """Write what it is from outside: the pipe, what it touches, needs and gives. `about` are lines below its title."""
     title, *parts = _outside(account, width, colour)
-    return _joined([[*title, *about], *parts, _warnings(account, width, colour)])
+    return joined([[*title, *about], *parts, warnings(account, width, colour)])
 
 
 def graph_text(account: Account, width: int) -> str:
@@ -129,16 +130,20 @@ def _outside(account: Account, width: int, colour: Colour) -> list[list[str]]:
 def _section(
     title: str, rows: Rows, first: Callable[[str], str], width: int, colour: Colour, without: str = "nothing"
 ) -> list[str]:  # fmt: skip
-    return [colour.heading(title), *(table(rows, width, first=first) if rows else [f"  {without}"])]
+    return section(colour.heading(title), rows, width, first) or [colour.heading(title), f"  {without}"]
 
 
-def _joined(parts: list[list[str]]) -> str:
+def section(heading: str, rows: Rows, width: int, first: Callable[[str], str] | None = None) -> list[str]:
+    """Return a table with its heading; no line for no rows."""
+    return [heading, *table(rows, width, first=first)] if rows else []
+
+
+def joined(parts: list[list[str]]) -> str:
     return "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
 
 
-def _warnings(account: Account, width: int, colour: Colour) -> list[str]:
-    rows = [("", clean(warning)) for warning in account["warnings"]]
-    return [colour.warning("Mind"), *table(rows, width)] if rows else []
+def warnings(account: Account, width: int, colour: Colour) -> list[str]:
+    return section(colour.warning("Mind"), [("", clean(warning)) for warning in account["warnings"]], width)
 
 
 def touches(account: Account, words: Callable[[list[Origin]], str] = origins_text) -> Rows:
@@ -146,15 +151,11 @@ def touches(account: Account, words: Callable[[list[Origin]], str] = origins_tex
     rows: Rows = []
     before = ""
     for touch in account["touches"]:
-        known = [(key, each) for key, each in touch["what"].items() if not _is_unset(each)]
+        known = [(key, each) for key, each in touch["what"].items() if each not in _UNSET]
         what = ", ".join(f"{clean(key)} {words(origins)}" for key, origins in known)
         rows.append((touch["effect"] if touch["effect"] != before else "", clean(touch["step"]), what))
         before = touch["effect"]
     return rows
-
-
-def _is_unset(origins: list[Origin]) -> bool:
-    return origins in ([{"from": "default", "value": None}], [{"from": "default", "value": []}])
 
 
 def _needs(account: Account) -> Rows:

@@ -6,4 +6,4 @@ from pflow.flow.wired import WiredFlow
 
 def export(wired: WiredFlow) -> str:
     """Write the flow as pipe syntax. Raises PflowError (65) if that cannot express it."""
-    return write_pipe(wired.flow).rstrip("\n") + "\n"
+    return write_pipe(wired.flow)

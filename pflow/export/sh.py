@@ -121,14 +121,11 @@ class _Script:
             return ""
         return f" ${{has_{self.names[self.piped.name]}:+--store}}"
 
-    def _no_stdin(self) -> str:
-        return "" if self.commands or self.takes_store else " -n"
-
     def _add(self, step: WiredStep) -> None:
         first, key = self.wired.first_read or ("", "")
         takes_pipe = first == step.id
         stage = ShellStage(step, self.state, takes_pipe=takes_pipe)
-        stage.program += self._no_stdin()
+        stage.program += "" if self.commands or self.takes_store else " -n"
         if takes_pipe and self.piped is not None and step.step.flow is None and step.step.batch is None:
             path = write_path(self.piped.path)
             stage.flags.append(f'${{has_{self.names[self.piped.name]}:+"--map-in={key}={path}"}}')

@@ -79,6 +79,17 @@ def append(path: str, data: bytes) -> None:
         os.close(fd)
 
 
+def write_cached(path: str, data: bytes) -> None:
+    """Write a file of the cache, only for its owner; do nothing if it cannot be written."""
+    from pflow.files.directories import make_private
+
+    try:
+        make_private(os.path.dirname(path))
+        replace(path, data, mode=0o600)
+    except OSError:
+        return
+
+
 def take_turn(fd: int) -> None:
     """Lock this file or directory until it is closed; wait while another process has it."""
     import fcntl

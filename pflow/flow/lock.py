@@ -16,7 +16,7 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Interface, Item
 from pflow.values.digest import digest_of
 from pflow.values.fast_json import write_json
-from pflow.values.jsontext import encode
+from pflow.values.jsontext import compact
 from pflow.values.paths import Path
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def drift(flow: WiredFlow) -> list[Finding]:
             return [Finding("PF17", (), f"'{file}' is not a lock file", remedy)]
     except PflowError as error:
         return [Finding("PF17", (), error.message, remedy)]
-    if _json(then[_MARK]) != _json(VERSION):
-        what = f"'{file}' has version {_json(then[_MARK])}, but this pflow reads version {VERSION}"
+    if compact(then[_MARK]) != compact(VERSION):
+        what = f"'{file}' has version {compact(then[_MARK])}, but this pflow reads version {VERSION}"
         return [Finding("PF17", (), what, remedy)]
     now = parse_json(lock_text(flow), file)
     return [_finding(flow, path, said) for path, said in _differences(now, then, ())]
@@ -123,12 +123,12 @@ def _item(item: Item) -> str:
     """Write an item as an interface does, without its name and doc: `int = 1 [env N]`."""
     marks = [*sorted(item.marks), *(f"flag {flag}" for flag in item.flags)]
     marks += [f"short {item.letter}"] * bool(item.letter) + [f"env {item.env}"] * bool(item.env)
-    default = "" if item.required else f" = {_json(item.default)}"
+    default = "" if item.required else f" = {compact(item.default)}"
     return "".join([str(item.type), default, *(f" [{mark}]" for mark in marks)])
 
 
 def _input(given: Input) -> str:
-    default = f" = {_json(given.default)}" if given.has_default else ""
+    default = f" = {compact(given.default)}" if given.has_default else ""
     return f"{given.type}{default}{' [pipe]' * given.pipe}{' [optional]' * (not given.required)}"
 
 
@@ -140,19 +140,15 @@ def _differences(now: Any, then: Any, path: Path) -> Iterator[tuple[Path, str]]:
         yield path, f"is {_shown(now)}, and was not there" if not isinstance(now, dict) else "was not there"
     elif now is _GONE:
         yield path, f"is gone, and was {_shown(then)}" if not isinstance(then, dict) else "is gone"
-    elif _json(now) != _json(then):
+    elif compact(now) != compact(then):
         is_shown = _shown(now) != _shown(then)
         yield path, f"is {_shown(now)}, was {_shown(then)}" if is_shown else "has changed"
 
 
 def _shown(value: Any) -> str:
-    text = _json(value)
+    text = compact(value)
     is_digest = isinstance(value, str) and len(value) == 64 and not set(value) - set("0123456789abcdef")
     return text[1:13] if is_digest else shorten(text, _LONGEST)
-
-
-def _json(value: Any) -> str:
-    return str(encode(value, escape=False), "utf-8")
 
 
 def _finding(flow: WiredFlow, path: Path, said: str) -> Finding:

@@ -119,9 +119,6 @@ class FlowKind(Kind):
     def flags(self) -> dict[str, str]:
         return {name: given.flag for name, given in self.flow.inputs.items()}
 
-    def node_class(self) -> Any:
-        raise PflowError(f"cannot use the flow '{self.file or self.name}' as a class", exit=BAD_DATA)
-
 
 def interface_of_flow(flow: WiredFlow) -> Interface:
     """Make the interface that a flow has as a node."""

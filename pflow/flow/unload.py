@@ -10,7 +10,6 @@ from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.writes import END
 from pflow.flow.written import MAPPING, OUTPUT, OVER, Part
 from pflow.values.digest import sha256
-from pflow.values.fast_json import write_json
 from pflow.values.jsontext import encode
 from pflow.values.paths import parse_path, write_path
 
@@ -35,11 +34,6 @@ def flow_to_ir(flow: FlowSpec) -> IR:
         **({"mappings": mappings} if mappings else {}),
         **_said(flow, max_visits=MAX_VISITS),
     }
-
-
-def canonical_json(ir: IR) -> str:
-    """Write the IR as text: two spaces a level, members in their order, non-ASCII unescaped, a final newline."""
-    return write_json(ir)
 
 
 def _said(thing: Any, *names: str, **defaults: Any) -> IR:

@@ -143,7 +143,8 @@ class _Wiring:
             if path[1:2] == ("errors",) and path[0] in self.steps:
                 self.steps[str(path[0])].uses_errors = True
             self._note_reader(reference, wired, part)
-            places[path] = _source_of(reference)
+            source = _place_source(reference.places)
+            places[path] = NameSource(reference.places[0], reference.item_part) if reference.item_part else source
             places[path].is_directories |= self.flow.item_parts.get(reference.input or "") == "dir"
             if self._is_written(reference, wired):
                 from_steps.append(path)
@@ -278,12 +279,6 @@ def _is_one_path(part: Part) -> bool:
     if part.role == MAPPING:
         return not part.is_template
     return part.role == INPUT and isinstance(part.written, str) and is_reference(part.written)
-
-
-def _source_of(reference: Reference) -> Source:
-    if not reference.item_part:
-        return _place_source(reference.places)
-    return NameSource(reference.places[0], reference.item_part)
 
 
 def _place_source(places: tuple[Path, ...]) -> Source:

@@ -19,11 +19,12 @@ from pflow.files.directories import make_private
 from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.lock import lock_of
 from pflow.flow.subflow import FlowKind
-from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.source import plain
 from pflow.library.saved import check_name, file_for, find_saved, library_folder, name_of, saved_name
+from pflow.values.fast_json import write_json
 from pflow.values.templates import TEMPLATE, references
 
 Place = tuple[str, ...]
@@ -143,7 +144,7 @@ def _keep_old(name: str, data: bytes) -> str:
 
 def _encoded(flow: FlowSpec, act: str) -> bytes:
     try:
-        return canonical_json(flow_to_ir(flow)).encode()
+        return write_json(flow_to_ir(flow)).encode()
     except PflowError:
         hint = "its description, or the path of a subflow"
         raise PflowError(f"{act}: not all of it is UTF-8", hint=hint, exit=BAD_DATA) from None

@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 from pflow.engine.context import drop
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, USAGE, PflowError, reason_of
 from pflow.files.installation import no_extra
-from pflow.many.executor import DONE, FAILED, TODO, Lost, Result
+from pflow.many.executor import DONE, FAILED, TODO, Result, unfinished
 from pflow.many.item import ItemFlow
 from pflow.many.remote import LOST, forget, order_of, run_items
 from pflow.process.children import GRACE
+from pflow.process.workers import Lost
 from pflow.values.fast_json import decode, encode
 
 POLL, PATIENCE, NO_WORKER = 0.5, 8.0, 60.0
@@ -91,7 +92,7 @@ class DaskExecutor:
         self._mean = SHORT
         self._count = 0
         self._waiting: deque[_Item] = deque()
-        self._results: list[tuple[int, Result | Lost]] = []
+        self._results: list[tuple[int, Result | PflowError]] = []
         self._events: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._worked = time.monotonic()
         for name in ("distributed", "distributed.client", "asyncio"):
@@ -115,9 +116,6 @@ class DaskExecutor:
         return taken < self.size * self._idle() or not (taken or self.tasks)  # the loop waits only for what it gave
 
     def submit(self, number: int, id: str, item: Any, *, alone: bool = False) -> None:
-        if isinstance(item, PflowError):
-            self._results.append((number, self.flow.run(id, item)))
-            return
         line = str(encode([id, item]), "utf-8")
         taken = _Item(number, id, line, alone or len(line) > LARGE)
         if self.model:
@@ -131,8 +129,7 @@ class DaskExecutor:
         """Let an item begin whose call of a model may; one that may not is left."""
         self.held -= 1
         if isinstance(ticket, PflowError):
-            left = {"status": TODO, "exit": ticket.exit, "error": ticket.message, "outputs": None, "usage": {}}
-            self._results.append((item.number, left))
+            self._results.append((item.number, unfinished(TODO, ticket.exit, ticket.message)))
         else:
             self._waiting.append(item._replace(ticket=ticket))
 
@@ -145,7 +142,7 @@ class DaskExecutor:
             self.answer("end", {**about, "is_refusal": result["exit"] == TRY_AGAIN}, again.append)
         return again == [True]
 
-    def wait(self, seconds: float | None) -> list[tuple[int, Result | Lost]]:
+    def wait(self, seconds: float | None) -> list[tuple[int, Result | PflowError]]:
         while self._waiting and self._idle() > 0:
             self._send()
         if not self._results:
@@ -271,7 +268,7 @@ class DaskExecutor:
         if result["status"] == LOST:
             self._lose([item], result["error"], result["exit"])
             return
-        for file in result.pop("claims"):
+        for file in result.pop("claims", ()):
             firsts: list[str | None] = []
             self.answer("claim", (item.id, file), firsts.append)
             if result["status"] == DONE and firsts[0] not in (None, item.id):
@@ -284,7 +281,7 @@ class DaskExecutor:
 
     def _lose(self, items: list[_Item], why: str, exit: int = TRY_AGAIN) -> None:
         for item in items:
-            self._end_call(item, {"status": LOST, "usage": {}, "exit": OK, "error": why})
+            self._end_call(item, unfinished(LOST, OK, why))
             lost = Lost(why, exit=exit)
             lost.is_guilty = len(items) == 1
             self._results.append((item.number, lost))

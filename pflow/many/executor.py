@@ -17,24 +17,25 @@ Result = dict[str, Any]
 """
 
 
-class Lost(PflowError):
-    """The process that worked on an item is gone, or the cluster has lost the item."""
-
-    is_guilty = True
-    """False if the process worked on other items, too."""
+def unfinished(status: str, exit: int, error: str) -> Result:
+    """Return the result of a try whose process has not told one."""
+    return {"status": status, "exit": exit, "error": error, "outputs": None, "carried": "", "usage": {}, "ms": 0}
 
 
 class Executor(Protocol):
-    """Works on items, each tried under another `number`."""
+    """Works on items, each tried under another `number`: `Pool` on this machine, `DaskExecutor` on a cluster."""
 
     def has_room(self, *, alone: bool = False) -> bool:
         """Return True if it takes one more item now, or one that runs `alone`."""
 
-    def submit(self, number: int, id: str, item: Any, *, alone: bool = False) -> None:
+    def submit(self, number: int, id: str, item: Any, /, *, alone: bool = False) -> None:
         """Begin an item of this id. `alone`: nothing else runs in its process, since it may have ended another."""
 
-    def wait(self, seconds: float | None) -> list[tuple[int, Result | Lost]]:
-        """Return what has come, in any order; wait for it so long, or until there is something else to do."""
+    def wait(self, seconds: float | None) -> list[tuple[int, Result | PflowError]]:
+        """Return what has come, in any order; wait for it so long, or until there is something else to do.
+
+        Work without a result is a PflowError.
+        """
 
     def abandon(self, number: int) -> None:
         """Forget a try, whose time is over; what hangs is ended."""

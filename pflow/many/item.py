@@ -40,7 +40,7 @@ class ItemFlow:
 
     def __init__(
         self, inputs: RunInputs, secrets: Secrets, *, run_id: str = "", timeout: float | None = None,
-        cache: Wishes | None = None, max_visits: int | None = None, warn: Callable[[str], None] = lambda text: None,
+        cache: Wishes | None = None, max_visits: int | None = None,
     ) -> None:  # fmt: skip
         self.wired: WiredFlow = inputs.wired
         self.inputs = inputs
@@ -49,7 +49,6 @@ class ItemFlow:
         self.timeout = timeout
         self.cache = cache
         self.max_visits = max_visits
-        self.warn = warn
         self.names = [name for name in self.wired.inputs if name not in inputs.values]
         self.reader = self._reader()
         self.repeats = all(map(repeats, self.wired.steps.values()))
@@ -126,9 +125,7 @@ class ItemFlow:
         return self._outputs(store, context)
 
     def _context(self, id: str, tell: Tell, usage: Usage) -> Context:
-        context = Context(
-            max_visits=self.max_visits, warn=self.warn, secrets=self.secrets, run_id=self.run_id, cache=self.cache
-        )
+        context = Context(max_visits=self.max_visits, secrets=self.secrets, run_id=self.run_id, cache=self.cache)
         context.prefix = f"{id}/"
         context.recorder = Tally(usage)
         if not self.repeats:

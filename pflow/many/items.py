@@ -1,6 +1,7 @@
 """The items of a map, read as a stream from files and stdin."""
 
 import os
+import random
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +18,7 @@ from pflow.files.listing import list_paths
 from pflow.files.reading import read_part
 from pflow.process.streams import is_readable
 from pflow.stage.document import Document, read_document
-from pflow.tables.csv_text import cannot_read, stream_csv
+from pflow.tables.csv_text import stream_csv
 from pflow.values.fast_json import decode
 from pflow.values.jsontext import path_value, text_or_bytes
 from pflow.values.types import items_in
@@ -119,7 +120,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
         head = (head + part).removeprefix(b"\xef\xbb\xbf")
     is_binary = head.translate(None, _CONTROLS) != head and "\ufffd" in head.decode(errors="replace")[:-1]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or (is_binary and form != "nul"):
-        raise cannot_read(name, "it is not UTF-8 text", "iconv -f utf-16 -t utf-8 converts it, zcat unpacks it")
+        raise _fault(name, "it is not UTF-8 text", "iconv -f utf-16 -t utf-8 converts it, zcat unpacks it")
     first = head.lstrip(_BLANK)[:1]
     form = form or ("nul" if b"\0" in head else {b"[": "json", b"{": "jsonl"}.get(first, "lines"))
     parts = chain([head], parts)
@@ -127,7 +128,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
         yield from _carried(b"".join(parts), name)
     elif form == "json":
         if first != b"[":
-            raise cannot_read(name, "it is not a list", _IN_LINES)
+            raise _fault(name, "it is not a list", _IN_LINES)
         for number, data in enumerate(_array(parts, name), 1):
             yield _decoded(data, read, name, f"item {number}")
     elif form == "csv":
@@ -143,8 +144,12 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
             yield from (text_or_bytes(line.removesuffix(b"\r")) for _, line in lines)
         for number, line in lines:
             if number == 1 and line.strip(_BLANK) in (b"{", b"["):
-                raise cannot_read(name, "its first line is not a whole value", f"--from=json reads a list; {_IN_LINES}")
+                raise _fault(name, "its first line is not a whole value", f"--from=json reads a list; {_IN_LINES}")
             yield _decoded(line, read, name, f"line {number}")
+
+
+def _fault(name: str, what: str, hint: str = "") -> PflowError:
+    return PflowError(f"cannot read '{name}': {what}", hint=hint, exit=BAD_DATA)
 
 
 def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -> Any:
@@ -171,7 +176,7 @@ def _carried(data: bytes, name: str) -> Iterator[Any]:
     place = document.carried
     value = items_in(find(document, place)) if place and has(document, place) else None
     if not isinstance(value, list) and not document.header.get("skipped"):
-        raise cannot_read(name, "the store carries no list", "jq -c '.KEY[]' takes one out of it")
+        raise _fault(name, "the store carries no list", "jq -c '.KEY[]' takes one out of it")
     yield from value or []
 
 
@@ -188,7 +193,7 @@ def _pieces(parts: Iterable[bytes], mark: bytes, name: str) -> Iterator[tuple[in
         begun.append(last)
         size += len(last)
         if size > MOST:
-            raise cannot_read(name, f"item {number + 1} has more than {MOST:,} bytes")
+            raise _fault(name, f"item {number + 1} has more than {MOST:,} bytes")
 
 
 def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -197,7 +202,7 @@ def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
     while more := b"".join(islice(parts, 1 + len(data) // _PART)):
         data, begin = data + more, 0
         if len(data) > MOST:
-            raise cannot_read(name, f"item {count + 1} has more than {MOST:,} bytes")
+            raise _fault(name, f"item {count + 1} has more than {MOST:,} bytes")
         for token in _TOKEN.finditer(data, at):
             at, mark = token.end(), data[token.start()]
             if mark in b"[{":
@@ -215,9 +220,22 @@ def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
                     yield item
             if depth == 0:
                 if data[at:].strip(_BLANK) or any(part.strip(_BLANK) for part in parts):
-                    raise cannot_read(name, "something follows the list", f"--from=lines reads texts; {_IN_LINES}")
+                    raise _fault(name, "something follows the list", f"--from=lines reads texts; {_IN_LINES}")
                 return
         else:
             at = len(data)
         data, at = data[begin:], at - begin
-    raise cannot_read(name, f"it ends in the middle of item {count + 1}")
+    raise _fault(name, f"it ends in the middle of item {count + 1}")
+
+
+def chosen(items: Iterable[Any], limit: int | None, sample: int | None) -> Iterator[tuple[int, Any]]:
+    """Yield items, each after its number: all, the first `limit` ones, or of these a `sample` at random."""
+    numbered = islice(enumerate(items), limit)
+    if sample is None:
+        return numbered
+    found: list[tuple[int, Any]] = []
+    for number, item in numbered:
+        place = number if number < sample else random.randrange(number + 1)
+        if place < sample:
+            found[place : place + 1] = [(number, item)]
+    return iter(sorted(found, key=lambda each: each[0]))

@@ -138,6 +138,10 @@ class Ledger(LedgerFile):
         """Count the items of each status."""
         return dict(self.rows("SELECT status, count(*) FROM items GROUP BY status"))
 
+    def missed(self) -> int:
+        """Count the items of earlier passes that this one has not had, and that are not done."""
+        return int(self.one("SELECT count(*) FROM items WHERE pass < ? AND status <> 'done'", (self.passes,))[0])
+
     def find(self, word: str) -> Entry:
         """Return the item with this id, index (`17` or `#17`), or beginning of its id. Raises PflowError (66)."""
         number = word.removeprefix("#")

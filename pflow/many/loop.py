@@ -12,13 +12,14 @@ from typing import Any
 
 from pflow.errors import BAD_DATA, TIMED_OUT, PflowError
 from pflow.errors import FAILED as EXIT_FAILED
-from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Lost, Result
+from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Result, unfinished
 from pflow.many.items import BadItem
 from pflow.many.ledger import Entry, Ledger, item_digest, share_of
 from pflow.many.limiter import Limiter
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
 from pflow.process.children import GRACE
+from pflow.process.workers import Lost
 
 TRIES = 3
 """How often a failing item is tried over all resumes, and one whose process dies in one map."""
@@ -191,7 +192,7 @@ class MapLoop:
             return None
         self.rows.expect(index)
         if isinstance(item, BadItem):
-            self._settle(Task(index, {"$bad": item.text}, entry), _unfinished(FAILED, item.exit, item.message))
+            self._settle(Task(index, {"$bad": item.text}, entry), unfinished(FAILED, item.exit, item.message))
             return None
         return Task(index, item, entry)
 
@@ -206,16 +207,16 @@ class MapLoop:
             raise PflowError(what, hint="--id=FIELD is for items that all have it", exit=BAD_DATA)
         return str(value)
 
-    def _settle(self, task: Task, result: Result | Lost) -> None:
-        if isinstance(result, Lost):
-            task.lost += result.is_guilty
+    def _settle(self, task: Task, result: Result | PflowError) -> None:
+        if isinstance(result, PflowError):
+            task.lost += not isinstance(result, Lost) or result.is_guilty
             task.is_alone = True
             has_begun = task.entry.id in self._began
             if task.lost < TRIES and not has_begun:
                 self._again.append(task)
                 return
             status = BEGUN if has_begun else POISON
-            result = _unfinished(status, result.exit, result.message)
+            result = unfinished(status, result.exit, result.message)
         if result["status"] == TODO:
             self.stopped = self.limiter.stopped or PflowError(result["error"], exit=result["exit"])
             return
@@ -262,10 +263,4 @@ class MapLoop:
             task = self.running.pop(number)
             self.executor.abandon(number)
             words = f"cannot finish: it took longer than the {self.choices.timeout:g} s of its timeout"
-            self._settle(task, _unfinished(FAILED, TIMED_OUT, words))
-
-
-def _unfinished(status: str, exit: int, error: str) -> Result:
-    """Return the result of an item whose process has not told one."""
-    about: Result = {"outputs": None, "carried": "", "usage": {}, "ms": 0}
-    return {"status": status, "exit": exit, "error": error, **about}
+            self._settle(task, unfinished(FAILED, TIMED_OUT, words))

@@ -3,57 +3,49 @@
 from __future__ import annotations
 
 import os
-import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pflow.cache.wishes import Wishes
-from pflow.driver.arguments import BUDGET, RunFlags
+from pflow.driver.arguments import BUDGET, RunFlags, own_flags
 from pflow.driver.begin import Beginning
 from pflow.driver.driver import checked, parse, refuse_errors
 from pflow.driver.inputs import RunInputs
+from pflow.driver.listeners import end_of, open_log
 from pflow.driver.resume.choices import Choices as Resumption
 from pflow.driver.resume.reopen import Reopened
-from pflow.errors import BAD_CONFIG, BAD_STDIN, CLOSED_PIPE, FAILED, OK, USAGE, PflowError
-from pflow.files.directories import make_private, state_directory
+from pflow.errors import BAD_CONFIG, BAD_STDIN, FAILED, OK, USAGE, PflowError
+from pflow.files.directories import state_directory
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.rules import check
 from pflow.flow.subflow import load_named
 from pflow.many.estimate import Estimate, estimate
 from pflow.many.executor import DONE, Executor, Result
 from pflow.many.item import ITEM, ItemFlow
-from pflow.many.items import Items
+from pflow.many.items import Items, chosen
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter, gate_of
 from pflow.many.loop import Choices, MapLoop
 from pflow.many.merge import parse_shard
 from pflow.many.options import Options, parse_halt
-from pflow.many.pool import LocalExecutor
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
-from pflow.process.parent import Parent
-from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.process.streams import divert_prints, write_pieces
+from pflow.process.streams import divert_prints, is_readable, write_pieces
+from pflow.process.workers import Parent, Pool
 from pflow.record.log import RunLog
 from pflow.record.runs import Run
 from pflow.record.snapshot import kept
-from pflow.stage import WRITER
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import NOTHING, Intake
-from pflow.stage.trace import event_line
 from pflow.terminal.ask import confirm
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 from pflow.values.masks import Secrets
 from pflow.words import budget
-from pflow.words.printable import encodable
-
-if TYPE_CHECKING:
-    from pflow.process.streams import Piece
 
 PROGRAM = "pflow map"
 
@@ -94,6 +86,8 @@ class Map:
         spec = load_named([flow], is_run_here=True, items=(ITEM,))
         spec.items = (ITEM,)
         refuse_errors(spec.findings)
+        if strays := [word for word in flow_flags if word.partition("=")[0] in own_flags()]:
+            raise PflowError(f"cannot take {strays[0]} for a map", hint="pflow map --help", exit=USAGE)
         spec.name = spec.name or "map"
         return cls(flags, options, parse(checked(spec, "map"), flow_flags)[1], secrets)
 
@@ -110,7 +104,10 @@ class Map:
         options = Options(**reopened.begin["map"])
         options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
         chosen.failed = False  # of items of batches inside an item nothing is kept
-        each = cls(flags, options, reopened.restore(wired)[0], secrets)
+        inputs = reopened.restore(wired)[0]
+        if not options.words and not is_readable("items"):
+            raise _without_items(run.id)
+        each = cls(flags, options, inputs, secrets)
         each.accepts_changes, each.is_resumed = chosen.accepts_changes, True
         return each.run(reopened)
 
@@ -134,10 +131,7 @@ class Map:
                 end = self._run_items(ledger, progress, fd), None
             return end[0]
         except BaseException as failure:
-            caught = failure.as_error() if isinstance(failure, Interrupted) else failure
-            code = CLOSED_PIPE if isinstance(failure, ClosedPipe) else getattr(caught, "exit", FAILED)
-            about = {"step": self.wired.flow.name, "node": "map", "exit": code, "message": encodable(str(caught))}
-            end = code, None if isinstance(failure, ClosedPipe) else about
+            end = end_of(failure, self.wired.flow.name, "map")
             raise
         finally:
             done = progress and (progress.failed, progress.usage.total())
@@ -170,28 +164,22 @@ class Map:
             self.run_id = self.flow.run_id = reopened.run.id
         self.ledger_path = self._ledger_path()
         if reopened is not None:
-            reopened.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER}))
             reopened.commit()
             return reopened.log
-        about = {"flow_hash": self.beginning.snapshot.flow_hash, "steps": len(self.wired.steps)}
-        about |= {"name": self.wired.flow.name, "map": {"ledger": self.ledger_path}}
-        log = RunLog.open(self.run_id, self.beginning.flow_text(), about, is_needed=True)
-        assert log is not None
-        log.write_snapshot(self.beginning.snapshot.as_json())
         limits = {name: getattr(self.flags, name) for name in BUDGET.values()}
-        begin = {**self.beginning.record(self.flags), "map": asdict(self.options), "limits": limits}
-        log.open_journal(self.secrets, begin)
+        more = {"map": asdict(self.options), "limits": limits}
+        log = open_log(self.beginning, self.run_id, self.flags, {"map": {"ledger": self.ledger_path}}, more)
+        assert log is not None
         return log
 
     def _ledger_path(self) -> str:
-        """Return the path of the ledger: that of --ledger, else one of the run's own, whose directory it makes."""
+        """Return the path of the ledger: that of --ledger, else one of the run's own."""
         if self.options.ledger:
             return os.path.abspath(self.options.ledger)
         state = state_directory()
         if state is None:
             hint = "--ledger=FILE, HOME or XDG_STATE_HOME names a place for it"
             raise PflowError("cannot keep a ledger of this map", hint=hint, exit=BAD_CONFIG)
-        make_private(os.path.join(state, "maps"))
         return os.path.join(state, "maps", f"{self.run_id}.db")
 
     def _facts(self) -> dict[str, Any]:
@@ -205,18 +193,6 @@ class Map:
         count = self.items.count() if self.shards == 1 else None
         return None if count is None else min([count, *most])
 
-    def _chosen(self) -> Iterator[tuple[int, Any]]:
-        """Yield the items of this map, each after its number: all, the first ones, or some at random."""
-        items = enumerate(self.items)
-        if self.options.sample is None:
-            return islice(items, self.options.limit)
-        sample: list[tuple[int, Any]] = []
-        for at, each in enumerate(islice(items, self.options.limit)):
-            place = at if at < self.options.sample else random.randrange(at + 1)
-            if place < self.options.sample:
-                sample[place : place + 1] = [each]
-        return iter(sorted(sample, key=lambda each: each[0]))
-
     def _run_items(self, ledger: Ledger, progress: MapProgress, fd: int) -> int:
         options, flags = self.options, self.flags
         here = None if self.wired.waits else os.cpu_count() or 1
@@ -226,10 +202,10 @@ class Map:
         limiter = Limiter(limits, ledger.used(), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
         secret = frozenset(name for name, each in self.wired.inputs.items() if each.secret)
 
-        def write(pieces: list[Piece]) -> None:
+        def write(data: bytes) -> None:
             if not flags.quiet:
                 progress.clear()
-                write_pieces(fd, pieces)
+                write_pieces(fd, [data])
 
         rows = Rows(
             options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
@@ -240,24 +216,22 @@ class Map:
             shard=(self.share, self.shards), retries_failed=options.failed, redoes=options.redo,
             shares_equals=bool(flags.cache), secret_members=secret,
         )  # fmt: skip
-        loop = MapLoop(self._chosen(), ledger, rows, choices, limiter, progress)
+        loop = MapLoop(chosen(self.items, options.limit, options.sample), ledger, rows, choices, limiter, progress)
         self.items.while_idle = loop.while_idle
         try:
-            loop.run(self._executor(loop, limiter, jobs, threads=self.wired.waits))
+            loop.run(self._executor(loop, limiter, jobs))
             rows.close()
         finally:
             progress.finish()
         return self._ended(loop)
 
-    def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None, *, threads: bool) -> Executor:
+    def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None) -> Executor:
         def answer(name: str, question: Any, reply: Callable[[Any], None]) -> None:
             if name == "start":
                 loop.start(question)
                 reply(None)
             elif name == "claim":
                 reply(loop.ledger.claim_file(*question))
-            elif name == "lost":
-                limiter.lost(question)
             else:
                 limiter.answer(name, question, reply)
 
@@ -272,21 +246,31 @@ class Map:
             record = self.beginning.record(self.flags)
             return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
         memory = self.options.max_memory and self.options.max_memory << 20
-        return LocalExecutor(work, jobs=jobs or MOST_WAITING, threads=threads, ask=answer, memory=memory)
+        return Pool(
+            work, jobs=jobs or MOST_WAITING, threads=self.wired.waits, ask=answer, memory=memory, on_lost=limiter.lost
+        )  # fmt: skip
 
     def _ended(self, loop: MapLoop) -> int:
         """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""
         again = f"pflow resume {self.run_id}"
         if self.is_resumed and self.items.is_stdin and not loop.ended:
-            what = f"cannot resume the map {self.run_id}: its items came through stdin, and now none came"
-            raise PflowError(what, hint=f"pipe them again: … | {again}", exit=BAD_STDIN)
+            raise _without_items(self.run_id)
         if loop.stopped is not None:
             stopped = loop.stopped
             stopped.hint = f"{again} goes on" + (f"; {stopped.hint}" if stopped.hint else "")
             raise stopped
+        if changed := loop.ledger.changed:
+            say(PROGRAM, f"{changed:,} items had another input than before, and were run again")
+        if missed := self.is_resumed and loop.ledger.missed():
+            say(PROGRAM, f"{missed:,} items that were not done have not come again; {again} takes them")
         if not loop.failed:
-            return OK
+            return FAILED if missed else OK
         begun = f"; {loop.begun:,} of them have begun a step that does not repeat: --redo" if loop.begun else ""
         what = f"{loop.failed:,} of {loop.ended:,} items failed: pflow trace {self.run_id} lists them"
         say(PROGRAM, f"{what}; {again} --failed tries them again{begun}")
         return FAILED
+
+
+def _without_items(run: str) -> PflowError:
+    what = f"cannot resume the map {run}: its items came through stdin, and now none came"
+    return PflowError(what, hint=f"pipe them again: … | pflow resume {run}", exit=BAD_STDIN)

@@ -19,7 +19,7 @@ from pflow.driver.begin import Beginning, enter, restore_environment, restore_fl
 from pflow.errors import BAD_CONFIG, TIMED_OUT, PflowError
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.many.executor import FAILED, Result
+from pflow.many.executor import FAILED, unfinished
 from pflow.many.item import ITEM, ItemFlow
 from pflow.process.children import GRACE, end_with_parent
 from pflow.process.signals import Interrupted, catch_signals
@@ -135,12 +135,11 @@ class Remote:
         """Run the item of a line; return its result as JSON. The process is killed if that takes too long."""
         if answer := self._talk(line, self.timeout and self.timeout + GRACE):
             return str(answer, "utf-8")
-        result: Result = {"outputs": None, "carried": "", "usage": {}, "ms": 0, "claims": []}
         if self.is_late:
             words = f"cannot finish: it took longer than the {self.timeout:g} s of its timeout"
-            return compact({**result, "status": FAILED, "exit": TIMED_OUT, "error": words})
+            return compact(unfinished(FAILED, TIMED_OUT, words))
         died = self._died()
-        return compact({**result, "status": LOST, "exit": died.exit, "error": died.message})
+        return compact(unfinished(LOST, died.exit, died.message))
 
     def _talk(self, line: str, seconds: float | None = None) -> bytes:
         """Send a line, and return the answer; empty if the process died, or `seconds` have passed."""

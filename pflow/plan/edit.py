@@ -6,25 +6,24 @@ from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
 from pflow.flow.rules import check
-from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.flow.unload import flow_to_ir
 from pflow.flow.wired import WiredFlow
 from pflow.library.save import is_literal, secrets_of
 from pflow.models.choose import choose_capable
 from pflow.models.talk import Said
 from pflow.plan.building_blocks import (
-    SYSTEM,
     building_blocks,
     correction_text,
     interfaces_text,
     listed,
     plan_schema,
-    room_for,
     task_text,
 )
 from pflow.plan.change import Change, ChangeOptions, change_error, open_flow, say
 from pflow.plan.conversation import PlanRequest, converse, read_flow
 from pflow.plan.limits import check_document, check_limits, drop_choices, is_choice
 from pflow.plan.planner import check_answer, checked_sentence
+from pflow.values.fast_json import write_json
 
 _USE = "pflow plan --edit FLOW 'use b.txt instead of a.txt'"
 
@@ -57,8 +56,7 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
             what = f"cannot edit '{file}': a secret stands in it, in {'.'.join(place)}, and it would be sent to a model"
             raise PflowError(what, hint=remedy, exit=BAD_DATA)
     model = choose_capable(options.model, f"tell what '{sentence}' changes")
-    blocks = building_blocks(sentence, room_for(model))
-    request = _request(old, sentence, SYSTEM + blocks.text)
+    request = _request(old, sentence, building_blocks(sentence, model).system)
     outcome = converse(model, request, lambda said: _judge(said, old, sentence), say, options.timeout)
     if not outcome.is_right:
         if outcome.result is not None:
@@ -73,7 +71,7 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
 def _request(old: WiredFlow, sentence: str, system: str) -> PlanRequest:
     errors = errors_of(check(old))
     wrong = f"\nWhat is wrong with it now:\n{listed(errors)}\n" if errors else ""
-    flow, nodes = canonical_json(flow_to_ir(old.flow)), interfaces_text(old)
+    flow, nodes = write_json(flow_to_ir(old.flow)), interfaces_text(old)
     task = _TASK.format(flow=flow, nodes=nodes, wrong=wrong, sentence=sentence)
     again = task_text(f"change the flow: {sentence}")
     return PlanRequest(system, task, lambda findings: correction_text(again, findings), plan_schema())

@@ -16,9 +16,8 @@ from pflow.library.save import secrets_of
 from pflow.plan.declare_inputs import says
 from pflow.plan.secrets import is_secret_value, secret_variables
 from pflow.values.masks import is_secret_name
+from pflow.values.paths import Path
 from pflow.words.printable import clean
-
-Place = tuple[str | int, ...]
 
 LIMITS = {
     "PL00": "the answer is one flow, as a JSON object",
@@ -137,7 +136,7 @@ def _check_names(wired: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
-    counts: list[tuple[Place, int | None, int]] = [(("max_visits",), wired.flow.max_visits, MOST_VISITS)]
+    counts: list[tuple[Path, int | None, int]] = [(("max_visits",), wired.flow.max_visits, MOST_VISITS)]
     for step in wired.flow.steps:
         counts += [((*step.place, "retries"), step.retries, MOST_RETRIES)]
         counts += [((*step.place, "max_visits"), step.max_visits, MOST_VISITS)]
@@ -171,7 +170,7 @@ def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
                     yield Finding("PL08", (*member, part, key), message, remedy)
 
 
-def _check_texts(place: Place, value: Any) -> Iterator[Finding]:
+def _check_texts(place: Path, value: Any) -> Iterator[Finding]:
     for text in _texts(value):
         if is_secret_value(text):
             yield Finding("PL04", place, "this value looks like a secret", _LEAVE_OUT)

@@ -9,8 +9,8 @@ from typing import Any
 
 from pflow.catalog.kinds import Catalog, forget_kinds
 from pflow.errors import BAD_DATA, USAGE, PflowError
-from pflow.files.atomic import replace
-from pflow.files.directories import cache_directory, make_private, read_cached
+from pflow.files.atomic import write_cached
+from pflow.files.directories import cache_directory, read_cached
 from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_document
@@ -21,16 +21,7 @@ from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.models.choose import Model, NoCapableModel, choose_capable
 from pflow.models.talk import Said
-from pflow.plan.building_blocks import (
-    SYSTEM,
-    VERSION,
-    add_nearest,
-    building_blocks,
-    correction_text,
-    plan_schema,
-    room_for,
-    task_text,
-)
+from pflow.plan.building_blocks import add_nearest, building_blocks, correction_text, plan_schema, task_text
 from pflow.plan.conversation import PL00, PLACE, TRIES, PlanRequest, Report, converse, count_findings, read_flow
 from pflow.plan.declare_inputs import declare_inputs
 from pflow.plan.limits import LIMITS, check_document, check_limits, drop_choices
@@ -50,10 +41,10 @@ _MOST = 500
 
 
 class CachedPlan:
-    """The cache file of a plan. `blocks` is the digest of the nodes and saved flows, `piped` the form of the input."""
+    """The cache file of a plan. `blocks` is the digest of what the model is told, `piped` the form of the input."""
 
-    def __init__(self, sentence: str, blocks: str, model: str, prompt: int, piped: Any = None) -> None:
-        name = bytes_digest(encode([_FORM, sentence, blocks, model, prompt, piped])) + ".json"
+    def __init__(self, sentence: str, blocks: str, model: str, piped: Any = None) -> None:
+        name = bytes_digest(encode([_FORM, sentence, blocks, model, piped])) + ".json"
         self.file = Path(cache_directory() or "/dev/null", "plans", name)  # without a cache the file cannot exist
 
     def read(self) -> dict[str, Any] | None:
@@ -66,8 +57,7 @@ class CachedPlan:
     def write(self, ir: dict[str, Any]) -> None:
         """Keep a plan; do nothing if the cache cannot be written."""
         with suppress(OSError, UnicodeEncodeError, PflowError):
-            make_private(str(self.file.parent))
-            replace(str(self.file), write_json(ir).encode(), mode=0o600)
+            write_cached(str(self.file), write_json(ir).encode())
             _prune(self.file.parent)
 
 
@@ -123,8 +113,8 @@ def plan_sentence(
     sentence = checked_sentence(sentence)
     chosen = _choose_model(model, sentence)
     forget_kinds()
-    blocks = building_blocks(sentence, room_for(chosen))
-    cached = CachedPlan(sentence, blocks.digest, chosen.model_id, VERSION, piped and piped.form)
+    blocks = building_blocks(sentence, chosen)
+    cached = CachedPlan(sentence, blocks.digest, chosen.model_id, piped and piped.form)
     ir = None if fresh else cached.read()
     flow, findings = judge(ir, sentence, piped) if ir is not None else (None, [])
     if flow is not None:
@@ -132,10 +122,7 @@ def plan_sentence(
         return Planned(flow, findings, chosen.model_id, is_remembered=True)
     task = task_text(sentence, piped)
     request = PlanRequest(
-        SYSTEM + blocks.text,
-        task,
-        lambda findings: correction_text(task, findings),
-        plan_schema(blocks.types),
+        blocks.system, task, lambda findings: correction_text(task, findings), plan_schema(blocks.types)
     )
     outcome = converse(chosen, request, lambda said: _judge_answer(said, sentence, piped), report, timeout, tries)
     ir, flow, findings = outcome.result or (None, None, outcome.findings)

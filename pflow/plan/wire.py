@@ -8,7 +8,6 @@ from pflow.flow.pipe.carry import STDIN, carried_into, is_certain
 from pflow.flow.rules import check
 from pflow.flow.rules.answers import dropped_answers, source_of
 from pflow.flow.rules.params import unset_params
-from pflow.flow.unload import canonical_json
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.flow.writes import Write
@@ -20,10 +19,9 @@ from pflow.plan.building_blocks import interfaces_text, listed
 from pflow.plan.change import Change, ChangeOptions, FlowFile, change_error, open_flow, say
 from pflow.plan.conversation import PlanRequest, converse, find_objects
 from pflow.plan.secrets import masked
-from pflow.values.paths import write_path
+from pflow.values.fast_json import write_json
+from pflow.values.paths import Path, write_path
 from pflow.values.types import Type
-
-Path = tuple[str | int, ...]
 
 _SYSTEM = """\
 You wire a flow for pflow: you say where reads of its steps take their values from. Answer with one JSON object, which
@@ -121,7 +119,8 @@ class Wiring:
             return None
         if key in inputs or not item.required or self.flow.writes_at(wired.id, (key,)):
             return self._by_answer(gap)
-        return self._by_name(gap) or self._by_pipe(gap) or self._by_type(gap)
+        by_type = gap.of_type() if gap.is_needed else []
+        return self._by_name(gap) or self._by_pipe(gap) or _only(gap, by_type, "it is the only one of the type") or gap
 
     def _candidates(self, wired: WiredStep, item: Item) -> dict[Path, Type]:
         """Return what a read may take on every path to its step: inputs, then writes, latest first.
@@ -174,9 +173,6 @@ class Wiring:
                 return gap if gap.source else None
         return None
 
-    def _by_type(self, gap: Gap) -> Gap:
-        return (gap.is_needed and _only(gap, gap.of_type(), "it is the only one of the type")) or gap
-
     def ask(self, file: FlowFile, options: ChangeOptions) -> None:
         """Have a model choose for the gaps that are left. Without a model, a flow that passes stays as it is."""
         names = [str(gap) for gap in self.left if gap.is_needed] or [str(gap) for gap in self.left]
@@ -197,7 +193,7 @@ class Wiring:
 
     def _request(self) -> PlanRequest:
         reads = "\n".join(map(_line, self.left))
-        flow = f"The flow:\n{canonical_json(masked(self.flow))}\nIts nodes:\n{interfaces_text(self.flow)}\n"
+        flow = f"The flow:\n{write_json(masked(self.flow))}\nIts nodes:\n{interfaces_text(self.flow)}\n"
         asked = {str(gap): {"type": "string", "enum": gap.texts} for gap in self.left if gap.texts}
         needed = [str(gap) for gap in self.left if gap.is_needed and gap.texts]
         schema = {"type": "object", "properties": asked, "required": needed, "additionalProperties": False}

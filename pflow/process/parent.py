@@ -20,8 +20,8 @@ from pflow.terminal import messages
 if TYPE_CHECKING:
     import signal as _signal
 
-    Serve = Callable[[Any, "Parent"], Any]
-    """Does a piece of work in a worker process."""
+    Serve = Callable[..., Any]
+    """Does a piece of work in a worker process: what is known about it comes in, and then the Parent."""
     Message = tuple[str, int, Any]
     """A kind, the number of the work or the request, and a value."""
     Box = _queue.SimpleQueue[Any]
@@ -66,10 +66,10 @@ def framed(kind: str, number: int, value: Any) -> bytes:
     return len(message).to_bytes(8, "big") + message
 
 
-def _outcome(number: int, serve: Serve, item: Any, parent: Parent) -> bytes:
+def _outcome(number: int, serve: Serve, about: tuple[Any, ...], parent: Parent) -> bytes:
     """Return a message with the result of a piece of work, or the PflowError in which it ended."""
     try:
-        return framed(RESULT, number, serve(item, parent))
+        return framed(RESULT, number, serve(*about, parent))
     except Interrupted as interrupted:
         if is_main_thread():
             raise
@@ -116,8 +116,8 @@ class Parent:
     def serve(self, serve: Serve) -> None:
         """Do the work that comes, a piece at a time. It ends with an exception."""
         while True:
-            number, item = self._next(self._work)
-            message = _outcome(number, serve, item, self)
+            number, about = self._next(self._work)
+            message = _outcome(number, serve, about, self)
             flush_prints()
             self._send(message)
 

@@ -7,7 +7,7 @@ import select
 import time
 
 from pflow import TYPE_CHECKING, Any, Callable
-from pflow.errors import FAILED, NO_MEMORY, PflowError, bug_error
+from pflow.errors import FAILED, NO_MEMORY, TRY_AGAIN, PflowError, bug_error, reason_of
 from pflow.process.children import GRACE, collect_children
 from pflow.process.parent import ANSWER, ASKED, GONE, LINE, RESULT, SAID, WORK, framed
 from pflow.process.parent import Parent as Parent
@@ -35,8 +35,14 @@ _LOOK = 1.0
 """Seconds between two looks at the processes."""
 
 
-class Died(PflowError):
-    """The process that worked on a number ended without an answer; `is_guilty` if it worked on nothing else."""
+class Lost(PflowError):
+    """Work has no result, since the process that worked on it is gone; `is_guilty` if it worked on nothing else."""
+
+    is_guilty = True
+
+
+class Died(Lost):
+    """The process that worked on a number ended without an answer."""
 
     def __init__(self, number: int, code: int, most_memory: int = 0) -> None:
         how = f"signal {-code} killed it" if code < 0 else f"it exited with {code}"
@@ -46,7 +52,6 @@ class Died(PflowError):
         super().__init__(f"cannot finish: its process is gone: {how}", exit=exit)
         self.number = number
         self.is_cut = True
-        self.is_guilty = True
 
 
 def run_all(
@@ -69,8 +74,8 @@ def run_all(
         while waiting or pool.places:
             while waiting and pool.has_room():
                 number = waiting.pop()
-                pool.begin(number, number, alone=not is_reused)
-            for number, value in pool.collect(None):
+                pool.submit(number, number, alone=not is_reused)
+            for number, value in pool.wait(None):
                 if isinstance(value, Died) and rescue is not None:
                     value = rescue(number, value)
                 if not isinstance(value, PflowError):
@@ -84,25 +89,27 @@ def run_all(
             raise last
         return results
     finally:
-        pool.close()
+        pool.close(2 * GRACE)
 
 
 class Pool:
     """Processes that are forked from this one for numbered pieces of work, at most `jobs` at once.
 
-    With `threads` as many processes as there are processors share the work. `ask` gets the requests of the processes,
-    `take` their lines. A process that has more than `memory` bytes is replaced.
+    This process should have no threads. With `threads` as many processes as there are processors share the work. `ask`
+    gets the requests of the processes, `take` their lines, and `on_lost` the id of each that is gone before its time:
+    nobody else ends what it had begun. A process that has more than `memory` bytes is replaced.
     """
 
     def __init__(
         self, serve: Serve, *, jobs: int, ask: AskLater, take: Take = lambda line: None, threads: bool = False,
-        memory: int | None = None,
+        memory: int | None = None, on_lost: Callable[[int], None] = lambda pid: None,
     ) -> None:  # fmt: skip
         collect_children()
         self.serve = serve
         self.jobs = jobs
         self.ask = ask
         self.take = take
+        self.on_lost = on_lost
         self.memory = memory or 0
         self.most = min(os.cpu_count() or 1, jobs) if threads else jobs
         self.threads = -(-jobs // self.most) if threads else 0
@@ -117,16 +124,23 @@ class Pool:
             return False
         return len(self.places) < self.jobs and (alone or self._may_begin() or self._free() is not None)
 
-    def begin(self, number: int, item: Any, *, alone: bool = False) -> None:
-        """Begin a piece of work; `alone` in a process that works on nothing else, before or after."""
+    def submit(self, number: int, *about: Any, alone: bool = False) -> None:
+        """Begin a piece of work; `alone` in a process that works on nothing else, before or after.
+
+        Raises PflowError (75) if the system begins no process.
+        """
         worker = None if alone else self._free()
         if worker is None or (worker.numbers and self._may_begin()):
-            worker = Worker(self.serve, self.workers, threads=0 if alone else self.threads)
+            try:
+                worker = Worker(self.serve, self.workers, threads=0 if alone else self.threads)
+            except OSError as error:
+                what = f"cannot begin a process: {reason_of(error)}"
+                raise PflowError(what, hint="--jobs takes a smaller number", exit=TRY_AGAIN) from error
             worker.is_alone = worker.is_retired = alone
         self.places[number] = worker
         worker.changed = time.monotonic()
         worker.numbers.add(number)
-        worker.send(framed(WORK, number, item))
+        worker.send(framed(WORK, number, about))
 
     def _may_begin(self) -> bool:
         return sum(not worker.is_retired for worker in self.workers) < self.most
@@ -137,7 +151,7 @@ class Pool:
         free = (worker for worker in self.workers if not worker.is_retired and len(worker.numbers) < most)
         return min(free, key=lambda worker: len(worker.numbers), default=None)
 
-    def collect(self, seconds: float | None) -> list[tuple[int, Any]]:
+    def wait(self, seconds: float | None) -> list[tuple[int, Any]]:
         """Return what has come: numbers and results, or the PflowErrors in which they ended.
 
         It returns nothing after so many seconds, after a request, and if there is nothing to wait for.
@@ -194,6 +208,7 @@ class Pool:
     def _lose(self, worker: Worker, found: list[tuple[int, Any]]) -> None:
         """Give back the numbers of a worker that is gone."""
         worker.close()
+        self.on_lost(worker.pid)
         for number in worker.numbers & self.places.keys():
             died = Died(number, worker.code, self.memory if worker.is_large else 0)
             died.is_guilty = len(worker.numbers) == 1
@@ -226,7 +241,7 @@ class Pool:
             if worker.is_alone or not self.threads:
                 worker.kill(_signal.SIGTERM)
 
-    def close(self, seconds: float = 2 * GRACE) -> None:
+    def close(self, seconds: float = 1.5) -> None:
         """End all processes: with SIGTERM, and after so many seconds with SIGKILL."""
         for worker in self.workers:
             worker.kill(_signal.SIGTERM)

@@ -60,9 +60,9 @@ def read_csv(
             for record in others
         ]
     except csv.Error as error:
-        raise cannot_read(name, _place(text, form, str(error))) from None
+        raise _fault(name, _place(text, form, str(error))) from None
     except ValueError:
-        raise cannot_read(name, *_ragged(text, form, names, widths)) from None
+        raise _fault(name, *_ragged(text, form, names, widths)) from None
     else:
         texts = use_points(rows, names) if decimal == "," else {}
         for column, at in texts.items():
@@ -110,16 +110,16 @@ def stream_csv(
             except csv.Error as error:
                 if "field limit" in str(error):
                     what = f"line {before + 1}: a value has more than {_LONGEST:,} characters"
-                    raise cannot_read(name, what, "a quote may not be closed") from None
+                    raise _fault(name, what, "a quote may not be closed") from None
                 fault = _place(b"".join(own).decode(errors="replace"), form, str(error), before)
             except UnicodeDecodeError as error:
                 fault = f"line {before + len(own)}, byte {error.start + 1}: it is not UTF-8"
             except ValueError:
                 fault, _ = _ragged(b"".join(own).decode(), form, names, range(len(names), len(names) + 1), before)
             if fault and not names:
-                raise cannot_read(name, fault)
+                raise _fault(name, fault)
             if fault:
-                yield cannot_read(name, fault), b"".join(own)
+                yield _fault(name, fault), b"".join(own)
             elif not names and record != []:
                 names = _names(record, name, header=True, teller=teller)
             elif record is None:
@@ -160,7 +160,7 @@ def _names(first: list[str] | None, file: str, *, header: bool, teller: str) -> 
     names: list[str] = []
     for number, name in enumerate(first, 1):
         if not name:
-            raise cannot_read(file, f"line 1: column {number} has no name", _HEADER_HINT)
+            raise _fault(file, f"line 1: column {number} has no name", _HEADER_HINT)
         if name in names:
             free = next(each for n in count(2) if (each := f"{name}_{n}") not in {*names, *first})
             if teller:
@@ -170,8 +170,7 @@ def _names(first: list[str] | None, file: str, *, header: bool, teller: str) -> 
     return names
 
 
-def cannot_read(name: str, what: str, hint: str = "") -> PflowError:
-    """Return the error of a source that is not what it should be."""
+def _fault(name: str, what: str, hint: str = "") -> PflowError:
     return PflowError(f"cannot read '{name}': {what}", hint=hint, exit=BAD_DATA)
 
 

@@ -20,6 +20,7 @@ from pflow.tables.rows import (
     markdown_table,
 )
 from pflow.values.jsontext import compact
+from pflow.words.printable import counted
 
 _MOST = 5
 """The number of most frequent values in a report."""
@@ -99,13 +100,9 @@ def analyze(rows: list[Row], sql: str | None, columns: Any, *, is_detailed: bool
 
         rows = query(rows, sql)
     stats = describe(rows, columns)
-    size = f"{_counted_word(len(rows), 'row')}, {_counted_word(len(stats['columns']), 'column')}"
+    size = f"{counted(len(rows), 'row')}, {counted(len(stats['columns']), 'column')}"
     columns = stats["columns"].items()
     table = rows if sql is not None else [_told(name, about, is_detailed) for name, about in columns]
     shown = markdown_table(table[:_LONGEST], _WIDEST)
     more = f"\n{len(table) - _LONGEST:,} more rows are not shown.\n" if len(table) > _LONGEST else ""
     return "\n".join(filter(None, (f"{size}\n", shown))) + more, stats, table
-
-
-def _counted_word(count: int, word: str) -> str:
-    return f"{count:,} {word}{'s' * (count != 1)}"

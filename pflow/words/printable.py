@@ -70,3 +70,8 @@ def one_line(text: str) -> str:
 def clause(text: str) -> str:
     """Turn a sentence into a clause: lower-case first letter, no full stop."""
     return f"{text[:1].lower()}{text[1:].rstrip('.')}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: `1 row`, `1,200 rows`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -90,6 +90,8 @@ done
     expect 0 '' 'would run template'
     run --separate-stderr pflow map 'template "$item"' --nope=1 <<<a
     expect 2 '' '--nope'
+    run --separate-stderr pflow map 'template "$item"' --no-journal <<<a
+    expect 2 '' 'for a map'
     run --separate-stderr pflow map 'template "$item"' missing.jsonl
     expect 66 '' "'missing.jsonl'"
     run --separate-stderr pflow map 'template "$item"' --shard=0/4 <<<a
@@ -104,4 +106,19 @@ done
     expect 0 '' '50 done'
     run --separate-stderr pflow map 'template "n $item"' items --from=lines --ledger=all.db -r
     expect 0 "$(seq -f 'n %g' 50)" '50 done, 0 to do'
+}
+
+@test "items that were not done and have not come again are counted, and the map can go on with them" {
+    run pflow map 'shell "test -e ready" --repeats' -q < <(seq 6)
+    [ "$status" -eq 1 ]
+    touch ready
+    run --separate-stderr pflow resume last < <(seq 2)
+    [[ $stderr == *'4 items that were not done have not come again'* ]]
+    [ "$status" -eq 1 ]
+    run --separate-stderr pflow resume last </dev/null
+    expect 64 '' 'pipe them again'
+    run --separate-stderr pflow resume last < <(seq 6)
+    expect 0 -
+    run --separate-stderr pflow replay last
+    expect 2 - 'it is a map'
 }

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
-from pflow.many.executor import Lost
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter
 from pflow.many.loop import TRIES, Choices, Halt, MapLoop
 from pflow.many.progress import MapProgress
+from pflow.process.workers import Lost
 
 
 class Engine:

@@ -13,7 +13,7 @@ class Printed(Rows):
 
     def __init__(self, form="jsonl", **more):
         self.out = []
-        usual = {"raw": False, "nul": False, "in_order": True, "errors": None, "write": self.out.extend}
+        usual = {"raw": False, "nul": False, "in_order": True, "errors": None, "write": self.out.append}
         super().__init__(form, **{**usual, **more})
 
     def text(self):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from pflow.catalog.kinds import find_kind, forget_kinds
 from pflow.catalog.registry import names_in
-from pflow.plan.building_blocks import ROOM, building_blocks, interface_text
+from pflow.plan.building_blocks import _SYSTEM, ROOM, building_blocks, interface_text
+
+BIG = SimpleNamespace(model_id="big")
 
 NODE = '''from pflow import Node
 
@@ -77,7 +80,7 @@ def test_an_interface_is_said_exactly(home):
 def test_a_saved_flow_is_a_node_of_its_own(home):
     save(home, "show-it", "show\n a file\x1b[31m")
 
-    text = building_blocks("show a file").text
+    text = building_blocks("show a file", BIG).system
 
     assert "flow:show-it: show  a file\\x1b[31m\n" in text
     assert "  read path: path = a.txt  # the file to read\n" in text
@@ -100,7 +103,7 @@ def test_no_secret_is_told(home, monkeypatch):
     save(home, "letter", "", json.dumps({"description": "post with $TOKEN, swordfish9", **flow}))
     monkeypatch.setenv("POST_TOKEN", "swordfish9")
 
-    text = building_blocks("post a letter").text
+    text = building_blocks("post a letter", BIG).system
 
     assert "flow:letter: post with $TOKEN, ***\n" in text
     assert "post: Post with ***.\n" in text
@@ -113,16 +116,16 @@ def test_each_plan_hides_what_the_environment_holds_at_that_time(home, monkeypat
     own(home, "post", summary="Post with swordfish9 and marlin-77x.")
 
     monkeypatch.setenv("POST_TOKEN", "swordfish9")
-    assert "post: Post with *** and marlin-77x.\n" in building_blocks("post").text
+    assert "post: Post with *** and marlin-77x.\n" in building_blocks("post", BIG).system
     monkeypatch.setenv("POST_TOKEN", "marlin-77x")
-    assert "post: Post with swordfish9 and ***.\n" in building_blocks("post").text
+    assert "post: Post with swordfish9 and ***.\n" in building_blocks("post", BIG).system
 
 
 def test_no_beginning_of_a_secret_is_left_where_a_line_is_cut(home, monkeypatch):
     own(home, "post", doc="a" * 190 + " swordfish9-and-more")
     monkeypatch.setenv("POST_TOKEN", "swordfish9-and-more")
 
-    text = building_blocks("post").text
+    text = building_blocks("post", BIG).system
 
     assert "a" * 190 + " ***" in text
     assert "swordfish" not in text
@@ -131,7 +134,7 @@ def test_no_beginning_of_a_secret_is_left_where_a_line_is_cut(home, monkeypatch)
 def test_a_library_that_cannot_be_read_is_said_and_left_out(home, capfd):
     (home / "pflow").write_text("a file")
 
-    assert building_blocks("anything").types == names_in("nodes")
+    assert building_blocks("anything", BIG).types == names_in("nodes")
     assert capfd.readouterr().err.count("cannot list the saved flows") == 1
 
 
@@ -142,9 +145,7 @@ def test_what_is_broken_is_left_out(home):
     save(home, "torn", "", "{")
     save(home, "lost", "", json.dumps({"nodes": [{"id": "a", "type": "flow:lost"}]}))
 
-    types = building_blocks("anything").types
-
-    assert types == [*names_in("nodes"), "fine", "flow:sound"]
+    assert building_blocks("anything", BIG).types == [*names_in("nodes"), "fine", "flow:sound"]
 
 
 def test_of_many_nodes_the_bundled_and_those_that_matter_are_told(home):
@@ -152,21 +153,21 @@ def test_of_many_nodes_the_bundled_and_those_that_matter_are_told(home):
         own(home, f"work_{number}", summary=f"Polish the brass of ship number {number}.", doc="polish " * 20)
     own(home, "translate", summary="Translate a text into Klingon.")
 
-    told = building_blocks("translate notes.txt into Klingon")
+    told = building_blocks("translate notes.txt into Klingon", BIG)
 
-    assert len(told.text) < ROOM + 200
-    assert "\n\ntranslate: Translate a text into Klingon.\n" in told.text
-    assert "\n\nwrite-file: " in told.text
-    assert told.text.endswith("which have less to do with the task, are left out.)")
+    assert len(told.system) < len(_SYSTEM) + ROOM + 200
+    assert "\n\ntranslate: Translate a text into Klingon.\n" in told.system
+    assert "\n\nwrite-file: " in told.system
+    assert told.system.endswith("which have less to do with the task, are left out.)")
     assert told.types == []
 
 
 def test_a_change_of_what_is_not_told_changes_the_digest_too(home):
     for number in range(100):
         save(home, f"polish-{number}", f"polish the brass of ship number {number}")
-    before = building_blocks("translate")
+    before = building_blocks("translate", BIG)
     save(home, "polish-7", "scrub the deck")
-    after = building_blocks("translate")
+    after = building_blocks("translate", BIG)
 
-    assert before.text == after.text
+    assert before.system == after.system
     assert before.digest != after.digest

@@ -481,14 +481,14 @@ def test_a_cache_that_cannot_be_written_is_none(home, asked):
 
 def test_the_oldest_go_where_there_are_many(home):
     for number in range(8):
-        CachedPlan(f"sentence {number}", "nodes", "model", 1).write({"nodes": []})
-        os.utime(CachedPlan(f"sentence {number}", "nodes", "model", 1).file, (number, number))
+        CachedPlan(f"sentence {number}", "nodes", "model").write({"nodes": []})
+        os.utime(CachedPlan(f"sentence {number}", "nodes", "model").file, (number, number))
     for number in range(495):  # of no sentence
         put(home / "cache" / "pflow" / "plans" / f"{number:064}.json", "{}")
     put(home / "cache" / "pflow" / "plans" / "mine.txt", "not a plan")
-    CachedPlan("one more", "nodes", "model", 1).write({"nodes": []})
+    CachedPlan("one more", "nodes", "model").write({"nodes": []})
 
     assert len(entries(home)) == 500
-    assert CachedPlan("sentence 0", "nodes", "model", 1).read() is None
-    assert CachedPlan("sentence 7", "nodes", "model", 1).read() == {"nodes": []}
+    assert CachedPlan("sentence 0", "nodes", "model").read() is None
+    assert CachedPlan("sentence 7", "nodes", "model").read() == {"nodes": []}
     assert (home / "cache" / "pflow" / "plans" / "mine.txt").exists()

@@ -68,6 +68,7 @@ def test_lines_are_written_each_for_itself(values):
 
 
 @pytest.mark.parametrize("sort", [False, True])
+@example(value={"é": ["ü\n", 1.0, 1e22, True, None, {}, [], {"a": [[1], {"b": -1}]}], "": {"x": ""}})
 @given(value=st.dictionaries(st.text(st.characters(codec="utf-8")), st.integers(0, 9) | st.none() | st.just([])))
 def test_it_is_indented_and_sorted_as_by_json(value, sort):
     text = json.dumps([value], indent=2, sort_keys=sort, ensure_ascii=False)

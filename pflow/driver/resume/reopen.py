@@ -26,7 +26,9 @@ from pflow.record.log import FLOW, RunLog, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.record.runs import DONE, FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
+from pflow.stage import WRITER
 from pflow.stage.intake import Intake
+from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
 from pflow.values.digest import keyed_digest
@@ -153,7 +155,8 @@ class Reopened:
         return f"resuming the run {self.run.id}, begun {begun}"
 
     def commit(self) -> None:
-        """Keep the decisions, all or none. The log says by now that the run is not done any more."""
+        """Note in the log that the run is not done any more, and keep the decisions, all or none."""
+        self.log.line(event_line("resume", {"pid": os.getpid(), "by": WRITER, **self.choices.about()}))
         if self.decided:
             record = {"decided": self.decided}
             self.journal.write(record)

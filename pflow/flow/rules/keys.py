@@ -63,11 +63,6 @@ def _is_plain_word(name: str) -> bool:
 
 
 def check_inputs(flow: WiredFlow) -> Iterator[Finding]:
-    yield from check_flags(flow)
-    yield from check_use(flow)
-
-
-def check_flags(flow: WiredFlow) -> Iterator[Finding]:
     first: dict[str, str] = {}
     for name, given in flow.inputs.items():
         flag, plain = spell_flag(name), name.replace("-", "_")
@@ -80,9 +75,10 @@ def check_flags(flow: WiredFlow) -> Iterator[Finding]:
         elif given.declared and (other := first.setdefault(given.flag, name)) != name:
             message = f"{given.flag} is the flag of '{other}' too, so it gives neither"
             yield Finding("PF02", ("inputs", name), message, "rename one of them", is_warning=True)
+    yield from _check_use(flow)
 
 
-def check_use(flow: WiredFlow) -> Iterator[Finding]:
+def _check_use(flow: WiredFlow) -> Iterator[Finding]:
     """Warn of an input that nothing uses, if the steps' reads are known; a misspelt name is reported at its place."""
     is_known = all(step.is_known for step in flow.steps.values()) and not flow.is_uncertain
     parts = [part for parts in flow.parts.values() for part in parts]

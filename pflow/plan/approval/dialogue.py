@@ -11,13 +11,14 @@ from pflow.flow.findings import Finding, errors_of
 from pflow.flow.flow import FlowSpec, Input
 from pflow.flow.load import load_text
 from pflow.flow.rules import check
-from pflow.flow.unload import canonical_json, flow_to_ir
+from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.library.save import AlreadySaved, save_flow
 from pflow.library.saved import check_name
 from pflow.plan.approval.proposal import Proposal, explained, findings_text, proposal_text, show
 from pflow.terminal.ask import Terminal, edit
 from pflow.terminal.messages import say_error
+from pflow.values.fast_json import write_json
 from pflow.words.printable import clean
 
 _QUESTION = "Run it? [r]un, [e]dit, [s]ave, e[x]plain, [n]o: "
@@ -133,7 +134,7 @@ def editable_text(proposal: Proposal) -> tuple[str, str]:
         if not flow.outputs:  # pipe syntax would lose them
             about = f"# {clean(flow.description)}\n" if flow.description else ""
             return f"{about}{pipe_of(proposal.wired, proposal.values).rstrip()}\n", "plan.pflow"
-    return canonical_json(flow_to_ir(flow)), "plan.pflow.json"
+    return write_json(flow_to_ir(flow)), "plan.pflow.json"
 
 
 def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]:

@@ -1,6 +1,6 @@
 """A flow with the words of its command, and the text that shows it on a terminal before it runs."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from pflow.driver.arguments import RunFlags
@@ -9,7 +9,7 @@ from pflow.driver.inputs import RunInputs
 from pflow.errors import PflowError, shorten
 from pflow.explain.account import explain
 from pflow.explain.pipe_form import pipe_of
-from pflow.explain.text import account_text, origins_text, pipe_lines, step_lines, touches
+from pflow.explain.text import account_text, joined, origins_text, pipe_lines, section, step_lines, touches, warnings
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec
 from pflow.flow.rules import check
@@ -19,15 +19,7 @@ from pflow.flow.written import escaped
 from pflow.interface.common import COMMON, RUN_FLAGS
 from pflow.interface.interface import spell_flag
 from pflow.plan.secrets import masked
-from pflow.terminal.columns import (
-    Colour,
-    colour_of,
-    for_locale,
-    table,
-    terminal_width,
-    value_text,
-    wrap,
-)
+from pflow.terminal.columns import Colour, colour_of, for_locale, terminal_width, value_text, wrap
 from pflow.terminal.messages import write_stderr
 from pflow.values.fast_json import write_json
 from pflow.values.jsontext import encode
@@ -116,28 +108,26 @@ def proposal_text(proposal: Proposal) -> str:
         (clean(need["flag"]), need["type"], _input_value(proposal.values, need), clean(need["doc"]))
         for need in account["needs"]
     ]
-
-    def section(heading: str, rows: list[tuple[str, ...]], first: Callable[[str], str] = colour.warning) -> list[str]:
-        head = colour.warning if heading == "Mind" else colour.heading
-        return [head(heading), *table(rows, width, first=first)] if rows else []
-
     parts = [
         [colour.heading(line) for line in wrap(title, width)] if title else [],
         _pipe(proposal, width, colour),
         [line for step in account["steps"] for line in step_lines(_brief(step), width, colour)],
-        section("Inputs", inputs, colour.name),
-        section("It will touch", touches(account, lambda origins: _origins(origins, proposal.values))),
-        section("Mind", [("", clean(each)) for each in account["warnings"]], str),
+        section(colour.heading("Inputs"), inputs, width, colour.name),
+        _touches(account, proposal.values, width, colour),
+        warnings(account, width, colour),
     ]
-    return "\n" + "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
+    return "\n" + joined(parts)
 
 
 def touched_text(wired: WiredFlow, inputs: RunInputs) -> str:
     """Describe what a run with these inputs will touch; empty for nothing."""
     account = explain(wire(with_flags(wired.flow, wired, inputs)), [])
-    rows = touches(account, lambda origins: _origins(origins, inputs.values))
-    head = colour_of(2).heading("It will touch")
-    return "\n".join([head, *table(rows, terminal_width(), first=colour_of(2).warning), ""]) if rows else ""
+    return joined([_touches(account, inputs.values, terminal_width(), colour_of(2))])
+
+
+def _touches(account: Account, values: dict[str, Any], width: int, colour: Colour) -> list[str]:
+    rows = touches(account, lambda origins: _origins(origins, values))
+    return section(colour.heading("It will touch"), rows, width, colour.warning)
 
 
 def explained(proposal: Proposal) -> str:

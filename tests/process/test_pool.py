@@ -1,4 +1,4 @@
-"""Items in warm processes and threads: what comes back, what hangs, what dies, and that nothing is left."""
+"""Work in warm processes and threads: what comes back, what hangs, what dies, and that nothing is left."""
 
 import os
 import signal
@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from pflow.many.executor import Lost
-from pflow.many.pool import LocalExecutor
+from pflow.process.workers import Died, Pool
 from tests.process.test_workers import is_running, pids_in, until
 from tests.process.test_workers import marks as marks
 
@@ -20,7 +19,7 @@ def executor():
     made = []
 
     def make(work, **about):
-        made.append(LocalExecutor(work, **{"jobs": 2, "threads": False, "ask": print, **about}))
+        made.append(Pool(work, **{"jobs": 2, "threads": False, "ask": print, **about}))
         return made[-1]
 
     yield make
@@ -131,15 +130,16 @@ def test_a_late_answer_is_dropped_and_a_process_most_of_whose_threads_hang_gets_
 
 def test_all_items_of_a_process_that_dies_are_lost_and_each_may_run_alone(executor, monkeypatch):
     pool, asked = asking(executor, monkeypatch, 3, jobs=20)
+    pool.on_lost = (gone := []).append
     os.kill(pid := pool.workers[0].pid, signal.SIGKILL)
     assert {(type(each), each.is_guilty, each.exit, each.message) for each in collect(pool, 3).values()} == {
-        (Lost, False, 137, "cannot finish: its process is gone: signal 9 killed it")
+        (Died, False, 137, "cannot finish: its process is gone: signal 9 killed it")
     }
-    assert [asked[about]("to one that is gone") for about in (0, pid)] == [None, None]  # 'lost' tells of a process
+    assert (gone, asked[0]("to one that is gone")) == ([pid], None)
     for number in range(3, 11):
         pool.submit(number, number, None, alone=True)
     assert not pool.has_room(alone=True)
-    while len(asked) < 12:
+    while len(asked) < 11:
         pool.wait(None)
     os.kill(pool.places[3].pid, signal.SIGKILL)
     for number in range(4, 11):
