@@ -91,8 +91,7 @@ def _line(run: Run, colour: Colour) -> str:
     status = f"{run.status.partition(' ')[0]} {run.exit}" if run.exit else run.status
     paint = {DONE: colour.good, RUNNING: colour.warning}.get(run.status, colour.fault)
     gap = " " * (10 - len(status))
-    usage = Usage()
-    usage.add(run.usage)
+    usage = Usage(run.usage)
     done, *failed = run.progress()
     facts = [
         f"{colour.name(run.id)}  {when}  {took:>9}  {paint(status)}{gap}  {done:>5}",

@@ -39,8 +39,7 @@ class Budget:
                     raise self._reached(name, limit, question["call"])
             self.used["calls"] += 1
         if "spent" in question:
-            spent = Usage()
-            spent.add(question["spent"])
+            spent = Usage(question["spent"])
             self.used["tokens"] += sum(spent.tokens.values())
             self.used["cost"] += spent.cost or 0
         if question:

@@ -234,8 +234,7 @@ class Limiter:
         return {name: max(limit - taken[name], 0) for name, limit in self.limits.items()}
 
     def _spend(self, about: dict[str, Any]) -> dict[str, float]:
-        usage = Usage()
-        usage.add(about["spent"])
+        usage = Usage(about["spent"])
         spent = {"tokens": sum(usage.tokens.values()), "cost": usage.cost or 0}
         for name, amount in spent.items():
             self.used[name] += amount

@@ -192,20 +192,15 @@ def _remove(directory: str) -> None:
 
 
 def _lock(directory: str) -> int:
-    """Lock a run's directory. Raises BlockingIOError if somebody holds the lock for longer."""
+    """Lock a run's directory, and write into the lock whose it is. Raises BlockingIOError if it stays locked."""
     fd = open_private(os.path.join(directory, LOCK))
     os.set_inheritable(fd, True)
     take_lock(fd)
-    _mark(fd)
-    return fd
-
-
-def _mark(lock: int) -> None:
-    """Write into the lock whose it is, for `pflow cancel`; each mark has the same length."""
     try:
-        os.pwrite(lock, mark_of(os.getpid()), 0)
+        os.pwrite(fd, mark_of(os.getpid()), 0)  # for `pflow cancel`; each mark has the same length
     except OSError:
         pass  # a full disk
+    return fd
 
 
 def mark_of(pid: int) -> bytes:

@@ -68,9 +68,8 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
     steps = list(filter(_is_sound, header.get("steps", [])))
     began = last = time_of(run)
     events = []
-    usage = Usage()
+    usage = Usage(*steps)
     for step in steps:
-        usage.add(step)
         last += step.get("ms", 0.0) / 1000
         events.append(
             {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": last}
@@ -151,9 +150,7 @@ def _begun(event: Event, number: int, outer: int | None) -> Visit:
 
 def _add_item(visit: Visit, event: Event) -> None:
     """Count an item of a batch. At the end of the batch stands the usage of all of them."""
-    usage = Usage()
-    usage.add(visit)
-    usage.add(event)
+    usage = Usage(visit, event)
     counts = visit.setdefault("items", {"done": 0, "failed": 0})
     counts["failed" if "exit" in event else "done"] += 1
     visit.pop("model", None)

@@ -39,10 +39,7 @@ class Visit:
             return {}
         from pflow.words.usage import Usage
 
-        usage = Usage()
-        for each in self.spent:
-            usage.add(each)
-        return usage.members()
+        return Usage(*self.spent).members()
 
     def entry(self, failure: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return its members of a trace entry, of a stage or of a run's step; `failure` is how it failed, if it did."""
@@ -99,11 +96,9 @@ class Visitor:
                 names = ", ".join(f"'{key}'" for key in view.dropped)
                 self.warn(f"'{self.id}' changed {names} in place, but does not declare that as a write: it is dropped")
             if "usage" in changes and not is_kept:
-                from pflow.words.usage import Usage
+                from pflow.words.usage import answer_members
 
-                answered = Usage()
-                answered.add_answer(changes["usage"])
-                self.spend(node, answered.members(), visit)
+                self.spend(node, answer_members(changes["usage"]), visit)
         finally:
             visit.reads = self.places_read(view, store)
             if self.has_secrets:

@@ -11,17 +11,14 @@ MEMBERS = ("model", "tokens", "cost", "calls", "unpriced")
 class Usage:
     """A sum over answers: `calls` counts them, `unpriced` those without a known price. No price is ever guessed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *parts: dict[str, Any]) -> None:
         self.model = ""  # the model of all calls; empty if they differ
         self.tokens: dict[str, float] = {}
         self.cost: float | None = None
         self.calls = 0
         self.unpriced = 0
-
-    def add_answer(self, usage: Any) -> None:
-        """Add a node's write `usage`: model, input, output, cost and calls, each if known."""
-        if isinstance(usage, dict):
-            self.add({**usage, "tokens": {"in": usage.get("input"), "out": usage.get("output")}})
+        for part in parts:
+            self.add(part)
 
     def add_event(self, event: dict[str, Any]) -> None:
         """Add an event of a run, except the end of a batch, which repeats what its items said."""
@@ -82,16 +79,14 @@ def dollars(cost: float) -> str:
 
 def usage_words(about: dict[str, Any]) -> list[str]:
     """Format what `members` or `total` returned, as `Usage.words` does."""
-    usage = Usage()
-    usage.add(about)
-    return usage.words()
+    return Usage(about).words()
 
 
 def answer_members(usage: Any) -> dict[str, Any]:
-    """Return the members of an event for a node's write `usage`."""
-    answer = Usage()
-    answer.add_answer(usage)
-    return answer.members()
+    """Return the members of an event for a node's write `usage`: model, input, output, cost, calls, each if known."""
+    if not isinstance(usage, dict):
+        return {}
+    return Usage({**usage, "tokens": {"in": usage.get("input"), "out": usage.get("output")}}).members()
 
 
 def usage_of(error: BaseException | None) -> dict[str, Any]:

@@ -2,13 +2,11 @@
 
 import pytest
 
-from pflow.words.usage import Usage, usage_words
+from pflow.words.usage import Usage, answer_members, usage_words
 
 
 def added(*members: dict, answers: tuple = ()) -> Usage:
-    usage = Usage()
-    for answer in answers:
-        usage.add_answer(answer)
+    usage = Usage(*map(answer_members, answers))
     for each in members:
         usage.add_event(each)
     return usage
