@@ -135,7 +135,7 @@ DRIVER.examples = (
 
 
 GROUPS = {
-    "Run": ("run", "plan", "resume", "cancel", "replay", "merge", "mcp"),
+    "Run": ("run", "map", "plan", "resume", "cancel", "replay", "merge", "mcp"),
     "Look": ("check", "explain", "runs", "trace", "why", "nodes", "models", "doctor", "help", "version"),
     "Keep": ("save", "lock", "list", "find", "show", "remove", "cache"),
     "Make": ("new-node", "test-node", "import", "export", "setup"),
