@@ -119,9 +119,13 @@ class ItemFlow:
             else:
                 data.setdefault(known.step, {})[known.readers[0][1]] = value
         set_defaults(self.wired, store)
-        if self.writes_files:
+        if self.writes_files:  # then no other thread runs items
             file_paths.claim = lambda file: self._claim(id, file, tell)
-        Engine(self.wired, context, self.inputs.params, data).run(store)
+        try:
+            Engine(self.wired, context, self.inputs.params, data).run(store)
+        finally:
+            if self.writes_files:
+                file_paths.claim = None
         return self._outputs(store, context)
 
     def _context(self, id: str, tell: Tell, usage: Usage) -> Context:

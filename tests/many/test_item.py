@@ -3,6 +3,7 @@
 import pytest
 
 from pflow.driver.driver import parse
+from pflow.files import file_paths
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
@@ -69,3 +70,4 @@ def test_a_file_that_another_item_has_written_is_refused_before_it_is_opened(tmp
     assert (first["status"], second["exit"]) == ("done", 73)
     assert "the item A writes it too" in second["error"]
     assert (tmp_path / "out").read_text() == "one"
+    assert file_paths.claim is None
