@@ -22,6 +22,7 @@ from pflow.many.items import FORMS
 from pflow.many.map import PROGRAM, Map
 from pflow.many.options import Options
 from pflow.process.signals import end_in_order
+from pflow.process.streams import write_pieces
 from pflow.stage.document import Document
 from pflow.terminal.messages import say_error
 from pflow.values.masks import Secrets
@@ -107,7 +108,7 @@ def command(flow: str, words: tuple[str, ...], jobs: int | None, estimate: bool,
         if flags.dry_run:
             pretend(each.inputs, Document())
         elif estimate:
-            print(each.estimate().account())
+            write_pieces(1, [f"{each.estimate().account()}\n".encode()])
         else:
             return each.run()
         return OK

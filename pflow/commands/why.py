@@ -1,4 +1,4 @@
-"""pflow why: Explain why a cached step ran, or did not; or how an item of a map ended.
+"""pflow why: Explain why a cached step ran, or how an item of a map ended.
 
 It says what changed in the step's key since an earlier run. RUN is a run's id or the beginning of one; `last` or `@1`
 is the newest run, `@2` the one before. STEP is a step's name, `outer/inner` for a step of an inner flow, or `check@2`
