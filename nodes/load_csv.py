@@ -15,8 +15,8 @@ class LoadCsv(Node):
     --ragged fills short rows with nulls; --rest=NAME puts what a long row has more into that column, as a list.
 
     --infer converts a column if all its values fit: to whole numbers of 64 bits, to numbers, to true and false. 007
-    stays a text, and an empty value becomes null. With --decimal=, a column of numbers such as 1,5 gets 1.5 instead. A
-    value in it that is none, such as 1.234, keeps it text, and is named on stderr.
+    stays a text, and an empty value becomes null. With --decimal=, a column of numbers such as 1,5 gets 1.5 instead. If
+    one of its values is not such a number, for example 1.234, the column stays text and stderr names the value.
 
     Interface:
     - Reads: shared["path"]: path = null [explicit] [word] [flag file]  # the file; without it, the pipe's text

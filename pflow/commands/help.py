@@ -81,7 +81,7 @@ def main(words: list[str]) -> int:
     elif text := driver_help() if word == "pflow" else _entry(word):
         write_pieces(1, [text.encode()])
     else:
-        rules = RULES if len(word) < 4 else ()  # PF99 is no slip for PF09
+        rules = RULES if len(word) < 4 else ()  # PF99 does not mean PF09
         known = [*_pages(), *names_in("commands"), *names_in("plumbing"), *saved_flows(), *rules]
         hint = guess(word, [*known, *(kind.name for kind in list_kinds())], "pflow --help lists all commands", 2)
         raise PflowError(f"cannot find help on '{shorten(word)}'", hint=hint, exit=NOT_FOUND)

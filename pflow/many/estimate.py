@@ -1,4 +1,4 @@
-"""What a map will take: tokens, dollars and time, counted without a question to a model."""
+"""The estimate of a map: its tokens, dollars and time, without asking a model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ANSWER = 200
 
 @dataclass
 class Estimate:
-    """What is done and what is to do; `cost` and `seconds` are None if they cannot be told.
+    """How many items are done and how many are left; `cost` and `seconds` are None if they are not known.
 
     `assumptions` says what it rests on.
     """

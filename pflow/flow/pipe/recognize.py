@@ -25,8 +25,8 @@ def is_pipe(words: Sequence[str]) -> bool:
 def is_pipe_text(text: str) -> bool:
     """Return True if one argument is a flow: an unquoted separator beside the name of a node or a flow, or one step.
 
-    One step is such a name that is no plain word (`read-file`), or that has a flag or only quoted words after it. A
-    comment alone makes no sentence of it: `git-status # clean?` is a step.
+    One step is the name of a node or a flow that has a hyphen in it (`read-file`), or with a flag or only quoted words
+    after it. A comment may follow: `git-status # clean?` is a step.
     Sentences may contain `|` too: it separates steps only next to names of nodes, `pflow` or `pflow-…`. So do `->` and
     `&&` between two nodes: they are mistakes, which reading the flow explains.
     """

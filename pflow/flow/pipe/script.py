@@ -16,7 +16,7 @@ NO_FLAGS = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flag
 
 _PLAIN = re.compile(r"(\w+)=(?:\$[1-9]|\$\{[1-9](?::?-([^$`}\0]*))?\}|(?!~)([^$`]*))", re.ASCII)
 _EXPANDED = re.compile(r"~.*|(?!-).*([*?]|\[.+\]|\{.*,.*\}).*", re.DOTALL)
-"""What a shell replaces by names of files, or by several words; none of it is in quotes, and no flag is such a name."""
+"""A word outside of quotes that a shell replaces by names of files, or by several words. Flags never match."""
 
 
 def read_script(text: str, catalog: Catalog) -> FlowSpec:
