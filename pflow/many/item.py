@@ -39,16 +39,17 @@ class ItemFlow:
     """The flow of a map, ready to run for one item after another, in any process and in several threads."""
 
     def __init__(
-        self, inputs: RunInputs, secrets: Secrets, *, run_id: str = "", timeout: float | None = None,
-        cache: Wishes | None = None, max_visits: int | None = None,
-    ) -> None:  # fmt: skip
+        self, inputs: RunInputs, secrets: Secrets, flags: Mapping[str, Any] | None = None, *, run_id: str = ""
+    ) -> None:
+        """`flags` are those of `pflow run` by name; timeout, cache, refresh and max_visits count."""
+        flags = flags or {}
         self.wired: WiredFlow = inputs.wired
         self.inputs = inputs
         self.secrets = secrets
         self.run_id = run_id
-        self.timeout = timeout
-        self.cache = cache
-        self.max_visits = max_visits
+        self.timeout: float | None = flags.get("timeout")
+        self.cache = Wishes(flags.get("cache") or False, flags.get("refresh"))
+        self.max_visits: int | None = flags.get("max_visits")
         self.names = [name for name in self.wired.inputs if name not in inputs.values]
         self.reader = self._reader()
         self.repeats = all(map(repeats, self.wired.steps.values()))

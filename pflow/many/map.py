@@ -10,7 +10,6 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
-from pflow.cache.wishes import Wishes
 from pflow.driver.arguments import BUDGET, RunFlags, own_flags
 from pflow.driver.begin import Beginning
 from pflow.driver.driver import checked, parse, refuse_errors
@@ -69,10 +68,7 @@ class Map:
         self.beginning = Beginning(inputs, Intake(Document(), NOTHING), secrets)
         self.run_id = new_run_id()
         self.accepts_changes = self.asks_nothing = self.is_resumed = False
-        self.flow = ItemFlow(
-            inputs, secrets, run_id=self.run_id, timeout=flags.timeout, max_visits=flags.max_visits,
-            cache=Wishes(flags.cache, flags.refresh),
-        )  # fmt: skip
+        self.flow = ItemFlow(inputs, secrets, vars(flags), run_id=self.run_id)
         if (flags.jobs or 0) > MOST_JOBS and not self.wired.waits:
             what = f"cannot take --jobs={flags.jobs}: each item of this flow has a process of its own"
             raise PflowError(what, hint=f"at most {MOST_JOBS}, but for flows that only wait", exit=USAGE)

@@ -14,7 +14,6 @@ from threading import Lock
 from typing import Any
 
 from pflow import __version__
-from pflow.cache.wishes import Wishes
 from pflow.driver.begin import Beginning, enter, restore_environment, restore_flow, restore_inputs
 from pflow.errors import BAD_CONFIG, TIMED_OUT, PflowError
 from pflow.flow.unload import flow_to_ir
@@ -79,11 +78,7 @@ def flow_of(order: Order) -> ItemFlow:
         if here.get(name) != fact:
             shown = f"{here.get(name)}, not {fact}" if isinstance(fact, str) and len(fact) < 16 else "another one here"
             raise PflowError(f"cannot run the map: {name} is {shown}", exit=BAD_CONFIG)
-    flags = order["flags"]
-    return ItemFlow(
-        inputs, secrets, run_id=order["run"], timeout=flags["timeout"], max_visits=flags["max_visits"],
-        cache=Wishes(flags["cache"], flags["refresh"]),
-    )  # fmt: skip
+    return ItemFlow(inputs, secrets, order["flags"], run_id=order["run"])
 
 
 def main(parent: int) -> None:

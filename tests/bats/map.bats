@@ -60,6 +60,7 @@ done
     expect 78 '' 'other'
     [ "$("$PYTHON" -c 'import sqlite3; print(*sqlite3.connect("l.db").execute("SELECT status, count(*) FROM items"))')" = "('done', 3)" ]
     [ "$(stat -c %a l.db)" = 600 ]
+    [ -z "$(find .cache -name 'entries' 2>/dev/null)" ] # the ledger has the results; the cache is used when it is asked for
 }
 
 @test "a map that is killed goes on, and what has begun and may not repeat is left until it is redone" {

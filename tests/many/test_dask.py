@@ -68,7 +68,7 @@ def a_map(text, *words):
     flags, inputs = parse(wire(spec), list(words))
     secrets = Secrets()
     record = Beginning(inputs, Intake(Document(), NOTHING), secrets).record(flags)
-    return ItemFlow(inputs, secrets, run_id="run", timeout=flags.timeout), record
+    return ItemFlow(inputs, secrets, vars(flags), run_id="run"), record
 
 
 def run(executor, items, on_result=lambda: None):
