@@ -16,7 +16,19 @@ PACKAGE = Path(pflow.__file__).parent
 LAYERS = [
     *("errors", "words", "values", "files", "terminal", "process", "interface", "tables", "binding", "kit", "node"),
     *("catalog", "help", "cache", "stage", "flow", "explain", "export", "record", "engine", "driver"),
-    *("models", "many", "library", "plan", "mcp", "conformance", "completion", "admin", "plumbing", "commands"),
+    *(
+        "models",
+        "many",
+        "library",
+        "plan",
+        "broker",
+        "mcp",
+        "conformance",
+        "completion",
+        "admin",
+        "plumbing",
+        "commands",
+    ),
 ]
 """What ARCHITECTURE.md draws: each imports from itself and from those before it."""
 

@@ -1,0 +1,107 @@
+"""The MCP servers that were added: one file each, only for their owner, since it may hold keys."""
+
+import json
+import os
+import re
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+
+from pflow.catalog.registry import data_directory
+from pflow.errors import BAD_CONFIG, BAD_DATA, NOT_FOUND, USAGE, PflowError, not_written, reason_of, shorten
+from pflow.files.atomic import replace
+from pflow.files.directories import make_private
+from pflow.words.naming import guess
+
+_ENDING = ".json"
+_ADD = "pflow mcp add NAME -- COMMAND"
+_LONGEST = 40
+
+
+@dataclass
+class Server:
+    """An MCP server as it is kept: how it is started or reached, and its tools, by the names of their nodes.
+
+    `command` is what was typed, `run` what it means: npx and uvx are resolved to a program and its version. `env` and
+    `headers` may hold secrets, which no message shows.
+    """
+
+    name: str
+    command: list[str] = field(default_factory=list)
+    run: list[str] = field(default_factory=list)
+    version: str = ""
+    url: str = ""
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    env: dict[str, str] = field(default_factory=dict, repr=False)
+    directory: str = ""
+    is_kept: bool = False
+    trusts_hints: bool = False
+    tools: dict[str, str] = field(default_factory=dict)
+
+
+def check_server_name(name: str) -> None:
+    """Raise PflowError (2) for a name that no server can have."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or len(name) > _LONGEST:
+        hint = f"a name has lower-case letters, digits and -, at most {_LONGEST}: time"
+        raise PflowError(f"cannot call a server '{shorten(name)}'", hint=hint, exit=USAGE)
+
+
+def load_server(name: str) -> Server:
+    """Read what is kept of a server. Raises PflowError: 127 if there is none of this name, 65 for a damaged file."""
+    file = server_file(name) if name in list_servers() else ""
+    if not file:
+        hint = guess(name, list_servers(), otherwise=_ADD)
+        raise PflowError(f"cannot find the MCP server '{shorten(name)}'", hint=hint, exit=NOT_FOUND)
+    try:
+        with open(file, encoding="utf-8") as text:
+            server = Server(**json.load(text))
+        if server.name != name or any(
+            type(each) is not type(vars(Server(name))[key]) for key, each in vars(server).items()
+        ):
+            raise ValueError
+    except OSError as error:
+        raise PflowError(f"cannot read '{file}': {reason_of(error)}", exit=BAD_CONFIG) from None
+    except (ValueError, TypeError):
+        what = f"cannot read the MCP server '{name}': '{file}' is damaged"
+        raise PflowError(what, hint=f"remove the file, then {_ADD}", exit=BAD_DATA) from None
+    return server
+
+
+def save_server(server: Server) -> None:
+    """Keep a server, whole or not at all. Raises PflowError (2, 73, 77, 78)."""
+    check_server_name(server.name)
+    file = server_file(server.name)
+    try:
+        make_private(os.path.dirname(file))
+        with suppress(FileNotFoundError):
+            os.chmod(file, 0o600)  # an existing file keeps its mode
+        replace(file, json.dumps(asdict(server), indent=1) + "\n", mode=0o600)
+    except OSError as error:
+        raise not_written(f"cannot keep the MCP server '{server.name}'", error) from None
+
+
+def list_servers() -> list[str]:
+    """Return the names of all servers, sorted."""
+    try:
+        files = os.listdir(os.path.dirname(server_file("any")))
+    except OSError:
+        return []
+    return sorted(each.removesuffix(_ENDING) for each in files if each.endswith(_ENDING) and each[0] != ".")
+
+
+def forget_server(name: str) -> None:
+    """Remove what is kept of a server. Raises PflowError (73, 77, 78)."""
+    try:
+        os.unlink(server_file(name))
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise not_written(f"cannot remove the MCP server '{name}'", error) from None
+
+
+def server_file(name: str) -> str:
+    """Return the file that keeps a server. Raises PflowError (78) if the environment names no place."""
+    folder = data_directory("mcp")
+    if folder is None:
+        what = "cannot find the place of MCP servers: neither XDG_DATA_HOME nor HOME names one"
+        raise PflowError(what, hint="set HOME", exit=BAD_CONFIG)
+    return os.path.join(folder, name + _ENDING)
