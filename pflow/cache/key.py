@@ -146,7 +146,7 @@ def check(name: str, interface: Interface, code: Code, node: Any) -> None:
     if "writes files" in interface.effects:
         raise cannot_cache(name, "it writes files, which a cached answer would not write again")
     if unseen and not hasattr(node, "cache_parts"):
-        raise cannot_cache(name, f"what it {_DOES.get(unseen[0], unseen[0])} is not known beforehand")
+        raise cannot_cache(name, f"what it {_DOES.get(unseen[0], 'gets from outside')} is not known beforehand")
 
 
 _DOES = {"reads files": "reads", "network": "gets from the network", "runs commands": "gets from commands"}

@@ -9,7 +9,7 @@ from pflow.cache.code import code_of, is_current
 from pflow.cache.key import Key, cannot_cache, check, make_key
 from pflow.catalog.interfaces import Kind
 from pflow.errors import MISSING, PflowError
-from pflow.interface.interface import Interface
+from pflow.interface.interface import ANYTHING, Interface
 from pflow.values.masks import Secrets
 
 HIT, MISS, OFF = "hit", "miss", "off"
@@ -65,7 +65,7 @@ class CachedNode:
                 lookup.found, lookup.run = found[0], found[1].run
         except (PflowError, OSError) as error:
             fault = error if isinstance(error, PflowError) else cannot_cache(self.name, str(error))
-            asks_others = not {"network", "runs commands"}.isdisjoint(self.interface.effects)
+            asks_others = not {"network", "runs commands", ANYTHING}.isdisjoint(self.interface.effects)
             if self.is_asked or (self.is_required and asks_others and self.can_be_kept(node)):
                 raise fault from None
             lookup.verdict, lookup.why = OFF, fault.message.removeprefix(cannot_cache(self.name, "").message)

@@ -23,6 +23,9 @@ __all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "TOOL", "Catalog", "Kind", "f
 RUNS_FLOW = b"#!/bin/sh\n# Runs a saved flow: pflow save --command made this, "
 """The first bytes of the executable of a saved flow, which is not listed as a node beside flow:NAME."""
 
+RUNS_TOOL = b"# Runs a tool of an MCP server: pflow mcp add made this, "
+"""The second line of the executable of a tool, which is not listed as a node beside the tool's class."""
+
 
 class Catalog:
     """Finds the kind of node that a step's type names: nodes only; pflow.flow.subflow has one that finds flows too.
@@ -216,16 +219,20 @@ def _on_path(directory: str, wanted: str | None) -> Iterator[Kind]:
         if is_node_name(file[6:]) and (wanted is None or plain(file[6:]) == wanted):
             found = Kind(file[6:], PROGRAM, f"{directory}/{file}")
             is_node = _is_file(found) and (found.fault or os.access(found.file, os.X_OK))
-            if is_node and not (found.name in flows and _runs_saved_flow(found)):
+            if is_node and not _is_made(found, flows):
                 yield found
 
 
-def _runs_saved_flow(found: Kind) -> bool:
+def _is_made(found: Kind, flows: list[str]) -> bool:
+    """Return True for an executable that pflow made for a saved flow, or for a tool."""
+    if found.name not in flows and not found.name.startswith("mcp-"):
+        return False
     try:
         with open(found.file, "rb") as program:
-            return program.read(len(RUNS_FLOW)) == RUNS_FLOW
+            begin = program.read(1024)
     except OSError:
         return False
+    return begin.startswith(RUNS_FLOW) or begin.partition(b"\n")[2].startswith(RUNS_TOOL)
 
 
 def _listed(directory: str) -> list[str]:

@@ -15,7 +15,7 @@ import os
 import click
 
 from pflow.errors import PflowError
-from pflow.library.command import changed_commands_of, remove_commands
+from pflow.library.command import changed_commands_of, flow_script, remove_commands
 from pflow.library.save import remove_flow
 from pflow.library.saved import find_saved, name_of, users_of
 from pflow.process.streams import write_pieces
@@ -27,7 +27,7 @@ from pflow.terminal.messages import say, say_error
 def command(saved: tuple[str, ...]) -> None:
     found = _find([name.removeprefix("flow:") for name in saved])
     for name, file in found.items():
-        for removed in remove_commands(name, file):  # first: after an interrupt the flow is still found
+        for removed in remove_commands(name, flow_script(file)):  # first: after an interrupt the flow is still found
             say("pflow remove", f"removed the command {removed}")
         write_pieces(1, [os.fsencode(remove_flow(name)) + b"\n"])
         for changed in changed_commands_of(name):

@@ -39,7 +39,7 @@ from pflow.errors import FAILED, USAGE, PflowError, shorten
 from pflow.flow.flow import FlowSpec
 from pflow.flow.subflow import load_named
 from pflow.flow.wired import WiredFlow
-from pflow.library.command import check_command, is_on_path, make_command
+from pflow.library.command import check_command, flow_script, is_on_path, make_command
 from pflow.library.save import AlreadySaved, SaveResult, save_flow
 from pflow.library.saved import check_name, file_for, name_of, read_saved
 from pflow.plan.secrets import hider
@@ -81,11 +81,11 @@ def command(name: str, flow: tuple[str, ...], description: str | None, with_comm
     if description is not None or not loaded.description:
         loaded.description = _described(_own_words(wired)) if description is None else description
     if with_command:
-        check_command(name_of(file_for(name)), file_for(name))
+        check_command(name_of(file_for(name)), flow_script(file_for(name)))
     saved = _save(name, loaded, force=force)
     _report(name, saved)
     if with_command:
-        file = make_command(saved.name, saved.file)
+        file = make_command(saved.name, flow_script(saved.file))
         say("pflow save", f"the command is {file}")
         if not is_on_path(folder := os.path.dirname(file)):
             say("pflow save", f"warning: '{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile")

@@ -23,7 +23,7 @@ from pflow.explain.account import explain
 from pflow.explain.text import brief_text
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.library.command import commands_of
+from pflow.library.command import commands_of, flow_script
 from pflow.library.save import olds_of
 from pflow.library.saved import find_saved, library_folder, name_of
 from pflow.terminal.columns import colour_of, terminal_width
@@ -45,7 +45,8 @@ def command(saved: str, as_json: bool, is_old: bool, when: str) -> int:
     flow = load_text(text, file, FlowCatalog(library_folder()))  # an older version was there too
     flow.name = flow.name or name
     wired, findings, code = examined(flow, "pflow show")
-    where = [f"From     {clean(file)}", *(f"Command  {clean(each)}" for each in commands_of(name_of(file), file))]
+    commands = commands_of(name_of(file), flow_script(file))
+    where = [f"From     {clean(file)}", *(f"Command  {clean(each)}" for each in commands)]
     print_text(brief_text(explain(wired, findings), where, terminal_width(), colour_of(1, when)))
     return code
 

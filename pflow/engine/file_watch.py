@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.files.beneath import paths_in
+from pflow.interface.interface import ANYTHING
 from pflow.record.file_states import MISSING, file_key, listing_key, stamp_of, state_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class StepFiles:
         origin = wired.kind.origin if wired.kind else ""
         self.reads = origin != FLOW and ("reads files" in effects or "writes files" not in effects)
         is_unknown = interface.open or (origin == PROGRAM and not effects)
-        self.changes = is_unknown or not effects.isdisjoint({"writes files", "runs commands"})
+        self.changes = is_unknown or not effects.isdisjoint({"writes files", "runs commands", ANYTHING})
         items = [] if origin == FLOW else [*interface.reads.values(), *interface.params.values()]
         self.params = interface.params
         self.items = [item for item in items if item.type.is_path]

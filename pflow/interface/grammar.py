@@ -8,7 +8,7 @@ from __future__ import annotations
 from pflow import NoReturn
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.common import LETTERS, OF_FLOWS, RESERVED, is_shared
-from pflow.interface.interface import IMPLIES, IS, UNLESS, Interface, Item, piped, word_reads
+from pflow.interface.interface import ANYTHING, IMPLIES, IS, UNLESS, Interface, Item, piped, word_reads
 from pflow.values.jsontext import scan
 from pflow.values.types import parse_type
 from pflow.words.printable import clean
@@ -19,7 +19,7 @@ MARKS = {
     "write": ("pipe", "secret"),
     "param": ("verbatim", "secret", "flag NAME", "short X", "env NAME", _IMPLIES),
 }
-EFFECTS = ("reads files", "writes files", "network", "runs commands")
+EFFECTS = ("reads files", "writes files", "network", "runs commands", ANYTHING)
 _HARMLESS = {"reads files"}
 """The effects with which a node without a Repeats line may still run twice."""
 

@@ -25,7 +25,7 @@ LIMITS = ("model", "max_budget")
 
 
 ANYTHING = "anything"
-"""The effect of a node whose interface says nothing."""
+"""The effect of a node that may do all of them, as one does whose interface says nothing."""
 
 
 class Item:

@@ -1,11 +1,13 @@
-"""The executable of a saved flow: pflow-NAME, a script on PATH that runs it from anywhere."""
+"""The executable of a saved flow, or of an MCP server's tool: pflow-NAME, a script that runs it from anywhere."""
 
 import os
 import shlex
+import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from pflow.catalog.kinds import RUNS_FLOW, launcher
+from pflow.catalog.kinds import RUNS_FLOW, RUNS_TOOL, launcher
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, DENIED, PflowError
 from pflow.files.atomic import replace
 from pflow.library.save import as_error
@@ -13,9 +15,54 @@ from pflow.library.save import as_error
 _LARGEST = 1 << 14
 """The most bytes of such a script."""
 
+_LONGEST_FIRST_LINE = 120
+"""The most letters of a #! line that every system takes."""
+
+
+_ENDS = (' "$@"\n', ", sys.argv[1:])\n")
+"""The ends of all executables."""
+
+
+class Script(NamedTuple):
+    """The text of an executable, and its end, which says what it runs, wherever pflow itself is."""
+
+    text: str
+    end: str
+
+
+def flow_script(file: str) -> Script:
+    """Return the script for a flow. It names pflow, the flow and the library in full: cron has another PATH and HOME.
+
+    Raises PflowError (78).
+    """
+    pflow = launcher("pflow")
+    if pflow is None:
+        raise PflowError("cannot make a command: the pflow executable is not found", exit=BAD_CONFIG)
+    library = f"export XDG_DATA_HOME={shlex.quote(_library())}\n" if _library() else ""
+    end = f' run {shlex.quote(file)} "$@"\n'
+    return Script(f"{RUNS_FLOW.decode()}pflow remove takes it away.\n{library}exec {shlex.quote(pflow)}{end}", end)
+
+
+def tool_script(name: str, file: str) -> Script:
+    """Return the script for the tool with this class, in Python, as fast as the executable of any other node."""
+    first, about = f"#!{sys.executable} -P\n", f"{RUNS_TOOL.decode()}pflow mcp remove takes it away.\n"
+    if len(first) > _LONGEST_FIRST_LINE or " " in sys.executable:
+        first = "#!/bin/sh\n"  # it runs the line after the comment, which is a text for Python
+        about += f"'''exec' {shlex.quote(sys.executable)} -P \"$0\" \"$@\"\n' '''\n"
+    library = f'os.environ["XDG_DATA_HOME"] = {_library()!r}\n' if _library() else ""
+    imports = "import os\nimport sys\n\nfrom pflow.stage.main import main_of_file\n\n"
+    end = f"main_of_file({file!r}, {name!r}, sys.argv[1:])\n"
+    return Script(f"{first}{about}{imports}{library}{end}", end)
+
+
+def _library() -> str:
+    """Return the user's XDG_DATA_HOME; empty if it is not set, or relative."""
+    data = os.environ.get("XDG_DATA_HOME", "")
+    return data if os.path.isabs(data) else ""
+
 
 def command_file(name: str) -> str:
-    """Return the file of a flow's executable: in ~/.local/bin, or in ~/bin if only that is on PATH.
+    """Return the file of an executable: in ~/.local/bin, or in ~/bin if only that is on PATH.
 
     Raises PflowError (78).
     """
@@ -29,44 +76,43 @@ def is_on_path(folder: str) -> bool:
     return os.path.realpath(folder) in map(os.path.realpath, _path())
 
 
-def check_command(name: str, flow_file: str) -> None:
+def check_command(name: str, script: Script) -> None:
     """Raise PflowError if the executable cannot be made: 73 for a file in its way, 77, 78."""
     file = command_file(name)
-    if os.path.lexists(file) and not _runs(file, flow_file):
-        what = "it runs another flow, or was changed" if _is_ours(file) else "the file is not pflow's"
+    if os.path.lexists(file) and not _runs(file, script):
+        what = "it runs something else, or was changed" if _is_ours(file) else "the file is not pflow's"
         hint = "move it away, or choose another name"
         raise PflowError(f"cannot make the command '{file}': {what}", hint=hint, exit=CANNOT_WRITE)
     folder = next(parent for parent in Path(file).parents if os.path.lexists(parent))
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PflowError(f"cannot make the command '{file}': permission denied '{folder}'", exit=DENIED)
-    _pflow()
 
 
-def make_command(name: str, flow_file: str) -> str:
-    """Make a flow's executable, and return its file. Raises PflowError (73, 77, 78)."""
-    check_command(name, flow_file)
+def make_command(name: str, script: Script) -> str:
+    """Make an executable, and return its file. Raises PflowError (73, 77, 78)."""
+    check_command(name, script)
     file = command_file(name)
     try:
         os.makedirs(os.path.dirname(file), exist_ok=True)
-        replace(file, os.fsencode(_script(flow_file)), mode=0o777, overwrite=os.path.lexists(file))
+        replace(file, os.fsencode(script.text), mode=0o777, overwrite=os.path.lexists(file))
     except OSError as error:
         raise as_error(f"cannot make the command '{file}'", error) from None
     return file
 
 
-def commands_of(name: str, flow_file: str) -> list[str]:
-    """Return the executables on PATH, in ~/.local/bin and in ~/bin that run this flow."""
-    return [file for file in _places(name) if _runs(file, flow_file)]
+def commands_of(name: str, script: Script) -> list[str]:
+    """Return the executables on PATH, in ~/.local/bin and in ~/bin with this end."""
+    return [file for file in _places(name) if _runs(file, script)]
 
 
 def changed_commands_of(name: str) -> list[str]:
-    """Return the executables that were made for a flow of this name and edited since."""
-    return [file for file in _places(name) if _is_ours(file) and not _text(file).endswith(' "$@"\n')]
+    """Return the executables that were made for a flow or tool of this name and edited since."""
+    return [file for file in _places(name) if _is_ours(file) and not _text(file).endswith(_ENDS)]
 
 
-def remove_commands(name: str, flow_file: str) -> list[str]:
-    """Remove a flow's executables, and return their files. Raises PflowError (73, 77)."""
-    files = commands_of(name, flow_file)
+def remove_commands(name: str, script: Script) -> list[str]:
+    """Remove the executables with this end, and return their files. Raises PflowError (73, 77)."""
+    files = commands_of(name, script)
     for file in files:
         try:
             os.unlink(file)
@@ -76,7 +122,7 @@ def remove_commands(name: str, flow_file: str) -> list[str]:
 
 
 def _places(name: str) -> list[str]:
-    """Return every place of a flow's executable: in ~/.local/bin, in ~/bin, and on PATH."""
+    """Return every place of an executable: in ~/.local/bin, in ~/bin, and on PATH."""
     folders = dict.fromkeys(map(os.path.realpath, [*_home_folders(), *_path()]))
     return [os.path.join(folder, f"pflow-{name}") for folder in folders]
 
@@ -90,31 +136,13 @@ def _path() -> list[str]:
     return [each for each in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(each)]
 
 
-def _script(flow_file: str) -> str:
-    """Return the script. It names pflow, the flow and the library in full: cron has another PATH and HOME."""
-    begin = f"{RUNS_FLOW.decode()}pflow remove takes it away.\n"
-    data = os.environ.get("XDG_DATA_HOME", "")
-    library = f"export XDG_DATA_HOME={shlex.quote(data)}\n" if os.path.isabs(data) else ""
-    return f"{begin}{library}exec {shlex.quote(_pflow())}{_last_words(flow_file)}"
-
-
-def _last_words(flow_file: str) -> str:
-    return f' run {shlex.quote(flow_file)} "$@"\n'
-
-
-def _pflow() -> str:
-    file = launcher("pflow")
-    if file is None:
-        raise PflowError("cannot make a command: the pflow executable is not found", exit=BAD_CONFIG)
-    return file
-
-
 def _is_ours(file: str) -> bool:
-    return _text(file).startswith(RUNS_FLOW.decode())
+    text = _text(file)
+    return text.startswith(RUNS_FLOW.decode()) or text.partition("\n")[2].startswith(RUNS_TOOL.decode())
 
 
-def _runs(file: str, flow_file: str) -> bool:
-    return _is_ours(file) and _text(file).endswith(_last_words(flow_file))
+def _runs(file: str, script: Script) -> bool:
+    return _is_ours(file) and _text(file).endswith(script.end)
 
 
 def _text(file: str) -> str:

@@ -65,7 +65,7 @@ def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult
     """
     check_name(name)
     act = f"cannot save '{name}'"
-    with _locked(act):
+    with locked(library_folder(), act):
         there = saved_flow(name)
         file = file_for(name)
         saved, notes = portable(flow, name_of(file), file)
@@ -85,7 +85,7 @@ def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult
 
 def remove_flow(name: str) -> str:
     """Remove a saved flow, and return the file of its kept version. Raises PflowError (127, 73, 77)."""
-    with _locked(f"cannot remove '{name}'"):
+    with locked(library_folder(), f"cannot remove '{name}'"):
         file = find_saved(name)
         old = _keep_old(name_of(file), Path(file).read_bytes())
         os.unlink(file)
@@ -110,10 +110,9 @@ def as_error(act: str, error: OSError) -> PflowError:
 
 
 @contextmanager
-def _locked(act: str) -> Iterator[None]:
-    """Hold the library's lock, so that another process that saves waits. Raises PflowError (73, 77) for any OSError."""
+def locked(folder: str, act: str) -> Iterator[None]:
+    """Lock a directory of the library, so that another process waits. Raises PflowError (73, 77) for any OSError."""
     try:
-        folder = library_folder()
         make_private(folder)
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

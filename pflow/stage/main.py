@@ -29,7 +29,11 @@ def main(name: str) -> NoReturn:
 
 
 def main_of_file(file: str, name: str, words: list[str]) -> NoReturn:
+    """Run a user's own node as a stage, with these words."""
     collect_rarely()
+    from pflow.process.signals import die_quietly_of_interrupt
+
+    die_quietly_of_interrupt()
     from pflow.stage.stage import Stage
 
     leave(Stage(name, file=file).run(words))

@@ -176,6 +176,7 @@ NO = {
     "writes": (PLAIN + "- Effects: writes files\n", "it writes files, which a cached answer would not write again"),
     "network": (PLAIN + "- Effects: network\n", "what it gets from the network is not known beforehand"),
     "commands": (PLAIN + "- Effects: runs commands\n", "what it gets from commands is not known beforehand"),
+    "anything": (PLAIN + "- Effects: anything\n", "what it gets from outside is not known beforehand"),
     "files": (PLAIN + "- Effects: reads files\n", "what it reads is not known beforehand"),
     "secret": (PLAIN + '- Writes: shared["t"]: str [secret]  # it\n', "'t' is secret, and secrets are not kept"),
 }

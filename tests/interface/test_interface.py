@@ -207,6 +207,7 @@ def test_actions_effects_version_and_flow_safety_are_read():
         (["- Effects: reads files, network"], "no"),
         (["- Effects: writes files"], "no"),
         (["- Effects: runs commands"], "no"),
+        (["- Effects: anything"], "no"),
         (["- Repeats: yes  # why", "- Effects: network"], "yes"),
         (["- Repeats: no"], "no"),
         (
