@@ -12,6 +12,9 @@ from pflow.files.atomic import replace
 from pflow.files.directories import make_private
 from pflow.words.naming import guess
 
+INHERITED = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+"""The variables that every server gets, as they are when it is added; `--env` adds others."""
+
 _ENDING = ".json"
 _ADD = "pflow mcp add NAME -- COMMAND"
 _LONGEST = 40

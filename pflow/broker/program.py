@@ -1,0 +1,155 @@
+"""An MCP server that is a program: it is started in its kept place, and its messages are lines of its stdout."""
+
+import asyncio
+import os
+from asyncio.subprocess import PIPE, Process
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from signal import SIGCONT, SIGKILL, SIGTERM
+
+import anyio
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from pflow.broker.servers import Server
+from pflow.errors import BAD_CONFIG, BAD_DATA, UNAVAILABLE, PflowError, reason_of, shorten
+from pflow.process.children import running_groups, signal_session
+from pflow.process.guard import Guard
+
+MOST = 50 << 20
+"""The most bytes of a server's answer."""
+
+GRACE = 0.7
+"""Seconds that a server has to end once its stdin is closed, and once more after SIGTERM."""
+
+Streams = tuple[ObjectReceiveStream[SessionMessage | Exception], ObjectSendStream[SessionMessage]]
+
+_REMEMBERED = 4
+_LONGEST_LINE = 1 << 16
+_TICK = 0.02
+
+
+class Program:
+    """A server's process. `said` holds the last lines of its stderr.
+
+    `on_fault` gets each line of its stdout that is not a message as an error (69), and an answer that is too long as
+    one (65), after which nothing else is read.
+    """
+
+    def __init__(self, server: Server, on_fault: Callable[[PflowError], None]) -> None:
+        self.server, self.on_fault = server, on_fault
+        self.pid = 0
+        self.said: deque[str] = deque(maxlen=_REMEMBERED)
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[Streams]:
+        """Start it, and yield the streams of its messages; end it and all that it started.
+
+        Raises PflowError (78) if it does not start.
+        """
+        sender, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        answers, receiver = anyio.create_memory_object_stream[SessionMessage](0)
+        with Guard() as guard:
+            process = await self._start()
+            guard.watch(process.pid)
+            self.pid = process.pid
+            tasks = [
+                asyncio.create_task(each)
+                for each in (self._read(process, sender), self._listen(process), _write(process, receiver, sender))
+            ]
+            try:
+                yield messages, answers
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _end(process)
+                for task in tasks:
+                    task.cancel()
+                for stream in (sender, messages, answers, receiver):
+                    stream.close()
+
+    async def _start(self) -> Process:
+        words, folder = self.server.run, self.server.directory
+        try:
+            return await asyncio.create_subprocess_exec(
+                *words, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=MOST, env=self.server.env, cwd=folder,
+                start_new_session=True,
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            why = f"'{folder}' is no directory" if not os.path.isdir(folder) else f"'{words[0]}': {reason_of(error)}"
+            hint = f"pflow mcp add {self.server.name} -- COMMAND"
+            raise PflowError(f"cannot start it: {why}", hint=hint, exit=BAD_CONFIG) from None
+
+    async def _read(self, process: Process, sender: ObjectSendStream[SessionMessage | Exception]) -> None:
+        """Pass on the messages of its stdout, whose end ends the session."""
+        assert process.stdout
+        async with sender:
+            while True:
+                try:
+                    line = await process.stdout.readline()
+                except ValueError:
+                    self.on_fault(too_long())
+                    return
+                if not line:
+                    return
+                try:
+                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValueError:
+                    shown = shorten(line[:200].decode(errors="replace").strip())
+                    self.on_fault(PflowError(f"it writes what is not a message: '{shown}'", exit=UNAVAILABLE))
+                    continue
+                with suppress(anyio.BrokenResourceError):
+                    await sender.send(SessionMessage(message))
+
+    async def _listen(self, process: Process) -> None:
+        assert process.stderr
+        rest = b""
+        while part := await process.stderr.read(_LONGEST_LINE):
+            *lines, rest = (rest + part).split(b"\n")
+            rest = rest[-_LONGEST_LINE:]
+            self.said.extend(line for each in lines if (line := each.decode(errors="replace").strip()))
+
+
+def too_long() -> PflowError:
+    """Return the failure of an answer over the limit."""
+    return PflowError(f"its answer is longer than {MOST >> 20} MB", exit=BAD_DATA)
+
+
+async def _write(
+    process: Process,
+    receiver: ObjectReceiveStream[SessionMessage],
+    sender: ObjectSendStream[SessionMessage | Exception],
+) -> None:
+    """Write our messages to its stdin. If it does not read them, the session ends."""
+    assert process.stdin
+    try:
+        async for each in receiver:
+            text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
+            process.stdin.write(text.encode() + b"\n")
+            await process.stdin.drain()
+    except OSError:
+        await sender.aclose()
+
+
+async def _end(process: Process) -> None:
+    """Close its stdin, as the protocol says, and end its session if it does not end by itself."""
+    assert process.stdin
+    process.stdin.close()
+    await _wait_for_end(process.pid)
+    await end_session(process.pid, GRACE)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), _TICK)
+
+
+async def end_session(session: int, grace: float) -> None:
+    """Send SIGTERM to all processes of a session, and SIGKILL to the rest after `grace` seconds."""
+    signal_session(session, SIGTERM, SIGCONT)  # a stopped process gets SIGTERM after SIGCONT
+    await _wait_for_end(session, grace)
+    signal_session(session, SIGKILL)
+
+
+async def _wait_for_end(session: int, grace: float = GRACE) -> None:
+    with anyio.move_on_after(grace):
+        while running_groups(session):
+            await asyncio.sleep(_TICK)

@@ -1,0 +1,192 @@
+"""A session with one MCP server: the official SDK speaks the protocol; what comes is data or one clear error."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from math import inf
+from typing import Any, TypeVar
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp import Client
+from mcp.client.session import ClientRequestContext
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from pflow import __version__
+from pflow.broker.program import Program
+from pflow.broker.remote import Remote
+from pflow.broker.replies import reply_of, texts_of
+from pflow.broker.servers import INHERITED, Server
+from pflow.errors import BAD_DATA, FAILED, NOT_FOUND, TIMED_OUT, UNAVAILABLE, PflowError, reason_of, shorten
+from pflow.values.masks import Secrets
+
+T = TypeVar("T")
+Tell = Callable[[str], None]
+
+SILENCE = 60.0
+"""Seconds that a server may be silent, unless a call has its own limit."""
+
+_AFTER_FAULT = 3.0
+"""Seconds that it may be silent after a fault."""
+
+_LONGEST = 2_000
+"""The most characters of an error that a server words."""
+
+
+class Session:
+    """A session with one server, as long as `open` lasts; several calls may run at once.
+
+    Its errors are PflowErrors: 1 for a tool's own, 65 for an answer that is too long or not as declared, 69 for a
+    server that cannot be reached, ends, is silent or sends garbage, 77 if it asks for a login, 78 if it cannot be
+    started, 124 at a call's own limit, 127 for a tool that is gone. None holds a secret of the server's.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.is_over = False
+        self.calls = 0
+        self.tools: dict[str, types.Tool] = {}
+        self.secrets = Secrets()
+        self.secrets.add([value for name, value in server.env.items() if name not in INHERITED])
+        self.peer = Remote(server, self.secrets, self._heed) if server.url else Program(server, self._heed)
+        self._fault: PflowError | None = None
+        self._asked = ""
+        self._scopes: dict[anyio.CancelScope, float | None] = {}
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Begin the session and list the tools; end it, and the server that it started. Raises PflowError."""
+        act = f"cannot use the MCP server '{self.server.name}'"
+        scope = anyio.CancelScope(deadline=anyio.current_time() + SILENCE)
+        self._scopes[scope] = None
+        try:
+            with scope:
+                async with self._client() as self.client:
+                    await self.list_tools()
+                    scope.deadline = inf
+                    del self._scopes[scope]
+                    yield
+            if scope.cancelled_caught:
+                raise self._silent()
+        except Exception as error:
+            raise self._explain(error).within(act) from None
+        finally:
+            self.is_over = True
+
+    @property
+    def info(self) -> dict[str, str]:
+        """The server's own name and version, and the version of the protocol."""
+        about = self.client.server_info
+        name, version = (about.name, about.version) if about else ("", "")
+        return {"name": name, "version": version, "protocol": self.client.protocol_version}
+
+    async def list_tools(self) -> list[types.Tool]:
+        """Read all pages of the server's tools."""
+        tools: list[types.Tool] = []
+        cursor: str | None = None
+        while cursor is not None or not tools:
+            page = await self.client.list_tools(cursor=cursor, cache_mode="bypass")
+            tools += page.tools
+            if not page.next_cursor or page.next_cursor == cursor:
+                break
+            cursor = page.next_cursor
+        self.tools = {tool.name: tool for tool in tools}
+        return tools
+
+    async def call(self, tool: str, arguments: dict[str, Any], limit: float | None, tell: Tell) -> dict[str, Any]:
+        """Call a tool by its own name, and return its reply as `reply_of` does. `limit`: at most so many seconds.
+
+        `tell` hears of its progress. A cancelled call is cancelled at the server too.
+        """
+        act = f"cannot call '{tool}' of the MCP server '{self.server.name}'"
+        self.calls += 1
+        self._asked = ""
+        try:
+            if tool not in self.tools:
+                await self._answered(self.list_tools(), limit)
+            if tool not in self.tools:
+                hint = f"pflow mcp refresh {self.server.name} takes its present tools"
+                raise PflowError("it has no such tool any more", hint=hint, exit=NOT_FOUND)
+            answer = self.client.call_tool(tool, arguments, progress_callback=self._progress(tell))
+            result = await self._answered(answer, limit)
+        except Exception as error:
+            raise self._explain(error).within(act) from None
+        if result.is_error:
+            raise self._own(texts_of(result) or "it gives no reason").within(act)
+        return reply_of(result)
+
+    def _client(self) -> Client:
+        about = types.Implementation(name="pflow", version=__version__)
+        return Client(self.peer.run(), client_info=about, elicitation_callback=self._decline)
+
+    async def _answered(self, answer: Awaitable[T], limit: float | None) -> T:
+        """Wait for an answer, at most `limit` seconds, or until the server has been silent for too long."""
+        with anyio.CancelScope(deadline=anyio.current_time() + (limit or SILENCE)) as scope:
+            self._scopes[scope] = limit
+            try:
+                return await answer
+            finally:
+                del self._scopes[scope]
+        if limit and self._fault is None:
+            raise PflowError(f"it took longer than {limit:g} s", exit=TIMED_OUT)
+        raise self._silent()
+
+    def _heed(self, fault: PflowError) -> None:
+        """Remember a fault. The server may still answer, but we do not wait for long."""
+        self._fault = fault
+        soon = anyio.current_time() + _AFTER_FAULT
+        for scope in self._scopes:
+            scope.deadline = min(scope.deadline, soon)
+
+    def _progress(self, tell: Tell) -> ProgressFnT:
+        """Return what hears of progress: whoever reports it is alive, and calls without a limit wait on."""
+
+        async def heed(progress: float, total: float | None, message: str | None) -> None:
+            for scope, limit in self._scopes.items():
+                if limit is None:
+                    scope.deadline = anyio.current_time() + SILENCE
+            steps = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
+            tell(f"{steps} {message or ''}".rstrip())
+
+        return heed
+
+    async def _decline(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        """Decline to ask a person: there may be none."""
+        if isinstance(params, types.ElicitRequestURLParams):
+            self._asked = "a visit to a page"
+        else:
+            self._asked = ", ".join(f"'{shorten(name)}'" for name in params.requested_schema.get("properties", {}))
+        return types.ElicitResult(action="decline")
+
+    def _silent(self) -> PflowError:
+        return self._fault or PflowError(
+            f"it did not answer within {SILENCE:g} s", hint="--timeout=SECS sets another limit", exit=UNAVAILABLE
+        )
+
+    def _own(self, said: str) -> PflowError:
+        """Return the error that a server words."""
+        asked = f"; it asked for {self._asked}, which pflow declines" if self._asked else ""
+        return PflowError(shorten(self.secrets.mask(said), _LONGEST) + asked, exit=FAILED)
+
+    def _explain(self, error: BaseException) -> PflowError:
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        if isinstance(error, PflowError):
+            return error
+        if isinstance(error, MCPError) and error.code != types.CONNECTION_CLOSED:
+            if self._fault is None or error.code not in (types.INTERNAL_ERROR, types.PARSE_ERROR):
+                return self._own(error.message)
+        elif isinstance(error, ValidationError | RuntimeError):  # the SDK's check of what the tool declares
+            return PflowError(f"its answer is not as declared: {self._shown(str(error))}", exit=BAD_DATA)
+        self.is_over = True
+        if self._fault is not None:
+            return self._fault
+        if isinstance(error, httpx2.HTTPError | OSError):
+            return PflowError(f"cannot reach it: {self._shown(reason_of(error))}", exit=UNAVAILABLE)
+        said = f"; it said: {self._shown(self.peer.said[-1])}" if self.peer.said else ""
+        return PflowError(f"it has ended{said}", exit=UNAVAILABLE)
+
+    def _shown(self, text: str) -> str:
+        return shorten(self.secrets.mask(text).partition("\n")[0], 200)
