@@ -1,0 +1,186 @@
+"""The MCP servers that another client has in its configuration: Claude, Cursor, Codex, VS Code, or any file like these.
+
+Values of variables and headers may be secrets: they go into what is kept of a server, and nowhere else.
+"""
+
+import json
+import os
+import re
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pflow.broker.servers import INHERITED, Server, check_server_name
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, NOT_FOUND, PflowError, reason_of, shorten
+from pflow.terminal.ask import ask
+from pflow.words.naming import kebab, listed
+from pflow.words.printable import one_line
+
+_SYSTEM = "Library/Application Support" if sys.platform == "darwin" else ".config"
+_PLACES = {
+    "claude": (".mcp.json", "~/.claude.json", f"~/{_SYSTEM}/Claude/claude_desktop_config.json"),
+    "cursor": (".cursor/mcp.json", "~/.cursor/mcp.json"),
+    "codex": (".codex/config.toml", "~/.codex/config.toml"),
+    "vscode": (".vscode/mcp.json", f"~/{_SYSTEM}/Code/User/mcp.json"),
+}
+CLIENTS = tuple(_PLACES)
+"""The clients whose files are known: those of the project come before those of the user."""
+
+_VARIABLE = re.compile(r"\$\{(?:(env|input):)?([A-Za-z_][\w.-]*)(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A server of a client's, or the reason why it cannot be taken. `file` has it, under `label`."""
+
+    label: str
+    file: str
+    server: Server | None
+    error: PflowError | None = None
+
+
+def find_servers(client: str) -> list[Found]:
+    """Return the servers of a client, or of a file. Raises PflowError: 66 without a file, 65 for a damaged one."""
+    if client in _PLACES:
+        files = [os.path.abspath(os.path.expanduser(each)) for each in _PLACES[client]]
+        if client == "codex" and (home := os.environ.get("CODEX_HOME")):
+            files[1] = os.path.join(home, "config.toml")
+    else:
+        files = [os.path.abspath(client)]
+    there = [file for file in files if os.path.exists(file)]
+    if not there:
+        what = f"cannot find the configuration of {client}" if client in _PLACES else f"cannot find '{client}'"
+        hint = f"pflow looks for {listed(files)}" if client in _PLACES else f"--from takes {listed(CLIENTS)} or a file"
+        raise PflowError(what, hint=hint, exit=MISSING)
+    found: dict[str, Found] = {}
+    for file in there:
+        document = _read(file)
+        inputs = {each.get("id"): each for each in _list(document.get("inputs")) if isinstance(each, dict)}
+        for label, about in _entries(document).items():
+            found.setdefault(label, _found(label, file, about, inputs))
+    return list(found.values())
+
+
+def _read(file: str) -> dict[str, Any]:
+    """Read a file of JSON, with comments and commas at ends as VS Code takes them, or of TOML."""
+    try:
+        text = Path(file).read_text(encoding="utf-8-sig")
+        document = tomllib.loads(text) if file.endswith(".toml") else json.loads(_without_comments(text))
+    except OSError as error:
+        raise PflowError(f"cannot read '{file}': {reason_of(error)}", exit=MISSING) from None
+    except ValueError as error:  # its message may quote the file
+        where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        kind = "TOML" if file.endswith(".toml") else "JSON"
+        raise PflowError(f"cannot read '{file}': it is not {kind}{where}", exit=BAD_DATA) from None
+    return _dict(document)
+
+
+def _without_comments(text: str) -> str:
+    """Blank what JSON does not have, outside of strings: comments, and a comma before the end of a list or object."""
+    parts = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+    text = parts.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
+    return re.sub(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', lambda found: found[1] or " ", text)
+
+
+def _entries(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the servers of a document by their names; Claude also has some for single directories."""
+    project = _dict(_dict(document.get("projects")).get(os.getcwd()))
+    nested = _dict(document.get("mcp"))  # VS Code's settings.json
+    places = (project.get("mcpServers"), *(each.get(key) for each in (document, nested) for key in _KEYS))
+    return {label: about for each in reversed(places) for label, about in _dict(each).items()}
+
+
+_KEYS = ("mcpServers", "servers", "mcp_servers")
+
+
+def _found(label: str, file: str, about: Any, inputs: dict[Any, Any]) -> Found:
+    try:
+        return Found(label, file, _server(label, _dict(about), inputs))
+    except PflowError as error:
+        return Found(label, file, None, error.within(f"cannot take the server '{shorten(one_line(label))}'"))
+
+
+def _server(label: str, about: dict[str, Any], inputs: dict[Any, Any]) -> Server:
+    """Return the server that an entry describes. Raises PflowError (2, 78)."""
+    server = Server(re.sub("[^a-z0-9]+", "-", kebab(label).lower()).strip("-"))
+    check_server_name(server.name)
+    if about.get("disabled") is True or about.get("enabled") is False:
+        raise PflowError("it is turned off there", exit=BAD_CONFIG)
+    command = about.get("command")
+    url = about.get("url") or about.get("serverUrl") or about.get("httpUrl")
+    if about.get("type") == "sse" or not isinstance(command or url, str):
+        what = "it has neither a command nor the URL of streamable HTTP"
+        raise PflowError(what, hint=f"pflow mcp add {server.name} --url=URL", exit=BAD_CONFIG)
+    words = [command, *_list(about.get("args"))] if command else []
+    server.command = [_filled(str(each), inputs) for each in words]
+    server.url = "" if command else _filled(str(url), inputs)
+    server.directory = os.path.abspath(os.path.expanduser(_filled(str(about.get("cwd") or "."), inputs)))
+    server.env = inherited() | {name: _filled(str(text), inputs) for name, text in _dict(about.get("env")).items()}
+    server.env |= kept_variables([each for each in _list(about.get("env_vars")) if isinstance(each, str)])
+    headers = _dict(about.get("headers")) | _dict(about.get("http_headers"))
+    server.headers = {name: _header(str(text)) for name, text in headers.items()}
+    server.headers |= {name: f"env:{variable}" for name, variable in _dict(about.get("env_http_headers")).items()}
+    if token := about.get("bearer_token_env_var"):
+        server.headers["Authorization"] = f"Bearer env:{token}"
+    return server
+
+
+def inherited() -> dict[str, str]:
+    """Return the variables that every server gets, as they are now."""
+    return {name: os.environ[name] for name in INHERITED if name in os.environ}
+
+
+def kept_variables(names: list[str]) -> dict[str, str]:
+    """Return these variables as they are now. Raises PflowError (78) for one that is not set."""
+    missing = [name for name in names if name not in os.environ]
+    if missing:
+        name = shorten(one_line(missing[0]))
+        raise PflowError(f"the variable '{name}' is not set", hint="set and export it", exit=BAD_CONFIG)
+    return {name: os.environ[name] for name in names}
+
+
+def _header(text: str) -> str:
+    """Return a header's text as pflow has it: ${VAR}, ${env:VAR} and ${input:ID} become env:VAR."""
+    return _VARIABLE.sub(lambda found: "env:" + re.sub(r"\W", "_", found[2]), text)
+
+
+def _filled(text: str, inputs: dict[Any, Any]) -> str:
+    """Fill in variables, places and inputs, which are asked for. Raises PflowError (78) for what has no value."""
+
+    def fill(found: re.Match[str]) -> str:
+        kind, name, otherwise = found.groups()
+        if kind == "input":
+            return _answer(name, _dict(inputs.get(name)))
+        places = {"workspaceFolder": os.getcwd(), "userHome": os.path.expanduser("~"), "pathSeparator": os.sep}
+        if kind is None and name in places:
+            return places[name]
+        if name in os.environ or otherwise is None:
+            return kept_variables([name])[name]
+        return otherwise
+
+    return _VARIABLE.sub(fill, text)
+
+
+def _answer(name: str, about: dict[str, Any]) -> str:
+    """Ask for an input of VS Code's; a variable of its name answers it where nobody can be asked."""
+    variable = re.sub(r"\W", "_", name).upper()
+    if variable in os.environ:
+        return os.environ[variable]
+    question = one_line(str(about.get("description") or name))
+    answer = ask(f"{shorten(question)}: ", is_secret=about.get("password") is not False)
+    if answer:
+        return answer
+    if isinstance(about.get("default"), str):
+        return str(about["default"])
+    what = f"its input '{shorten(one_line(name))}' has no value"
+    raise PflowError(what, hint=f"set and export {variable}, or answer on a terminal", exit=BAD_CONFIG)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
