@@ -73,7 +73,7 @@ def _ask(words: list[str], env: dict[str, str]) -> str:
     except OSError as error:
         raise PflowError(f"{act}: {reason_of(error)}", hint=f"install {words[0]}", exit=NOT_FOUND) from None
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
+        said = [line for line in done.stderr.splitlines() if line.strip() and "complete log" not in line]
         why = shorten(one_line(said[-1]), 200) if said else f"it ended with {done.returncode}"
         raise PflowError(f"{act}: {why}", exit=UNAVAILABLE)
     lines = done.stdout.splitlines()

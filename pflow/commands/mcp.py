@@ -1,7 +1,26 @@
-"""pflow mcp: Offer nodes and saved flows as tools to agents (MCP).
+"""pflow mcp: Use the tools of MCP servers as nodes, and offer pflow's own.
 
-A client of the Model Context Protocol starts the server, and speaks to it on stdin and stdout. Most clients configure
-their servers in a file:
+"add NAME -- COMMAND…" starts an MCP server once and makes a node of each of its tools: the program pflow-mcp-NAME-TOOL,
+and mcp-NAME-TOOL in a flow. Nothing is started again for help, checks and dry runs. --url reaches a server over
+streamable HTTP instead. The server gets the present directory, seven variables (HOME, LANG, LOGNAME, PATH, SHELL, TERM,
+USER) and those of --env, all as they are now. What npx and uvx would run is looked up once, and stays the same until
+"refresh". --header='Authorization: Bearer env:VAR' keeps the variable's name; its value is read for each session.
+
+"add --from=CLIENT" takes the servers of claude, cursor, codex or vscode, or of a file like theirs; with NAMEs only
+these. They are shown first and asked about; without a terminal, --yes adds them. Variables and headers are never shown.
+
+"list" shows the servers; "refresh" takes their present tools and shows what differs; "test" only shows it, and its exit
+code is then 1; "remove" takes servers away with their nodes. "up" starts servers, without NAMEs all of them, and keeps
+them until "down" or ten minutes without a call; pipes use them then. "status" shows those that are kept.
+
+The kept servers are files in ~/.local/share/pflow/mcp/, readable only by you. A tool's own words are a server's: they
+say nothing about what it does. A tool counts as able to do anything, unless --trust-hints believes its hints.
+
+Exit codes: 65 for a damaged configuration or an unusable tool, 66 without one, 69 for a server that does not answer, 73
+for a name that is taken, 77 for one that asks for a login, 78 for one that does not start, 127 for an unknown name.
+
+"serve" offers nodes and saved flows as tools to agents. A client of the Model Context Protocol starts the server, and
+speaks to it on stdin and stdout. Most clients configure their servers in a file:
 
 \b
 {"mcpServers": {"pflow":
@@ -27,29 +46,72 @@ environment (77); those in a saved flow can. Nodes get their keys from the envir
 When the call is cancelled or the client hangs up, the process ends with all that it started, except programs that made
 a session of their own, as setsid does.
 
-The server needs the official SDK, pip install '.[mcp]' in the checkout. Without it, the exit code is 78.
+All this needs the official SDK, pip install '.[mcp]' in the checkout. Without it, the exit code is 78.
 
 \b
+pflow mcp add time -- uvx mcp-server-time
+pflow mcp add tracker --url=https://example.com/mcp --header='Authorization: Bearer env:TRACKER_TOKEN'
+pflow mcp add --from=claude
 pflow mcp serve --root examples
 pflow mcp serve --read-only
-pflow mcp serve read-file pflow_trace
 """
+
+from typing import Any
 
 import click
 
+from pflow.commands import _mcp_acts as acts
+from pflow.commands._click import Known
+from pflow.errors import USAGE, PflowError
 from pflow.files.installation import no_extra
+
+CLIENTS = ("claude", "cursor", "codex", "vscode", "FILE")
+_TAKEN = {
+    "serve": ("read_only", "root"),
+    "add": ("url", "header", "env", "keep", "trust_hints", "client", "yes"),
+    "list": ("as_json",),
+    "status": ("as_json",),
+}
+ACTS = ("serve", "add", "refresh", "list", "test", "remove", "status", "up", "down")
 
 
 @click.command(help=__doc__)
-@click.option("--read-only", is_flag=True, help="Leave out tools that write files, run commands or use the network.")
-@click.option("--root", metavar="DIR", help="Work in DIR, and let calls reach only files below it; the default is '.'.")
-@click.argument("act", type=click.Choice(["serve"]), metavar="serve")
-@click.argument("node", nargs=-1, metavar="[NAME]…")
-def command(read_only: bool, root: str | None, act: str, node: tuple[str, ...]) -> None:
+@click.option("--url", metavar="URL", help="With add, reach a server over streamable HTTP.")
+@click.option("--header", multiple=True, metavar="NAME: VALUE", help="Send this header; env:VAR is a variable's value.")
+@click.option("--env", multiple=True, metavar="VAR", help="Keep this variable for the server, with its value as it is now.")
+@click.option("--keep", is_flag=True, help="Use the server only while pflow mcp up keeps it: its state matters.")
+@click.option("--trust-hints", is_flag=True, help="Believe what its tools say of themselves: read-only, idempotent.")
+@click.option("--from", "client", type=Known(CLIENTS), metavar="|".join(CLIENTS), help="Add the servers of this client.")
+@click.option("--yes", is_flag=True, help="With --from, add the servers without asking.")
+@click.option("--json", "as_json", is_flag=True, help="With list and status, print one JSON list.")
+@click.option("--read-only", is_flag=True, help="With serve, leave out tools that write files, run commands or use the network.")
+@click.option("--root", metavar="DIR", help="With serve, work in DIR, and let calls reach only files below it; the default is '.'.")
+@click.argument("act", type=click.Choice(ACTS), metavar="|".join(ACTS))
+@click.argument("server", nargs=-1, metavar="[NAME]…")
+def command(act: str, server: tuple[str, ...], **flags: Any) -> int:
+    wrong = [name for name, value in flags.items() if value and name not in _TAKEN.get(act, ())]
+    if wrong:
+        flag = {"client": "--from", "as_json": "--json"}.get(wrong[0], "--" + wrong[0].replace("_", "-"))
+        raise PflowError(f"cannot take {flag} with {act}", hint="pflow mcp --help", exit=USAGE)
+    names = list(server)
     try:
-        from pflow.mcp.server import serve
+        return _do(act, names, flags)
     except ImportError as error:
-        if not (error.name or "").startswith(("mcp", "anyio", "jsonschema")):
+        if not (error.name or "").startswith(("mcp", "anyio", "jsonschema", "httpx", "pydantic")):
             raise
-        raise no_extra("cannot serve", "the official MCP SDK in its present form", "mcp") from None
-    serve(list(node), root, read_only=read_only)
+        verb = "serve" if act == "serve" else "use MCP servers"
+        raise no_extra(f"cannot {verb}", "the official MCP SDK in its present form", "mcp") from None
+
+
+def _do(act: str, names: list[str], flags: dict[str, Any]) -> int:
+    if act == "serve":
+        from pflow.mcp.server import serve
+
+        serve(names, flags["root"], read_only=flags["read_only"])
+        return 0
+    if act == "add":
+        return acts.add_from(names, flags) if flags["client"] else acts.add(names, flags)
+    if act in ("list", "status"):
+        show = acts.show_servers if act == "list" else acts.show_status
+        return show(names, as_json=flags["as_json"])
+    return {"refresh": acts.refresh, "test": acts.test, "remove": acts.remove, "up": acts.up, "down": acts.down}[act](names)

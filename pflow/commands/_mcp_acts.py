@@ -1,0 +1,208 @@
+"""The acts of `pflow mcp` besides `serve`."""
+
+import os
+import sys
+from typing import Any
+
+from pflow.broker.add import Change, add_server, compare_server, refresh_server, remove_server
+from pflow.broker.clients import Found, find_servers, inherited, kept_variables
+from pflow.broker.launchers import resolve
+from pflow.broker.servers import Server, check_server_name, list_servers, load_server
+from pflow.commands._output import print_json, print_table, print_text
+from pflow.errors import FAILED, USAGE, PflowError
+from pflow.kit.mcp.client import is_listening, request
+from pflow.kit.mcp.place import UP, socket_of
+from pflow.kit.web.headers import read_headers
+from pflow.library.command import command_file, is_on_path
+from pflow.terminal.ask import confirm
+from pflow.terminal.columns import AUTO
+from pflow.terminal.messages import say, say_error
+from pflow.words.printable import clean, counted, one_line
+
+_FORM = "pflow mcp add NAME -- COMMAND, or pflow mcp add NAME --url=URL"
+
+
+def add(words: list[str], flags: dict[str, Any]) -> int:
+    """Add one server, as it is typed."""
+    name, *command = words or [""]
+    if not name or bool(command) == bool(flags["url"]):
+        what = "a command and a URL" if command else "neither a command nor a URL" if name else "no name"
+        raise PflowError(f"cannot add a server with {what}", hint=_FORM, exit=USAGE)
+    check_server_name(name)
+    try:
+        read_headers(list(flags["header"]))  # refuses a key that is written out
+        env = inherited() | kept_variables(list(flags["env"]))
+    except PflowError as error:
+        raise error.within(f"cannot add '{name}'") from None
+    pairs = (text.partition(":") for text in flags["header"])
+    headers = {key.strip(): value.strip() for key, _, value in pairs}
+    server = Server(name, command, url=flags["url"] or "", headers=headers, env=env, directory=os.getcwd())
+    _add(server, flags)
+    return 0
+
+
+def add_from(names: list[str], flags: dict[str, Any]) -> int:
+    """Add the servers of another client, or those of them that have these names, once they were shown."""
+    if flags["url"] or flags["header"] or flags["env"]:
+        raise PflowError("cannot take --url, --header or --env with --from", hint=_FORM, exit=USAGE)
+    found = find_servers(flags["client"])
+    wanted = [each for each in found if not names or {each.label, each.server and each.server.name} & {*names}]
+    if not wanted:
+        there = ", ".join(one_line(each.label) for each in found) or "none"
+        raise PflowError("cannot find these servers there", hint=f"it has: {there}", exit=FAILED)
+    known = list_servers()
+    for each in wanted:
+        if each.error:
+            say_error("pflow mcp", each.error, debug=False)
+    new = [each for each in wanted if each.server and each.server.name not in known]
+    for each in wanted:
+        if each.server and each not in new:
+            say("pflow mcp", f"'{each.server.name}' is there already: pflow mcp refresh {each.server.name}")
+    codes = [each.error.exit for each in wanted if each.error]
+    if not new:
+        return max(codes, default=0)
+    print_table([_shown(each) for each in new], AUTO)
+    sys.stdout.flush()
+    answer = flags["yes"] or confirm(f"Add {counted(len(new), 'server')}, starting each once?")
+    if answer is None:
+        raise PflowError("cannot ask whether to add them", hint="--yes adds them without asking", exit=USAGE)
+    for each in new if answer else []:
+        try:
+            assert each.server
+            _add(each.server, flags)
+        except PflowError as error:
+            say_error("pflow mcp", error, debug=False)
+            codes.append(error.exit)
+    return max(codes, default=0 if answer else FAILED)
+
+
+def _shown(found: Found) -> tuple[str, str, str]:
+    """Return the row of a server: its name, what is run or reached, and the names of what is kept for it."""
+    assert found.server
+    server = found.server
+    kept = [*(f"${name}" for name in server.env if name not in inherited()), *server.headers]
+    return server.name, _what(server), one_line(" ".join([f"from {found.file}", *(["with", *kept] if kept else [])]))
+
+
+def _what(server: Server) -> str:
+    """Return what is run or reached, without what a URL may hide in its user and query."""
+    scheme, _, rest = server.url.partition("://")
+    url = f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}" if server.url else ""
+    return one_line(" ".join(server.command) or url)
+
+
+def _add(server: Server, flags: dict[str, Any]) -> None:
+    from pflow.broker.session import list_tools
+
+    server.is_kept, server.trusts_hints = flags["keep"], flags["trust_hints"]
+    try:
+        server.run = resolve(server.command, server.env) if server.command else []
+    except PflowError as error:
+        raise error.within(f"cannot add '{server.name}'") from None
+    change = add_server(server, list_tools)
+    print_text("".join(f"pflow-{node.name}\n" for node in change.nodes))
+    say("pflow mcp", f"added {counted(len(change.nodes), 'tool')} of '{server.name}'; pflow help NODE describes each")
+    folder = os.path.dirname(command_file(change.nodes[0].name))
+    if not is_on_path(folder):
+        say("pflow mcp", f"{folder} is not on PATH; in flows, and as pflow NODE, the tools work")
+
+
+def refresh(names: list[str]) -> int:
+    """Take the present tools of servers, and show what differs."""
+    for name in names or list_servers():
+        change = _compare(name, is_anew=True)
+        refresh_server(change)
+        print_text(change.diff)
+        say("pflow mcp", f"'{name}' has {'other' if change.diff else 'the same'} tools: {len(change.nodes)}")
+    return 0
+
+
+def test(names: list[str]) -> int:
+    """Start servers, and show how their tools differ from the nodes; 1 if they do."""
+    differing = 0
+    for name in names or list_servers():
+        change = _compare(name)
+        print_text(change.diff)
+        differing += bool(change.diff)
+        hint = f"; pflow mcp refresh {name} takes them" if change.diff else ""
+        say("pflow mcp", f"'{name}' answers, with {'other' if change.diff else 'the same'} tools{hint}")
+    return FAILED if differing else 0
+
+
+def _compare(name: str, *, is_anew: bool = False) -> Change:
+    """Compare a server's nodes with its tools; `is_anew`: what npx or uvx runs is looked up again."""
+    from pflow.broker.session import list_tools
+
+    def ask(server: Server) -> dict[str, Any]:
+        if is_anew and server.command:
+            server.run = resolve(server.command, server.env)
+        return list_tools(server)
+
+    return compare_server(name, ask)
+
+
+def remove(names: list[str]) -> int:
+    """Remove servers with their nodes; none if one of the names is unknown."""
+    if not names:
+        raise PflowError("cannot remove a server without its name", hint="pflow mcp list", exit=USAGE)
+    for name in names:
+        load_server(name)
+    for name in dict.fromkeys(names):
+        print_text("".join(f"{clean(file)}\n" for file in remove_server(name)))
+    return 0
+
+
+def show_servers(names: list[str], *, as_json: bool) -> int:
+    """Print the servers, or those with these names."""
+    servers = [load_server(name) for name in names or list_servers()]
+    if as_json:
+        print_json([_document(each) for each in servers])
+        return 0
+    if not servers:
+        say("pflow mcp", "no server is added yet; pflow mcp add NAME -- COMMAND adds one")
+    print_table([(each.name, each.version, counted(len(each.tools), "tool"), _what(each)) for each in servers], AUTO)
+    return 0
+
+
+def _document(server: Server) -> dict[str, Any]:
+    about = {"name": server.name, "version": server.version, "command": server.command, "run": server.run}
+    about |= {"url": _what(server) if server.url else "", "directory": server.directory, "tools": server.tools}
+    kept = {"env": [*server.env], "headers": [*server.headers], "keep": server.is_kept}
+    return about | kept | {"trust_hints": server.trusts_hints}
+
+
+def show_status(names: list[str], *, as_json: bool) -> int:
+    """Print the servers that `up` keeps, or those of them with these names."""
+    path = socket_of(UP)
+    about = request(path, {"status": True}, "cannot ask the broker") if is_listening(path) else {"servers": []}
+    servers = [each for each in about["servers"] if not names or each["name"] in names]
+    if as_json:
+        print_json(servers)
+        return 0
+    if not servers:
+        say("pflow mcp", "no server is kept; pflow mcp up NAME keeps one")
+    rows = [[each["name"], each["version"], f"process {each['pid']}", counted(each["calls"], "call")] for each in servers]
+    print_table([[one_line(str(cell)) for cell in row] for row in rows], AUTO)
+    return 0
+
+
+def up(names: list[str]) -> int:
+    """Start servers, without names all of them, and keep them."""
+    wanted = [load_server(name).name for name in names or list_servers()]
+    if not wanted:
+        raise PflowError("cannot keep a server: none is added", hint=_FORM, exit=FAILED)
+    request(socket_of(UP), {"up": wanted}, "cannot keep the servers")
+    say("pflow mcp", f"{', '.join(wanted)}: kept until pflow mcp down, or ten minutes without a call")
+    return 0
+
+
+def down(names: list[str]) -> int:
+    """End all servers that `up` keeps."""
+    if names:
+        raise PflowError("cannot end single servers: down ends all", hint="pflow mcp down", exit=USAGE)
+    path = socket_of(UP)
+    if is_listening(path):
+        request(path, {"down": True}, "cannot end the servers")
+    else:
+        say("pflow mcp", "no server is kept")
+    return 0
