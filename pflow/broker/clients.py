@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pflow.broker.servers import INHERITED, Server, check_server_name
-from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, NOT_FOUND, PflowError, reason_of, shorten
+from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, reason_of, shorten
 from pflow.terminal.ask import ask
 from pflow.words.naming import kebab, listed
 from pflow.words.printable import one_line

@@ -10,6 +10,7 @@ from pflow.errors import NOT_FOUND, UNAVAILABLE, PflowError, reason_of, shorten
 from pflow.words.printable import one_line
 
 _SECONDS = 300
+_ADVICE = re.compile("^ *hint:|complete log")
 _FLAGS = {"-y", "--yes", "-q", "--quiet", "--isolated", "--no-config", "--offline", "--prefer-offline"}
 _WITH_VALUE = {"--from", "--with", "--python", "-p", "--package", "--index", "--index-url", "--default-index"}
 
@@ -17,10 +18,11 @@ _WITH_VALUE = {"--from", "--with", "--python", "-p", "--package", "--index", "--
 def resolve(command: list[str], env: dict[str, str]) -> list[str]:
     """Return what a command runs: the program that npx or uvx would install, else the command itself.
 
-    A command with flags that are not known here stays as it is. Raises PflowError: 69 if it cannot be installed, 127
+    It is installed with our own environment, which may name an index or a proxy, and the server's `env`. A command with flags that are not known here stays as it is. Raises PflowError: 69 if it cannot be installed, 127
     if npx or uvx is missing.
     """
     tool = os.path.basename(command[0])
+    env = {**os.environ, **env}
     flags, words = _parted(command[1:])
     if tool not in ("npx", "uvx") or not words or words[0].startswith("-"):
         return command
@@ -47,7 +49,9 @@ def _found_by_uvx(uvx: str, flags: list[str], package: str, env: dict[str, str])
 
 def _found_by_npx(npx: str, flags: list[str], package: str, env: dict[str, str]) -> str:
     if any(each.partition("=")[0] in ("-p", "--package") for each in flags):
-        return _ask([npx, "-y", *flags, "-c", f"command -v {package}"], env) if re.fullmatch(r"[\w.-]+", package) else ""
+        return (
+            _ask([npx, "-y", *flags, "-c", f"command -v {package}"], env) if re.fullmatch(r"[\w.-]+", package) else ""
+        )
     path = _ask([npx, "-y", *flags, f"--package={package}", "-c", 'printf %s "$PATH"'], env)
     name = re.sub("(?<=.)@.*", "", package)
     for folder in path.split(os.pathsep):
@@ -73,7 +77,7 @@ def _ask(words: list[str], env: dict[str, str]) -> str:
     except OSError as error:
         raise PflowError(f"{act}: {reason_of(error)}", hint=f"install {words[0]}", exit=NOT_FOUND) from None
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip() and "complete log" not in line]
+        said = [line for line in done.stderr.splitlines() if line.strip() and not _ADVICE.search(line)]
         why = shorten(one_line(said[-1]), 200) if said else f"it ended with {done.returncode}"
         raise PflowError(f"{act}: {why}", exit=UNAVAILABLE)
     lines = done.stdout.splitlines()

@@ -59,9 +59,14 @@ def tool_nodes(server: Server, tools: list[Schema]) -> list[ToolNode]:
 
 
 def tool_node(server: Server, tool: Schema) -> ToolNode:
-    """Return the node of a tool. Raises PflowError (65) if its name cannot become a node's."""
+    """Return the node of a tool. Raises PflowError (65) if its name cannot become a node's.
+
+    Where the tool's name begins with the server's, the node has it once: git_log of git is mcp-git-log.
+    """
     words = re.findall("[a-z0-9]+", kebab(tool["name"]))
     name = "-".join(["mcp", server.name, *words])
+    if name.startswith(f"mcp-{server.name}-{server.name}-"):
+        name = name.replace(f"-{server.name}", "", 1)
     if not words or len(name) > _LONGEST_NAME:
         what = f"cannot add '{server.name}': the name of its tool '{shorten(one_line(tool['name']))}'"
         raise PflowError(f"{what} {'is too long' if words else 'has no letter and no digit'}", exit=BAD_DATA)

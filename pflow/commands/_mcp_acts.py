@@ -181,7 +181,9 @@ def show_status(names: list[str], *, as_json: bool) -> int:
         return 0
     if not servers:
         say("pflow mcp", "no server is kept; pflow mcp up NAME keeps one")
-    rows = [[each["name"], each["version"], f"process {each['pid']}", counted(each["calls"], "call")] for each in servers]
+    rows = [
+        [each["name"], each["version"], f"process {each['pid']}", counted(each["calls"], "call")] for each in servers
+    ]
     print_table([[one_line(str(cell)) for cell in row] for row in rows], AUTO)
     return 0
 

@@ -78,14 +78,24 @@ ACTS = ("serve", "add", "refresh", "list", "test", "remove", "status", "up", "do
 @click.command(help=__doc__)
 @click.option("--url", metavar="URL", help="With add, reach a server over streamable HTTP.")
 @click.option("--header", multiple=True, metavar="NAME: VALUE", help="Send this header; env:VAR is a variable's value.")
-@click.option("--env", multiple=True, metavar="VAR", help="Keep this variable for the server, with its value as it is now.")
+@click.option(
+    "--env", multiple=True, metavar="VAR", help="Keep this variable for the server, with its value as it is now."
+)
 @click.option("--keep", is_flag=True, help="Use the server only while pflow mcp up keeps it: its state matters.")
 @click.option("--trust-hints", is_flag=True, help="Believe what its tools say of themselves: read-only, idempotent.")
-@click.option("--from", "client", type=Known(CLIENTS), metavar="|".join(CLIENTS), help="Add the servers of this client.")
+@click.option(
+    "--from", "client", type=Known(CLIENTS), metavar="|".join(CLIENTS), help="Add the servers of this client."
+)
 @click.option("--yes", is_flag=True, help="With --from, add the servers without asking.")
 @click.option("--json", "as_json", is_flag=True, help="With list and status, print one JSON list.")
-@click.option("--read-only", is_flag=True, help="With serve, leave out tools that write files, run commands or use the network.")
-@click.option("--root", metavar="DIR", help="With serve, work in DIR, and let calls reach only files below it; the default is '.'.")
+@click.option(
+    "--read-only", is_flag=True, help="With serve, leave out tools that write files, run commands or use the network."
+)
+@click.option(
+    "--root",
+    metavar="DIR",
+    help="With serve, work in DIR, and let calls reach only files below it; the default is '.'.",
+)
 @click.argument("act", type=click.Choice(ACTS), metavar="|".join(ACTS))
 @click.argument("server", nargs=-1, metavar="[NAME]…")
 def command(act: str, server: tuple[str, ...], **flags: Any) -> int:
@@ -114,4 +124,6 @@ def _do(act: str, names: list[str], flags: dict[str, Any]) -> int:
     if act in ("list", "status"):
         show = acts.show_servers if act == "list" else acts.show_status
         return show(names, as_json=flags["as_json"])
-    return {"refresh": acts.refresh, "test": acts.test, "remove": acts.remove, "up": acts.up, "down": acts.down}[act](names)
+    return {"refresh": acts.refresh, "test": acts.test, "remove": acts.remove, "up": acts.up, "down": acts.down}[act](
+        names
+    )
