@@ -11,7 +11,7 @@ class McpNode(Node):
 
     server = ""
     tool = ""
-    properties: Mapping[str, str] = {}
+    properties: Mapping[str, str]
     waits = True
 
     def prep(self, shared: Shared) -> dict[str, Any]:
