@@ -19,7 +19,6 @@ from pflow.errors import PflowError
 from pflow.flow.leads import led_by_data
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.kit.mcp.place import begin_run
 from pflow.process.signals import ClosedPipe, Deadline
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import Intake
@@ -56,7 +55,6 @@ def execute(
             from pflow.process.confine import confine
 
             confine(inputs.confined)
-        begin_run()
         return Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
     left = pretend(inputs, document)
     add_flow(left, inputs.wired, {"dry": True})

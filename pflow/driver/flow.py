@@ -27,7 +27,6 @@ from pflow.flow.load import load_document
 from pflow.flow.python_file import refuse_to_run, set_file
 from pflow.flow.subflow import FlowCatalog, interface_of_flow
 from pflow.interface.interface import fresh, spell_flag
-from pflow.kit.mcp.place import begin_run
 from pflow.node import Default, Node, declared_interface, id_of, pocketflow
 from pflow.stage.document import Document
 from pflow.stage.main import leave
@@ -187,7 +186,6 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
 
 def _run_wired(inputs: RunInputs, shared: dict[str, Any]) -> Any:
     """Run a flow on a dict, which has all writes and the outputs in the end; return its action."""
-    begin_run()
     set_defaults(inputs.wired, shared)
     action = Engine(inputs.wired, Context(warn=_warn), inputs.params, inputs.data).run(shared)
     shared.update(outputs_of(inputs.wired, shared))

@@ -18,7 +18,6 @@ from pflow.driver.begin import Beginning, enter, restore_environment, restore_fl
 from pflow.errors import BAD_CONFIG, TIMED_OUT, PflowError
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
-from pflow.kit.mcp.place import begin_run
 from pflow.many.executor import FAILED, unfinished
 from pflow.many.item import ITEM, ItemFlow
 from pflow.process.children import GRACE, end_with_parent
@@ -91,7 +90,6 @@ def main(parent: int) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     end_with_parent(parent)
-    begin_run()
     catch_signals()
     claims: list[str] = []
 

@@ -6,8 +6,8 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
-from pflow.errors import BAD_DATA, UNAVAILABLE, PflowError, reason_of
-from pflow.kit.mcp.place import UP, make_place, owner_of, run_socket, socket_of
+from pflow.errors import BAD_DATA, UNAVAILABLE, PflowError, exit_code, reason_of
+from pflow.kit.mcp.place import make_place, owner_of, run_socket, socket_of
 from pflow.process.signals import time_left
 from pflow.values.jsontext import encode, scan
 
@@ -26,7 +26,7 @@ def call(server: str, tool: str, arguments: Mapping[str, Any], tell: Callable[[s
 
     act, path = f"cannot call '{tool}' of the MCP server '{server}'", run_socket()
     if not path:
-        path = socket_of(UP) if is_listening(socket_of(UP)) else socket_of(str(os.getpid()))
+        path = socket_of("up") if is_listening(socket_of("up")) else socket_of(str(os.getpid()))
     about = {"server": server, "tool": tool, "arguments": arguments, "timeout": time_left()}
     reply: dict[str, Any] = request(path, {"call": about}, act, tell)
     try:
@@ -43,8 +43,8 @@ def request(path: str, about: dict[str, Any], act: str, tell: Callable[[str], No
     message = encode(about, escape=False) + b"\n"
     if b'{"$bytes":"' in message:
         raise PflowError(f"{act}: its arguments hold bytes", hint="give it a text, such as base64", exit=BAD_DATA)
-    connection = _connect(path, act)
     try:
+        connection = _connect(path, act)
         connection.sendall(message)
         with os.fdopen(connection.detach(), "rb") as lines:
             for line in lines:
@@ -53,16 +53,17 @@ def request(path: str, about: dict[str, Any], act: str, tell: Callable[[str], No
                     return answer["result"]
                 tell(answer["progress"])
     except OSError as error:
-        raise PflowError(f"{act}: the broker ended: {reason_of(error)}", exit=UNAVAILABLE) from None
+        raise PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error)) from None
     raise PflowError(f"{act}: the broker ended", exit=UNAVAILABLE)
 
 
 def is_listening(path: str) -> bool:
     """Return True if a broker has this socket. Raises PflowError (77)."""
-    connection = _try(path)
-    if connection is not None:
-        connection.close()
-    return connection is not None
+    try:
+        _open(path).close()
+    except OSError:
+        return False
+    return True
 
 
 def _read(line: bytes, act: str) -> dict[str, Any]:
@@ -80,31 +81,29 @@ def _connect(path: str, act: str) -> socket:
     """Connect to a broker; if nobody listens, start one. Of many processes that want one, only one does."""
     from pflow.files.atomic import take_turn
 
-    connection = _try(path)
-    if connection is None:
-        turn = os.open(os.path.dirname(path), os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            take_turn(turn)
-            connection = _try(path) or _start(path, act)
-        finally:
-            os.close(turn)
-    return connection
+    try:
+        return _open(path)
+    except (FileNotFoundError, ConnectionRefusedError):
+        turn = os.open(os.path.dirname(path), os.O_RDONLY)  # which is locked while one is started
+    try:
+        take_turn(turn)
+        if not is_listening(path):
+            _start(path, act)
+        return _open(path)
+    finally:
+        os.close(turn)
 
 
-def _try(path: str) -> socket | None:
-    """Return a connection to a broker; None if nobody listens. Raises PflowError (77)."""
+def _open(path: str) -> socket:
+    """Connect to a broker that listens. Raises OSError, PflowError (77)."""
     make_place(path)
     connection = socket(1, 1)  # AF_UNIX, SOCK_STREAM
-    try:
-        connection.connect(path)
-    except OSError:
-        connection.close()
-        return None
+    connection.connect(path)
     return connection
 
 
-def _start(path: str, act: str) -> socket:
-    """Start a broker, in a session of its own, and connect once it listens. Raises PflowError: its own, 69, 78."""
+def _start(path: str, act: str) -> None:
+    """Start a broker, in a session of its own, and wait until it listens. Raises PflowError: its own, 78."""
     from pflow.files.installation import no_extra
 
     words = [sys.executable, "-P", "-m", "pflow.broker.broker", path, str(owner_of(path))]
@@ -120,7 +119,3 @@ def _start(path: str, act: str) -> socket:
     if not line:
         raise no_extra(act, "the official MCP SDK in its present form", "mcp")
     _read(line, act)
-    connection = _try(path)
-    if connection is None:
-        raise PflowError(f"{act}: the broker ended", exit=UNAVAILABLE)
-    return connection

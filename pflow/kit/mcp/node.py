@@ -25,8 +25,7 @@ class McpNode(Node):
         return call(self.server, self.tool, arguments, self._tell)
 
     def post(self, shared: Shared, arguments: object, reply: dict[str, Any]) -> None:
-        for name in ("result", "files", "links"):
-            shared[name] = reply[name]
+        shared.update(reply)
 
     def _tell(self, progress: str) -> None:
         from pflow.terminal import messages

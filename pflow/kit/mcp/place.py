@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import stat
 
-from pflow.errors import DENIED, PflowError, not_written
+from pflow.errors import DENIED, PflowError
 from pflow.files.beneath import CONFINED
 from pflow.files.directories import make_private
 
 RUN = "PFLOW_BROKER"
 """The variable with the socket of a run's own broker."""
 
-UP = "up"
 _LONGEST = 107
 """The most bytes of a socket's path."""
 
@@ -51,13 +50,10 @@ def socket_of(name: str) -> str:
 
 
 def make_place(path: str) -> None:
-    """Make the directory of a socket. Raises PflowError (77) unless it is ours alone and the path can be a socket's."""
+    """Make the directory of a socket. Raises OSError, and PflowError (77) unless it is ours alone and the path fits."""
     folder = os.path.dirname(path)
-    try:
-        make_private(folder)
-        about = os.lstat(folder)
-    except OSError as error:
-        raise not_written(f"cannot use the directory '{folder}'", error) from None
+    make_private(folder)
+    about = os.lstat(folder)
     is_ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o077
     if is_ours and len(os.fsencode(path)) <= _LONGEST:
         return
