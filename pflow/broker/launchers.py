@@ -18,8 +18,9 @@ _WITH_VALUE = {"--from", "--with", "--python", "-p", "--package", "--index", "--
 def resolve(command: list[str], env: dict[str, str]) -> list[str]:
     """Return what a command runs: the program that npx or uvx would install, else the command itself.
 
-    It is installed with our own environment, which may name an index or a proxy, and the server's `env`. A command with flags that are not known here stays as it is. Raises PflowError: 69 if it cannot be installed, 127
-    if npx or uvx is missing.
+    It is installed with our own environment, which may name an index or a proxy, and the server's `env`. A
+    command with flags that are not known here stays as it is. Raises PflowError: 69 if it cannot be installed, 127 if
+    npx or uvx is missing.
     """
     tool = os.path.basename(command[0])
     env = {**os.environ, **env}

@@ -134,6 +134,7 @@ _ARGUMENTS = {
     "flow": kinds.FLOW,
     "saved": kinds.SAVED,
     "node": kinds.NODE,
+    "server": kinds.SERVER,
     "path": kinds.NODE_OR_FILE,
     "source": kinds.FILE,
     "words": kinds.FLOW,

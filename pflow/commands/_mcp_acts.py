@@ -11,7 +11,7 @@ from pflow.broker.servers import Server, check_server_name, list_servers, load_s
 from pflow.commands._output import print_json, print_table, print_text
 from pflow.errors import FAILED, USAGE, PflowError
 from pflow.kit.mcp.client import is_listening, request
-from pflow.kit.mcp.place import UP, socket_of
+from pflow.kit.mcp.place import socket_of
 from pflow.kit.web.headers import read_headers
 from pflow.library.command import command_file, is_on_path
 from pflow.terminal.ask import confirm
@@ -165,17 +165,26 @@ def show_servers(names: list[str], *, as_json: bool) -> int:
 
 
 def _document(server: Server) -> dict[str, Any]:
-    about = {"name": server.name, "version": server.version, "command": server.command, "run": server.run}
-    about |= {"url": _what(server) if server.url else "", "directory": server.directory, "tools": server.tools}
-    kept = {"env": [*server.env], "headers": [*server.headers], "keep": server.is_kept}
-    return about | kept | {"trust_hints": server.trusts_hints}
+    return {
+        "name": server.name,
+        "version": server.version,
+        "command": server.command,
+        "run": server.run,
+        "url": _what(server) if server.url else "",
+        "directory": server.directory,
+        "env": [*server.env],
+        "headers": [*server.headers],
+        "tools": server.tools,
+        "keep": server.is_kept,
+        "trust_hints": server.trusts_hints,
+    }
 
 
 def show_status(names: list[str], *, as_json: bool) -> int:
     """Print the servers that `up` keeps, or those of them with these names."""
-    path = socket_of(UP)
-    about = request(path, {"status": True}, "cannot ask the broker") if is_listening(path) else {"servers": []}
-    servers = [each for each in about["servers"] if not names or each["name"] in names]
+    path = socket_of("up")
+    kept = request(path, {"status": True}, "cannot ask the broker")["servers"] if is_listening(path) else []
+    servers = [each for each in kept if not names or each["name"] in names]
     if as_json:
         print_json(servers)
         return 0
@@ -193,7 +202,7 @@ def up(names: list[str]) -> int:
     wanted = [load_server(name).name for name in names or list_servers()]
     if not wanted:
         raise PflowError("cannot keep a server: none is added", hint=_FORM, exit=FAILED)
-    request(socket_of(UP), {"up": wanted}, "cannot keep the servers")
+    request(socket_of("up"), {"up": wanted}, "cannot keep the servers")
     say("pflow mcp", f"{', '.join(wanted)}: kept until pflow mcp down, or ten minutes without a call")
     return 0
 
@@ -202,7 +211,7 @@ def down(names: list[str]) -> int:
     """End all servers that `up` keeps."""
     if names:
         raise PflowError("cannot end single servers: down ends all", hint="pflow mcp down", exit=USAGE)
-    path = socket_of(UP)
+    path = socket_of("up")
     if is_listening(path):
         request(path, {"down": True}, "cannot end the servers")
     else:

@@ -60,7 +60,6 @@ from typing import Any
 
 import click
 
-from pflow.commands import _mcp_acts as acts
 from pflow.commands._click import Known
 from pflow.errors import USAGE, PflowError
 from pflow.files.installation import no_extra
@@ -109,8 +108,7 @@ def command(act: str, server: tuple[str, ...], **flags: Any) -> int:
     except ImportError as error:
         if not (error.name or "").startswith(("mcp", "anyio", "jsonschema", "httpx", "pydantic")):
             raise
-        verb = "serve" if act == "serve" else "use MCP servers"
-        raise no_extra(f"cannot {verb}", "the official MCP SDK in its present form", "mcp") from None
+        raise no_extra(f"cannot {act}", "the official MCP SDK in its present form", "mcp") from None
 
 
 def _do(act: str, names: list[str], flags: dict[str, Any]) -> int:
@@ -119,11 +117,11 @@ def _do(act: str, names: list[str], flags: dict[str, Any]) -> int:
 
         serve(names, flags["root"], read_only=flags["read_only"])
         return 0
+    from pflow.commands import _mcp_acts as acts
+
     if act == "add":
         return acts.add_from(names, flags) if flags["client"] else acts.add(names, flags)
     if act in ("list", "status"):
         show = acts.show_servers if act == "list" else acts.show_status
         return show(names, as_json=flags["as_json"])
-    return {"refresh": acts.refresh, "test": acts.test, "remove": acts.remove, "up": acts.up, "down": acts.down}[act](
-        names
-    )
+    return int(getattr(acts, act)(names))

@@ -173,10 +173,15 @@ def _of_usage(usage: CommandUsage, words: list[str], word: str) -> Candidates:
             return _values(flag, word, kept, run) if flag and sign != ":=" else Candidates(word, 0, [])
         return Candidates(word, 0, _flags(usage, before.used, word))
     rest = free[len(before.others) :] or [each for each in free[-1:] if each.repeats]
-    found = _values(rest[0], word, 0) if rest else Candidates(word, 0, [])
+    found = _values(_in_act(rest[0], words), word, 0) if rest else Candidates(word, 0, [])
     if found.candidates or word or before.is_ended:
         return found
     return Candidates(word, 0, [each for each in _flags(usage, before.used, word) if each.value.startswith("--")])
+
+
+def _in_act(argument: Flag, words: list[str]) -> Flag:
+    """Return the argument of `pflow mcp ACT`: `serve` takes nodes and flows, the other acts take servers."""
+    return kinds.argument("NAME", kinds.NODE) if argument.values == kinds.SERVER and "serve" in words else argument
 
 
 _A_FILE = kinds.argument("FILE", kinds.FILE)
@@ -214,6 +219,7 @@ _NAMES = {
     kinds.MODEL: (names.models,),
     kinds.NODE: (names.nodes, names.flows),
     kinds.NODE_OR_FILE: (names.nodes,),
+    kinds.SERVER: (names.servers,),
     kinds.SAVED: (names.flows,),
     kinds.FLOW: (names.flows, names.nodes),
     kinds.RUN: (names.runs,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Iterable
-from pflow.catalog.registry import saved_flow, saved_flows
+from pflow.catalog.registry import data_directory, saved_flow, saved_flows
 from pflow.completion.line import split
 from pflow.errors import PflowError
 from pflow.flow.pipe.scan import closes, separates
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pflow.catalog.kinds import Kind
 
 COMMANDS, NODES, TOOLS, FLOWS = "commands", "nodes", "tools", "flows"
-VALUES, FILES, RUNS, MODELS, STEPS, KEYS = "values", "files", "runs", "models", "steps", "keys"
+VALUES, FILES, RUNS, MODELS, STEPS, KEYS, SERVERS = "values", "files", "runs", "models", "steps", "keys", "servers"
 """The groups of candidates that are not flags."""
 
 TABLE = "commands.json"
@@ -86,6 +86,14 @@ def _description(file: str) -> str:
             return str(decode(source.read()).get("description") or "")
     except (OSError, ValueError, AttributeError):
         return ""
+
+
+def servers() -> list[Candidate]:
+    try:
+        files = sorted(os.listdir(data_directory("mcp") or ""))
+    except OSError:
+        return []
+    return [Candidate(SERVERS, file[:-5]) for file in files if file.endswith(".json") and file[0] != "."]
 
 
 def runs(kind: str = kinds.RUN) -> list[Candidate]:

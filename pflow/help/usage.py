@@ -26,9 +26,11 @@ TEXT, CHOICE, FILE, DIRECTORY = "text", "choice", "file", "directory"
 MODEL, NODE, FLOW, SAVED, STEP, WORD = "model", "node", "flow", "saved", "step", "word"
 RUN, UNFINISHED, RUNNING = "run", "unfinished", "running"
 NODE_OR_FILE = "node or file"
+SERVER = "server"
 """The kind of a value, for completion: none (a switch), any text, one of `choices`, a path (`choices` may replace a
 directory); a model; a node or a saved flow by its name; a flow, which is a file or steps too; a saved flow; a run; a
-step of the run that is named beside it; anything that may follow `pflow`; or a node by its name or its file."""
+step of the run that is named beside it; anything that may follow `pflow`; a node by its name or its
+file; or an MCP server, after `serve` what it offers."""
 
 SENTENCE = "pflow SENTENCE"
 """The name of the usage of a sentence, which is not a command."""
