@@ -84,7 +84,7 @@ def call(id: Any, name: str, given: dict[str, Any], token: Any) -> None:
         remembered.append(given.get("text", ""))
         result(id, text(" ".join(remembered)))
     elif name == "deep":
-        write('{"jsonrpc": "2.0", "id": %s, "result": %s}\n' % (id, '{"a":' * 100_000 + "1" + "}" * 100_000))
+        write(f'{{"jsonrpc": "2.0", "id": {id}, "result": ' + '{"a":' * 100_000 + "1" + "}" * 100_001 + "\n")
 
 
 def answer(message: dict[str, Any]) -> None:
