@@ -1,0 +1,178 @@
+"""A tool of an MCP server as a node: its name, its interface, and the class that is written for it.
+
+A server's words are data: each is put on one line, cut, and escaped in a string of Python.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from keyword import iskeyword
+from textwrap import indent
+from typing import Any
+
+from pflow.broker.servers import Server
+from pflow.errors import BAD_DATA, PflowError, shorten
+from pflow.interface.common import RESERVED
+from pflow.words.naming import free, kebab
+from pflow.words.printable import one_line
+
+MADE = "# Made by pflow mcp add: pflow mcp remove "
+"""The beginning of the file of each tool's class."""
+
+_WRITES = """\
+- Writes: shared["result"]: any [pipe]  # its answer: structured data, else its text
+- Writes: shared["files"]: list[dict{type: str, data: bytes}]  # the images, sounds and files of its answer
+- Writes: shared["links"]: list[dict]  # the links of its answer"""
+_NO_PROPERTIES = RESERVED | {"result", "files", "links", "stdin"}
+"""Names that no property gets: flags of every stage, the writes of every tool, and the pipe's content."""
+
+_LONGEST_NAME = 100
+_DEEPEST = 4
+"""The levels of a schema that become a type, and the references that lead from one to the next."""
+
+_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
+_HINTS = {"readOnlyHint": "changes nothing", "destructiveHint": "may destroy", "idempotentHint": "may be repeated"}
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ToolNode:
+    """The node of a tool: its name, the server's name of the tool, and the text of its class's file."""
+
+    name: str
+    tool: str
+    text: str
+
+
+def tool_nodes(server: Server, tools: list[Schema]) -> list[ToolNode]:
+    """Return the nodes of a server's tools, which are JSON of MCP. Raises PflowError (65) if two get one name."""
+    nodes: dict[str, ToolNode] = {}
+    for node in [tool_node(server, tool) for tool in tools]:
+        other = nodes.setdefault(node.name.replace("-", ""), node)
+        if other is not node:
+            both = " and ".join(f"'{shorten(one_line(each.tool))}'" for each in (other, node))
+            what = f"cannot add '{server.name}': its tools {both} would both be the node '{node.name}'"
+            raise PflowError(what, exit=BAD_DATA)
+    return list(nodes.values())
+
+
+def tool_node(server: Server, tool: Schema) -> ToolNode:
+    """Return the node of a tool. Raises PflowError (65) if its name cannot become a node's."""
+    words = re.findall("[a-z0-9]+", kebab(tool["name"]))
+    name = "-".join(["mcp", server.name, *words])
+    if not words or len(name) > _LONGEST_NAME:
+        what = f"cannot add '{server.name}': the name of its tool '{shorten(one_line(tool['name']))}'"
+        raise PflowError(f"{what} {'is too long' if words else 'has no letter and no digit'}", exit=BAD_DATA)
+    schema = _dict(tool.get("inputSchema"))
+    properties = _properties(schema)
+    lines = [*_about(server, tool), "", "Interface:", *_reads(schema, properties), _WRITES, *_effects(server, tool)]
+    docstring = indent("\n".join(lines).replace("\\", "\\\\").replace('"""', r"\"\"\""), "    ")
+    text = f"""\
+{MADE}{server.name} takes it away.
+from pflow.kit.mcp.node import McpNode
+
+
+class {"".join(map(str.capitalize, name.split("-")))}(McpNode):
+    \"""{docstring.strip()}
+    \"""
+
+    version = "{re.sub("[^A-Za-z0-9.+-]", "", server.version)[:40] or "1.0.0"}"
+    server = {server.name!r}
+    tool = {tool["name"]!r}
+    properties = {properties!r}
+"""
+    return ToolNode(name, tool["name"], text)
+
+
+def _about(server: Server, tool: Schema) -> list[str]:
+    """Return the summary, in the server's words, and a line with the tool's own name and the server's hints."""
+    said = one_line(str(tool.get("description") or tool.get("title") or ""))
+    hints = [words for hint, words in _HINTS.items() if _dict(tool.get("annotations")).get(hint) is True]
+    about = f"The tool {_json(tool['name'])} of the MCP server {server.name}."
+    about += f" The server says that it {' and '.join(hints)}." if hints else ""
+    return [about] if said in ("", "Interface:") else [said, "", about]
+
+
+def _effects(server: Server, tool: Schema) -> list[str]:
+    """Return the lines of the tool's effects and repeats; the server's hints count only if its user trusts them."""
+    hints = _dict(tool.get("annotations")) if server.trusts_hints else {}
+    if hints.get("readOnlyHint") is not True:
+        return ["- Effects: anything", f"- Repeats: {'yes' if hints.get('idempotentHint') is True else 'no'}"]
+    more = "" if hints.get("openWorldHint") is False else ", network"
+    return [f"- Effects: reads files{more}", "- Repeats: yes"]
+
+
+def _properties(schema: Schema) -> dict[str, str]:
+    """Return the names of a schema's properties by those of their flags, `arg_NAME` for a name that no flag gets."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in dict.fromkeys([*_dict(schema.get("properties")), *_required(schema)]):
+        flag = "_".join(re.findall("[a-z0-9]+", kebab(name)[:_LONGEST_NAME]))
+        is_free = flag[:1].isalpha() and flag not in _NO_PROPERTIES and not iskeyword(flag)
+        is_free &= not flag.startswith("no_")  # which turns another flag off
+        names[free(flag if is_free else f"arg_{flag}".strip("_"), taken)] = name
+    return names
+
+
+def _required(schema: Schema) -> list[str]:
+    return [each for each in _list(schema.get("required")) if isinstance(each, str)]
+
+
+def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
+    """Yield a line for each property. A pipe fills the only text that is required."""
+    required = _required(schema)
+    schemas = {flag: _resolved(schema, _dict(schema.get("properties")).get(name)) for flag, name in properties.items()}
+    types = {flag: _type(schema, each) for flag, each in schemas.items()}
+    texts = [flag for flag, name in properties.items() if name in required and types[flag] == "str"]
+    for flag, each in schemas.items():
+        marks = " [pipe]" if texts == [flag] else "" if properties[flag] in required else " = null [explicit]"
+        choices = _list(each.get("enum")) if "|" not in types[flag] else []
+        about = [
+            one_line(str(each.get("description") or each.get("title") or "")),
+            one_line(f"one of {', '.join(map(_json, choices))}") if choices else "",
+            f"default: {_json(each['default'])}" if each.get("default") is not None else "",
+        ]
+        yield f'- Reads: shared["{flag}"]: {types[flag]}{marks}  # {"; ".join(filter(None, about))}'.removesuffix(
+            "  # "
+        )
+
+
+def _type(root: Schema, schema: Any, depth: int = 0) -> str:
+    """Return a schema's type in the words of an interface; `any` for what these cannot say."""
+    schema = _resolved(root, schema)
+    kinds = [each for each in (_list(schema.get("type")) or [schema.get("type")]) if each != "null"]
+    choices = [each for each in _list(schema.get("enum")) if each is not None]
+    if all(isinstance(each, str) and re.fullmatch(r"[A-Za-z0-9_.-]+", each) for each in choices) and len(choices) > 1:
+        return "|".join(dict.fromkeys(choices)) if len(set(choices)) > 1 else "str"
+    if kinds == ["array"] and "items" in schema and depth < _DEEPEST:
+        return f"list[{_type(root, schema['items'], depth + 1)}]"
+    return _TYPES.get(kinds[0], "any") if len(kinds) == 1 and isinstance(kinds[0], str) else "any"
+
+
+def _resolved(root: Schema, schema: Any) -> Schema:
+    """Follow references within the root, and take the only alternative besides null; else return the schema."""
+    about = found = _dict(schema)
+    for _ in range(_DEEPEST):
+        several = [each for key in ("anyOf", "oneOf", "allOf") for each in _list(found.get(key))]
+        others = [_dict(each) for each in several if _dict(each).get("type") != "null"]
+        if str(found.get("$ref")).startswith("#/"):
+            reference, found = found["$ref"], root
+            for part in reference.split("/")[1:]:
+                found = _dict(found.get(part))
+        elif len(others) == 1:
+            found = others[0]
+    return {**found, **{key: value for key, value in about.items() if key in ("description", "default")}}
+
+
+def _dict(value: Any) -> Schema:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _json(value: Any) -> str:
+    return one_line(json.dumps(value, ensure_ascii=False))
