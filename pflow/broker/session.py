@@ -191,3 +191,15 @@ class Session:
 
     def _shown(self, text: str) -> str:
         return shorten(self.secrets.mask(text).partition("\n")[0], 200)
+
+
+def list_tools(server: Server) -> dict[str, Any]:
+    """Start or reach a server, and return its `info` and its `tools`, as the protocol's JSON. Raises PflowError."""
+
+    async def ask() -> dict[str, Any]:
+        session = Session(server)
+        async with session.open():
+            tools = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in session.tools.values()]
+            return {"info": session.info, "tools": tools}
+
+    return anyio.run(ask)

@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
-from pflow.broker.servers import Server, save_server
+from pflow.broker.servers import Server, load_server, save_server
+from pflow.broker.session import list_tools
+from tests.broker.server import TOOLS
 
 SERVER = str(Path(__file__).with_name("server.py"))
 CANARY = "canary-8c1f"
@@ -209,3 +211,11 @@ def test_up_keeps_a_server_between_connections_until_down(tmp_path: Path, monkey
     assert broker.ask(down=True) == [{"result": {}}]
     assert broker.process.wait(20) == 0
     assert are_gone(pid)
+
+
+def test_all_pages_of_tools_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    keep("hostile")
+    found = list_tools(load_server("hostile"))
+    assert found["info"] == {"name": "hostile", "version": "1.2", "protocol": "2025-11-25"}
+    assert [tool["name"] for tool in found["tools"]] == list(TOOLS)
