@@ -14,7 +14,7 @@ import pflow
 
 PACKAGE = Path(pflow.__file__).parent
 LAYERS = [
-    *("errors", "words", "values", "files", "terminal", "process", "interface", "tables", "binding", "kit", "node"),
+    *("errors", "words", "values", "files", "terminal", "process", "interface", "tables", "binding", "node", "kit"),
     *("catalog", "help", "cache", "stage", "flow", "explain", "export", "record", "engine", "driver"),
     *(
         "models",

@@ -13,6 +13,7 @@ from pflow.engine.commits import Commits, Services
 from pflow.errors import PflowError
 from pflow.files.state_key import state_key
 from pflow.flow.wired import WiredStep
+from pflow.kit.mcp.place import begin_run
 from pflow.record.journal import Journal
 from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest
@@ -111,6 +112,7 @@ class Context:
         self.recorder = None if write is None else Recorder(write)
         self.jobs = jobs
         self.isolate = isolate
+        begin_run()
         self.max_visits = max_visits
         self.run_id = run_id
         self.cache = cache

@@ -22,6 +22,7 @@ from pflow.files.directories import state_directory
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.rules import check
 from pflow.flow.subflow import load_named
+from pflow.kit.mcp.place import begin_run
 from pflow.many.estimate import Estimate, estimate
 from pflow.many.executor import DONE, Executor, Result
 from pflow.many.item import ITEM, ItemFlow
@@ -115,6 +116,7 @@ class Map:
 
     def run(self, reopened: Reopened | None = None) -> int:
         """Run the items that are not done yet; return the exit code. Raises PflowError if the map is stopped."""
+        begin_run()
         fd = divert_prints()
         log = self._open_log(reopened)
         progress: MapProgress | None = None

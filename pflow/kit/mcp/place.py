@@ -1,0 +1,61 @@
+"""The sockets of brokers, in a directory that is ours alone, and the one that a run and all its processes share."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from pflow.errors import DENIED, PflowError
+from pflow.files.beneath import CONFINED
+from pflow.files.directories import make_private
+
+RUN = "PFLOW_BROKER"
+"""The variable with the socket of a run's own broker."""
+
+_LONGEST = 107
+"""The most bytes of a socket's path."""
+
+
+def begin_run() -> None:
+    """Let this process and all that it starts share one broker, which the first call starts and which ends with us.
+    Within another run it is that run's.
+    """
+    if not run_socket():
+        os.environ[RUN] = socket_of(str(os.getpid()))
+
+
+def run_socket() -> str:
+    """Return the socket of the run that we are part of; empty if there is none, or it has ended."""
+    path = os.environ.get(RUN, "")
+    try:
+        os.kill(owner_of(path), 0)  # 0, for no owner, is our own group
+    except (OSError, OverflowError):
+        return ""
+    return path if owner_of(path) else ""
+
+
+def owner_of(path: str) -> int:
+    """Return the process for which a broker with this socket works; 0 for nobody, as for `up`."""
+    name = os.path.basename(path).removesuffix(".sock")
+    return int(name) if name.isascii() and name.isdecimal() else 0
+
+
+def socket_of(name: str) -> str:
+    """Return the path of the socket of `up`, or of a process's number."""
+    base = "" if os.environ.get(CONFINED) else os.environ.get("XDG_RUNTIME_DIR", "")
+    if os.path.isabs(base) and os.path.isdir(base):
+        return os.path.join(base, "pflow", f"{name}.sock")
+    folder = os.path.abspath(os.environ.get("TMPDIR") or "/tmp")
+    return os.path.join(folder, f"pflow-{os.geteuid()}", f"{name}.sock")
+
+
+def make_place(path: str) -> None:
+    """Make the directory of a socket. Raises OSError, and PflowError (77) unless it is ours alone and the path fits."""
+    folder = os.path.dirname(path)
+    make_private(folder)
+    about = os.lstat(folder)
+    is_ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o077
+    if is_ours and len(os.fsencode(path)) <= _LONGEST:
+        return
+    why = f"a socket's path has at most {_LONGEST} bytes" if is_ours else "others may use it too"
+    raise PflowError(f"cannot use '{folder}' for sockets: {why}", hint="set XDG_RUNTIME_DIR", exit=DENIED)
