@@ -11,15 +11,15 @@ their servers in a file:
 More words of the command are more args, and an env may set PFLOW_MODEL. If the client does not find pflow, use its full
 path, which command -v pflow prints.
 
-Each saved flow, and each node that only reads files, is a tool, with schemas of its arguments and results, and with its
-effects. pflow's own tools are pflow_list, pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With
-NAMEs, exactly these nodes, flows and tools are offered, and --all offers every node. The list is updated as flows are saved and removed. stderr names
-each node and flow that is not offered, with the reason.
+Each saved flow, and each node that only reads files, is a tool, with schemas of its arguments and results, and with
+its effects. pflow's own tools are pflow_list, pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With
+NAMEs, exactly these nodes, flows and tools are offered, and --all offers every node. The list is updated as flows are
+saved and removed. stderr names each node and flow that is not offered, with the reason.
 
-Relative paths begin in --root, by default the working directory. Nodes and flows cannot read or write files outside it,
-through a link that leads out of it, in a .git, or among pflow's own nodes and flows, which decide what is run (77).
-Commands, and the servers that a node asks, are not limited this way. --read-only leaves out the saved flows that write,
-run commands or use the network, too. An answer over 1 MiB is cut off, and says so.
+Relative paths begin in --root, by default the working directory. Nodes and flows cannot read or write files outside
+it, through a link that leads out of it, in a .git, or among pflow's own nodes and flows, which decide what is run
+(77). Commands, and the servers that a node asks, are not limited this way. --read-only leaves out the saved flows that
+write, run commands or use the network, too. An answer over 1 MiB is cut off, and says so.
 
 A client's arguments are values, never templates, flags or files. It can run what was saved, never a flow's text. It
 cannot change the commands that a saved flow allows. Its values for a header or a proxy cannot name a variable of the
