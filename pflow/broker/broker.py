@@ -61,7 +61,7 @@ class _Kept:
 
     def is_usable(self) -> bool:
         """Return False once the session is over, or what is kept of the server has changed."""
-        return not self.session.is_over and self.state == _state_of(self.name)
+        return not (self.session.is_over or self.session.peer.has_ended) and self.state == _state_of(self.name)
 
 
 def _state_of(name: str) -> tuple[int, int] | None:

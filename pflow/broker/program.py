@@ -40,7 +40,7 @@ class Program:
 
     def __init__(self, server: Server, on_fault: Callable[[PflowError], None]) -> None:
         self.server, self.on_fault = server, on_fault
-        self.pid = 0
+        self.pid, self.has_ended = 0, False
         self.said: deque[str] = deque(maxlen=_REMEMBERED)
 
     @asynccontextmanager
@@ -92,6 +92,7 @@ class Program:
                     self.on_fault(too_long())
                     return
                 if not line:
+                    self.has_ended = True
                     return
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)

@@ -22,7 +22,7 @@ class Remote:
 
     def __init__(self, server: Server, secrets: Secrets, on_fault: Callable[[PflowError], None]) -> None:
         self.server, self.secrets, self.on_fault = server, secrets, on_fault
-        self.pid = 0
+        self.pid, self.has_ended = 0, False
         self.said: tuple[str, ...] = ()
 
     @asynccontextmanager

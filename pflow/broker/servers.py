@@ -15,6 +15,9 @@ from pflow.words.naming import guess
 INHERITED = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """The variables that every server gets, as they are when it is added; `--env` adds others."""
 
+TOOL = "mcp-"
+"""How the name of each tool's node begins."""
+
 _ENDING = ".json"
 _ADD = "pflow mcp add NAME -- COMMAND"
 _LONGEST = 40
@@ -89,6 +92,15 @@ def list_servers() -> list[str]:
     except OSError:
         return []
     return sorted(each.removesuffix(_ENDING) for each in files if each.endswith(_ENDING) and each[0] != ".")
+
+
+def server_of(node: str) -> str:
+    """Return the server whose tool a node is; empty for any other node."""
+    for name in list_servers() if node.startswith(TOOL) else ():
+        with suppress(PflowError):
+            if node in load_server(name).tools:
+                return name
+    return ""
 
 
 def forget_server(name: str) -> None:

@@ -64,7 +64,7 @@ class Session:
         try:
             with scope:
                 async with self._client() as self.client:
-                    await self.list_tools()
+                    await self._list()
                     scope.deadline = inf
                     del self._scopes[scope]
                     yield
@@ -82,18 +82,17 @@ class Session:
         name, version = (about.name, about.version) if about else ("", "")
         return {"name": name, "version": version, "protocol": self.client.protocol_version}
 
-    async def list_tools(self) -> list[types.Tool]:
+    async def _list(self) -> None:
         """Read all pages of the server's tools."""
         tools: list[types.Tool] = []
         cursor: str | None = None
-        while cursor is not None or not tools:
+        while True:
             page = await self.client.list_tools(cursor=cursor, cache_mode="bypass")
             tools += page.tools
-            if not page.next_cursor or page.next_cursor == cursor:
+            if page.next_cursor in (None, "", cursor):
                 break
             cursor = page.next_cursor
         self.tools = {tool.name: tool for tool in tools}
-        return tools
 
     async def call(self, tool: str, arguments: dict[str, Any], limit: float | None, tell: Tell) -> dict[str, Any]:
         """Call a tool by its own name, and return its reply as `reply_of` does. `limit`: at most so many seconds.
@@ -105,7 +104,7 @@ class Session:
         self._asked = ""
         try:
             if tool not in self.tools:
-                await self._answered(self.list_tools(), limit)
+                await self._answered(self._list(), limit)
             if tool not in self.tools:
                 hint = f"pflow mcp refresh {self.server.name} takes its present tools"
                 raise PflowError("it has no such tool any more", hint=hint, exit=NOT_FOUND)
@@ -126,15 +125,18 @@ class Session:
         with anyio.CancelScope(deadline=anyio.current_time() + (limit or SILENCE)) as scope:
             self._scopes[scope] = limit
             try:
-                return await answer
+                found = await answer
             finally:
                 del self._scopes[scope]
+            self._fault = None
+            return found
         if limit and self._fault is None:
             raise PflowError(f"it took longer than {limit:g} s", exit=TIMED_OUT)
         raise self._silent()
 
     def _heed(self, fault: PflowError) -> None:
         """Remember a fault. The server may still answer, but we do not wait for long."""
+        fault.message = self.secrets.mask(fault.message)
         self._fault = fault
         soon = anyio.current_time() + _AFTER_FAULT
         for scope in self._scopes:
@@ -161,9 +163,8 @@ class Session:
         return types.ElicitResult(action="decline")
 
     def _silent(self) -> PflowError:
-        return self._fault or PflowError(
-            f"it did not answer within {SILENCE:g} s", hint="--timeout=SECS sets another limit", exit=UNAVAILABLE
-        )
+        self.is_over = True  # what comes next gets a new session
+        return self._fault or PflowError(f"it has been silent for {SILENCE:g} s", exit=UNAVAILABLE)
 
     def _own(self, said: str) -> PflowError:
         """Return the error that a server words."""
@@ -190,3 +191,15 @@ class Session:
 
     def _shown(self, text: str) -> str:
         return shorten(self.secrets.mask(text).partition("\n")[0], 200)
+
+
+def list_tools(server: Server) -> dict[str, Any]:
+    """Start or reach a server, and return its `info` and its `tools`, as the protocol's JSON. Raises PflowError."""
+
+    async def ask() -> dict[str, Any]:
+        session = Session(server)
+        async with session.open():
+            tools = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in session.tools.values()]
+            return {"info": session.info, "tools": tools}
+
+    return anyio.run(ask)

@@ -32,7 +32,8 @@ def load_file(file: str, name: str) -> type:
 
 def load_module(file: str, name: str, act: str, *, is_node: bool = False) -> Any:
     """Load a Python file as a module of this name. `act` begins error messages. A node may import what is beside it."""
-    from importlib.util import module_from_spec, spec_from_file_location
+    from _frozen_importlib import module_from_spec  # importlib.util, which has them, imports more
+    from _frozen_importlib_external import spec_from_file_location
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
     from pflow.interface.source import in_words

@@ -164,7 +164,8 @@ def usage_of_click(command: click.Command, name: str) -> CommandUsage:
 
 def _flag(option: click.Option) -> Flag:
     metavar = "" if option.is_flag else option.metavar or "|".join(_choices(option)) or "N"
-    *choices, last = "|".join(_choices(option) or [metavar]).split("|")
+    *several, last = "|".join(_choices(option) or [metavar]).split("|")
+    choices = [each for each in several if each == each.lower()]  # mcp-NAME is not a choice by itself
     values = _METAVARS.get(last, "")
     return Flag(
         tuple(sorted(option.opts, key=len)),

@@ -5,12 +5,12 @@ is shown and allowed. Other flags are those of pflow run, and of the flow itself
 first, and becomes an input of the flow. The model is told its size, or the keys of a store with their types, never a
 value. -n leaves stdin alone.
 
-Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not hidden.
-Commands, and files that are elsewhere, hidden or not known yet, need --allow. While it runs, no link leads to other
-files (77). If the kernel has Landlock (Linux 6.2), commands can write only there too, and in pflow's and llm's own
-directories; they can still read anywhere, and change modes and times of files that are yours. Without Landlock, a node
-of yours that opens files needs --allow=paths, which ends the confinement. pflow plan prints the flow without running
-it.
+Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not
+hidden. Commands, files that are elsewhere, hidden or not known yet, and MCP servers need --allow. While it runs, no
+link leads to other files (77). If the kernel has Landlock (Linux 6.2), commands can write only there too, and in
+pflow's and llm's own directories; they can still read anywhere, and change modes and times of files that are yours.
+Without Landlock, a node of yours that opens files needs --allow=paths, which ends the confinement. pflow plan prints
+the flow without running it.
 """
 
 import os
@@ -60,8 +60,8 @@ def main(words: list[str], closed: list[int]) -> int:
 @click.option(
     "--allow",
     multiple=True,
-    metavar="commands|paths|anything|DIR",
-    help="Also allow --yes to run commands, reach any path, do anything, or reach files below a directory.",
+    metavar="commands|paths|anything|mcp-NAME|DIR",
+    help="Also allow commands, any path, anything, the tools of an MCP server, or files below a directory.",
 )
 @click.option("--model", metavar="MODEL", help="The model that plans.")
 @click.option("--fresh", is_flag=True, help="Ask the model again, even if it planned the sentence before.")

@@ -118,10 +118,10 @@ notes.txt'. pflow nodes lists the nodes.
 
 Any other argument with white space in it is a sentence. A model plans a flow from it, which is shown to you to run,
 edit or save; pflow 'SENTENCE' --help lists the flags. Without a terminal it runs only with --yes, which allows the
-network, and files below this directory. --allow=commands, --allow=paths (any), --allow=DIRECTORY and --allow=anything
-allow more. If the kernel has Landlock (Linux 6.2), commands can write only in the allowed directories, unless any path
-is allowed; they can still read anywhere, and change modes and times of files that are yours. pflow-plan(1) describes
-pflow plan, which prints the flow without running it.
+network, and files below this directory. --allow=commands, --allow=paths (any), --allow=DIRECTORY, --allow=mcp-NAME (an
+MCP server's tools) and --allow=anything allow more. If the kernel has Landlock (Linux 6.2), commands can write only in
+the allowed directories, unless any path is allowed; they can still read anywhere, and change modes and times of files
+that are yours. pflow-plan(1) describes pflow plan, which prints the flow without running it.
 
 Templates such as $name are pflow's: single quotes keep the shell from eating them."""
 DRIVER.flags = [HELP, Flag(("-V", "--version"), "print the version")]

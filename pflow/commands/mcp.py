@@ -30,15 +30,15 @@ speaks to it on stdin and stdout. Most clients configure their servers in a file
 More words of the command are more args, and an env may set PFLOW_MODEL. If the client does not find pflow, use its full
 path, which command -v pflow prints.
 
-Each node with an interface and each saved flow is a tool, with schemas of its arguments and results, and with its
-effects. pflow's own tools are pflow_list, pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With
-NAMEs, only these nodes, flows and tools are offered. The list is updated as flows are saved and removed. stderr names
-each node and flow that is not offered, with the reason.
+Each saved flow, and each node that only reads files, is a tool, with schemas of its arguments and results, and with
+its effects. pflow's own tools are pflow_list, pflow_describe, pflow_check, pflow_plan, pflow_run and pflow_trace. With
+NAMEs, exactly these nodes, flows and tools are offered, and --all offers every node. The list is updated as flows are
+saved and removed. stderr names each node and flow that is not offered, with the reason.
 
-Relative paths begin in --root, by default the working directory. Nodes and flows cannot read or write files outside it,
-through a link that leads out of it, in a .git, or among pflow's own nodes and flows, which decide what is run (77).
-Commands, and the servers that a node asks, are not limited this way. To leave these out, name the tools to offer, or
-use --read-only. An answer over 1 MiB is cut off, and says so.
+Relative paths begin in --root, by default the working directory. Nodes and flows cannot read or write files outside
+it, through a link that leads out of it, in a .git, or among pflow's own nodes and flows, which decide what is run
+(77). Commands, and the servers that a node asks, are not limited this way. --read-only leaves out the saved flows that
+write, run commands or use the network, too. An answer over 1 MiB is cut off, and says so.
 
 A client's arguments are values, never templates, flags or files. It can run what was saved, never a flow's text. It
 cannot change the commands that a saved flow allows. Its values for a header or a proxy cannot name a variable of the
@@ -54,6 +54,8 @@ pflow mcp add tracker --url=https://example.com/mcp --header='Authorization: Bea
 pflow mcp add --from=claude
 pflow mcp serve --root examples
 pflow mcp serve --read-only
+pflow mcp serve read-file pflow_trace
+pflow mcp serve --all
 """
 
 from typing import Any
@@ -66,7 +68,7 @@ from pflow.files.installation import no_extra
 
 CLIENTS = ("claude", "cursor", "codex", "vscode", "FILE")
 _TAKEN = {
-    "serve": ("read_only", "root"),
+    "serve": ("is_all", "read_only", "root"),
     "add": ("url", "header", "env", "keep", "trust_hints", "client", "yes"),
     "list": ("as_json",),
     "status": ("as_json",),
@@ -88,6 +90,9 @@ ACTS = ("serve", "add", "refresh", "list", "test", "remove", "status", "up", "do
 @click.option("--yes", is_flag=True, help="With --from, add the servers without asking.")
 @click.option("--json", "as_json", is_flag=True, help="With list and status, print one JSON list.")
 @click.option(
+    "--all", "is_all", is_flag=True, help="With serve, offer every node, those that write and run commands too."
+)
+@click.option(
     "--read-only", is_flag=True, help="With serve, leave out tools that write files, run commands or use the network."
 )
 @click.option(
@@ -100,7 +105,9 @@ ACTS = ("serve", "add", "refresh", "list", "test", "remove", "status", "up", "do
 def command(act: str, server: tuple[str, ...], **flags: Any) -> int:
     wrong = [name for name, value in flags.items() if value and name not in _TAKEN.get(act, ())]
     if wrong:
-        flag = {"client": "--from", "as_json": "--json"}.get(wrong[0], "--" + wrong[0].replace("_", "-"))
+        flag = {"client": "--from", "as_json": "--json", "is_all": "--all"}.get(
+            wrong[0], "--" + wrong[0].replace("_", "-")
+        )
         raise PflowError(f"cannot take {flag} with {act}", hint="pflow mcp --help", exit=USAGE)
     names = list(server)
     try:
@@ -115,7 +122,7 @@ def _do(act: str, names: list[str], flags: dict[str, Any]) -> int:
     if act == "serve":
         from pflow.mcp.server import serve
 
-        serve(names, flags["root"], read_only=flags["read_only"])
+        serve(names, flags["root"], is_all=flags["is_all"], read_only=flags["read_only"])
         return 0
     from pflow.commands import _mcp_acts as acts
 

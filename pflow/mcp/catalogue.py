@@ -17,16 +17,24 @@ State = dict[str, tuple[int, int, int]]
 
 
 class Catalogue:
-    """The list of tools. `only` are the names to offer, all if empty; `say` gets each kind that is left out, and why.
+    """The list of tools. `only` are the names to offer; without any, it is the saved flows and what only reads.
 
-    `reserved` are names that nodes and flows do not get.
+    `is_all` offers what changes things too, `read_only` leaves it out everywhere. `say` gets each kind that cannot be
+    offered, and why. `reserved` are names that nodes and flows do not get.
     """
 
     def __init__(
-        self, only: Sequence[str], *, read_only: bool, reserved: Sequence[str], say: Callable[[str], None]
+        self,
+        only: Sequence[str],
+        *,
+        is_all: bool,
+        read_only: bool,
+        reserved: Sequence[str],
+        say: Callable[[str], None],
     ) -> None:
         """Raises PflowError (127) for an unknown name."""
         self.only = {_label(name) for name in only if name not in reserved} if only else None
+        self.is_all = is_all
         self.read_only = read_only
         self.reserved = reserved
         self.say = say
@@ -57,7 +65,8 @@ class Catalogue:
                 self._said.add(line)
                 self.say(line)
             return
-        if offered.is_read_only or not self.read_only:
+        is_chosen = self.is_all or self.only is not None or offered.flow is not None
+        if offered.is_read_only or (is_chosen and not self.read_only):
             self._tools[offered.tool.name] = offered
 
     def find(self, name: str) -> Offered:

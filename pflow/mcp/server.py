@@ -158,7 +158,7 @@ def write_line(line: str) -> None:
         write_stderr((line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…") + "\n")
 
 
-def serve(only: list[str], root: str | None, *, read_only: bool) -> None:
+def serve(only: list[str], root: str | None, *, is_all: bool, read_only: bool) -> None:
     """Serve until the client hangs up, in the directory `root`, which the files of calls may not leave.
 
     Raises PflowError (2, 64, 66, 77, 127); ClosedPipe for a closed stdout.
@@ -167,7 +167,7 @@ def serve(only: list[str], root: str | None, *, read_only: bool) -> None:
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # some clients leave it so; children had no exit code then
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     logging.getLogger().addHandler(_OneLine(logging.WARNING))
-    catalogue = Catalogue(only, read_only=read_only, reserved=tuple(OWN_TOOLS), say=_say)
+    catalogue = Catalogue(only, is_all=is_all, read_only=read_only, reserved=tuple(OWN_TOOLS), say=_say)
     if sys.stdin is None:
         raise PflowError("cannot serve: stdin is closed", hint="an MCP client must start it", exit=BAD_STDIN)
     if sys.stdin.isatty():

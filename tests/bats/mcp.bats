@@ -18,7 +18,7 @@ READY='{"jsonrpc":"2.0","method":"notifications/initialized"}'
 # Say what comes on stdin to a server, a message a line, after a handshake; hang up once it has given so many answers.
 say() {
     local answers=$1 line
-    coproc SERVER { exec pflow mcp serve 2>said 3>&-; }
+    coproc SERVER { exec pflow mcp serve --all 2>said 3>&-; }
     local in=${SERVER[1]} out=${SERVER[0]} pid=$SERVER_PID
     { printf '%s\n' "$HELLO" "$READY" && cat; } >&"$in"
     read -r -u "$out" line

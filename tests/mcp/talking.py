@@ -71,7 +71,7 @@ class Home:
         path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
         env = {"HOME": str(self.place), "PATH": path, **environment}
         return StdioServerParameters(
-            command=str(BIN / "pflow"), args=["mcp", "serve", *words], env=env, cwd=str(self.place)
+            command=str(BIN / "pflow"), args=["mcp", "serve", *(words or ["--all"])], env=env, cwd=str(self.place)
         )
 
     def napping(self):

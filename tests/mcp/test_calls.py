@@ -174,7 +174,7 @@ def test_the_files_of_nodes_and_flows_are_held_below_the_root(tmp_path):
         assert listing.structured_content == {"files": ["sub/a.txt"]}
         return good, [await client.call_tool(tool, arguments) for tool, arguments in held]
 
-    good, refused = talk(home, work, "--root", str(root))
+    good, refused = talk(home, work, "--all", "--root", str(root))
     assert [each.structured_content for each in good] == [{"content": "one two three\n"}, {"words": "3\n"}]
     for result, (tool, arguments) in zip(refused, held, strict=True):
         assert result.is_error, (tool, arguments)

@@ -144,6 +144,14 @@ def test_read_only_offers_what_changes_nothing(home):
     assert all(tool.annotations.read_only_hint for tool in tools.values())
 
 
+def test_unasked_it_offers_what_only_reads_and_saved_flows(home, tools):
+    offered = listed(home, "--root=.")
+    others = {name for name, tool in tools.items() if not tool.annotations.read_only_hint and name not in OWN}
+    assert {"shell", "delete-file"} <= others - offered.keys() <= {*names_in("nodes"), "flow_llm"}
+    assert offered.keys() >= tools.keys() - others
+    assert "nap" in offered  # a saved flow that runs a command
+
+
 def test_names_offer_these_alone(home):
     assert listed(home, "count", "read-file", "pflow_trace").keys() == {"count", "read-file", "pflow_trace"}
 

@@ -19,7 +19,7 @@ from tests.mcp.talking import BIN, COUNT, PATIENCE, session, until
 def server(home):
     """A server that is spoken to by hand, with the flow NAP running in it."""
     started = subprocess.Popen(
-        [BIN / "pflow", "mcp", "serve"],
+        [BIN / "pflow", "mcp", "serve", "--all"],
         bufsize=0,  # select knows nothing of what is in a buffer, which holds 128 kB from Python 3.14 on
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pflow.broker.servers import TOOL, list_servers, server_of
 from pflow.catalog.interfaces import BUNDLED
 from pflow.errors import USAGE, PflowError, shorten
 from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM, Effect, effects_of_flow
@@ -28,7 +29,7 @@ _LONGEST = 200
 
 
 class Allowed:
-    """The words and directories of --allow: commands, paths, anything, and files below the `folders`.
+    """The words and directories of --allow: commands, paths, anything, MCP servers, and files below the `folders`.
 
     A directory also allows paths that only the run will know, where pflow itself opens them.
     """
@@ -37,8 +38,9 @@ class Allowed:
         """Raises PflowError (2) for an unknown word."""
         folders = [word for word in words if "/" in word or word in (".", "..", "~")]
         self.words = set(words) - set(folders)
-        for word in self.words - {COMMANDS, PATHS, ANYTHING}:
-            hint = f"it takes {COMMANDS}, {PATHS}, {ANYTHING} or a directory: ./{word}"
+        servers = {TOOL + name for name in list_servers()} if any(word.startswith(TOOL) for word in words) else set()
+        for word in self.words - {COMMANDS, PATHS, ANYTHING, *servers}:
+            hint = f"it takes {COMMANDS}, {PATHS}, {ANYTHING}, {TOOL}SERVER or a directory: ./{word}"
             raise PflowError(f"cannot allow '{word}': --allow does not know it", hint=hint, exit=USAGE)
         real = [self.real_path(os.path.expanduser(each)) for each in folders]
         here = self.real_path(".")
@@ -101,7 +103,14 @@ class Gate:
         return list(dict.fromkeys(refusal for effect in effects for refusal in self._of_effect(effect)))
 
     def _of_effect(self, effect: Effect) -> Iterator[Refusal]:
-        if effect.name == OPEN:
+        server = server_of(effect.step.kind.name) if effect.step.kind is not None else ""
+        if server and not self.allowed.allows(TOOL + server):
+            yield Refusal(
+                effect.place, f"asks the MCP server '{server}', which may do anything", f"--allow={TOOL}{server}"
+            )
+        elif server:
+            return
+        elif effect.name == OPEN:
             yield Refusal(effect.place, "may do anything: its interface does not say", f"--allow={ANYTHING}")
         elif effect.name == "runs commands" and not self.allowed.allows(COMMANDS):
             values = effect.values.items()

@@ -1,0 +1,120 @@
+import json
+import os
+import signal
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.kit.mcp import place
+from pflow.kit.mcp.client import call, is_listening, request
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.delenv(place.RUN, raising=False)
+    return tmp_path / "pflow"
+
+
+def answering(path, *lines):
+    """Answer one request on a socket with these lines, then hang up; return the list of what came."""
+    place.make_place(path)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    came = []
+
+    def talk():
+        with listener, listener.accept()[0] as peer, peer.makefile("rwb") as file:
+            came.append(json.loads(file.readline()))
+            file.write(b"".join(line + b"\n" for line in lines))
+
+    threading.Thread(target=talk, daemon=True).start()
+    return came
+
+
+def a_run():
+    place.begin_run()
+    return place.run_socket()
+
+
+def test_a_call_tells_its_progress_and_returns_files_as_bytes():
+    reply = {"result": {"n": 1}, "files": [{"type": "image/png", "data": "/wA="}], "links": []}
+    came = answering(a_run(), b'{"progress": "half"}', json.dumps({"result": reply}).encode())
+    told = []
+    assert call("time", "now", {"zone": "1"}, told.append) == {
+        "result": {"n": 1}, "files": [{"type": "image/png", "data": b"\xff\x00"}], "links": [],
+    }  # fmt: skip
+    assert told == ["half"]
+    assert came == [{"call": {"server": "time", "tool": "now", "arguments": {"zone": "1"}, "timeout": None}}]
+
+
+@pytest.mark.parametrize(
+    ("lines", "exit", "message"),
+    [
+        ([b'{"error": {"message": "no", "hint": "so", "exit": 77}}'], 77, "no"),
+        ([], 69, "cannot call 'now' of the MCP server 'time': the broker ended"),
+        ([b'{"progress": "half"}'], 69, "cannot call 'now' of the MCP server 'time': the broker ended"),
+        ([b'{"result": {"result": 1, "files": [{"data": "a"}], "links": []}}'], 65, "not in base64"),
+        ([b'{"result": {"result": 1e999, "files": [], "links": []}}'], 65, "does not fit in a float"),
+    ],
+)
+def test_a_failed_call_is_one_error(lines, exit, message):
+    answering(a_run(), *lines)
+    with pytest.raises(PflowError) as failure:
+        call("time", "now", {}, print)
+    assert failure.value.exit == exit
+    assert message in failure.value.message
+
+
+def test_bytes_are_no_argument():
+    with pytest.raises(PflowError, match="hold bytes") as failure:
+        call("time", "now", {"a": [b"\xff"]}, print)
+    assert failure.value.exit == 65
+
+
+def test_a_run_keeps_its_broker_within_it_and_forgets_that_of_a_run_that_ended(monkeypatch):
+    path = a_run()
+    assert os.environ[place.RUN] == path
+    assert place.owner_of(path) == os.getpid()
+    monkeypatch.setenv(place.RUN, place.socket_of(str(os.getppid())))
+    assert a_run() == place.socket_of(str(os.getppid()))
+    monkeypatch.setenv(place.RUN, place.socket_of("4194305"))  # above the highest process id
+    assert a_run() == path
+
+
+@pytest.mark.parametrize("fault", ["mode", "link", "length"])
+def test_a_directory_that_is_not_ours_alone_is_refused(fault, directory, tmp_path, monkeypatch):
+    if fault == "mode":
+        directory.mkdir()
+        directory.chmod(0o755)
+    elif fault == "link":
+        (tmp_path / "else").mkdir(mode=0o700)
+        directory.symlink_to(tmp_path / "else")
+    else:
+        (tmp_path / ("x" * 100)).mkdir()
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / ("x" * 100)))
+    with pytest.raises(PflowError) as failure:
+        call("time", "now", {}, print)
+    assert failure.value.exit == 77
+
+
+def test_many_that_start_at_once_start_one_broker_and_a_killed_one_is_replaced():
+    path = a_run()
+
+    def status(_=0):
+        return request(path, {"status": True}, "ask")["pid"]
+
+    with ThreadPoolExecutor(20) as pool:
+        (first,) = set(pool.map(status, range(100)))
+    os.kill(first, signal.SIGKILL)
+    os.waitpid(first, 0)
+    assert not is_listening(path)
+    second = status()
+    assert second != first
+    assert request(path, {"down": True}, "end") == {}
+    os.waitpid(second, 0)
+    assert os.listdir(os.path.dirname(path)) == []
