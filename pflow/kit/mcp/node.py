@@ -15,8 +15,11 @@ class McpNode(Node):
     waits = True
 
     def prep(self, shared: Shared) -> dict[str, Any]:
-        names = declared_interface(type(self)).reads
-        given = {name: shared.get(name) for name in names}
+        reads = declared_interface(type(self)).reads
+        given = {name: shared.get(name) for name in reads}
+        for name, item in reads.items():
+            if "pipe" in item.marks and isinstance(given[name], str) and given[name].find("\n") == len(given[name]) - 1:
+                given[name] = given[name].removesuffix("\n")  # `echo Oslo |` means Oslo; longer texts stay as they are
         return {self.properties.get(name, name): value for name, value in given.items() if value is not None}
 
     def exec(self, arguments: dict[str, Any]) -> dict[str, Any]:
