@@ -17,9 +17,8 @@ class McpNode(Node):
     def prep(self, shared: Shared) -> dict[str, Any]:
         reads = declared_interface(type(self)).reads
         given = {name: shared.get(name) for name in reads}
-        for name, item in reads.items():
-            if "pipe" in item.marks and isinstance(given[name], str) and given[name].find("\n") == len(given[name]) - 1:
-                given[name] = given[name].removesuffix("\n")  # `echo Oslo |` means Oslo; longer texts stay as they are
+        for name in [name for name, item in reads.items() if "pipe" in item.marks]:
+            given[name] = _without_newline(given[name])
         return {self.properties.get(name, name): value for name, value in given.items() if value is not None}
 
     def exec(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -35,3 +34,8 @@ class McpNode(Node):
 
         if not messages.is_quiet:
             messages.say(self.id, progress)
+
+
+def _without_newline(value: Any) -> Any:
+    """Take the newline from a text of one line: `echo Oslo |` means Oslo. Longer texts stay as they are."""
+    return value[:-1] if isinstance(value, str) and value and value.find("\n") == len(value) - 1 else value
