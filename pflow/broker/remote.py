@@ -49,13 +49,13 @@ class Remote:
             self.on_fault(PflowError("it refuses access (HTTP 403)", exit=DENIED))
         elif response.status_code >= 500:
             self.on_fault(PflowError(f"it answers with HTTP {response.status_code}", exit=UNAVAILABLE))
-        elif not response.headers.get("content-type", "").startswith("text/event-stream"):
+        else:
             assert isinstance(response.stream, httpx2.AsyncByteStream)
             response.stream = _Bounded(response.stream, self.on_fault)
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """The body of an answer, which ends with an error when it gets too long."""
+    """The body of an answer, which ends with an error when a line of it gets too long, as no event's may either."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, on_fault: Callable[[PflowError], None]) -> None:
         self.stream, self.on_fault = stream, on_fault
@@ -63,7 +63,7 @@ class _Bounded(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for part in self.stream:
-            size += len(part)
+            size = len(part) - part.rfind(b"\n") if b"\n" in part else size + len(part)
             if size > MOST:
                 self.on_fault(too_long())
                 raise httpx2.ReadError("too long")

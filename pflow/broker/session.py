@@ -71,7 +71,10 @@ class Session:
             if scope.cancelled_caught:
                 raise self._silent()
         except Exception as error:
-            raise self._explain(error).within(act) from None
+            failed = self._explain(error)
+            if failed.exit == FAILED:  # it answers, but not as a server of this protocol does
+                failed.exit = UNAVAILABLE
+            raise failed.within(act) from None
         finally:
             self.is_over = True
 
@@ -177,7 +180,9 @@ class Session:
         if isinstance(error, PflowError):
             return error
         if isinstance(error, MCPError) and error.code != types.CONNECTION_CLOSED:
-            if self._fault is None or error.code not in (types.INTERNAL_ERROR, types.PARSE_ERROR):
+            if error.code == types.PARSE_ERROR:
+                return self._fault or PflowError(self._shown(error.message), exit=UNAVAILABLE)
+            if self._fault is None or error.code != types.INTERNAL_ERROR:
                 return self._own(error.message)
         elif isinstance(error, ValidationError | RuntimeError):  # the SDK's check of what the tool declares
             return PflowError(f"its answer is not as declared: {self._shown(str(error))}", exit=BAD_DATA)
