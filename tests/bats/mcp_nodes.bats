@@ -95,7 +95,7 @@ END
 @test "add --from takes the servers of another client, shown without their secrets" {
     mkdir .vscode .codex
     printf '{"mcpServers": {"My_Server": {"command": "%s", "args": ["%s"], "env": {"SECRET": "canary-4"}}, "off": {"command": "x", "disabled": true}}}' "${real[@]}" >.claude.json
-    printf '{ // ours\n"inputs": [{"id": "the-key", "type": "promptString", "password": true}],\n"servers": {"box": {"command": "%s", "args": ["${workspaceFolder}/server.py"], "env": {"SECRET": "${input:the-key}"},},}}' "$PYTHON" >.vscode/mcp.json
+    printf '{ // ours\n"inputs": [{"id": "the-key", "type": "promptString", "password": true}],\n"servers": {"box": {"command": "%s", "args": ["${workspaceFolder}/server.py", "${input:the-key}"], "env": {"SECRET": "${input:the-key}"},},}}' "$PYTHON" >.vscode/mcp.json
     printf '[mcp_servers.dx]\ncommand = "%s"\nargs = ["%s"]\nenv = {SECRET = "canary-4"}\n' "${real[@]}" >.codex/config.toml
     run --separate-stderr pflow mcp add --from=claude </dev/null
     expect 2 - '--yes adds them without asking'
@@ -107,6 +107,7 @@ END
     expect 78 '' "its input 'the-key' has no value; set and export THE_KEY"
     THE_KEY=canary-4 run --separate-stderr pflow mcp add --from=vscode --yes
     expect 0
+    [[ $output$stderr$(pflow mcp list; pflow mcp list --json; pflow mcp refresh 2>&1) != *canary* ]]
     run --separate-stderr pflow mcp add --from=.codex/config.toml dx --yes
     expect 0
     [ "$(grep -l canary-4 .local/share/pflow/mcp/*.json | wc -l)" -eq 3 ]
