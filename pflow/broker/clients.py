@@ -114,7 +114,8 @@ def _server(label: str, about: dict[str, Any], inputs: dict[Any, Any]) -> Server
         what = "it has neither a command nor the URL of streamable HTTP"
         raise PflowError(what, hint=f"pflow mcp add {server.name} --url=URL", exit=BAD_CONFIG)
     words = [command, *_list(about.get("args"))] if command else []
-    server.command = [_filled(str(each), inputs) for each in words]
+    server.command = [str(each) for each in words]  # it is shown: what is filled in may be secret
+    server.run = [_filled(each, inputs) for each in server.command]
     server.url = "" if command else _filled(str(url), inputs)
     server.directory = os.path.abspath(os.path.expanduser(_filled(str(about.get("cwd") or "."), inputs)))
     server.env = inherited() | {name: _filled(str(text), inputs) for name, text in _dict(about.get("env")).items()}

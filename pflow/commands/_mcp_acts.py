@@ -96,7 +96,7 @@ def _add(server: Server, flags: dict[str, Any]) -> None:
 
     server.is_kept, server.trusts_hints = flags["keep"], flags["trust_hints"]
     try:
-        server.run = resolve(server.command, server.env) if server.command else []
+        server.run = resolve(server.run or server.command, server.env) if server.command else []
     except PflowError as error:
         raise error.within(f"cannot add '{server.name}'") from None
     change = add_server(server, list_tools)
@@ -134,7 +134,7 @@ def _compare(name: str, *, is_anew: bool = False) -> Change:
     from pflow.broker.session import list_tools
 
     def ask(server: Server) -> dict[str, Any]:
-        if is_anew and server.command:
+        if is_anew and server.command and not _is_filled(server):
             server.run = resolve(server.command, server.env)
         return list_tools(server)
 
@@ -169,7 +169,7 @@ def _document(server: Server) -> dict[str, Any]:
         "name": server.name,
         "version": server.version,
         "command": server.command,
-        "run": server.run,
+        "run": server.command if _is_filled(server) else server.run,
         "url": _what(server) if server.url else "",
         "directory": server.directory,
         "env": [*server.env],
@@ -178,6 +178,11 @@ def _document(server: Server) -> dict[str, Any]:
         "keep": server.is_kept,
         "trust_hints": server.trusts_hints,
     }
+
+
+def _is_filled(server: Server) -> bool:
+    """Return True if another client's variables or inputs were filled in where the command has ${…}."""
+    return any("${" in word for word in server.command)
 
 
 def show_status(names: list[str], *, as_json: bool) -> int:

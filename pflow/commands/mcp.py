@@ -49,9 +49,10 @@ a session of their own, as setsid does.
 All this needs the official SDK, pip install '.[mcp]' in the checkout. Without it, the exit code is 78.
 
 \b
-pflow mcp add time -- uvx mcp-server-time
-pflow mcp add tracker --url=https://example.com/mcp --header='Authorization: Bearer env:TRACKER_TOKEN'
-pflow mcp add --from=claude
+pflow mcp add own -- pflow mcp serve read-file template
+pflow mcp-own-read-file --path=examples/notes.txt
+pflow mcp list --json
+pflow mcp remove own
 pflow mcp serve --root examples
 pflow mcp serve --read-only
 pflow mcp serve read-file pflow_trace

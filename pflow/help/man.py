@@ -46,6 +46,9 @@ ENVIRONMENT = (
     ("XDG_CACHE_HOME", "the parent of kept answers, plans and the models for TAB, instead of ~/.cache"),
     ("XDG_CONFIG_HOME", "the parent of llm's settings and your prices of models, instead of ~/.config"),
     ("XDG_DATA_HOME", "the parent of your own nodes and saved flows, instead of ~/.local/share"),
+    ("XDG_RUNTIME_DIR", "the parent of the sockets for MCP servers, instead of the temporary directory"),
+    ("PFLOW_BROKER", "a run's own socket for MCP servers, which it sets for its children"),
+    ("CODEX_HOME", "the directory of Codex's config.toml, for pflow mcp add --from=codex"),
     ("XDG_STATE_HOME", "the parent of the kept runs, instead of ~/.local/state"),
 )  # fmt: skip
 """Each variable that pflow or a node reads, and its purpose."""

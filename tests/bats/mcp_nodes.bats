@@ -96,7 +96,6 @@ end_broker() { pflow mcp down 2>/dev/null || true; }
 78|add box -- no-such-program|'no-such-program': no such file or directory
 2|list --keep|cannot take --keep with list
 2|remove|cannot remove a server without its name
-127|test nope|cannot find the MCP server 'nope'
 66|add --from=nope.json|cannot find 'nope.json'
 66|add --from=cursor|cannot find the configuration of cursor
 2|down box|cannot end single servers
@@ -106,7 +105,7 @@ END
 @test "add --from takes the servers of another client, shown without their secrets" {
     mkdir .vscode .codex
     printf '{"mcpServers": {"My_Server": {"command": "%s", "args": ["%s"], "env": {"SECRET": "canary-4"}}, "off": {"command": "x", "disabled": true}}}' "${real[@]}" >.claude.json
-    printf '{ // ours\n"inputs": [{"id": "the-key", "type": "promptString", "password": true}],\n"servers": {"box": {"command": "%s", "args": ["${workspaceFolder}/server.py"], "env": {"SECRET": "${input:the-key}"},},}}' "$PYTHON" >.vscode/mcp.json
+    printf '{ // ours\n"inputs": [{"id": "the-key", "type": "promptString", "password": true}],\n"servers": {"box": {"command": "%s", "args": ["${workspaceFolder}/server.py", "${input:the-key}"], "env": {"SECRET": "${input:the-key}"},},}}' "$PYTHON" >.vscode/mcp.json
     printf '[mcp_servers.dx]\ncommand = "%s"\nargs = ["%s"]\nenv = {SECRET = "canary-4"}\n' "${real[@]}" >.codex/config.toml
     run --separate-stderr pflow mcp add --from=claude </dev/null
     expect 2 - '--yes adds them without asking'
@@ -118,6 +117,7 @@ END
     expect 78 '' "its input 'the-key' has no value; set and export THE_KEY"
     THE_KEY=canary-4 run --separate-stderr pflow mcp add --from=vscode --yes
     expect 0
+    [[ $output$stderr$(pflow mcp list; pflow mcp list --json; pflow mcp refresh 2>&1) != *canary* ]]
     run --separate-stderr pflow mcp add --from=.codex/config.toml dx --yes
     expect 0
     [ "$(grep -l canary-4 .local/share/pflow/mcp/*.json | wc -l)" -eq 3 ]
@@ -136,5 +136,5 @@ END
     PATH=$HOME/fake:$PATH pflow mcp add two -- npx -y box@latest
     run --separate-stderr bash -c 'pflow-mcp-one-environment -r | jq -r ".environment.PWD, .words[1]"; pflow-mcp-two-echo --text=hi -r; pflow mcp list --json | jq -c "map(.run)"; cat asked'
     expect 0
-    [[ $output == *$'\nword\nhi\n[["'$HOME'/fake/box","word"],["'$HOME'/fake/node_modules/.bin/start-box"]]\nasked\n'*--package=box@latest* ]]
+    [[ $output == *$'\nword\nhi\n[["'$HOME'/fake/box","word"],["'$HOME'/fake/node_modules/.bin/start-box"]]'*asked*--package=box@latest* ]]
 }

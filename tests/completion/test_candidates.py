@@ -186,7 +186,7 @@ LINES = {
     "pflow plan --edit fix": ["fix-issue"],
     "pflow show ": ["fix-issue"],
     "pflow remove a fix": ["fix-issue"],
-    "pflow mcp ": ["serve"],
+    "pflow mcp re": ["refresh", "remove"],
     "pflow find --by=w": ["words"],
     "pflow save na": [],
     "pflow save name fix": ["fix-issue"],

@@ -15,8 +15,10 @@ class McpNode(Node):
     waits = True
 
     def prep(self, shared: Shared) -> dict[str, Any]:
-        names = declared_interface(type(self)).reads
-        given = {name: shared.get(name) for name in names}
+        reads = declared_interface(type(self)).reads
+        given = {name: shared.get(name) for name in reads}
+        for name in [name for name, item in reads.items() if "pipe" in item.marks]:
+            given[name] = _without_newline(given[name])
         return {self.properties.get(name, name): value for name, value in given.items() if value is not None}
 
     def exec(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -32,3 +34,8 @@ class McpNode(Node):
 
         if not messages.is_quiet:
             messages.say(self.id, progress)
+
+
+def _without_newline(value: Any) -> Any:
+    """Take the newline from a text of one line: `echo Oslo |` means Oslo. Longer texts stay as they are."""
+    return value[:-1] if isinstance(value, str) and value and value.find("\n") == len(value) - 1 else value

@@ -10,6 +10,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.kit.mcp import place
 from pflow.kit.mcp.client import call, is_listening, request
+from pflow.kit.mcp.node import McpNode
 
 
 @pytest.fixture(autouse=True)
@@ -118,3 +119,19 @@ def test_many_that_start_at_once_start_one_broker_and_a_killed_one_is_replaced()
     assert request(path, {"down": True}, "end") == {}
     os.waitpid(second, 0)
     assert os.listdir(os.path.dirname(path)) == []
+
+
+@pytest.mark.parametrize(("piped", "sent"), [("Oslo\n", "Oslo"), ("a\nb\n", "a\nb\n"), ("Oslo", "Oslo"), ("\n", "")])
+def test_a_single_line_from_the_pipe_loses_its_newline(piped, sent):
+    class Now(McpNode):
+        """Now.
+
+        Interface:
+        - Reads: shared["zone"]: str [pipe]  # where
+        - Reads: shared["note"]: str = ""  # why
+        - Writes: shared["result"]: any [pipe]  # when
+        """
+
+        properties = {"zone": "timeZone"}  # noqa: RUF012
+
+    assert Now().prep({"zone": piped, "note": "x\n"}) == {"timeZone": sent, "note": "x\n"}
