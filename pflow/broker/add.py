@@ -1,6 +1,6 @@
 """Adding the tools of an MCP server as nodes, comparing them with what the server offers now, and removing them.
 
-The file that keeps a server decides which nodes there are: it is written after their files and removed before them.
+The file that keeps a server decides which nodes there are: it is written after their files and removed after them.
 Files that an interrupted change has left, and that no server names, are removed before the next one.
 """
 
@@ -70,10 +70,10 @@ def refresh_server(change: Change) -> None:
 def remove_server(name: str) -> list[str]:
     """Remove a server with its nodes and their executables; return their files. Raises PflowError (127, 73, 77)."""
     with _locked(f"cannot remove '{name}'"):
-        nodes = load_server(name).tools
-        servers.forget_server(name)
+        removed = [file for each in load_server(name).tools for file in _remove_node(each)]
         failpoint("mcp-remove")
-        return [file for each in nodes for file in _remove_node(each)]
+        servers.forget_server(name)  # last: after an interrupt the server is still there to be removed
+        return removed
 
 
 def node_file(name: str) -> str:

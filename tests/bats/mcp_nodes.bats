@@ -49,6 +49,16 @@ end_broker() { pflow mcp down 2>/dev/null || true; }
     expect 0 '' 'the same tools: 14'
 }
 
+@test "after kill -9 an add is begun anew, and a remove is finished" {
+    PFLOW_TESTING=1 PFLOW_FAILPOINT=mcp-add:3 run -137 pflow mcp add box -- "${real[@]}"
+    [[ $(find .local -name 'mcp_*.py' | wc -l) == 3 && ! -e .local/share/pflow/mcp/box.json ]]
+    pflow mcp add other -- "${real[@]}"
+    [ -z "$(find .local -name '*mcp?box*')" ]
+    PFLOW_TESTING=1 PFLOW_FAILPOINT=mcp-remove run -137 pflow mcp remove other
+    run -0 pflow mcp remove other
+    [ -z "$(find .local -name '*mcp?other*' -o -name 'other.json')" ]
+}
+
 @test "up keeps servers until down, and one whose state matters is used only then" {
     run -0 --separate-stderr pflow mcp status
     expect 0 '' 'no server is kept'
