@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pflow.broker.servers import INHERITED, Server, check_server_name
+from pflow.broker.servers import Server, check_server_name, inherited, kept_variables
+from pflow.broker.tools import as_dict, as_list
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, reason_of, shorten
-from pflow.terminal.ask import ask
 from pflow.words.naming import kebab, listed
 from pflow.words.printable import one_line
 
@@ -28,6 +28,7 @@ _PLACES = {
 CLIENTS = tuple(_PLACES)
 """The clients whose files are known: those of the project come before those of the user."""
 
+_KEYS = ("mcpServers", "servers", "mcp_servers")
 _VARIABLE = re.compile(r"\$\{(?:(env|input):)?([A-Za-z_][\w.-]*)(?::-([^}]*))?\}")
 
 
@@ -37,8 +38,7 @@ class Found:
 
     label: str
     file: str
-    server: Server | None
-    error: PflowError | None = None
+    server: Server | PflowError
 
 
 def find_servers(client: str) -> list[Found]:
@@ -56,10 +56,8 @@ def find_servers(client: str) -> list[Found]:
         raise PflowError(what, hint=hint, exit=MISSING)
     found: dict[str, Found] = {}
     for file in there:
-        document = _read(file)
-        inputs = {each.get("id"): each for each in _list(document.get("inputs")) if isinstance(each, dict)}
-        for label, about in _entries(document).items():
-            found.setdefault(label, _found(label, file, about, inputs))
+        for label, about in _entries(_read(file)).items():
+            found.setdefault(label, _found(label, file, as_dict(about)))
     return list(found.values())
 
 
@@ -74,7 +72,7 @@ def _read(file: str) -> dict[str, Any]:
         where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         kind = "TOML" if file.endswith(".toml") else "JSON"
         raise PflowError(f"cannot read '{file}': it is not {kind}{where}", exit=BAD_DATA) from None
-    return _dict(document)
+    return as_dict(document)
 
 
 def _without_comments(text: str) -> str:
@@ -86,102 +84,64 @@ def _without_comments(text: str) -> str:
 
 def _entries(document: dict[str, Any]) -> dict[str, Any]:
     """Return the servers of a document by their names; Claude also has some for single directories."""
-    project = _dict(_dict(document.get("projects")).get(os.getcwd()))
-    nested = _dict(document.get("mcp"))  # VS Code's settings.json
-    places = (project.get("mcpServers"), *(each.get(key) for each in (document, nested) for key in _KEYS))
-    return {label: about for each in reversed(places) for label, about in _dict(each).items()}
+    project = as_dict(as_dict(document.get("projects")).get(os.getcwd()))
+    places = (project.get("mcpServers"), *(document.get(key) for key in _KEYS))
+    return {label: about for each in reversed(places) for label, about in as_dict(each).items()}
 
 
-_KEYS = ("mcpServers", "servers", "mcp_servers")
-
-
-def _found(label: str, file: str, about: Any, inputs: dict[Any, Any]) -> Found:
+def _found(label: str, file: str, about: dict[str, Any]) -> Found:
     try:
-        return Found(label, file, _server(label, _dict(about), inputs))
+        return Found(label, file, _server(label, about))
     except PflowError as error:
-        return Found(label, file, None, error.within(f"cannot take the server '{shorten(one_line(label))}'"))
+        return Found(label, file, error.within(f"cannot take the server '{shorten(one_line(label))}'"))
 
 
-def _server(label: str, about: dict[str, Any], inputs: dict[Any, Any]) -> Server:
+def _server(label: str, about: dict[str, Any]) -> Server:
     """Return the server that an entry describes. Raises PflowError (2, 78)."""
     server = Server(re.sub("[^a-z0-9]+", "-", kebab(label).lower()).strip("-"))
     check_server_name(server.name)
     if about.get("disabled") is True or about.get("enabled") is False:
         raise PflowError("it is turned off there", exit=BAD_CONFIG)
-    command = about.get("command")
-    url = about.get("url") or about.get("serverUrl") or about.get("httpUrl")
+    command, url = about.get("command"), about.get("url")
     if about.get("type") == "sse" or not isinstance(command or url, str):
         what = "it has neither a command nor the URL of streamable HTTP"
         raise PflowError(what, hint=f"pflow mcp add {server.name} --url=URL", exit=BAD_CONFIG)
-    words = [command, *_list(about.get("args"))] if command else []
+    words = [command, *as_list(about.get("args"))] if command else []
     server.command = [str(each) for each in words]  # it is shown: what is filled in may be secret
-    server.run = [_filled(each, inputs) for each in server.command]
-    server.url = "" if command else _filled(str(url), inputs)
-    server.directory = os.path.abspath(os.path.expanduser(_filled(str(about.get("cwd") or "."), inputs)))
-    server.env = inherited() | {name: _filled(str(text), inputs) for name, text in _dict(about.get("env")).items()}
-    server.env |= kept_variables([each for each in _list(about.get("env_vars")) if isinstance(each, str)])
-    headers = _dict(about.get("headers")) | _dict(about.get("http_headers"))
+    server.run = [_filled(each) for each in server.command]
+    server.url = "" if command else _filled(str(url))
+    server.directory = os.path.abspath(os.path.expanduser(_filled(str(about.get("cwd") or "."))))
+    server.env = inherited() | {name: _filled(str(text)) for name, text in as_dict(about.get("env")).items()}
+    server.env |= kept_variables([each for each in as_list(about.get("env_vars")) if isinstance(each, str)])
+    headers = as_dict(about.get("headers")) | as_dict(about.get("http_headers"))
     server.headers = {name: _header(str(text)) for name, text in headers.items()}
-    server.headers |= {name: f"env:{variable}" for name, variable in _dict(about.get("env_http_headers")).items()}
+    server.headers |= {name: f"env:{variable}" for name, variable in as_dict(about.get("env_http_headers")).items()}
     if token := about.get("bearer_token_env_var"):
         server.headers["Authorization"] = f"Bearer env:{token}"
     return server
 
 
-def inherited() -> dict[str, str]:
-    """Return the variables that every server gets, as they are now."""
-    return {name: os.environ[name] for name in INHERITED if name in os.environ}
-
-
-def kept_variables(names: list[str]) -> dict[str, str]:
-    """Return these variables as they are now. Raises PflowError (78) for one that is not set."""
-    missing = [name for name in names if name not in os.environ]
-    if missing:
-        name = shorten(one_line(missing[0]))
-        raise PflowError(f"the variable '{name}' is not set", hint="set and export it", exit=BAD_CONFIG)
-    return {name: os.environ[name] for name in names}
-
-
 def _header(text: str) -> str:
     """Return a header's text as pflow has it: ${VAR}, ${env:VAR} and ${input:ID} become env:VAR."""
-    return _VARIABLE.sub(lambda found: "env:" + re.sub(r"\W", "_", found[2]), text)
+    return _VARIABLE.sub(lambda found: f"env:{_variable(found)}", text)
 
 
-def _filled(text: str, inputs: dict[Any, Any]) -> str:
-    """Fill in variables, places and inputs, which are asked for. Raises PflowError (78) for what has no value."""
+def _filled(text: str) -> str:
+    """Fill in variables and places. Raises PflowError (78) for a variable that is not set and has no default."""
 
     def fill(found: re.Match[str]) -> str:
         kind, name, otherwise = found.groups()
-        if kind == "input":
-            return _answer(name, _dict(inputs.get(name)))
-        places = {"workspaceFolder": os.getcwd(), "userHome": os.path.expanduser("~"), "pathSeparator": os.sep}
+        places = {"workspaceFolder": os.getcwd(), "userHome": os.path.expanduser("~")}
         if kind is None and name in places:
             return places[name]
-        if name in os.environ or otherwise is None:
-            return kept_variables([name])[name]
-        return otherwise
+        variable = _variable(found)
+        value = os.environ.get(variable, otherwise)
+        return kept_variables([variable])[variable] if value is None else value
 
     return _VARIABLE.sub(fill, text)
 
 
-def _answer(name: str, about: dict[str, Any]) -> str:
-    """Ask for an input of VS Code's; a variable of its name answers it where nobody can be asked."""
-    variable = re.sub(r"\W", "_", name).upper()
-    if variable in os.environ:
-        return os.environ[variable]
-    question = one_line(str(about.get("description") or name))
-    answer = ask(f"{shorten(question)}: ", is_secret=about.get("password") is not False)
-    if answer:
-        return answer
-    if isinstance(about.get("default"), str):
-        return str(about["default"])
-    what = f"its input '{shorten(one_line(name))}' has no value"
-    raise PflowError(what, hint=f"set and export {variable}, or answer on a terminal", exit=BAD_CONFIG)
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _variable(found: re.Match[str]) -> str:
+    """Return the variable that is meant; an input of VS Code's comes from one too: THE_KEY for the-key."""
+    name = re.sub(r"\W", "_", found[2])
+    return name.upper() if found[1] == "input" else name

@@ -11,6 +11,7 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, NOT_FOUND, USAGE, PflowError, not
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private
 from pflow.words.naming import guess
+from pflow.words.printable import one_line
 
 INHERITED = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """The variables that every server gets, as they are when it is added; `--env` adds others."""
@@ -18,8 +19,9 @@ INHERITED = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 TOOL = "mcp-"
 """How the name of each tool's node begins."""
 
+ADD = "pflow mcp add NAME -- COMMAND, or pflow mcp add NAME --url=URL"
+
 _ENDING = ".json"
-_ADD = "pflow mcp add NAME -- COMMAND"
 _LONGEST = 40
 
 
@@ -51,11 +53,25 @@ def check_server_name(name: str) -> None:
         raise PflowError(f"cannot call a server '{shorten(name)}'", hint=hint, exit=USAGE)
 
 
+def inherited() -> dict[str, str]:
+    """Return the variables that every server gets, as they are now."""
+    return {name: os.environ[name] for name in INHERITED if name in os.environ}
+
+
+def kept_variables(names: list[str]) -> dict[str, str]:
+    """Return these variables as they are now. Raises PflowError (78) for one that is not set."""
+    missing = [name for name in names if name not in os.environ]
+    if missing:
+        name = shorten(one_line(missing[0]))
+        raise PflowError(f"the variable '{name}' is not set", hint=f"set and export {name}", exit=BAD_CONFIG)
+    return {name: os.environ[name] for name in names}
+
+
 def load_server(name: str) -> Server:
     """Read what is kept of a server. Raises PflowError: 127 if there is none of this name, 65 for a damaged file."""
     file = server_file(name) if name in list_servers() else ""
     if not file:
-        hint = guess(name, list_servers(), otherwise=_ADD)
+        hint = guess(name, list_servers(), otherwise=ADD)
         raise PflowError(f"cannot find the MCP server '{shorten(name)}'", hint=hint, exit=NOT_FOUND)
     try:
         with open(file, encoding="utf-8") as text:
@@ -68,7 +84,7 @@ def load_server(name: str) -> Server:
         raise PflowError(f"cannot read '{file}': {reason_of(error)}", exit=BAD_CONFIG) from None
     except (ValueError, TypeError):
         what = f"cannot read the MCP server '{name}': '{file}' is damaged"
-        raise PflowError(what, hint=f"remove the file, then {_ADD}", exit=BAD_DATA) from None
+        raise PflowError(what, hint=f"remove the file, then {ADD}", exit=BAD_DATA) from None
     return server
 
 

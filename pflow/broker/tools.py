@@ -70,7 +70,7 @@ def tool_node(server: Server, tool: Schema) -> ToolNode:
     if not words or len(name) > _LONGEST_NAME:
         what = f"cannot add '{server.name}': the name of its tool '{shorten(one_line(tool['name']))}'"
         raise PflowError(f"{what} {'is too long' if words else 'has no letter and no digit'}", exit=BAD_DATA)
-    schema = _dict(tool.get("inputSchema"))
+    schema = as_dict(tool.get("inputSchema"))
     properties = _properties(schema)
     lines = [*_about(server, tool), "", "Interface:", *_reads(schema, properties), _WRITES, *_effects(server, tool)]
     docstring = indent("\n".join(lines).replace("\\", "\\\\").replace('"""', r"\"\"\""), "    ")
@@ -94,7 +94,7 @@ class {"".join(map(str.capitalize, name.split("-")))}(McpNode):
 def _about(server: Server, tool: Schema) -> list[str]:
     """Return the summary, in the server's words, and a line with the tool's own name and the server's hints."""
     said = one_line(str(tool.get("description") or tool.get("title") or ""))
-    hints = [words for hint, words in _HINTS.items() if _dict(tool.get("annotations")).get(hint) is True]
+    hints = [words for hint, words in _HINTS.items() if as_dict(tool.get("annotations")).get(hint) is True]
     about = f"The tool {_json(tool['name'])} of the MCP server {server.name}."
     about += f" The server says that it {' and '.join(hints)}." if hints else ""
     return [about] if said in ("", "Interface:") else [said, "", about]
@@ -102,7 +102,7 @@ def _about(server: Server, tool: Schema) -> list[str]:
 
 def _effects(server: Server, tool: Schema) -> list[str]:
     """Return the lines of the tool's effects and repeats; the server's hints count only if its user trusts them."""
-    hints = _dict(tool.get("annotations")) if server.trusts_hints else {}
+    hints = as_dict(tool.get("annotations")) if server.trusts_hints else {}
     if hints.get("readOnlyHint") is not True:
         return ["- Effects: anything", f"- Repeats: {'yes' if hints.get('idempotentHint') is True else 'no'}"]
     more = "" if hints.get("openWorldHint") is False else ", network"
@@ -113,7 +113,7 @@ def _properties(schema: Schema) -> dict[str, str]:
     """Return the names of a schema's properties by those of their flags, `arg_NAME` for a name that no flag gets."""
     names: dict[str, str] = {}
     taken: set[str] = set()
-    for name in dict.fromkeys([*_dict(schema.get("properties")), *_required(schema)]):
+    for name in dict.fromkeys([*as_dict(schema.get("properties")), *_required(schema)]):
         flag = "_".join(re.findall("[a-z0-9]+", kebab(name)[:_LONGEST_NAME]))
         is_free = flag[:1].isalpha() and flag not in _NO_PROPERTIES and not iskeyword(flag)
         is_free &= not flag.startswith("no_")  # which turns another flag off
@@ -122,18 +122,20 @@ def _properties(schema: Schema) -> dict[str, str]:
 
 
 def _required(schema: Schema) -> list[str]:
-    return [each for each in _list(schema.get("required")) if isinstance(each, str)]
+    return [each for each in as_list(schema.get("required")) if isinstance(each, str)]
 
 
 def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
     """Yield a line for each property. A pipe fills the only text that is required."""
     required = _required(schema)
-    schemas = {flag: _resolved(schema, _dict(schema.get("properties")).get(name)) for flag, name in properties.items()}
+    schemas = {
+        flag: _resolved(schema, as_dict(schema.get("properties")).get(name)) for flag, name in properties.items()
+    }
     types = {flag: _type(schema, each) for flag, each in schemas.items()}
     texts = [flag for flag, name in properties.items() if name in required and types[flag] == "str"]
     for flag, each in schemas.items():
         marks = " [pipe]" if texts == [flag] else "" if properties[flag] in required else " = null [explicit]"
-        choices = _list(each.get("enum")) if "|" not in types[flag] else []
+        choices = as_list(each.get("enum")) if "|" not in types[flag] else []
         about = [
             one_line(str(each.get("description") or each.get("title") or "")),
             one_line(f"one of {', '.join(map(_json, choices))}") if choices else "",
@@ -147,8 +149,8 @@ def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
 def _type(root: Schema, schema: Any, depth: int = 0) -> str:
     """Return a schema's type in the words of an interface; `any` for what these cannot say."""
     schema = _resolved(root, schema)
-    kinds = [each for each in (_list(schema.get("type")) or [schema.get("type")]) if each != "null"]
-    choices = [each for each in _list(schema.get("enum")) if each is not None]
+    kinds = [each for each in (as_list(schema.get("type")) or [schema.get("type")]) if each != "null"]
+    choices = [each for each in as_list(schema.get("enum")) if each is not None]
     if all(isinstance(each, str) and re.fullmatch(r"[A-Za-z0-9_.-]+", each) for each in choices) and len(choices) > 1:
         return "|".join(dict.fromkeys(choices)) if len(set(choices)) > 1 else "str"
     if kinds == ["array"] and "items" in schema and depth < _DEEPEST:
@@ -158,24 +160,26 @@ def _type(root: Schema, schema: Any, depth: int = 0) -> str:
 
 def _resolved(root: Schema, schema: Any) -> Schema:
     """Follow references within the root, and take the only alternative besides null; else return the schema."""
-    about = found = _dict(schema)
+    about = found = as_dict(schema)
     for _ in range(_DEEPEST):
-        several = [each for key in ("anyOf", "oneOf", "allOf") for each in _list(found.get(key))]
-        others = [_dict(each) for each in several if _dict(each).get("type") != "null"]
+        several = [each for key in ("anyOf", "oneOf", "allOf") for each in as_list(found.get(key))]
+        others = [as_dict(each) for each in several if as_dict(each).get("type") != "null"]
         if str(found.get("$ref")).startswith("#/"):
             reference, found = found["$ref"], root
             for part in reference.split("/")[1:]:
-                found = _dict(found.get(part))
+                found = as_dict(found.get(part))
         elif len(others) == 1:
             found = others[0]
     return {**found, **{key: value for key, value in about.items() if key in ("description", "default")}}
 
 
-def _dict(value: Any) -> Schema:
+def as_dict(value: Any) -> dict[str, Any]:
+    """Return an object of somebody else's JSON; an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """Return a list of somebody else's JSON; an empty one in place of anything else."""
     return value if isinstance(value, list) else []
 
 

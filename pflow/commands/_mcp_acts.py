@@ -5,9 +5,9 @@ import sys
 from typing import Any
 
 from pflow.broker.add import Change, add_server, compare_server, refresh_server, remove_server
-from pflow.broker.clients import Found, find_servers, inherited, kept_variables
+from pflow.broker.clients import find_servers
 from pflow.broker.launchers import resolve
-from pflow.broker.servers import Server, check_server_name, list_servers, load_server
+from pflow.broker.servers import ADD, Server, check_server_name, inherited, kept_variables, list_servers, load_server
 from pflow.commands._output import print_json, print_table, print_text
 from pflow.errors import FAILED, USAGE, PflowError
 from pflow.kit.mcp.client import is_listening, request
@@ -19,15 +19,13 @@ from pflow.terminal.columns import AUTO
 from pflow.terminal.messages import say, say_error
 from pflow.words.printable import clean, counted, one_line
 
-_FORM = "pflow mcp add NAME -- COMMAND, or pflow mcp add NAME --url=URL"
-
 
 def add(words: list[str], flags: dict[str, Any]) -> int:
     """Add one server, as it is typed."""
     name, *command = words or [""]
     if not name or bool(command) == bool(flags["url"]):
         what = "a command and a URL" if command else "neither a command nor a URL" if name else "no name"
-        raise PflowError(f"cannot add a server with {what}", hint=_FORM, exit=USAGE)
+        raise PflowError(f"cannot add a server with {what}", hint=ADD, exit=USAGE)
     check_server_name(name)
     try:
         read_headers(list(flags["header"]))  # refuses a key that is written out
@@ -44,44 +42,46 @@ def add(words: list[str], flags: dict[str, Any]) -> int:
 def add_from(names: list[str], flags: dict[str, Any]) -> int:
     """Add the servers of another client, or those of them that have these names, once they were shown."""
     if flags["url"] or flags["header"] or flags["env"]:
-        raise PflowError("cannot take --url, --header or --env with --from", hint=_FORM, exit=USAGE)
+        raise PflowError("cannot take --url, --header or --env with --from", hint=ADD, exit=USAGE)
     found = find_servers(flags["client"])
-    wanted = [each for each in found if not names or {each.label, each.server and each.server.name} & {*names}]
+    wanted = [each for each in found if not names or {each.label, getattr(each.server, "name", "")} & {*names}]
     if not wanted:
         there = ", ".join(one_line(each.label) for each in found) or "none"
         raise PflowError("cannot find these servers there", hint=f"it has: {there}", exit=FAILED)
-    known = list_servers()
+    known, new, codes = list_servers(), [], [0]
     for each in wanted:
-        if each.error:
-            say_error("pflow mcp", each.error, debug=False)
-    new = [each for each in wanted if each.server and each.server.name not in known]
-    for each in wanted:
-        if each.server and each not in new:
+        if isinstance(each.server, PflowError):
+            codes.append(_failed(each.server))
+        elif each.server.name in known:
             say("pflow mcp", f"'{each.server.name}' is there already: pflow mcp refresh {each.server.name}")
-    codes = [each.error.exit for each in wanted if each.error]
+        else:
+            new.append((each.server, each.file))
     if not new:
-        return max(codes, default=0)
-    print_table([_shown(each) for each in new], AUTO)
+        return max(codes)
+    print_table([_shown(*each) for each in new], AUTO)
     sys.stdout.flush()
     answer = flags["yes"] or confirm(f"Add {counted(len(new), 'server')}, starting each once?")
     if answer is None:
         raise PflowError("cannot ask whether to add them", hint="--yes adds them without asking", exit=USAGE)
-    for each in new if answer else []:
+    if not answer:
+        return FAILED
+    for server, _ in new:
         try:
-            assert each.server
-            _add(each.server, flags)
+            _add(server, flags)
         except PflowError as error:
-            say_error("pflow mcp", error, debug=False)
-            codes.append(error.exit)
-    return max(codes, default=0 if answer else FAILED)
+            codes.append(_failed(error))
+    return max(codes)
 
 
-def _shown(found: Found) -> tuple[str, str, str]:
+def _failed(error: PflowError) -> int:
+    say_error("pflow mcp", error, debug=False)
+    return error.exit
+
+
+def _shown(server: Server, file: str) -> tuple[str, str, str]:
     """Return the row of a server: its name, what is run or reached, and the names of what is kept for it."""
-    assert found.server
-    server = found.server
     kept = [*(f"${name}" for name in server.env if name not in inherited()), *server.headers]
-    return server.name, _what(server), one_line(" ".join([f"from {found.file}", *(["with", *kept] if kept else [])]))
+    return server.name, _what(server), one_line(" ".join([f"from {file}", *(["with", *kept] if kept else [])]))
 
 
 def _what(server: Server) -> str:
@@ -206,7 +206,7 @@ def up(names: list[str]) -> int:
     """Start servers, without names all of them, and keep them."""
     wanted = [load_server(name).name for name in names or list_servers()]
     if not wanted:
-        raise PflowError("cannot keep a server: none is added", hint=_FORM, exit=FAILED)
+        raise PflowError("cannot keep a server: none is added", hint=ADD, exit=FAILED)
     request(socket_of("up"), {"up": wanted}, "cannot keep the servers")
     say("pflow mcp", f"{', '.join(wanted)}: kept until pflow mcp down, or ten minutes without a call")
     return 0

@@ -114,7 +114,7 @@ END
     expect 78 - "cannot take the server 'off': it is turned off there"
     [[ $output == my-server*SECRET*pflow-mcp-my-server-echo* && $output$stderr != *canary* ]]
     run --separate-stderr pflow mcp add --from=vscode --yes
-    expect 78 '' "its input 'the-key' has no value; set and export THE_KEY"
+    expect 78 '' "the variable 'THE_KEY' is not set; set and export THE_KEY"
     THE_KEY=canary-4 run --separate-stderr pflow mcp add --from=vscode --yes
     expect 0
     [[ $output$stderr$(pflow mcp list; pflow mcp list --json; pflow mcp refresh 2>&1) != *canary* ]]
