@@ -28,7 +28,8 @@ class Remote:
     @asynccontextmanager
     async def run(self) -> AsyncIterator[TransportStreams]:
         """Yield the streams of its messages. Raises PflowError (77) if a header names an unset variable."""
-        headers, secrets = read_headers([f"{name}: {value}" for name, value in self.server.headers.items()])
+        texts = [f"{name}: {value}" for name, value in self.server.headers.items()]
+        headers, secrets = read_headers(texts, are_private=True)
         self.secrets.add(secrets)
         timeout = httpx2.Timeout(_SECONDS, read=None)
         hooks = {"response": [self._look_at]}

@@ -10,9 +10,10 @@ _FROM_ENVIRONMENT = re.compile(r"(?<![\w:])env:([A-Za-z_]\w*)")
 _SECRET = {"authorization", "cookie", "proxy-authorization"}
 
 
-def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
+def read_headers(texts: list[str], *, are_private: bool = False) -> tuple[dict[str, str], list[str]]:
     """Read `NAME: VALUE` texts; return the headers and the secrets in them: each env:NAME is that variable's value.
 
+    With `are_private`, other users cannot see the texts, so keys may be written out: the last word of each value.
     Raises PflowError: 2 for an invalid header, or for a key that is written out, 77 for an unset variable.
     """
     headers: dict[str, str] = {}
@@ -22,7 +23,7 @@ def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
         if not colon:
             raise PflowError(f"cannot read the header '{name}'", hint="it is written 'NAME: VALUE'", exit=USAGE)
         is_secret = name.lower() in _SECRET or is_secret_name(name)
-        if is_secret and value and not _FROM_ENVIRONMENT.search(value):
+        if is_secret and not are_private and value and not _FROM_ENVIRONMENT.search(value):
             scheme = "Bearer " * (name.lower() == "authorization")
             hint = f"--header='{name}: {scheme}env:NAME' takes it from a variable"
             what = f"cannot send '{name}' with its value written out: other users can see it"
@@ -30,7 +31,7 @@ def read_headers(texts: list[str]) -> tuple[dict[str, str], list[str]]:
         parts = _FROM_ENVIRONMENT.split(value)  # every second is a variable
         parts[1::2] = [_value_of(variable, f"cannot send '{name}'", DENIED) for variable in parts[1::2]]
         headers[name] = "".join(parts)
-        secrets += parts[1::2]
+        secrets += [*parts[1::2], *(headers[name].split()[-1:] if are_private else [])]
     return headers, secrets
 
 
