@@ -31,6 +31,9 @@ SILENCE = 60.0
 _AFTER_FAULT = 3.0
 """Seconds that it may be silent after a fault."""
 
+_CLOSED = ("Connection closed", "SSE stream ", "Session terminated")
+"""How the SDK's errors of a session that is over begin; a server may use their codes for its own errors."""
+
 _LONGEST = 2_000
 """The most characters of an error that a server words."""
 
@@ -179,7 +182,7 @@ class Session:
             error = error.exceptions[0]
         if isinstance(error, PflowError):
             return error
-        if isinstance(error, MCPError) and error.code != types.CONNECTION_CLOSED:
+        if isinstance(error, MCPError) and not error.message.startswith(_CLOSED):
             if error.code == types.PARSE_ERROR:
                 return self._fault or PflowError(self._shown(error.message), exit=UNAVAILABLE)
             if self._fault is None or error.code != types.INTERNAL_ERROR:
