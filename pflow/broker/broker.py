@@ -9,7 +9,7 @@ line, one after another:
     {"status": true} → {"result": {"pid", "servers": [{"name", "pid", "version", "calls"}]}}
     {"down": true} → {"result": {}}, and it ends
 
-or {"error": {"message", "hint", "exit"}}. Who hangs up while its call runs has cancelled it.
+or {"error": {"message", "hint", "exit", "details"}}. Who hangs up while its call runs has cancelled it.
 """
 
 import asyncio
@@ -157,10 +157,9 @@ class Broker:
             act = next(act for act in (self._call, self._up, self._status, self._down) if act.__name__[1:] in request)
             return {"result": await act(request[act.__name__[1:]], lambda text: send({"progress": text}))}
         except PflowError as error:
-            failed = error
+            return _failed(error)
         except Exception as error:
-            failed = bug_error(error)
-        return {"error": {"message": failed.message, "hint": failed.hint, "exit": failed.exit}}
+            return _failed(bug_error(error))
 
     async def _call(self, about: Answer, tell: Callable[[str], None]) -> Answer:
         async with self._using(about["server"]) as session:
@@ -212,6 +211,10 @@ class Broker:
             kept.done.set()
 
 
+def _failed(error: PflowError) -> Answer:
+    return {"error": {"message": error.message, "hint": error.hint, "exit": error.exit, "details": error.details}}
+
+
 def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -243,8 +246,7 @@ def main(path: str, owner: str) -> None:
     try:
         asyncio.run(Broker(int(owner)).serve(path))
     except OSError as error:
-        failed = not_written(f"cannot make the socket '{path}'", error)
-        _say({"error": {"message": failed.message, "hint": failed.hint, "exit": failed.exit}})
+        _say(_failed(not_written(f"cannot make the socket '{path}'", error)))
 
 
 if __name__ == "__main__":

@@ -41,9 +41,10 @@ _LONGEST = 2_000
 class Session:
     """A session with one server, as long as `open` lasts; several calls may run at once.
 
-    Its errors are PflowErrors: 1 for a tool's own, 65 for an answer that is too long or not as declared, 69 for a
-    server that cannot be reached, ends, is silent or sends garbage, 77 if it asks for a login, 78 if it cannot be
-    started, 124 at a call's own limit, 127 for a tool that is gone. None holds a secret of the server's.
+    Its errors are PflowErrors: 1 for a tool's own, with its `result` in `details`, 65 for an answer that is too long or
+    not as declared, 69 for a server that cannot be reached, ends, is silent or sends garbage, 77 if it asks for a
+    login, 78 if it cannot be started, 124 at a call's own limit, 127 for a tool that is gone. None holds a secret of
+    the server's.
     """
 
     def __init__(self, server: Server) -> None:
@@ -119,7 +120,9 @@ class Session:
         except Exception as error:
             raise self._explain(error).within(act) from None
         if result.is_error:
-            raise self._own(texts_of(result) or "it gives no reason").within(act)
+            failed = self._own(texts_of(result) or "it gives no reason").within(act)
+            failed.details = self.secrets.masked({"result": reply_of(result)["result"]})
+            raise failed
         return reply_of(result)
 
     def _client(self) -> Client:

@@ -24,6 +24,7 @@ TOOLS = {
 }
 """The tools and their schemas; what is empty takes no arguments."""
 
+CODE = {"code": 7, "of": [os.environ.get("SECRET", "")]}
 PICTURE = {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="}
 
 
@@ -54,7 +55,7 @@ def call(id: Any, name: str, given: dict[str, Any], token: Any) -> None:
         about = {"environment": dict(os.environ), "directory": os.getcwd(), "words": sys.argv, "pid": os.getpid()}
         result(id, text("…"), structuredContent=about)
     elif name == "fail":
-        result(id, text(f"no\x1b[2J such thing: {os.environ.get('SECRET', '')}"), isError=True)
+        result(id, text(f"no\x1b[2J such thing: {os.environ.get('SECRET', '')}"), isError=True, structuredContent=CODE)
     elif name == "garbage":
         write(f"\x1b[2J{{not json {os.environ.get('SECRET', '')}\n")
     elif name == "huge":

@@ -133,6 +133,10 @@ def test_a_server_that_is_silent_is_124_at_the_limit_of_a_call(broker: Broker) -
     assert broker.call("silent", timeout=0.2)["error"]["exit"] == 124
 
 
+def test_a_tools_own_error_has_its_payload_without_secrets(broker: Broker) -> None:
+    assert broker.call("fail")["error"]["details"] == {"result": {"code": 7, "of": ["***"]}}
+
+
 def test_a_result_has_text_files_and_links_and_tells_its_progress(broker: Broker) -> None:
     reply = broker.call("picture")["result"]
     assert reply == {

@@ -73,7 +73,7 @@ def _read(line: bytes, act: str) -> dict[str, Any]:
     except ValueError as error:
         raise PflowError(f"{act}: its answer cannot be kept: {error}", exit=BAD_DATA) from None
     if failed := answer.get("error"):
-        raise PflowError(failed["message"], hint=failed["hint"], exit=failed["exit"])
+        raise PflowError(failed.pop("message"), **failed)
     return answer
 
 
