@@ -241,6 +241,7 @@ def _say(about: Answer) -> None:
 
 def main(path: str, owner: str) -> None:
     """Serve on the socket `path` for the process `owner`."""
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # a lock or a pipe of the script that runs `pflow mcp up`
     logging.disable()  # the SDK logs what its errors say
     os.chdir("/")
     try:

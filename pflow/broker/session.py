@@ -191,7 +191,11 @@ class Session:
             if self._fault is None or error.code != types.INTERNAL_ERROR:
                 return self._own(error.message)
         elif isinstance(error, ValidationError | RuntimeError):  # the SDK's check of what the tool declares
-            return PflowError(f"its answer is not as declared: {self._shown(str(error))}", exit=BAD_DATA)
+            why = str(error)
+            if isinstance(error, ValidationError):
+                first = error.errors()[0]
+                why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            return PflowError(f"its answer is not as declared: {self._shown(why)}", exit=BAD_DATA)
         self.is_over = True
         if self._fault is not None:
             return self._fault

@@ -32,6 +32,7 @@ _DEEPEST = 4
 """The levels of a schema that become a type, and the references that lead from one to the next."""
 
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
+_KINDS = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 _HINTS = {"readOnlyHint": "changes nothing", "destructiveHint": "may destroy", "idempotentHint": "may be repeated"}
 
 Schema = dict[str, Any]
@@ -69,7 +70,9 @@ def tool_node(server: Server, tool: Schema) -> ToolNode:
         name = name.replace(f"-{server.name}", "", 1)
     if not words or len(name) > _LONGEST_NAME:
         what = f"cannot add '{server.name}': the name of its tool '{shorten(one_line(tool['name']))}'"
-        raise PflowError(f"{what} {'is too long' if words else 'has no letter and no digit'}", exit=BAD_DATA)
+        raise PflowError(
+            f"{what} {'is too long' if words else 'has no letter from a to z and no digit'}", exit=BAD_DATA
+        )
     schema = as_dict(tool.get("inputSchema"))
     properties = _properties(schema)
     lines = [*_about(server, tool), "", "Interface:", *_reads(schema, properties), _WRITES, *_effects(server, tool)]
@@ -114,11 +117,15 @@ def _properties(schema: Schema) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for name in dict.fromkeys([*as_dict(schema.get("properties")), *_required(schema)]):
-        flag = "_".join(re.findall("[a-z0-9]+", kebab(name)[:_LONGEST_NAME]))
+        flag = _flag_of(name)
         is_free = flag[:1].isalpha() and flag not in _NO_PROPERTIES and not iskeyword(flag)
         is_free &= not flag.startswith("no_")  # which turns another flag off
         names[free(flag if is_free else f"arg_{flag}".strip("_"), taken)] = name
     return names
+
+
+def _flag_of(name: str) -> str:
+    return "_".join(re.findall("[a-z0-9]+", kebab(name)[:_LONGEST_NAME]))
 
 
 def _required(schema: Schema) -> list[str]:
@@ -135,8 +142,9 @@ def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
     texts = [flag for flag, name in properties.items() if name in required and types[flag] == "str"]
     for flag, each in schemas.items():
         marks = " [pipe]" if texts == [flag] else "" if properties[flag] in required else " = null [explicit]"
-        choices = as_list(each.get("enum")) if "|" not in types[flag] else []
+        choices = _choices(each) if "|" not in types[flag] else []
         about = [
+            "" if flag == _flag_of(properties[flag]) else f"the property {_json(properties[flag])}",
             one_line(str(each.get("description") or each.get("title") or "")),
             one_line(f"one of {', '.join(map(_json, choices))}") if choices else "",
             f"default: {_json(each['default'])}" if each.get("default") is not None else "",
@@ -149,13 +157,18 @@ def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
 def _type(root: Schema, schema: Any, depth: int = 0) -> str:
     """Return a schema's type in the words of an interface; `any` for what these cannot say."""
     schema = _resolved(root, schema)
-    kinds = [each for each in (as_list(schema.get("type")) or [schema.get("type")]) if each != "null"]
-    choices = [each for each in as_list(schema.get("enum")) if each is not None]
+    choices = [each for each in _choices(schema) if each is not None]
+    declared = schema.get("type") or [*{_KINDS[type(each)] for each in choices}]
+    kinds = [each for each in as_list(declared) or [declared] if each != "null"]
     if all(isinstance(each, str) and re.fullmatch(r"[A-Za-z0-9_.-]+", each) for each in choices) and len(choices) > 1:
         return "|".join(dict.fromkeys(choices)) if len(set(choices)) > 1 else "str"
     if kinds == ["array"] and "items" in schema and depth < _DEEPEST:
         return f"list[{_type(root, schema['items'], depth + 1)}]"
     return _TYPES.get(kinds[0], "any") if len(kinds) == 1 and isinstance(kinds[0], str) else "any"
+
+
+def _choices(schema: Schema) -> list[Any]:
+    return as_list(schema.get("enum")) or ([schema["const"]] if "const" in schema else [])
 
 
 def _resolved(root: Schema, schema: Any) -> Schema:

@@ -11,7 +11,7 @@ setup() {
     real=("$PYTHON" "$HOME/server.py")
 }
 
-end_broker() { pflow mcp down 2>/dev/null || true; }
+teardown() { pflow mcp down 2>/dev/null || true; }
 
 @test "a server's tools are nodes in pipes and flows, with help and TAB, until it is removed" {
     run --separate-stderr pflow mcp add box -- "${real[@]}"
@@ -67,7 +67,6 @@ end_broker() { pflow mcp down 2>/dev/null || true; }
     expect 78 - 'pflow mcp up box'
     run --separate-stderr bash -c 'pflow mcp up 2>/dev/null && pflow-mcp-box-remember --text=a -r && pflow-mcp-box-remember --text=b -r
         pflow mcp status; pflow mcp status --json | jq -r ".[0].calls"; pflow mcp down; pflow mcp status'
-    end_broker
     expect 0 - 'no server is kept'
     [[ $output == $'a\na b\nbox  1.2  process '*$'  2 calls\n2' ]]
 }
@@ -137,4 +136,56 @@ END
     run --separate-stderr bash -c 'pflow-mcp-one-environment -r | jq -r ".environment.PWD, .words[1]"; pflow-mcp-two-echo --text=hi -r; pflow mcp list --json | jq -c "map(.run)"; cat asked'
     expect 0
     [[ $output == *$'\nword\nhi\n[["'$HOME'/fake/box","word"],["'$HOME'/fake/node_modules/.bin/start-box"]]'*asked*--package=box@latest* ]]
+}
+
+@test "what a hostile server does is one line with its code, and a stage does not hang" {
+    pflow mcp add box -- "${real[@]}"
+    pflow mcp up 2>/dev/null
+    while read -r tool code said; do
+        run --separate-stderr timeout 60 "pflow-mcp-box-$tool" -r </dev/null
+        expect "$code" '' "$said"
+        [ "$(wc -l <<<"$stderr")" -eq 1 ]
+        [[ $stderr != *$'\e'* ]]
+    done <<'END'
+fail 1 such thing
+ask 1 which pflow declines
+huge 65 is longer than 50 MB
+garbage 69 what is not a message
+cut 69 what is not a message
+end 69 it has ended
+END
+    run --separate-stderr pflow-mcp-box-silent --timeout=0.5
+    expect 124 -
+    sed -i 's/"deep"/"deeper"/' server.py
+    pflow mcp down
+    run -127 --separate-stderr pflow-mcp-box-deep -r
+    expect 127 '' 'pflow mcp refresh box'
+    run --separate-stderr pflow-mcp-box-twice -r
+    expect 0 first
+}
+
+@test "pflow mcp serve as a server of itself gives what the nodes give without it" {
+    need jq
+    printf 'a,b\n1,x\n' >t.csv
+    pflow mcp add own -- pflow mcp serve template load-csv list-files split-text read-file 2>/dev/null
+    for words in 'template --template=hi' 'load-csv --path=t.csv' 'list-files --pattern=*.csv' 'split-text --text=abc --size=2'; do
+        run -0 bash -c "{ pflow-mcp-own-$words | jq .result; pflow-$words -n; } | jq -cs '.[0] as \$own | .[1] | with_entries(select(.key | in(\$own))) == \$own and \$own != {}'"
+        [ "$output" = true ]
+    done
+    run --separate-stderr pflow-mcp-own-read-file --path=none
+    expect 1 - "pflow-read-file: cannot read 'none': no such file or directory"
+}
+
+@test "a secret of a server is in no argument list, log, store, trace or error" {
+    pflow mcp add box --env=SECRET -- "${real[@]}"
+    run --separate-stderr bash -c 'pflow run --keep-store "mcp-box-fail"; pflow run --keep-store "mcp-box-echo --text=hi => mcp-box-garbage"; pflow trace last; pflow trace last --json; pflow runs --json; export PFLOW_TRACE=$HOME/trace; pflow-mcp-box-fail | pflow trace' </dev/null
+    [[ $stderr == *'such thing: ***'* && $output == *'not a message'* && -s trace && $output$stderr != *canary* ]]
+    pflow-mcp-box-silent 2>/dev/null 3>&- &
+    echo "$HOME/run/pflow" >broker
+    until_true grep -qaFf broker /proc/[0-9]*/cmdline
+    cat /proc/[0-9]*/cmdline >arguments 2>/dev/null || true
+    kill "$!"
+    ! grep -aq canary-1 arguments || false
+    run find . -type f ! -path './.local/share/pflow/mcp/*' ! -name server.py -exec grep -l canary-1 {} +
+    [ -z "$output" ]
 }

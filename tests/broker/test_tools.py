@@ -86,6 +86,9 @@ def test_a_servers_words_never_become_code_or_an_interface(file, name, about, ve
         ({"oneOf": [{"type": "integer"}, {"type": "string"}]}, "any"),
         ({"enum": ["a", "b-c", None]}, "a|b-c"),
         ({"enum": ["a b", "c"], "type": "string"}, "str"),
+        ({"enum": [1, 2, None]}, "int"),
+        ({"const": True}, "bool"),
+        ({"enum": [1, "a"]}, "any"),
         ({"type": "array", "items": {"$ref": "#/$defs/Mode"}}, "list[x|y]"),
         ({"type": "object", "properties": {"a": {"type": "string"}}}, "dict"),
         ({"$ref": "#/$defs/Loop"}, "any"),
@@ -111,6 +114,7 @@ def test_a_property_with_the_name_of_a_flag_gets_another_and_keeps_its_own(file)
     node = tool_node(Server("s"), {"name": "t", "inputSchema": {"properties": dict.fromkeys(names)}})
     flags = ["arg_id", "user_id", "user_id_2", "arg_result", "arg_no_color", "arg_class", "arg_2d", "arg", "a_b"]
     assert f"properties = {dict(zip(flags, names, strict=True))!r}\n" in node.text
+    assert '["arg"]: any = null [explicit]  # the property "é"' in node.text
 
 
 def test_choices_and_a_default_are_told_in_words(file):
