@@ -28,6 +28,7 @@ from pflow.broker.program import MOST
 from pflow.broker.servers import load_server, server_file
 from pflow.broker.session import Session
 from pflow.errors import BAD_CONFIG, PflowError, bug_error, not_written
+from pflow.kit.mcp.place import SOCKET, owner_of
 
 IDLE = 600.0
 """Seconds without a call after which a broker without an owner ends."""
@@ -88,8 +89,7 @@ class Broker:
         loop = asyncio.get_running_loop()
         for signum in (SIGTERM, SIGHUP, SIGINT):
             loop.add_signal_handler(signum, self.ended.set)
-        with suppress(FileNotFoundError):
-            os.unlink(path)  # who starts a broker has made sure that nobody listens there
+        _sweep(path)
         os.umask(0o077)
         server = await asyncio.start_unix_server(self._talk, path, limit=_LONGEST, backlog=_BACKLOG)
         watching = asyncio.create_task(self._watch())
@@ -209,6 +209,18 @@ class Broker:
         kept.task.add_done_callback(self.tasks.discard)
         if not kept.users:
             kept.done.set()
+
+
+def _sweep(path: str) -> None:
+    """Remove our socket, which its last broker has left, and those of owners that have ended.
+
+    Who starts a broker has made sure that nobody listens on ours, and lets nobody else start one.
+    """
+    folder = os.path.dirname(path)
+    for other in [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(SOCKET)]:
+        if other == path or (owner_of(other) and not _is_running(owner_of(other))):
+            with suppress(FileNotFoundError):
+                os.unlink(other)
 
 
 def _failed(error: PflowError) -> Answer:

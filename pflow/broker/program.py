@@ -78,7 +78,9 @@ class Program:
             )  # fmt: skip
         except (OSError, ValueError) as error:
             why = f"'{folder}' is no directory" if not os.path.isdir(folder) else f"'{words[0]}': {reason_of(error)}"
-            hint = f"pflow mcp add {self.server.name} -- COMMAND"
+            is_resolved = words != self.server.command  # by npx or uvx, whose caches are emptied now and then
+            act = "refresh {}" if is_resolved else "add {} -- COMMAND"
+            hint = f"pflow mcp {act.format(self.server.name)}"
             raise PflowError(f"cannot start it: {why}", hint=hint, exit=BAD_CONFIG) from None
 
     async def _read(self, process: Process, sender: ObjectSendStream[SessionMessage | Exception]) -> None:

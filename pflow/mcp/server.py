@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from pflow import __version__
 from pflow.errors import BAD_STDIN, USAGE, PflowError, exit_code, reason_of
 from pflow.files.beneath import ROOT
+from pflow.kit.mcp.place import begin_run
 from pflow.mcp.calls import Calls
 from pflow.mcp.catalogue import Catalogue, State, state_of_files
 from pflow.mcp.own_tools import OWN_TOOLS, own_tools
@@ -167,6 +168,7 @@ def serve(only: list[str], root: str | None, *, is_all: bool, read_only: bool) -
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # some clients leave it so; children had no exit code then
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     logging.getLogger().addHandler(_OneLine(logging.WARNING))
+    begin_run()
     catalogue = Catalogue(only, is_all=is_all, read_only=read_only, reserved=tuple(OWN_TOOLS), say=_say)
     if sys.stdin is None:
         raise PflowError("cannot serve: stdin is closed", hint="an MCP client must start it", exit=BAD_STDIN)

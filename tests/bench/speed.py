@@ -19,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from pflow.kit.mcp.client import request
 from pflow.stage.trace import event_line
 
 BIN = Path(sys.executable).parent
@@ -86,6 +87,7 @@ def main() -> None:
             *measure_starts(Path(scratch), options.rounds),
             *measure_engine(options.rounds),
             *measure_kept(Path(scratch), options.rounds),
+            *measure_tools(Path(scratch), options.rounds),
             measure_runs(Path(scratch)),
             *measure_rows(Path(scratch), options.large_rounds),
             *measure_large(Path(scratch), options.large_rounds),
@@ -272,6 +274,34 @@ def measure_kept(scratch: Path, rounds: int) -> list[Line]:
         Pair("a stage from the cache", ([*read, "--cache"], kept), (read, kept), 1.3),
     ]
     return [measure_pair(row, rounds) for row in rows]
+
+
+def measure_tools(scratch: Path, rounds: int) -> list[Line]:
+    """A stage that calls a tool of a kept MCP server, against a stage that reads a file, and its call on the clock."""
+    kept = {**os.environ, "HOME": str(scratch / "home"), "XDG_RUNTIME_DIR": str(scratch), "XDG_DATA_HOME": ""}
+    (scratch / "home").mkdir()
+    server, text = Path(__file__).parents[1] / "broker" / "server.py", scratch / "line"
+    text.write_text("a line of text")
+
+    def mcp(*words: str) -> None:
+        subprocess.run([program("pflow"), "mcp", *words], env=kept, capture_output=True, check=True)
+
+    def call() -> float:
+        begun = time.perf_counter()
+        request(path, {"call": {"server": "box", "tool": "echo", "arguments": {"text": "a"}}}, "call")
+        return time.perf_counter() - begun
+
+    mcp("add", "box", "--", sys.executable, str(server))
+    mcp("up", "box")
+    tool = [str(scratch / "home/.local/bin/pflow-mcp-box-echo"), "-n", "-r", "--text=a line of text"]
+    read = [program("pflow-read-file"), "-n", "-r", str(text)]
+    [path] = map(str, (scratch / "pflow").glob("up-*"))
+    try:
+        warm = statistics.median([call() for _ in range(rounds + 1)][1:])
+        pair = measure_pair(Pair("a tool of a kept MCP server", (tool, kept), (read, kept), 1.3), rounds)
+    finally:
+        mcp("down")
+    return [pair, Line("its call, of 10 ms", warm * 1000, "ms", warm / 0.010, 1)]
 
 
 def loop_of(node: str, scratch: Path) -> Path:

@@ -129,6 +129,12 @@ def test_a_server_that_does_not_begin_is_one_error(broker: Broker, how: str, exi
     assert (error["exit"], said in error["message"]) == (exit, True), error
 
 
+def test_a_program_that_npx_or_uvx_forgot_is_looked_up_again_by_refresh(broker: Broker) -> None:
+    save_server(Server("gone", ["uvx", "box"], ["/no/such/box"], directory="/"))
+    error = broker.call("echo", "gone", text="x")["error"]
+    assert (error["exit"], error["hint"]) == (78, "pflow mcp refresh gone")
+
+
 def test_a_server_that_is_silent_is_124_at_the_limit_of_a_call(broker: Broker) -> None:
     assert broker.call("silent", timeout=0.2)["error"]["exit"] == 124
 

@@ -7,10 +7,13 @@ import stat
 
 from pflow.errors import DENIED, PflowError
 from pflow.files.beneath import CONFINED
-from pflow.files.directories import make_private
+from pflow.files.directories import make_private, pflow_directory
 
 RUN = "PFLOW_BROKER"
 """The variable with the socket of a run's own broker."""
+
+SOCKET = ".sock"
+"""The ending of all sockets."""
 
 _LONGEST = 107
 """The most bytes of a socket's path."""
@@ -25,28 +28,36 @@ def begin_run() -> None:
 
 
 def run_socket() -> str:
-    """Return the socket of the run that we are part of; empty if there is none, or it has ended."""
+    """Return the socket of the run that we are part of; empty if there is none with our servers, or it has ended."""
     path = os.environ.get(RUN, "")
     try:
         os.kill(owner_of(path), 0)  # 0, for no owner, is our own group
     except (OSError, OverflowError):
         return ""
-    return path if owner_of(path) else ""
+    return path if owner_of(path) and path.endswith(_ending()) else ""
 
 
 def owner_of(path: str) -> int:
     """Return the process for which a broker with this socket works; 0 for nobody, as for `up`."""
-    name = os.path.basename(path).removesuffix(".sock")
+    name = os.path.basename(path).partition("-")[0]
     return int(name) if name.isascii() and name.isdecimal() else 0
 
 
 def socket_of(name: str) -> str:
-    """Return the path of the socket of `up`, or of a process's number."""
+    """Return the path of the socket of `up`, or of a process's number, for the servers that are kept in our place."""
     base = "" if os.environ.get(CONFINED) else os.environ.get("XDG_RUNTIME_DIR", "")
     if os.path.isabs(base) and os.path.isdir(base):
-        return os.path.join(base, "pflow", f"{name}.sock")
+        return os.path.join(base, "pflow", name + _ending())
     folder = os.path.abspath(os.environ.get("TMPDIR") or "/tmp")
-    return os.path.join(folder, f"pflow-{os.geteuid()}", f"{name}.sock")
+    return os.path.join(folder, f"pflow-{os.geteuid()}", name + _ending())
+
+
+def _ending() -> str:
+    """Return how our sockets end: a broker knows the servers of one XDG_DATA_HOME."""
+    from binascii import crc32
+
+    servers = os.fsencode(pflow_directory("XDG_DATA_HOME", ".local/share") or "")
+    return f"-{crc32(servers):08x}{SOCKET}"
 
 
 def make_place(path: str) -> None:

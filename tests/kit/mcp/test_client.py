@@ -85,6 +85,8 @@ def test_a_run_keeps_its_broker_within_it_and_forgets_that_of_a_run_that_ended(m
     assert a_run() == place.socket_of(str(os.getppid()))
     monkeypatch.setenv(place.RUN, place.socket_of("4194305"))  # above the highest process id
     assert a_run() == path
+    monkeypatch.setenv("XDG_DATA_HOME", "/elsewhere")
+    assert place.run_socket() == ""  # its servers are others
 
 
 @pytest.mark.parametrize("fault", ["mode", "link", "length"])
@@ -105,6 +107,9 @@ def test_a_directory_that_is_not_ours_alone_is_refused(fault, directory, tmp_pat
 
 def test_many_that_start_at_once_start_one_broker_and_a_killed_one_is_replaced():
     path = a_run()
+    place.make_place(path)
+    with open(place.socket_of("4194305"), "w"):
+        pass  # what a broker leaves that was killed with its owner
 
     def status(_=0):
         return request(path, {"status": True}, "ask")["pid"]
