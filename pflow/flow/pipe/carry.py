@@ -136,10 +136,11 @@ def is_certain(flow: WiredFlow, writers: set[str], id: str) -> bool:
     if first is None or id == first:
         return False
 
-    def follow(id: str) -> list[str]:
-        return flow.graph.next[id].get(ERROR, []) if id in writers else flow.graph.after(id)
+    def lead(id: str) -> list[str]:
+        actions = flow.graph.next
+        return [each for each in flow.graph.before[id] if each not in writers or id in actions[each].get(ERROR, [])]
 
-    return id not in distances([first], follow)
+    return first not in distances([id], lead)  # back from the step, which most often follows a writer
 
 
 def find_moved(flow: WiredFlow, apart: set[str]) -> set[str]:
