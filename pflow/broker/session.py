@@ -188,7 +188,7 @@ class Session:
         if isinstance(error, MCPError) and not error.message.startswith(_CLOSED):
             if error.code == types.PARSE_ERROR:
                 return self._fault or PflowError(self._shown(error.message), exit=UNAVAILABLE)
-            if self._fault is None or error.code != types.INTERNAL_ERROR:
+            if self._fault is None or not (self.server.url or error.code == types.INTERNAL_ERROR):
                 return self._own(error.message)
         elif isinstance(error, ValidationError | RuntimeError):  # the SDK's check of what the tool declares
             why = str(error)

@@ -195,11 +195,13 @@ def show_status(names: list[str], *, as_json: bool) -> int:
         return 0
     if not servers:
         say("pflow mcp", "no server is kept; pflow mcp up NAME keeps one")
-    rows = [
-        [each["name"], each["version"], f"process {each['pid']}", counted(each["calls"], "call")] for each in servers
-    ]
-    print_table([[one_line(str(cell)) for cell in row] for row in rows], AUTO)
+    rows = [(each["name"], each["version"], _place(each["pid"]), counted(each["calls"], "call")) for each in servers]
+    print_table([[one_line(cell) for cell in row] for row in rows], AUTO)
     return 0
+
+
+def _place(pid: int) -> str:
+    return f"process {pid}" if pid else "reached by its URL"
 
 
 def up(names: list[str]) -> int:

@@ -1,8 +1,14 @@
-"""An MCP server that is reached by its URL, whose answers are HTTP's."""
+"""An MCP server that is reached by its URL: both eras of the protocol, keys, and what HTTP itself answers."""
 
 import json
+import os
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -13,13 +19,13 @@ from pflow.errors import PflowError
 
 
 class Refusing(BaseHTTPRequestHandler):
-    """Answers each request with an error that tells the key it got."""
+    """Answers each request with an error that tells the key it got, and with the status that its path names."""
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         error = {"code": -32000, "message": f"not with {self.headers['Authorization']}"}
         body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "error": error}).encode()
-        self.send_response(200)
+        self.send_response(int(self.path.rpartition("/")[2]))
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -33,7 +39,7 @@ class Refusing(BaseHTTPRequestHandler):
 def url() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/mcp"
+        yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 
 
@@ -41,6 +47,56 @@ def url() -> Iterator[str]:
 def test_a_key_is_sent_and_never_shown(url: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEY", "canary")
     with pytest.raises(PflowError) as error:
-        list_tools(Server("r", url=url, headers={"Authorization": value}))
+        list_tools(Server("r", url=f"{url}/200", headers={"Authorization": value}))
     assert error.value.exit == 69
     assert str(error.value).endswith("not with Bearer ***")
+
+
+@pytest.mark.parametrize(
+    ("status", "exit", "said"), [(401, 77, "asks for a login"), (403, 77, "refuses access"), (503, 69, "HTTP 503")]
+)
+def test_what_http_refuses_is_one_error_that_says_so(url: str, status: int, exit: int, said: str) -> None:
+    with pytest.raises(PflowError) as error:
+        list_tools(Server("r", url=f"{url}/{status}"))
+    assert (error.value.exit, said in str(error.value)) == (exit, True), error.value
+    assert ("npx mcp-remote" in error.value.hint) == (status == 401)
+
+
+MODERN = """
+import sys
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("box")
+server.tool(name="hi")(lambda: "")
+server.run("streamable-http", port=int(sys.argv[1]))
+"""
+
+OLDER = Path(os.environ.get("MCP_SERVERS", "none"), "node_modules/.bin/mcp-server-everything")
+
+
+@pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
+def test_a_server_is_spoken_to_in_its_own_version_of_the_protocol(protocol: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [sys.executable, "-c", MODERN, str(port)]
+    if protocol < "2026":
+        if not OLDER.exists():
+            (pytest.fail if os.environ.get("CI") else pytest.skip)("the official servers are not there (MCP_SERVERS)")
+        words = [str(OLDER), "streamableHttp"]
+    environment = {**os.environ, "PORT": str(port)}
+    with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            until_it_listens(port)
+            assert list_tools(Server("r", url=f"http://127.0.0.1:{port}/mcp"))["info"]["protocol"] == protocol
+        finally:
+            server.kill()
+
+
+def until_it_listens(port: int) -> None:
+    for _ in range(600):
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            time.sleep(0.1)
+        else:
+            return
