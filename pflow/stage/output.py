@@ -107,7 +107,7 @@ class Output:
         """Write the store as an error document, if documents are the form. A failing stdout changes nothing."""
         document.start()
         about = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
-        document.header["error"] = about
+        document.header["error"] = about | {**error.details, **about}
         try:
             self.write_document(document)
         except ClosedPipe:

@@ -5,6 +5,7 @@
 load helper
 
 setup() {
+    need jq
     export PATH=$HOME/.local/bin:$PATH XDG_RUNTIME_DIR=$HOME/run SECRET=canary-1 TOKEN=canary-2 CI_DIR=$HOME
     mkdir -p .local/bin run
     cp "$BATS_TEST_DIRNAME/../broker/server.py" server.py
@@ -154,6 +155,10 @@ garbage 69 what is not a message
 cut 69 what is not a message
 end 69 it has ended
 END
+    for program in pflow-mcp-box-fail 'pflow run mcp-box-fail'; do # with what the tool gave
+        run --separate-stderr bash -c "$program -n 2>/dev/null | jq -c '.[\"\$pflow\"].error | .exit, .result'"
+        [ "$output" = $'1\n{"code":7,"of":[""]}' ]
+    done
     run --separate-stderr pflow-mcp-box-silent --timeout=0.5
     expect 124 -
     sed -i 's/"deep"/"deeper"/' server.py
@@ -165,7 +170,6 @@ END
 }
 
 @test "pflow mcp serve as a server of itself gives what the nodes give without it" {
-    need jq
     printf 'a,b\n1,x\n' >t.csv
     pflow mcp add own -- pflow mcp serve template load-csv list-files split-text read-file 2>/dev/null
     for words in 'template --template=hi' 'load-csv --path=t.csv' 'list-files --pattern=*.csv' 'split-text --text=abc --size=2'; do
