@@ -6,13 +6,20 @@ load helper
 
 # A run of the saved flow nap, which goes on until there is ./go, as process $napping.
 begin_nap() {
-    local flows=.local/share/pflow/flows command='echo >began; until [ -e go ]; do sleep 0.02; done'
+    local flows=.local/share/pflow/flows command='echo $$ >began; until [ -e go ]; do sleep 0.02; done'
     mkdir -p "$flows"
     echo '{"name": "nap", "nodes": [{"id": "shell", "repeats": true, "inputs": {"command": "'"$command"'"}}]}' >"$flows/nap.pflow.json"
     rm -f began go
     pflow nap -n -q --if-running=fail 3>&- &
     napping=$!
     until_true test -s began
+}
+
+# Kill the run, and wait for the end of its command, which a guard ends a moment later.
+kill_nap() {
+    kill -KILL "$napping"
+    wait "$napping" || true
+    until_true eval '! kill -0 "$(cat began)"'
 }
 
 teardown() { [ -z "${napping-}" ] || kill "$napping" 2>/dev/null || true; }
@@ -42,8 +49,7 @@ teardown() { [ -z "${napping-}" ] || kill "$napping" 2>/dev/null || true; }
 @test "a killed run leaves no lock, one that started a daemon neither, an orphan holds it" {
     need setsid
     begin_nap
-    kill -KILL "$napping"
-    wait "$napping" || true
+    kill_nap
     touch go
     pflow nap -n -q --if-running=fail
     pflow 'shell "setsid sleep 60 >/dev/null 2>&1 & echo $! >pid"' -n -q --if-running=fail
@@ -60,8 +66,7 @@ teardown() { [ -z "${napping-}" ] || kill "$napping" 2>/dev/null || true; }
 
 @test "a run that was begun without --if-running, or resumed, is one that is going too" {
     begin_nap
-    kill -KILL "$napping"
-    wait "$napping" || true
+    kill_nap
     rm began
     pflow resume last -q 3>&- &
     napping=$!

@@ -24,7 +24,7 @@ def settings(server, tmp_path, monkeypatch):
 
 
 def told_by_another_process(name=""):
-    done = subprocess.run([sys.executable, "-c", WITHOUT_LLM, name], capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", WITHOUT_LLM, name], capture_output=True, check=True)
     return json.loads(done.stdout)
 
 
