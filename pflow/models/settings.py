@@ -17,6 +17,7 @@ from llm.models import ModelWithAliases
 from llm.plugins import load_plugins, pm
 
 from pflow.errors import BAD_CONFIG, PflowError, reason_of, shorten
+from pflow.process.signals import HeldSignals
 from pflow.terminal.messages import say
 
 faults: dict[str, str] = {}
@@ -53,9 +54,13 @@ def directory() -> Path:
     except OSError as error:
         if path := os.environ.get("LLM_USER_PATH"):
             raise PflowError(f"cannot use LLM_USER_PATH '{path}': {reason_of(error)}", exit=BAD_CONFIG) from error
-    made, maker = tempfile.mkdtemp(prefix=_TEMPORARY), os.getpid()
-    # a forked child leaves it to its parent
-    atexit.register(lambda: shutil.rmtree(made if os.getpid() == maker else "", ignore_errors=True))
+    held = HeldSignals()  # else one could come before the directory is known
+    try:
+        made, maker = tempfile.mkdtemp(prefix=_TEMPORARY), os.getpid()
+        # a forked child leaves it to its parent
+        atexit.register(lambda: shutil.rmtree(made if os.getpid() == maker else "", ignore_errors=True))
+    finally:
+        held.release()
     os.environ["LLM_USER_PATH"] = made
     return Path(made)
 

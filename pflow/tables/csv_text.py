@@ -86,7 +86,7 @@ def stream_csv(
     66 for no header.
     """
     head = b""
-    while (not head.strip(b"\r\n") or (head.count(b'"') % 2 and len(head) < _SAMPLE)) and (line := next(lines, b"")):
+    while not _has_header(head, delimiter or DELIMITERS) and (line := next(lines, b"")):
         head += line
     form: dict[str, Any] = {"delimiter": delimiter or _delimiter_in(head.decode(errors="replace"), {}), "strict": True}
     own: list[bytes] = []  # the lines of one row
@@ -149,6 +149,15 @@ def _delimiter_in(text: str, form: dict[str, Any]) -> str:
         return len(next(filter(None, _reader(text[:_SAMPLE], {**form, "delimiter": delimiter})), []))
 
     return max(DELIMITERS, key=width)
+
+
+def _has_header(head: bytes, delimiters: str) -> bool:
+    """Return True if a header ends in these lines, with any of the delimiters, or is longer than anybody's."""
+    begin = head.lstrip(b"\r\n")
+    following = [iter([*begin.decode(errors="replace").splitlines(keepends=True), ""]) for _ in delimiters]
+    for lines, delimiter in zip(following, delimiters, strict=True):
+        next(csv.reader(lines, delimiter=delimiter), None)
+    return len(begin) > _SAMPLE or (bool(begin) and all("" in lines for lines in following))
 
 
 def _names(first: list[str] | None, file: str, *, header: bool, teller: str) -> list[str]:

@@ -8,6 +8,7 @@ import pytest
 from pflow.errors import PflowError
 from pflow.nodes.http import Http
 from tests.peers.web_server import TEXT
+from tests.tools import need_for
 
 TOKEN = "tok-0123456789abcdef"
 
@@ -57,6 +58,7 @@ FLOW = '{"nodes": [{"id": "call", "type": "http", "inputs": {"url": "%s/echo", "
     ],
 )
 def test_a_flag_for_the_body_makes_it_a_post_in_every_way_to_run(web, tmp_path, monkeypatch, words, method):
+    need_for(words)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     (tmp_path / "call.pflow.json").write_text(FLOW % web.url)
     count, typed = len(web.requests()), words.format(url=f"{web.url}/echo")
