@@ -32,7 +32,7 @@ ListTools = Callable[[Server], dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Change:
+class Comparison:
     """The nodes of a server as it is now; `server` is what will be kept of it, `before` what is kept.
 
     `diff` shows the lines of their files that differ; it is empty if none does.
@@ -44,7 +44,7 @@ class Change:
     diff: str
 
 
-def add_server(server: Server, list_tools: ListTools) -> Change:
+def add_server(server: Server, list_tools: ListTools) -> Comparison:
     """Make a node of each tool of a new server. Raises PflowError (2, 65, 73, 77, 78), then nothing is written."""
     servers.check_server_name(server.name)
     _check_new(server.name)
@@ -55,12 +55,12 @@ def add_server(server: Server, list_tools: ListTools) -> Change:
     return change
 
 
-def compare_server(name: str, list_tools: ListTools) -> Change:
+def compare_server(name: str, list_tools: ListTools) -> Comparison:
     """Compare a server's nodes with its tools as they are now. Raises PflowError (65, 127, or of the asking)."""
     return _compare(load_server(name), list_tools)
 
 
-def refresh_server(change: Change) -> None:
+def refresh_server(change: Comparison) -> None:
     """Make a server's nodes what a comparison has found. Raises PflowError (73, 77, 78, 127)."""
     with _locked(f"cannot refresh '{change.server.name}'"):
         load_server(change.server.name)
@@ -87,7 +87,7 @@ def _check_new(name: str) -> None:
         raise PflowError(f"cannot add '{name}': there is an MCP server '{name}'", hint=hint, exit=CANNOT_WRITE)
 
 
-def _compare(before: Server, list_tools: ListTools) -> Change:
+def _compare(before: Server, list_tools: ListTools) -> Comparison:
     listed = list_tools(before)
     server = replace(before, version=one_line(str(listed["info"].get("version") or "")))
     nodes = tool_nodes(server, listed["tools"])
@@ -96,7 +96,7 @@ def _compare(before: Server, list_tools: ListTools) -> Change:
     texts = dict.fromkeys(before.tools, "") | {node.name: node.text for node in nodes}
     diff = [line for name, text in sorted(texts.items()) for line in _differences(name, text)]
     server = replace(server, tools={node.name: node.tool for node in nodes})
-    return Change(server, before, nodes, "".join(f"{clean(line)}\n" for line in diff))
+    return Comparison(server, before, nodes, "".join(f"{clean(line)}\n" for line in diff))
 
 
 def _differences(name: str, text: str) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _differences(name: str, text: str) -> Iterator[str]:
     return difflib.unified_diff(old.splitlines(), text.splitlines(), *names, lineterm="", n=1)
 
 
-def _write(change: Change) -> None:
+def _write(change: Comparison) -> None:
     """Write the nodes, then what is kept of the server; remove the nodes of its tools that are gone."""
     _remove_leftovers()
     for node in change.nodes:

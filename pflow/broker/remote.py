@@ -17,7 +17,7 @@ _LOGIN = "--header='Authorization: Bearer env:TOKEN', or -- npx mcp-remote URL, 
 _SECONDS = 30.0
 
 
-class Remote:
+class RemoteServer:
     """The HTTP client of a session. `on_fault` hears of refusals, and of answers that are too long."""
 
     def __init__(self, server: Server, secrets: Secrets, on_fault: Callable[[PflowError], None]) -> None:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from pflow import __version__
 from pflow.broker.program import Program
-from pflow.broker.remote import Remote
+from pflow.broker.remote import RemoteServer
 from pflow.broker.replies import reply_of, texts_of
 from pflow.broker.servers import INHERITED, Server
 from pflow.errors import BAD_DATA, FAILED, NOT_FOUND, TIMED_OUT, UNAVAILABLE, PflowError, reason_of, shorten
@@ -54,7 +54,7 @@ class Session:
         self.tools: dict[str, types.Tool] = {}
         self.secrets = Secrets()
         self.secrets.add([value for name, value in server.env.items() if name not in INHERITED])
-        self.peer = Remote(server, self.secrets, self._heed) if server.url else Program(server, self._heed)
+        self.peer = RemoteServer(server, self.secrets, self._heed) if server.url else Program(server, self._heed)
         self._fault: PflowError | None = None
         self._asked = ""
         self._scopes: dict[anyio.CancelScope, float | None] = {}

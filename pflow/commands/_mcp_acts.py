@@ -4,7 +4,7 @@ import os
 import sys
 from typing import Any
 
-from pflow.broker.add import Change, add_server, compare_server, refresh_server, remove_server
+from pflow.broker.add import Comparison, add_server, compare_server, refresh_server, remove_server
 from pflow.broker.clients import find_servers
 from pflow.broker.launchers import resolve
 from pflow.broker.servers import ADD, Server, check_server_name, inherited, kept_variables, list_servers, load_server
@@ -129,7 +129,7 @@ def test(names: list[str]) -> int:
     return FAILED if differing else 0
 
 
-def _compare(name: str, *, is_anew: bool = False) -> Change:
+def _compare(name: str, *, is_anew: bool = False) -> Comparison:
     """Compare a server's nodes with its tools; `is_anew`: what npx or uvx runs is looked up again."""
     from pflow.broker.session import list_tools
 

@@ -1,4 +1,4 @@
-"""The directory of llm's settings where there is no home."""
+"""The directory of llm's settings, without a home."""
 
 import os
 import subprocess

@@ -28,7 +28,7 @@ def begin_run() -> None:
 
 
 def run_socket() -> str:
-    """Return the socket of the run that we are part of; empty if there is none with our servers, or it has ended."""
+    """Return the socket of the run that we are part of; empty outside of a run, and for one with other servers."""
     path = os.environ.get(RUN, "")
     try:
         os.kill(owner_of(path), 0)  # 0, for no owner, is our own group
