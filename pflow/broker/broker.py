@@ -28,7 +28,7 @@ from pflow.broker.program import MOST
 from pflow.broker.servers import load_server, server_file
 from pflow.broker.session import Session
 from pflow.errors import BAD_CONFIG, PflowError, bug_error, not_written
-from pflow.kit.mcp.place import SOCKET, owner_of
+from pflow.kit.mcp.place import SOCKET, is_running, owner_of
 
 IDLE = 600.0
 """Seconds without a call after which a broker without an owner ends."""
@@ -112,7 +112,7 @@ class Broker:
             except ProcessLookupError:
                 self.ended.set()
             except (AttributeError, OSError):  # not on Linux
-                while _is_running(self.owner):
+                while is_running(self.owner):
                     await asyncio.sleep(_TICK)
                 self.ended.set()
             return
@@ -218,21 +218,13 @@ def _sweep(path: str) -> None:
     """
     folder = os.path.dirname(path)
     for other in [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(SOCKET)]:
-        if other == path or (owner_of(other) and not _is_running(owner_of(other))):
+        if other == path or (owner_of(other) and not is_running(owner_of(other))):
             with suppress(FileNotFoundError):
                 os.unlink(other)
 
 
 def _failed(error: PflowError) -> Answer:
     return {"error": {"message": error.message, "hint": error.hint, "exit": error.exit, "details": error.details}}
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True
 
 
 def _is_peer_ours(peer: socket.socket) -> bool:

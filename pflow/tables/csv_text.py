@@ -85,9 +85,7 @@ def stream_csv(
     `teller` tells of doubled columns on stderr. Raises PflowError: 65 for a wrong header or a value that is too long,
     66 for no header.
     """
-    head = b""
-    while not _has_header(head, delimiter or DELIMITERS) and (line := next(lines, b"")):
-        head += line
+    head = _take_header(lines, delimiter or DELIMITERS)
     form: dict[str, Any] = {"delimiter": delimiter or _delimiter_in(head.decode(errors="replace"), {}), "strict": True}
     own: list[bytes] = []  # the lines of one row
 
@@ -107,15 +105,10 @@ def stream_csv(
             try:
                 record = next(reader, None)
                 row = dict(zip(names or record or (), record or names, strict=True))
-            except csv.Error as error:
+            except (csv.Error, ValueError) as error:
+                fault = _fault_in(own, before, error, form, names)
                 if "field limit" in str(error):
-                    what = f"line {before + 1}: a value has more than {_LONGEST:,} characters"
-                    raise _fault(name, what, "a quote may not be closed") from None
-                fault = _place(b"".join(own).decode(errors="replace"), form, str(error), before)
-            except UnicodeDecodeError as error:
-                fault = f"line {before + len(own)}, byte {error.start + 1}: it is not UTF-8"
-            except ValueError:
-                fault, _ = _ragged(b"".join(own).decode(), form, names, range(len(names), len(names) + 1), before)
+                    raise _fault(name, fault, "a quote may not be closed") from None
             if fault and not names:
                 raise _fault(name, fault)
             if fault:
@@ -151,13 +144,34 @@ def _delimiter_in(text: str, form: dict[str, Any]) -> str:
     return max(DELIMITERS, key=width)
 
 
-def _has_header(head: bytes, delimiters: str) -> bool:
-    """Return True if a header ends in these lines, with any of the delimiters, or is longer than anybody's."""
-    begin = head.lstrip(b"\r\n")
-    following = [iter([*begin.decode(errors="replace").splitlines(keepends=True), ""]) for _ in delimiters]
-    for lines, delimiter in zip(following, delimiters, strict=True):
-        next(csv.reader(lines, delimiter=delimiter), None)
-    return len(begin) > _SAMPLE or (bool(begin) and all("" in lines for lines in following))
+def _take_header(lines: Iterator[bytes], delimiters: str) -> bytes:
+    """Take lines until a header has ended with each of the delimiters, or is longer than anybody's."""
+    taken = b""
+    for line in lines:
+        taken += line
+        record = taken.lstrip(b"\r\n")
+        if len(record) > _SAMPLE or (record and all(_has_ended(record, each) for each in delimiters)):
+            break
+    return taken
+
+
+def _has_ended(record: bytes, delimiter: str) -> bool:
+    """Return True if a record does not go on after these lines, as in a quote that is open."""
+    lines = iter([*record.decode(errors="replace").splitlines(keepends=True), ""])
+    next(csv.reader(lines, delimiter=delimiter), None)
+    return "" in lines
+
+
+def _fault_in(lines: list[bytes], before: int, error: Exception, form: dict[str, Any], names: list[str]) -> str:
+    """Describe what is wrong in the lines of one record; `before` lines precede."""
+    if "field limit" in str(error):
+        return f"line {before + 1}: a value has more than {_LONGEST:,} characters"
+    if isinstance(error, UnicodeDecodeError):
+        return f"line {before + len(lines)}, byte {error.start + 1}: it is not UTF-8"
+    text = b"".join(lines).decode(errors="replace")
+    if isinstance(error, csv.Error):
+        return _place(text, form, str(error), before)
+    return _ragged(text, form, names, range(len(names), len(names) + 1), before)[0]
 
 
 def _names(first: list[str] | None, file: str, *, header: bool, teller: str) -> list[str]:

@@ -30,17 +30,23 @@ def begin_run() -> None:
 def run_socket() -> str:
     """Return the socket of the run that we are part of; empty outside of a run, and for one with other servers."""
     path = os.environ.get(RUN, "")
-    try:
-        os.kill(owner_of(path), 0)  # 0, for no owner, is our own group
-    except (OSError, OverflowError):
-        return ""
-    return path if owner_of(path) and path.endswith(_ending()) else ""
+    owner = owner_of(path)
+    return path if owner and is_running(owner) and path.endswith(_ending()) else ""
 
 
 def owner_of(path: str) -> int:
     """Return the process for which a broker with this socket works; 0 for nobody, as for `up`."""
     name = os.path.basename(path).partition("-")[0]
     return int(name) if name.isascii() and name.isdecimal() else 0
+
+
+def is_running(pid: int) -> bool:
+    """Return True if there is a process of ours with this number."""
+    try:
+        os.kill(pid, 0)
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 def socket_of(name: str) -> str:
