@@ -8,7 +8,7 @@ from pflow.flow.wired import Reference, WiredFlow
 
 def led_by_data(flow: WiredFlow, id: str, key: str) -> str:
     """Return what a step's write, an item or stdin chooses, as the beginning of the path or URL of a read or param."""
-    found = [each for each in flow.references if each.step == id and each.key == key]
+    found = [each for each in flow.references_of.get(id, ()) if each.key == key]
     led = (_led(flow, each) for each in found if each.input in (None, "stdin") or each.writes)
     return next(filter(None, led), "")
 

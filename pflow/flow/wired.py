@@ -163,6 +163,8 @@ class WiredFlow:
         """The writes of each step, wherever they go, in their order, without data flags."""
         self.reaching: ReachingWrites
         self.references: list[Reference] = []
+        self.references_of: dict[str, list[Reference]] = {}
+        """The references of each step that has any, and (END) of the outputs."""
         self.inputs: dict[str, FlowInput] = {}
         self.outputs: dict[str, Source] = {}
         self.first_read: tuple[str, str] | None = None

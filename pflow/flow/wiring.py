@@ -140,6 +140,7 @@ class _Wiring:
             if not part.fault:
                 resolve(self.wired, reference, wired)
             self.wired.references.append(reference)
+            self.wired.references_of.setdefault(reference.step, []).append(reference)
             if path[1:2] == ("errors",) and path[0] in self.steps:
                 self.steps[str(path[0])].uses_errors = True
             self._note_reader(reference, wired, part)
@@ -172,7 +173,7 @@ class _Wiring:
         """Let a flow inside take the beginning of a URL from no step either: its templates cannot tell."""
         for key in [each for each in wired.interface.reads if begins_url(flow, each)]:
             source = wired.sources.get(key, PathSource((key,)))
-            given = [each for each in self.wired.references if (each.step, each.key) == (wired.id, key)]
+            given = [each for each in self.wired.references_of.get(wired.id, ()) if each.key == key]
             writes = [write for path in source.paths for _, write in self.wired.writes_at(wired.id, path)]
             is_written = any(self._is_written(each, wired) for each in given) or not all(w.is_data for w in writes)
             if is_written and not isinstance(source, TemplateSource):

@@ -109,8 +109,9 @@ def free(name: str, taken: set[str]) -> str:
     """Take the name, with a number if it is taken already or a Python keyword."""
     from keyword import iskeyword
 
-    names = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 4)))
-    found = next(each for each in names if each not in taken and not iskeyword(each))
+    found, number = name, 2
+    while found in taken or iskeyword(found):
+        found, number = f"{name}_{number}", number + 1
     taken.add(found)
     return found
 

@@ -109,7 +109,7 @@ class _Compiler:
         ):
             return []
         is_start = step.id == self.flow.graph.first and carriers == [STDIN]
-        named = [each for each in self.flow.references if each.step == step.id and each.role in (INPUT, PARAM, OVER)]
+        named = [each for each in self.flow.references_of.get(step.id, ()) if each.role in (INPUT, PARAM, OVER)]
         is_used = any(self._leads_to(each, writer) for each in named for writer in carriers)
         return [] if is_start or is_used else self._fitting_carriers(step)
 

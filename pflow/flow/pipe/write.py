@@ -231,7 +231,7 @@ def _keep_places(wanted: WiredFlow, draft: FlowSpec) -> set[str]:
 def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -> bool:
     """Return True if a step's flags have another name that nothing writes, which compiling would guess if alone."""
     flags = {*step.inputs, *step.params}
-    others = (each for each in wanted.references if each.step == step.id and path_text(each.path) != source)
+    others = (each for each in wanted.references_of.get(step.id, ()) if path_text(each.path) != source)
     return any(each.key in flags and each.input not in (None, "stdin") for each in others)
 
 
