@@ -18,7 +18,7 @@ def as_json(trace: Trace, *, now: float, with_store: bool) -> bytes:
 
 def document(trace: Trace, *, with_store: bool) -> dict[str, Any]:
     """Return a trace as other programs get it."""
-    unwanted = {"store" if not with_store else "", "error" if not trace["error"] else ""}
+    unwanted = {"batch_items", "values", "store" if not with_store else "", "error" if not trace["error"] else ""}
     return {name: value for name, value in trace.items() if name not in unwanted}
 
 
