@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from typing import Any
+from urllib.parse import urlsplit
 
 from pflow import __version__
 from pflow.record.runs import RUNNING, number_of
 from pflow.record.trace import CUT, Trace, Visit
 from pflow.stage.trace import span_parts
 from pflow.values.jsontext import encode
+from pflow.words.usage import Usage, amount
+
+GEN_AI = "https://opentelemetry.io/schemas/gen-ai/0.1.0"
+"""The version of the conventions for models that spans follow.
+
+https://github.com/open-telemetry/semantic-conventions-genai/blob/v0.1.0/docs/gen-ai/client-inference.md
+"""
+
+_INTERNAL, _CLIENT = 1, 3
+_NO_END = "it did not end"
+_AGENTS = ("claude-code",)
+"""Nodes whose usage is of all the calls that a program made."""
 
 
 def as_json(trace: Trace, *, now: float, with_store: bool) -> bytes:
@@ -46,12 +59,12 @@ def as_chrome(trace: Trace, *, now: float, with_store: bool) -> bytes:
 
 
 def as_otlp(trace: Trace, *, now: float, with_store: bool) -> bytes:
-    """Return OTLP's JSON, in one line: the spans of the run and of each visit that has ended.
+    """Return OTLP's JSON, in one line: the spans of the run, of each visit that has ended and of its call of a model.
 
     https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
     """
     resource = {"attributes": _attributes({"service.name": "pflow", "service.version": __version__})}
-    scope = {"scope": {"name": "pflow", "version": __version__}, "spans": _spans(trace)}
+    scope = {"scope": {"name": "pflow", "version": __version__}, "spans": _spans(trace), "schemaUrl": GEN_AI}
     return encode({"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}) + b"\n"
 
 
@@ -73,39 +86,75 @@ def _spans(trace: Trace) -> list[dict[str, Any]]:
         if each["state"] != RUNNING:
             span_ids = {"spanId": ids[each["number"]], "parentSpanId": ids[each.get("outer", 0)]}
             spans.append({"traceId": trace_id, **span_ids, **_visit_span(each, trace["last"])})
+            if _is_one_call(each):
+                inner = {"spanId": _span_id(run, f"{each['number']}/chat"), "parentSpanId": ids[each["number"]]}
+                spans.append({**spans[-1], **inner, **_call_span(each)})
     if trace["status"] != RUNNING:
         span_ids = {"spanId": root, **({"parentSpanId": parent[2]} if parent else {})}
         spans.insert(0, {"traceId": trace_id, **span_ids, **_run_span(trace)})
     return spans
 
 
-def _span_id(run: str, number: int) -> str:
+def _span_id(run: str, number: int | str) -> str:
     return hashlib.sha256(f"{run}/{number}".encode()).hexdigest()[:16]
 
 
 def _run_span(trace: Trace) -> dict[str, Any]:
     flow = trace["flow"] or {}
     about = {"pflow.run": trace["run"], "pflow.flow_hash": flow.get("hash"), "pflow.exit": trace["exit"]}
-    error = trace["error"].get("message", "it did not end") if trace["exit"] or trace["exit"] is None else None
+    error = trace["error"].get("message", _NO_END) if trace["exit"] or trace["exit"] is None else None
     return _span(_name(trace), trace["began"], trace["last"], about, error)
 
 
 def _visit_span(visit: Visit, last: float) -> dict[str, Any]:
+    """Return the span of a visit, with the sums of what models took unless one call of its own has them."""
     named = ("node", "version", "visit", "lane", "read_keys", "write_keys", "action", "exit", "tries")
-    about = {f"pflow.{name}": visit.get(name) for name in (*named, "cost", "calls", "unpriced")}
-    about["gen_ai.response.model"] = visit.get("model")
-    about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in visit.get("tokens", {}).items()}
-    error = "it did not end" if visit["state"] == CUT else visit.get("message", "") if visit.get("exit") else None
+    about = {f"pflow.{name}": visit.get(name) for name in named}
+    if not _is_one_call(visit):
+        about |= {f"pflow.{name}": visit.get(name) for name in ("model", "calls", "unpriced")}
+        about |= {f"pflow.tokens.{side}": count for side, count in visit.get("tokens", {}).items()}
+        about["pflow.cost.usd"] = visit.get("cost")
+    error = _NO_END if visit["state"] == CUT else visit.get("message", "") if visit.get("exit") else None
     ended = last if visit["ms"] is None else visit["began"] + visit["ms"] / 1000
     return _span(visit["step"], visit["began"], ended, about, error)
 
 
+def _is_one_call(visit: Visit) -> bool:
+    """Return True if a visit called one model, once in each try: of more calls only the sums are known."""
+    is_one = isinstance(visit.get("model"), str) and Usage(visit).calls <= (amount(visit.get("tries")) or 1)
+    return is_one and "items" not in visit and visit["node"] not in _AGENTS
+
+
+def _call_span(visit: Visit) -> dict[str, Any]:
+    """Return what the span of a visit's call of a model has of its own; it lasts as long as the visit."""
+    model = _model_of(visit["model"])
+    about = {"gen_ai.operation.name": "chat", **model, "pflow.cost.usd": visit.get("cost")}
+    about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in visit.get("tokens", {}).items()}
+    about |= {"error.type": str(visit["exit"])} if visit.get("exit") else {}
+    return {"name": f"chat {model['gen_ai.request.model']}", "kind": _CLIENT, "attributes": _attributes(about)}
+
+
+def _model_of(name: str) -> dict[str, Any]:
+    """Return the model, and of `http://HOST/v1#NAME`, which speaks OpenAI's protocol, the server."""
+    address, _, model = name.partition("#")
+    try:
+        url = urlsplit(address)
+        port = url.port or {"http": 80, "https": 443}.get(url.scheme)
+    except ValueError:
+        port = None
+    if not (model and port and url.hostname):
+        return {"gen_ai.request.model": name}
+    server = {"server.address": url.hostname, "server.port": port}
+    return {"gen_ai.provider.name": "openai", "gen_ai.request.model": model, **server}
+
+
 def _span(name: str, began: float, ended: float, about: dict[str, Any], error: str | None) -> dict[str, Any]:
     """Return a span with its times, attributes and status; `error` is None if it succeeded."""
+    about |= {} if error is None else {"error.type": str(about["pflow.exit"] or "_OTHER")}
     nanoseconds = [str(int(moment * 1e6) * 1000) for moment in (began, max(began, ended))]
     return {
         "name": name,
-        "kind": 1,
+        "kind": _INTERNAL,
         "startTimeUnixNano": nanoseconds[0],
         "endTimeUnixNano": nanoseconds[1],
         "attributes": _attributes(about),
@@ -123,7 +172,8 @@ def _value(value: Any) -> dict[str, Any]:
         return {"arrayValue": {"values": [_value(item) for item in value]}}
     if isinstance(value, float):
         return {"doubleValue": value}
-    return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": str(value)}
+    is_int = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
+    return {"intValue": str(value)} if is_int else {"stringValue": str(value)}
 
 
 FORMATS = {"json": as_json, "chrome": as_chrome, "otlp": as_otlp}

@@ -9,6 +9,7 @@ from pflow.record import trace_formats as formats
 from pflow.record.runs import Run, read_events
 from pflow.record.trace import Trace, trace_of_document, trace_of_run, trace_text
 from pflow.stage.document import Document
+from tests.peers.otlp_receiver import read_request
 
 ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 RUN = {"event": "run", "run": ID, "name": "fix-issue", "flow_hash": "ab" * 32}
@@ -163,7 +164,7 @@ def spans_of(trace: Trace) -> list[dict]:
 def test_a_run_and_each_visit_of_a_step_are_spans(traced):
     used = {"tokens": {"in": 3, "out": 4}, "model": "m", "reads": {"x": ["y"]}, "cost": 0.5}
     inner_end = end("a/b", visit=2, exit=66, message="no", **used)
-    run, outer, inner = spans_of(
+    run, outer, inner, call = spans_of(
         traced(start("a", "flow:x"), start("a/b", visit=2), inner_end, end("a", "flow:x", ms=2000.0), finish())
     )
     assert ({len(span["traceId"]) for span in (run, outer, inner)}, len(inner["spanId"])) == ({32}, 16)
@@ -176,12 +177,36 @@ def test_a_run_and_each_visit_of_a_step_are_spans(traced):
         "pflow.version": "1.0.0",
         "pflow.visit": "2",
         "pflow.exit": "66",
-        "pflow.cost": 0.5,
         "pflow.read_keys": {"values": [{"stringValue": "y"}]},
-        "gen_ai.response.model": "m",
-        "gen_ai.usage.input_tokens": "3",
-        "gen_ai.usage.output_tokens": "4",
+        "error.type": "66",
     }
+    assert (call["name"], call["kind"], call["parentSpanId"], call["status"]) == (
+        *("chat m", 3, inner["spanId"], inner["status"]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("about", "calls"),
+    [
+        ({"model": "m", "tokens": {"in": 3}}, ["chat m"]),
+        ({"model": "https://h.example/v1#n"}, ["chat n"]),
+        ({"model": "http://[h/v1#n"}, ["chat http://[h/v1#n"]),
+        ({"model": "m", "calls": 2, "tries": 2, "cost": 0.5}, ["chat m"]),
+        ({"model": "m", "calls": 2, "cost": 0.5}, []),
+        ({"model": "m", "cost": 0.5, "items": {"done": 1, "failed": 0}}, []),
+        ({"model": "m", "cost": 0.5, "node": "claude-code"}, []),
+        ({"cost": 0.5}, []),
+        ({"action": True, "version": 1 << 63}, []),
+    ],
+)
+def test_one_call_of_a_model_is_a_span_and_several_are_sums(traced, about, calls):
+    trace = traced(start("a"), {**end("a"), **about}, finish())
+    trace["execution_trace"][0] |= {"node": about.get("node", "llm")}
+    spans = spans_of(trace)
+    assert [span["name"] for span in spans] == ["fix-issue", "a", *calls]
+    keys = [each["key"] for span in spans for each in span["attributes"]]
+    assert keys.count("pflow.cost.usd") == ("cost" in about)
+    read_request(formats.as_otlp(trace, now=110.0, with_store=False))
 
 
 TRACE, PARENT, OWN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
