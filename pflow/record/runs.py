@@ -130,6 +130,7 @@ _NEEDED = {
 }
 _TYPES = {
     **dict.fromkeys(("step", "node"), str),
+    "tried": list,
     **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "store", "used", "limits"), dict),
 }
 

@@ -32,7 +32,7 @@ visit has: lane (the branch of a fork), outer (the number of the visit that it i
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside the states of a run."""
 
-MORE = ("action", "exit", "message", *MEMBERS, "tries", "items", "cache", "dry", "skipped")
+MORE = ("action", "exit", "message", *MEMBERS, "tries", "tried", "items", "cache", "dry", "skipped")
 
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:
