@@ -6,8 +6,8 @@ the store on stdin, or without stdin the last run. A run that is not over is sho
 Of a map it shows how many items ended how, what each model took, the failures by exit code and message, ten at most,
 each with the item to ask pflow why for, and the slowest items. pflow why RUN ITEM, and the ledger, have each item.
 
---otlp follows version 0.1.0 of OpenTelemetry's GenAI conventions, with no prompt and no answer: the call of a model is
-a span inside its step's, and where a step made several, or was a batch, its own span has their sums.
+--otlp follows version 0.1.0 of OpenTelemetry's GenAI conventions, with no prompt and no answer: each call of a model is
+a span inside its step's, and where a step or an item made several, the step's own span has their sums.
 
 The exit code is 0, or that of the failed stage that printed the store.
 
@@ -40,7 +40,7 @@ from pflow.words.printable import clean_json
 @click.option("--store", is_flag=True, help="Add the final store: keys, types, sizes; values too if it is piped.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON document: trace, snapshot and events.")
 @click.option("--chrome", "form", flag_value="chrome", help="Print a timeline for Perfetto or chrome://tracing.")
-@click.option("--otlp", "form", flag_value="otlp", help="Print OpenTelemetry spans, as one line of OTLP's JSON.")
+@click.option("--otlp", "form", flag_value="otlp", help="Print OpenTelemetry spans, as lines of OTLP's JSON.")
 @color_option
 def command(run: str | None, store: bool, form: str | None, when: str) -> int:
     if store and form in ("chrome", "otlp"):

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pflow import __version__
-from pflow.record.runs import RUNNING, number_of
+from pflow.record.runs import RUNNING, Event, number_of
 from pflow.record.trace import CUT, Trace, Visit
 from pflow.stage.trace import span_parts
 from pflow.values.jsontext import encode
@@ -21,6 +21,9 @@ https://github.com/open-telemetry/semantic-conventions-genai/blob/v0.1.0/docs/ge
 
 _INTERNAL, _CLIENT = 1, 3
 _NO_END = "it did not end"
+_MOST = 1000
+"""The spans in a line: receivers limit the size of a request."""
+
 _AGENTS = ("claude-code",)
 """Nodes whose usage is of all the calls that a program made."""
 
@@ -59,12 +62,17 @@ def as_chrome(trace: Trace, *, now: float, with_store: bool) -> bytes:
 
 
 def as_otlp(trace: Trace, *, now: float, with_store: bool) -> bytes:
-    """Return OTLP's JSON, in one line: the spans of the run, of each visit that has ended and of its call of a model.
+    """Return OTLP's JSON, a line for so many spans: of the run, of visits that have ended, and of calls of models.
 
     https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/
     """
+    spans = _spans(trace)
+    return b"".join(_line(spans[at : at + _MOST]) for at in range(0, len(spans) or 1, _MOST))
+
+
+def _line(spans: list[dict[str, Any]]) -> bytes:
     resource = {"attributes": _attributes({"service.name": "pflow", "service.version": __version__})}
-    scope = {"scope": {"name": "pflow", "version": __version__}, "spans": _spans(trace), "schemaUrl": GEN_AI}
+    scope = {"scope": {"name": "pflow", "version": __version__}, "spans": spans, "schemaUrl": GEN_AI}
     return encode({"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}) + b"\n"
 
 
@@ -85,10 +93,11 @@ def _spans(trace: Trace) -> list[dict[str, Any]]:
     for each in trace["execution_trace"]:
         if each["state"] != RUNNING:
             span_ids = {"spanId": ids[each["number"]], "parentSpanId": ids[each.get("outer", 0)]}
-            spans.append({"traceId": trace_id, **span_ids, **_visit_span(each, trace["last"])})
-            if _is_one_call(each):
-                inner = {"spanId": _span_id(run, f"{each['number']}/chat"), "parentSpanId": ids[each["number"]]}
-                spans.append({**spans[-1], **inner, **_call_span(each)})
+            calls, others = _calls_in(each, trace.get("batch_items", {}).get(each["number"], []))
+            spans.append({"traceId": trace_id, **span_ids, **_visit_span(each, trace["last"], others)})
+            for number, call in enumerate(calls):
+                span_ids = {"spanId": _span_id(run, f"{each['number']}/{number}"), "parentSpanId": ids[each["number"]]}
+                spans.append({"traceId": trace_id, **span_ids, **_call_span(call, trace["last"])})
     if trace["status"] != RUNNING:
         span_ids = {"spanId": root, **({"parentSpanId": parent[2]} if parent else {})}
         spans.insert(0, {"traceId": trace_id, **span_ids, **_run_span(trace)})
@@ -106,32 +115,48 @@ def _run_span(trace: Trace) -> dict[str, Any]:
     return _span(_name(trace), trace["began"], trace["last"], about, error)
 
 
-def _visit_span(visit: Visit, last: float) -> dict[str, Any]:
-    """Return the span of a visit, with the sums of what models took unless one call of its own has them."""
+def _visit_span(visit: Visit, last: float, used: Usage) -> dict[str, Any]:
+    """Return the span of a visit, with the sums of those calls of models that have no span of their own."""
     named = ("node", "version", "visit", "lane", "read_keys", "write_keys", "action", "exit", "tries")
     about = {f"pflow.{name}": visit.get(name) for name in named}
-    if not _is_one_call(visit):
-        about |= {f"pflow.{name}": visit.get(name) for name in ("model", "calls", "unpriced")}
-        about |= {f"pflow.tokens.{side}": count for side, count in visit.get("tokens", {}).items()}
-        about["pflow.cost.usd"] = visit.get("cost")
-    error = _NO_END if visit["state"] == CUT else visit.get("message", "") if visit.get("exit") else None
-    ended = last if visit["ms"] is None else visit["began"] + visit["ms"] / 1000
-    return _span(visit["step"], visit["began"], ended, about, error)
+    about |= {f"pflow.{name}": used.total().get(name) for name in ("model", "calls", "unpriced")}
+    about |= {f"pflow.tokens.{side}": count for side, count in used.tokens.items()}
+    about["pflow.cost.usd"] = used.cost
+    error = _NO_END if visit["state"] == CUT else _error(visit)
+    return _span(visit["step"], visit["began"], _end_of(visit, last), about, error)
 
 
-def _is_one_call(visit: Visit) -> bool:
-    """Return True if a visit called one model, once in each try: of more calls only the sums are known."""
-    is_one = isinstance(visit.get("model"), str) and Usage(visit).calls <= (amount(visit.get("tries")) or 1)
-    return is_one and "items" not in visit and visit["node"] not in _AGENTS
+def _end_of(visit: Visit, last: float) -> float:
+    return last if visit["ms"] is None else float(visit["began"] + visit["ms"] / 1000)
 
 
-def _call_span(visit: Visit) -> dict[str, Any]:
-    """Return what the span of a visit's call of a model has of its own; it lasts as long as the visit."""
-    model = _model_of(visit["model"])
-    about = {"gen_ai.operation.name": "chat", **model, "pflow.cost.usd": visit.get("cost")}
-    about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in visit.get("tokens", {}).items()}
-    about |= {"error.type": str(visit["exit"])} if visit.get("exit") else {}
-    return {"name": f"chat {model['gen_ai.request.model']}", "kind": _CLIENT, "attributes": _attributes(about)}
+def _error(about: dict[str, Any]) -> Any:
+    return about.get("message", "") if about.get("exit") else None
+
+
+def _calls_in(visit: Visit, items: list[Event]) -> tuple[list[dict[str, Any]], Usage]:
+    """Return a visit's calls of models that are known one by one, and the usage of the others.
+
+    A call was a visit, or an item of a batch, that called one model, once in each try.
+    """
+    calls, others = [], Usage()
+    for part in items or [visit]:
+        is_one = isinstance(part.get("model"), str) and Usage(part).calls <= (amount(part.get("tries")) or 1)
+        if not is_one or "items" in part or "ms" not in part or visit["node"] in _AGENTS:
+            others.add(part)
+        else:
+            calls.append(part if "began" in part else {**part, "began": part["time"] - part["ms"] / 1000})
+    return calls, others
+
+
+def _call_span(call: dict[str, Any], last: float) -> dict[str, Any]:
+    """Return the span of a call of a model; it lasts as long as the visit or item that made it."""
+    model = _model_of(call["model"])
+    about = {"gen_ai.operation.name": "chat", **model, "pflow.cost.usd": call.get("cost")}
+    about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in call.get("tokens", {}).items()}
+    about |= {"pflow.item": call.get("index"), "pflow.exit": call.get("exit")}
+    name = f"chat {model['gen_ai.request.model']}"
+    return _span(name, call["began"], _end_of(call, last), about, _error(call), _CLIENT)
 
 
 def _model_of(name: str) -> dict[str, Any]:
@@ -148,13 +173,15 @@ def _model_of(name: str) -> dict[str, Any]:
     return {"gen_ai.provider.name": "openai", "gen_ai.request.model": model, **server}
 
 
-def _span(name: str, began: float, ended: float, about: dict[str, Any], error: str | None) -> dict[str, Any]:
+def _span(
+    name: str, began: float, ended: float, about: dict[str, Any], error: str | None, kind: int = _INTERNAL
+) -> dict[str, Any]:
     """Return a span with its times, attributes and status; `error` is None if it succeeded."""
     about |= {} if error is None else {"error.type": str(about["pflow.exit"] or "_OTHER")}
     nanoseconds = [str(int(moment * 1e6) * 1000) for moment in (began, max(began, ended))]
     return {
         "name": name,
-        "kind": _INTERNAL,
+        "kind": kind,
         "startTimeUnixNano": nanoseconds[0],
         "endTimeUnixNano": nanoseconds[1],
         "attributes": _attributes(about),

@@ -45,13 +45,13 @@ def test_a_receiver_takes_the_spans_of_a_run_and_of_its_calls_of_a_model(server,
     (scope,) = resource.scope_spans
     assert scope.schema_url == "https://opentelemetry.io/schemas/gen-ai/0.1.0"
     names = {span.span_id: span.name for span in scope.spans}
-    tree = [(span.name, names.get(span.parent_span_id), span.kind, span.status.code) for span in scope.spans]
-    assert tree == [
+    spans = [span for span in scope.spans if names.get(span.parent_span_id) != "many"]
+    assert [(span.name, names.get(span.parent_span_id), span.kind, span.status.code) for span in spans] == [
         *(("flow", None, 1, 2), ("shell", "flow", 1, 1), ("parse-json", "flow", 1, 1), ("many", "flow", 1, 1)),
         *(("ask", "flow", 1, 1), ("chat reply", "ask", 3, 1), ("bad", "flow", 1, 2)),
     ]
     assert all(span.start_time_unix_nano <= span.end_time_unix_nano for span in scope.spans)
-    run, _, _, many, ask, chat, bad = scope.spans
+    run, _, _, _, ask, chat, bad = spans
     assert run.start_time_unix_nano <= ask.start_time_unix_nano == chat.start_time_unix_nano
     assert ask.end_time_unix_nano == chat.end_time_unix_nano <= run.end_time_unix_nano
     assert about(chat) == {
@@ -64,8 +64,10 @@ def test_a_receiver_takes_the_spans_of_a_run_and_of_its_calls_of_a_model(server,
         "gen_ai.usage.input_tokens": 12,
         "gen_ai.usage.output_tokens": 4,
     }
-    sums = {"pflow.model": "reply", "pflow.calls": 2, "pflow.tokens.in": 10, "pflow.tokens.out": 8}
-    assert about(many).items() >= sums.items()
+    counted = [
+        about(span).get(key, 0) for span in scope.spans for key in ("gen_ai.usage.output_tokens", "pflow.tokens.out")
+    ]
+    assert sum(counted) == 12  # of three answers, each once
     assert [about(span).get("error.type") for span in (run, ask, bad)] == ["75", None, "75"]
     assert "500: the server is broken" in bad.status.message
     assert b"private" not in printed

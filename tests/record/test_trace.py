@@ -209,6 +209,29 @@ def test_one_call_of_a_model_is_a_span_and_several_are_sums(traced, about, calls
     read_request(formats.as_otlp(trace, now=110.0, with_store=False))
 
 
+def test_the_calls_of_a_batch_are_spans_where_its_items_tell_them_apart(traced, monkeypatch):
+    used = {"event": "item", "model": "m", "tokens": {"in": 3}, "cost": 0.5}
+    items = [
+        {**used, "time": 103.0, "ms": 500.0, "index": 0},
+        {**used, "time": 103.0, "ms": 250.0, "index": 1, "exit": 75, "message": "busy"},
+        {**used, "time": 103.0, "ms": 250.0, "index": 2, "calls": 3, "unpriced": 0},
+        {**used, "time": 103.0},
+    ]
+    trace = traced(start("a"), end("a", items={"done": 3, "failed": 1}, ms=2000.0), finish())
+    monkeypatch.setattr(formats, "_MOST", 2)
+    lines = formats.as_otlp(trace | {"batch_items": {1: items}}, now=110.0, with_store=False).splitlines()
+    spans = [span for line in lines for span in read_request(line).resource_spans[0].scope_spans[0].spans]
+    assert (len(lines), [span.name for span in spans]) == (2, ["fix-issue", "a", "chat m", "chat m"])
+    _, step, first, second = spans
+    assert (len({span.span_id for span in spans}), first.parent_span_id, second.parent_span_id) == (
+        *(4, step.span_id, step.span_id),
+    )
+    assert (first.start_time_unix_nano, first.end_time_unix_nano) == (102_500_000_000, 103_000_000_000)
+    assert (second.status.code, second.status.message) == (2, "busy")
+    sums = {each.key: each.value.int_value or each.value.double_value for each in step.attributes}
+    assert (sums["pflow.calls"], sums["pflow.tokens.in"], sums["pflow.cost.usd"]) == (4, 6, 1.0)
+
+
 TRACE, PARENT, OWN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
 
 
