@@ -12,6 +12,9 @@ each with the item to ask pflow why for, and the slowest items. pflow why RUN IT
 each step read, wrote and cost, with the values if the run's journal was kept (--keep-store). The page holds the trace.
 On a terminal it is written to RUN.html, and its name is printed; into a pipe the page itself is written.
 
+--otlp follows version 0.1.0 of OpenTelemetry's GenAI conventions, with no prompt and no answer: each call of a model is
+a span inside its step's, and where a step or an item made several, the step's own span has their sums.
+
 The exit code is 0, or that of the failed stage that printed the store.
 
 \b
