@@ -106,3 +106,10 @@ class Scenes:
         made = self.pflow("trace", "last", f"--html={page}")
         assert made.returncode == 0, made.stderr
         return page
+
+    def runs(self) -> Path:
+        """Make the page of all these runs."""
+        page = self.place / "runs.html"
+        made = self.pflow("runs", f"--html={page}")
+        assert made.returncode == 0, made.stderr
+        return page
