@@ -159,7 +159,7 @@ def _dots(dots: list[list[Any]], axis: Axis) -> dict[str, Any] | None:
         return None
     highest = max(math.ceil(math.log10(max(ms or 0, 1))) for _, _, ms, _ in dots) or 1
     marks: dict[str, list[Mark]] = {}
-    for _number, ended, ms, status in dots:
+    for _number, ended, ms, status in sorted(dots, key=lambda dot: dot[3] != DONE):
         height = math.log10(max(ms or 0, 1)) / highest * 100
         marks.setdefault(status, []).append(Mark(axis.at(ended), height, status, ""))
     return {"marks": marks, "lines": [(100 * n / highest, 10**n) for n in range(highest + 1)], "count": len(dots)}

@@ -24,7 +24,7 @@ SAID = {
     "fork": ["facts", "tone", "2 visits", "cost unknown", "exit 3"],
     "batch": ["2 items failed", "no such ticket: 133", "--failed"],
     "map": ["298 done, 2 failed", "no such ticket: 17", "pflow why"],
-    "runs": ["finished with failures 1", "failed 75", "review"],
+    "runs": ["finished 1", "failed 75", "review"],
 }
 """What a person must find on each page."""
 

@@ -138,7 +138,7 @@ def test_a_map_shows_a_dot_for_each_item_and_a_table_of_failures(traced):
               "failures": [failure], "slowest": [{"number": 8, "ms": 1500.0}]}  # fmt: skip
     dots = [[n, 101.0 + n / 10, 10.0 * n, "failed" if n < 7 else "done"] for n in range(99)]
     page = page_of(traced(finish(1)), map=report, dots=dots)
-    assert [line.count("h0") for line in re.findall(r'<path class="(?:failed|done)" d="(.*?)"', page)] == [7, 92]
+    assert [line.count("h0") for line in re.findall(r'<path class="(?:failed|done)" d="(.*?)"', page)] == [92, 7]
     assert "92 done, 7 failed of 99" in first_screen(page)
     assert f"7 failed 66 no such ticket pflow why {ID} 3" in first_screen(page)
 
