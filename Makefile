@@ -65,9 +65,8 @@ check: $(VENV)/.dev ## lint, types, shell scripts, and whether what is generated
 	[ -z "$$failed" ] || { echo "make check: FAILED$$failed"; exit 1; }; \
 	echo 'make check: passed'
 
-bench: $(WHEEL_VENV)/.pflow ## print the speed table: CPU time against bare python, and maps, on the installed wheel
-	@$(WHEEL_VENV)/bin/python tests/bench/speed.py $(BENCH)
-	@$(WHEEL_VENV)/bin/python tests/bench/maps.py $(MAPS)
+bench: $(WHEEL_VENV)/.pflow ## print the speed tables, and plot growth into build/growth.svg; BENCH='--only growth' takes one
+	@$(WHEEL_VENV)/bin/python tests/bench/run.py $(BENCH)
 
 eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL='--model NAME' takes another
 	@if [ -z '$(EVAL)' ]; then $(MAKE) -s $(MODEL); fi; \

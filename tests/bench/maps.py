@@ -1,46 +1,16 @@
-"""The rows of `make bench` about maps: items a second against GNU parallel and xargs, workers, CPU, memory, disk.
+"""The rows of `make bench` about maps: items a second against GNU parallel and xargs, workers, CPU, memory, disk."""
 
-`python tests/bench/maps.py --items=1000000` prints them for other numbers of items.
-"""
-
-import argparse
 import os
-import resource
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import NamedTuple
 
-PFLOW = str(Path(sys.executable).parent / "pflow")
+from tests.bench.measure import NOTHING, Usage, is_missing, program, run
+
+PFLOW = program("pflow")
 NO_OP = "template '$item'"
 COPY = "read-file => write-file '{}/$item_name'"
-
-
-class Timed(NamedTuple):
-    """What a command took: seconds on the clock and of CPU, with its children, and the peak of the first in bytes."""
-
-    wall: float
-    cpu: float
-    peak: int
-
-
-def timed(words: list[str], environment: dict[str, str], stdin: Path | None = None) -> Timed:
-    """Run a command, whose stdout is dropped. Raises CalledProcessError if it fails."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    begun = time.monotonic()
-    with open(stdin or os.devnull, "rb") as source:
-        process = subprocess.Popen(words, stdin=source, stdout=subprocess.DEVNULL, env=environment)
-        _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, words)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Timed(time.monotonic() - begun, cpu, usage.ru_maxrss * 1024)
 
 
 class Bench:
@@ -55,8 +25,8 @@ class Bench:
         self.numbers = scratch / "numbers"
         self.numbers.write_text("".join(f"{number}\n" for number in range(items)))
 
-    def map(self, flow: str, *words: str, stdin: Path | None = None) -> Timed:
-        return timed([PFLOW, "map", flow, *words], self.environment, stdin)
+    def map(self, flow: str, *words: str, stdin: Path | None = None) -> Usage:
+        return run([[PFLOW, "map", flow, *words]], stdin or NOTHING, self.environment)
 
     def files(self, count: int) -> str:
         """Return the pattern of so many small files."""
@@ -76,7 +46,7 @@ class Bench:
 
     def copy_by_shell(self, count: int, *runner: str) -> float | None:
         """Return how many files a second the pipe of two stages copies, two at a time; None without the program."""
-        if shutil.which(runner[0]) is None:
+        if is_missing(runner[0]):
             return None
         out = Path(tempfile.mkdtemp(dir=self.scratch))
         pattern = self.files(count)
@@ -84,7 +54,7 @@ class Bench:
         names.write_text("".join(f"{path}\n" for path in Path(pattern).parent.iterdir()))
         script = self.scratch / "copy"
         script.write_text(f'pflow-read-file "$1" | pflow-write-file "{out}/${{1##*/}}" -q\n')
-        took = timed([*runner, "sh", str(script), "{}"], self.environment, names)
+        took = run([[*runner, "sh", str(script), "{}"]], names, self.environment)
         assert len(list(out.iterdir())) == count
         return count / took.wall
 
@@ -121,21 +91,9 @@ def rows(scratch: Path, items: int) -> list[str]:
     each = (took.cpu - base.cpu) / items * 1000
     line(f"map: CPU of a no-op item, of {items:,}", each, "ms", "1", each <= 1)
     line("  items a second", items / took.wall, "items/s")
-    line("  memory of the driver", took.peak / 1e6, "MB", "150", took.peak <= 150e6)
+    line("  memory of the driver", took.peaks[0] / 1e6, "MB", "150", took.peaks[0] <= 150e6)
     disk = bench.ledger().stat().st_size / items
     line("  ledger, an item", disk, "bytes", "300", disk <= 300)
     with sqlite3.connect(bench.ledger()) as ledger:
         assert ledger.execute("SELECT count(*) FROM items WHERE status = 'done'").fetchone() == (items,)
     return lines
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="print the rows of `make bench` about maps")
-    parser.add_argument("--items", type=int, default=100_000, help="no-op items (100000)")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        print(*rows(Path(scratch), options.items), sep="\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,101 +1,30 @@
-"""`make bench`: what a start costs, against bare Python; what 100 MB that nobody reads cost, against `cat`.
+"""The rows of `make bench` about starts, the engine and what is kept, against bare Python or plain pocketflow.
 
-CPU time is user and system time of the processes themselves, the median of many rounds in which every row has its turn,
-so that a busy moment of the machine meets all of them. Run it with the interpreter of an ordinary installation.
+Each is the median of many rounds in which every row has its turn, so that a busy moment of the machine meets all.
 """
 
-import argparse
 import json
 import os
-import shutil
-import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 from pflow.kit.mcp.client import request
 from pflow.stage.trace import event_line
-
-BIN = Path(sys.executable).parent
-BARE = [sys.executable, "-c", "pass"]
-HEADER = '{"$pflow":{"v":1,"by":"bench","run":"01J00000000000000000000000","last":"text","steps":[]},\n'
-MEGABYTE = 1_000_000
+from tests.bench.measure import BARE, HEADER, Line, Pair, Row, measure_pair, program, run
 
 
-class Row(NamedTuple):
-    """One line of the table: what runs, as processes in a pipe, and how many times bare Python it may cost.
-
-    `variables` are for its environment; `forgotten` is removed before each turn.
-    """
-
-    title: str
-    pipe: list[list[str]]
-    limit: float
-    stdin: Path
-    variables: dict[str, str] = {}  # noqa: RUF012 - nobody changes it
-    forgotten: Path | None = None
-
-
-class Pair(NamedTuple):
-    """Two commands, each with its environment: how many times its base a row may cost."""
-
-    title: str
-    row: tuple[list[str], dict[str, str]]
-    base: tuple[list[str], dict[str, str]]
-    limit: float
-
-
-class Line(NamedTuple):
-    """One line of the printed table: `ratio` is `value` against its base, `enough` a value that is fast in itself."""
-
-    what: str
-    value: float
-    unit: str
-    ratio: float
-    limit: float
-    enough: float = 0
-
-    def __str__(self) -> str:
-        verdict = "ok" if self.ratio <= self.limit or self.value <= self.enough else "over"
-        return f"{self.what:36}{self.value:8.1f} {self.unit}{self.ratio:7.2f}x{self.limit:6.1f}x  {verdict}"
-
-
-class Usage(NamedTuple):
-    """What a pipe took: CPU seconds of all its processes, seconds on the clock, peak memory of each in bytes."""
-
-    cpu: float
-    wall: float
-    peaks: list[int]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="make bench BENCH=...", description="print the speed table")
-    parser.add_argument("--rounds", type=int, default=31, help="rounds of the CPU rows (31)")
-    parser.add_argument("--large-rounds", type=int, default=5, help="rounds of the 100 MB rows (5)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    options = parser.parse_args()
-    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"):
-        os.environ.pop(name, None)
-    with tempfile.TemporaryDirectory() as scratch:
-        lines = [
-            *measure_starts(Path(scratch), options.rounds),
-            *measure_engine(options.rounds),
-            *measure_kept(Path(scratch), options.rounds),
-            *measure_tools(Path(scratch), options.rounds),
-            measure_runs(Path(scratch)),
-            *measure_rows(Path(scratch), options.large_rounds),
-            *measure_large(Path(scratch), options.large_rounds),
-        ]
-    if options.json:
-        print(json.dumps([line._asdict() for line in lines], indent=1))
-    else:
-        print(f"{'':36}{'median':>11}{'ratio':>8}{'limit':>7}", *lines, sep="\n")
+def measure(scratch: Path, rounds: int) -> list[Line]:
+    return [
+        *measure_starts(scratch, rounds),
+        *measure_engine(rounds),
+        *measure_kept(scratch, rounds),
+        *measure_tools(scratch, rounds),
+        measure_runs(scratch),
+    ]
 
 
 def measure_starts(scratch: Path, rounds: int) -> list[Line]:
@@ -139,7 +68,6 @@ def start_rows(scratch: Path) -> list[Row]:
 
 def flow_rows(scratch: Path, text: Path) -> list[Row]:
     """A flow of two steps, as pipe syntax and as IR, and a check of a hundred steps. The runs keep their logs."""
-    os.environ["XDG_STATE_HOME"] = str(scratch / "state")
     pipe = f"read-file --path={text} => write-file --path={scratch / 'out'}"
     two, hundred = scratch / "two.pflow.json", scratch / "hundred.pflow.json"
     nodes = [
@@ -313,17 +241,6 @@ def loop_of(node: str, scratch: Path) -> Path:
     return flow
 
 
-def measure_pair(pair: Pair, rounds: int) -> Line:
-    samples: tuple[list[float], list[float]] = ([], [])
-    for turn in range(rounds + 1):
-        for sample, (command, variables) in zip(samples, (pair.row, pair.base), strict=True):
-            usage = run([command], Path(os.devnull), variables)
-            if turn:  # the first fills the caches
-                sample.append(usage.cpu)
-    row, base = map(statistics.median, samples)
-    return Line(pair.title, row * 1000, "ms", row / base, pair.limit)
-
-
 def measure_runs(scratch: Path, count: int = 10_000, rounds: int = 3) -> Line:
     """CPU time of a list of many runs, of which every second one failed, against a second."""
     runs = scratch / "many-runs" / "pflow" / "runs"
@@ -341,106 +258,3 @@ def measure_runs(scratch: Path, count: int = 10_000, rounds: int = 3) -> Line:
     usages = [run([[program("pflow"), "runs"]], Path(os.devnull), variables) for _ in range(rounds)]
     cpu = statistics.median(usage.cpu for usage in usages)
     return Line(f"pflow runs, {count:,} runs, of 1 s", cpu * 1000, "ms", cpu, 1)
-
-
-CLEAN = ("clean-whitespace", "then", "skip-trivial-records", "then", "uniq", "-a")
-COUNTED = "field_type,count,null_count,distinct_count,mode,mean,min,p25,median,p75,max"
-
-
-def measure_rows(scratch: Path, rounds: int, count: int = 300_000) -> list[Line]:
-    """CPU time of a table that is loaded, cleaned, analyzed and saved, against Miller, where it is installed."""
-    if shutil.which("mlr") is None:
-        return []
-    table, report = scratch / "sales.csv", scratch / "report.json"
-    write_sales(table, count)
-    flow = f"load-csv --file={table} => clean-data => analyze --method=detailed => save-results --file={report}"
-    miller = ["mlr", "--icsv", "--ojson", *CLEAN, "then", "summary", "-a", COUNTED, str(table)]
-    quiet = ["sh", "-c", 'exec "$@" 2>/dev/null', "sh"]  # clean-data says what it dropped
-    row = ([*quiet, program("pflow"), "run", "-q", flow], dict(os.environ))
-    lines = [program("pflow"), "run", "-q", f"load-csv --file={table} => save-results --file={scratch / 'rows.jsonl'}"]
-    pairs = [
-        Pair(f"{count:,} rows, against Miller", row, (miller, dict(os.environ)), 3),
-        Pair("its rows to JSON lines, against that", (lines, dict(os.environ)), row, 0.5),
-    ]
-    return [measure_pair(pair, rounds) for pair in pairs]
-
-
-def write_sales(table: Path, count: int) -> None:
-    """Rows of eight columns, some of them empty, some twice, some with white space and quotes."""
-    notes = ["", "fine", "  late  ", '"said ""no"", twice"', '"a, b"', "Łódź"]
-    with table.open("w", encoding="utf-8") as file:
-        file.write("id,date,customer,city,quantity,price,paid,note\n")
-        for n in range(count):
-            line = f"{n},2026-{n % 12 + 1:02}-{n % 28 + 1:02},Customer {n * 7919 % (count // 10)},City {n % 12},"
-            line += f"{n % 20 + 1},{n * 7919 % 99991 / 100},{'true' if n % 3 else 'false'},{notes[n % 6]}\n"
-            file.write(line * 2 if n % 400 == 0 else ",,,,,,,\n" if n % 500 == 1 else line)
-
-
-def measure_large(scratch: Path, rounds: int) -> list[Line]:
-    """Time on the clock and peak memory of a stage that 100 MB pass through, against `cat` in its place."""
-    document = scratch / "large"
-    write_large(document)
-    size = document.stat().st_size
-    stage = [program("pflow-write-file"), f"--path={scratch / 'out'}"]
-    walls: dict[str, list[float]] = {"stage": [], "cat": []}
-    peaks = []
-    for turn in range(rounds + 1):
-        passed = {"stage": run([["cat"], stage, ["cat"]], document), "cat": run([["cat"]] * 3, document)}
-        if turn:
-            peaks.append(passed["stage"].peaks[1])
-            for name, usage in passed.items():
-                walls[name].append(usage.wall)
-    wall, cat = (statistics.median(walls[name]) * 1000 for name in ("stage", "cat"))
-    return [
-        Line("cat | cat | cat, 100 MB", cat, "ms", 1, 1),
-        Line("cat | write-file | cat, 100 MB", wall, "ms", wall / cat, 4),
-        Line("its peak memory, of the document", max(peaks) / MEGABYTE, "MB", max(peaks) / size, 1.3),
-    ]
-
-
-def write_large(document: Path) -> None:
-    """A store with a text to write and 100 MB that write-file does not read, in pieces: see `run`."""
-    piece = json.dumps("a “quoted” line\n" * 1000, ensure_ascii=False)[1:-1]
-    with document.open("w", encoding="utf-8") as file:
-        file.write(HEADER + '"text":"short",\n"large":"')
-        for _ in range(100 * MEGABYTE // len(piece.encode()) + 1):
-            file.write(piece)
-        file.write('"\n}\n')
-
-
-def program(name: str) -> str:
-    path = BIN / name
-    if not os.access(path, os.X_OK):
-        raise SystemExit(f"make bench: cannot find '{name}' in {BIN}")
-    return str(path)
-
-
-def run(pipe: list[list[str]], stdin: Path, environment: Mapping[str, str] = os.environ) -> Usage:
-    """Run a pipe from a file to nowhere. Whatever fails ends the bench.
-
-    A child's peak memory counts from what this process had at the fork: it stays small.
-    """
-    began = time.perf_counter()
-    source = os.open(stdin, os.O_RDONLY)
-    children = []
-    for at, command in enumerate(pipe):
-        after, sink = (None, os.open(os.devnull, os.O_WRONLY)) if at == len(pipe) - 1 else os.pipe()
-        wiring = [(os.POSIX_SPAWN_DUP2, source, 0), (os.POSIX_SPAWN_DUP2, sink, 1)]
-        children.append(
-            os.posix_spawnp(command[0], command, environment, file_actions=wiring, setsigdef=[signal.SIGPIPE])
-        )
-        os.close(source)
-        os.close(sink)
-        source = after
-    results = [os.wait4(child, 0) for child in children]
-    wall = time.perf_counter() - began
-    for command, (_, status, _) in zip(pipe, results, strict=True):
-        if status:
-            raise SystemExit(f"make bench: {command} ended with {os.waitstatus_to_exitcode(status)}")
-    usages = [usage for _, _, usage in results]
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Usage(sum(u.ru_utime + u.ru_stime for u in usages), wall, [u.ru_maxrss * unit for u in usages])
-
-
-if __name__ == "__main__":
-    main()

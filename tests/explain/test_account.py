@@ -400,3 +400,20 @@ def test_a_graph_lists_the_steps_and_the_edges_that_do_not_lead_to_the_next():
 
 def test_a_flow_without_steps_has_an_empty_graph():
     assert graph_text({"steps": []}, 80) == ""
+
+
+def test_a_flow_of_many_steps_walks_all_its_references_no_more_often_than_a_small_one():
+    def walks_of(count):
+        walks = []
+
+        class References(list):
+            def __iter__(self):
+                walks.append(self)
+                return super().__iter__()
+
+        flow = chain(*(Step(f"s{n}", "save", inputs={"path": f"${{s{n - 1}.x}}"}) for n in range(count)))
+        flow.references = References(flow.references)
+        explain(flow)
+        return len(walks)
+
+    assert walks_of(30) == walks_of(3)

@@ -10,7 +10,7 @@ from pflow.nodes.analyze import Analyze
 from pflow.nodes.clean_data import CleanData
 from pflow.nodes.load_csv import LoadCsv
 from pflow.nodes.save_csv import SaveCsv
-from tests.bench.speed import CLEAN, write_sales
+from tests.bench.peers import CLEAN, write_sales
 from tests.nodes.rows import EXAMPLES, run
 from tests.tools import need
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.words.naming import did_you_mean, likely, names_meant, nearest
+from pflow.words.naming import did_you_mean, free, likely, names_meant, nearest
 
 words = st.text("abc", max_size=7)
 
@@ -64,3 +64,16 @@ def test_names_are_proposed_and_read_back(names, text):
 def test_a_slip_comes_before_what_is_only_like_it():
     assert likely("read-fiel", ["read-field-of", "write-file", "read-file"], 2) == ["read-file", "read-field-of"]
     assert likely("read-fiel", []) == []
+
+
+def test_a_free_name_makes_only_the_names_that_it_tries():
+    made = []
+
+    class Name(str):
+        def __format__(self, spec):
+            made.append(self)
+            return super().__format__(spec)
+
+    taken = {f"other_{number}" for number in range(100)}
+    assert [free(Name("step"), taken) for _ in range(3)] == ["step", "step_2", "step_3"]
+    assert len(made) == 3
