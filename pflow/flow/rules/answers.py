@@ -43,7 +43,9 @@ def dropped_answers(flow: WiredFlow) -> list[Dropped]:
     found: dict[str, Dropped] = {}
     seen: set[str] = set()
     stops = _stops(flow)
-    while more := [id for id in _unused(flow, found) if id not in seen]:
+    takers = [id for id, (stop, _) in stops.items() if stop == id and _takes(flow.steps[id])]
+    before_takers = distances(takers, flow.graph.before.__getitem__)
+    while more := [id for id in _unused(flow, found) if id in before_takers and id not in seen]:
         seen.update(more)
         for id in reversed(more):
             for dropped in _nearest(flow, flow.steps[id], found, stops):
@@ -73,7 +75,7 @@ def _stops(flow: WiredFlow) -> dict[str, tuple[str, bool]]:
     stops: dict[str, tuple[str, bool]] = {}
     for id in reversed(flow.order):
         after, item = flow.graph.after(id), flow.steps[id].interface.pipe_read
-        if len(after) != 1 or (item is not None and _is_left_open(flow.steps[id], item)):
+        if len(after) != 1 or _takes(flow.steps[id]):
             stops[id] = id, False
         else:
             stop, is_past = stops.get(after[0], (after[0], False))
@@ -110,6 +112,12 @@ def _nearest(
         else:
             is_first = is_first and item is None
             todo += [stops[each] for each in flow.graph.after(id)]
+
+
+def _takes(wired: WiredStep) -> bool:
+    """Return True if the step has a `[pipe]` read that is left open."""
+    item = wired.interface.pipe_read
+    return item is not None and _is_left_open(wired, item)
 
 
 def _is_left_open(wired: WiredStep, item: Item) -> bool:

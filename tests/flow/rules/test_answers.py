@@ -1,12 +1,14 @@
 """PF18: a step's answer that nothing uses, while what comes after it takes something older, or nothing."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pflow.flow.graph import Graph
 from tests.flow.checked import edges, errors, findings, flow, told
 
 LOAD = {"id": "load", "type": "load", "inputs": {"path": "p"}}
@@ -167,3 +169,19 @@ FLOWS = [
 def test_the_flows_of_the_seeds_and_the_examples_drop_nothing(file):
     nodes = sorted((HERE.parents[1] / "seeds" / "nodes").glob("[!_]*/[!_]*.py"))
     assert dropped(json.loads(file.read_text()), {each.name: each.read_text() for each in nodes}) == []
+
+
+def test_no_way_is_walked_to_reads_that_are_not_there(monkeypatch):
+    calls = []
+    after = Graph.after
+    monkeypatch.setattr(Graph, "after", lambda *args, **options: calls.append(args) or after(*args, **options))
+
+    def calls_of(count):
+        calls.clear()
+        ids = [f"l{number}" for number in range(count)]
+        written = [f"{one} {other}" for one, other in pairwise(ids)] + [f"{id} error end" for id in ids]
+        steps = [{**LOAD, "id": id} for id in [*ids, "end"]]
+        assert not dropped({"nodes": steps, "edges": edges(*written)})
+        return len(calls)
+
+    assert calls_of(40) < 5 * calls_of(10)
