@@ -25,7 +25,6 @@ from pflow.commands._click import usage_of_click
 from pflow.driver.help import usage_of_run
 from pflow.errors import EXIT_CODES, NOT_FOUND, PflowError, shorten
 from pflow.errors import USAGE as WRONG_FLAGS
-from pflow.flow.rules import RULES
 from pflow.help import usage as kinds
 from pflow.help.mdoc import as_text
 from pflow.help.text import help_text
@@ -81,6 +80,8 @@ def main(words: list[str]) -> int:
     elif text := driver_help() if word == "pflow" else _entry(word):
         write_pieces(1, [text.encode()])
     else:
+        from pflow.flow.rules import RULES  # a file a rule, which no other help needs
+
         rules = RULES if len(word) < 4 else ()  # PF99 does not mean PF09
         known = [*_pages(), *names_in("commands"), *names_in("plumbing"), *saved_flows(), *rules]
         hint = guess(word, [*known, *(kind.name for kind in list_kinds())], "pflow --help lists all commands", 2)

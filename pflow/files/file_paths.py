@@ -20,7 +20,6 @@ from pflow.errors import (
     not_written,
     reason_of,
 )
-from pflow.files.atomic import append, replace, write_all
 from pflow.files.beneath import is_confined, mode_of, open_file, status
 from pflow.files.reading import read_to_end
 
@@ -105,6 +104,8 @@ def write_whole(path: str, data: str | bytes, *, adds: bool = False, overwrite: 
 
     Raises PflowError: 73, 77 if that is not allowed, 65 for a lone surrogate.
     """
+    from pflow.files.atomic import append, replace  # who only reads needs neither
+
     act = f"cannot write '{path}'"
     try:
         if is_stream(path):
@@ -162,6 +163,8 @@ def _descriptor(path: str) -> int | None:
 
 def write_stream(path: str, data: bytes) -> None:
     """Write to a pipe, a device or an open file. Raises OSError."""
+    from pflow.files.atomic import write_all
+
     descriptor = _descriptor(path)
     # Opened again, `>> log` would lose its place, and a socket would fail.
     fd = os.dup(descriptor) if descriptor is not None else open_file(path, os.O_WRONLY | os.O_NOCTTY)

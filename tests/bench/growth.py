@@ -2,7 +2,7 @@
 
 Of each size it takes the least of a few rounds, and subtracts the least of the smallest size: that is the start. The
 exponent between two sizes is the slope of the rest in log-log, where 1 is linear. A rest of less than a tenth of the
-start is noise: no exponent begins there, unless it is the last one, which then begins at that tenth.
+start is noise, where no exponent begins or ends; the last one begins at that tenth at the least.
 """
 
 import json
@@ -94,21 +94,21 @@ class Growth(NamedTuple):
 
     @property
     def exponents(self) -> list[float | None]:
-        """The exponent from each size to the next; None where it would begin in noise."""
+        """The exponent from each size to the next; None where it would begin or end in noise."""
         points, noise = list(zip(self.series.sizes, self.rests, strict=True)), self.start * NOISE
         points[-2] = (points[-2][0], max(points[-2][1], noise))
-        return [slope(a, b) if a[1] >= noise else None for a, b in pairwise(points)]
+        return [slope(a, b) if min(a[1], b[1]) >= noise else None for a, b in pairwise(points)]
 
     def __str__(self) -> str:
         found = [each for each in self.exponents if each is not None]
         shown = [f"{'–' if each is None else f'{each:.2f}':>6}" for each in self.exponents]
-        verdict = "peer" if self.series.is_peer else "over" if max(found) > LIMIT else "ok"
+        verdict = "peer" if self.series.is_peer else "over" if max(found, default=0) > LIMIT else "ok"
         rests = [f"{rest:12,.1f}" for rest in self.rests]
         return f"{self.series.title:34}{self.start:8.1f}{''.join(rests)}{''.join(shown):>14}  {verdict}"
 
 
 def slope(one: tuple[float, float], other: tuple[float, float]) -> float:
-    return math.log(max(other[1], 1e-3) / one[1]) / math.log(other[0] / one[0])
+    return math.log(other[1] / one[1]) / math.log(other[0] / one[0])
 
 
 def rows(scratch: Path, plot: Path) -> list[str]:
@@ -163,6 +163,7 @@ def all_series(scratch: Path) -> list[Series]:
     return [
         Series("steps", "pflow run", STEPS, lambda size: [pflow, "run", "-n", "-q", flow(size)]),
         Series("steps", "pflow trace of that run", STEPS, lambda size: [pflow, "trace", "last"]),
+        Series("steps", "pflow trace --html", STEPS, lambda size: [pflow, "trace", "last", "--html"]),
         Series("steps", "pflow run, pipe syntax", STEPS, lambda size: [pflow, "run", "-n", "-q", pipe(size)]),
         Series("steps", "pflow check", STEPS, lambda size: [pflow, "check", flow(size)]),
         Series("steps", "pflow explain", STEPS, lambda size: [pflow, "explain", flow(size)]),
@@ -170,6 +171,7 @@ def all_series(scratch: Path) -> list[Series]:
         Series("steps", "plain pocketflow", STEPS, lambda n: [sys.executable, "-c", POCKETFLOW, str(n)], is_peer=True),
         Series("items", "batch", ITEMS, batch),
         Series("items", "pflow trace of that run", ITEMS, lambda size: [pflow, "trace", "last"]),
+        Series("items", "pflow trace --html", ITEMS, lambda size: [pflow, "trace", "last", "--html"]),
         Series("items", "pflow runs, with that run", ITEMS, lambda size: [pflow, "runs"]),
         Series("items", "pflow resume, one item left", ITEMS, lambda n: [pflow, "resume", "-q", "last"], prepare=fail),
         Series("items", "pflow map", ITEMS, lambda size: [pflow, "map", "tick", "-q"], lines),
@@ -217,7 +219,7 @@ def short(size: int) -> str:
     return next((f"{size // unit}{name}" for unit, name in ((10**6, "M"), (1000, "k")) if size >= unit), str(size))
 
 
-COLOURS = ("#3b82f6", "#e0701a", "#2f9e57", "#a05cf0", "#dd4b59", "#1698ab", "#8a7a2a")
+COLOURS = ("#3b82f6", "#e0701a", "#2f9e57", "#a05cf0", "#dd4b59", "#1698ab", "#8a7a2a", "#d6499f")
 LOW, HIGH, WIDTH, HEIGHT = -1, 5, 300, 300
 """The powers of ten of the lowest and highest milliseconds, and the size of a panel."""
 POWERS = {10**power: f"{10**power:,} ms" if power < 3 else f"{10**power // 1000} s" for power in range(LOW, HIGH + 1)}
