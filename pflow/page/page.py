@@ -14,7 +14,7 @@ from pflow.errors import EXIT_CODES
 from pflow.many.report import map_dots
 from pflow.page.axis import Axis
 from pflow.page.embedded import embed
-from pflow.page.graph import Drawing, draw, graph_of
+from pflow.page.graph import draw, shape_of
 from pflow.page.timeline import Mark, Row, rows_of, shown
 from pflow.record.kept_values import kept_values, visit_paths
 from pflow.record.log import FLOW
@@ -52,12 +52,12 @@ def _render(template: str, **members: Any) -> bytes:
 
 
 def members_of(run: Run, trace: Trace) -> Trace:
-    """Return what a page has of a run beside its trace: `graph`, the `dots` of a map, and the `values` that the journal
-    has kept of each visit, by its number and place; None without a journal.
+    """Return what a page has of a run beside its trace: the `ir` of its flow, the `dots` of a map, and the `values` that
+    the journal has kept of each visit, by its number and place; None without a journal.
     """
     kept, paths = kept_values(run), visit_paths(trace["execution_trace"]).items()
     return {
-        "graph": graph_of(run.read_json(FLOW)),
+        "ir": shape_of(run.read_json(FLOW)),
         "dots": map_dots(run) if run.ledger else [],
         "values": None if kept is None else {number: kept.get(path, {}) for number, path in paths},
     }
@@ -65,7 +65,7 @@ def members_of(run: Run, trace: Trace) -> Trace:
 
 def run_page(trace: Trace, *, now: float) -> bytes:
     """Return the page of a run, or of a store's stages; `members_of` adds to a run's trace what belongs on it."""
-    report, dots, graph = trace.get("map"), trace.get("dots", []), trace.get("graph")
+    report, dots, shape = trace.get("map"), trace.get("dots", []), shape_of(trace.get("ir"))
     values = trace.get("values")
     axis = Axis(trace, now, [dot[1] for dot in dots])
     rows = rows_of(trace, axis, now, values or {})
@@ -81,7 +81,7 @@ def run_page(trace: Trace, *, now: float) -> bytes:
         failures=_failures(trace),
         axis=axis,
         rows=rows,
-        graph=_graph(graph, rows) if graph else None,
+        graph=_graph(shape, rows) if shape["nodes"] else None,
         dots=_dots(dots, axis),
         report=report,
         by_step=_used_by(trace, "step"),
@@ -144,13 +144,12 @@ def _used_by(trace: Trace, by: str) -> list[tuple[str, Usage]]:
     return sorted(used, key=lambda each: (-(each[1].cost or 0), -sum(each[1].tokens.values())))
 
 
-def _graph(graph: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
+def _graph(shape: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
     """Return the drawing of the flow, and what is to be said of each step's visits."""
-    drawing: Drawing = draw([id for id, _ in graph["steps"]], [(edge[0], edge[1], edge[2]) for edge in graph["edges"]])
     visits: dict[str, list[Row]] = {}
     for row in rows:
         visits.setdefault(row.visit["step"], []).append(row)
-    return {"drawing": drawing, "types": dict(graph["steps"]), "visits": visits}
+    return {"drawing": draw(shape), "types": {node["id"]: node["type"] for node in shape["nodes"]}, "visits": visits}
 
 
 def _dots(dots: list[list[Any]], axis: Axis) -> dict[str, Any] | None:
