@@ -133,7 +133,6 @@ def _back(edge: Edge, source: tuple[float, float], target: tuple[float, float]) 
     (x, y), (to_x, to_y) = ((x + side * BOX[0] / 2, y) for x, y in (source, target))
     apart = 10 * (edge.source == edge.target)
     out = (min if side < 0 else max)(x, to_x) + side * _BULGE
-    path = (
-        f"M{x:.0f} {y + apart:.0f}C{out:.0f} {y + apart:.0f} {out:.0f} {to_y - apart:.0f} {to_x:.0f} {to_y - apart:.0f}"
-    )
+    y, to_y = y + apart, to_y - apart
+    path = f"M{x:.0f} {y:.0f}C{out:.0f} {y:.0f} {out:.0f} {to_y:.0f} {to_x:.0f} {to_y:.0f}"
     return Line(path, edge.action, (out - side * _BULGE / 4, (y + to_y) / 2), is_back=True)

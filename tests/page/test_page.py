@@ -98,7 +98,11 @@ def test_strings_from_data_are_text_and_nothing_comes_from_elsewhere(traced):
     events = [start(CANARY, CANARY, lane=CANARY), end(CANARY, CANARY, exit=1, message=CANARY, model=CANARY, reads=read,
               writes=read, lane=CANARY, tried=[{"ms": 1, "exit": 1, "message": CANARY}])]  # fmt: skip
     trace = traced(*events, finish(1, error=error, store={CANARY: {"type": CANARY}}))
-    trace |= {"flow": {"name": CANARY, "hash": ""}, "next": [CANARY], "snapshot": {"cli_injections": {CANARY: CANARY}}}
+    trace |= {
+        "flow": {"name": CANARY, "hash": ""},
+        "next": [CANARY],
+        "snapshot": {"config_overrides": {}, "cli_injections": {CANARY: CANARY}},
+    }
     ir = {
         "nodes": [{"id": CANARY}, {"id": "b", "type": CANARY}],
         "edges": [{"from": CANARY, "to": "b", "action": CANARY}],
