@@ -6,7 +6,7 @@ from typing import Any
 
 from pflow.errors import shorten
 from pflow.record.log import SNAPSHOT
-from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Event, Run, time_of
+from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Event, Run, is_sound, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, duration
 from pflow.values.jsontext import encode
@@ -65,15 +65,13 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
     header = document.header
     run = str(header.get("run", ""))
     error = header.get("error", {})
-    steps = list(filter(_is_sound, header.get("steps", [])))
+    steps = [step for step in header.get("steps", []) if isinstance(step, dict) and is_sound(_event_of(step, 0.0))]
     began = last = time_of(run)
     events = []
     usage = Usage(*steps)
     for step in steps:
         last += step.get("ms", 0.0) / 1000
-        events.append(
-            {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": last}
-        )
+        events.append(_event_of(step, last))
     store = {key: {**describe(value), "value": value} for key, value in dict(document).items()} if with_store else {}
     return {
         "run": run,
@@ -95,11 +93,9 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
     }
 
 
-def _is_sound(step: Any) -> bool:
-    """Return True if an entry of a header has the shape of ours: any JSON tool may have written it."""
-    if not isinstance(step, dict) or not isinstance(step.get("ms", 0.0), int | float):
-        return False
-    return all(isinstance(step.get(name, {}), dict) for name in ("reads", "writes", "tokens", "items", "cache"))
+def _event_of(step: dict[str, Any], time: float) -> Event:
+    """Return an entry of a header as an event. Any JSON tool may have written it, so it may not be sound."""
+    return {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": time}
 
 
 def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
@@ -161,9 +157,10 @@ def _end(visit: Visit, event: Event) -> None:
     visit["state"] = FAILED if event.get("exit") else DONE
     visit["version"], visit["ms"] = event.get("version", ""), event.get("ms")
     for name in ("reads", "writes"):
-        places = {key: value if isinstance(value, list) else [str(value)] for key, value in event.get(name, {}).items()}
+        several = {key: value if isinstance(value, list) else [value] for key, value in event.get(name, {}).items()}
+        places = {key: list(map(str, each)) for key, each in several.items()}
         visit[name] = places
-        keys = [key for each in places.values() for place in each for key in _keys_in(str(place))]
+        keys = [key for each in places.values() for place in each for key in _keys_in(place)]
         visit[f"{name[:-1]}_keys"] = list(dict.fromkeys(keys))
     visit.update({name: event[name] for name in MORE if name in event})
 

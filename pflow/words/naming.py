@@ -11,7 +11,8 @@ _SHOWN = 12
 
 def nearest(name: str, there: Iterable[str]) -> str | None:
     """Return the name within a typing slip of this one: one letter off, in longer names two."""
-    near = [(_distance(name, other), other) for other in there if other != name]
+    alike = [other for other in there if other != name and abs(len(name) - len(other)) <= 2]  # a name may be megabytes
+    near = [(_distance(name, other), other) for other in alike]
     return min([each for each in near if each[0] <= _slips(name, each[1])], default=(0, None))[1]
 
 
