@@ -8,40 +8,21 @@ import contextlib
 import io
 import os
 import resource
-import signal
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.fuzz.targets import TARGETS
+from tests.tools import limited
 
 ROUND = 300
-_LIMIT = 3.0
-"""Seconds of CPU in which every example ends, those of 100 KB too."""
 _SHRINK = 20.0
 """Seconds of CPU in which a failing example is made small."""
-
-
-@contextlib.contextmanager
-def limited() -> Iterator[None]:
-    """Raise TimeoutError where the code inside takes too long."""
-
-    def end(*_: object) -> None:
-        raise AssertionError(f"an example takes more than {_LIMIT:g} s of CPU")
-
-    before = signal.signal(signal.SIGVTALRM, end)
-    signal.setitimer(signal.ITIMER_VIRTUAL, _LIMIT)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 class Failed(Exception):

@@ -91,7 +91,8 @@ def _is_ours(answer: Any) -> bool:
     if not isinstance(answer, dict):
         return False
     if failed := answer.get("error"):
-        return isinstance(failed, dict) and {name: type(value) for name, value in failed.items()} == _ERROR
+        types = {name: type(value) for name, value in failed.items()} if isinstance(failed, dict) else {}
+        return "message" in types and types.items() <= _ERROR.items()
     return "result" in answer or isinstance(answer.get("progress"), str)
 
 
