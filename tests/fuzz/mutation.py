@@ -9,7 +9,25 @@ from hypothesis import strategies as st
 
 from tests.flow.test_schema import places_in
 
-_PIECES = ["", " ", "\n", "\r", "\0", "\x1b[31m", "\u202e\x9b", "é", "\ud800", "\\", '"', "'", "$", "${", "{", "[", "99"]
+_PIECES = [
+    "",
+    " ",
+    "\n",
+    "\r",
+    "\0",
+    "\x1b[31m",
+    "\u202e\x9b",
+    "é",
+    "\ud800",
+    "\\",
+    '"',
+    "'",
+    "$",
+    "${",
+    "{",
+    "[",
+    "99",
+]
 _JUNK = [None, True, -1, 0, 1.5, 1e308, 1 << 63, "", "a", "a.b[0]", "$a", "${a}", "\x1b[31m\n", "\ud800", [], {}, [{}]]
 _JUNK += [json.loads("[" * 150 + "]" * 150), {"a": "b"}, ["a"], "x" * 5000]
 _LARGE = 100_000
