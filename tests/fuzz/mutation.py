@@ -3,40 +3,24 @@
 import copy
 import json
 from collections.abc import Sequence
+from functools import reduce
+from operator import getitem
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
 from tests.flow.test_schema import places_in
 
-_PIECES = [
-    "",
-    " ",
-    "\n",
-    "\r",
-    "\0",
-    "\x1b[31m",
-    "\u202e\x9b",
-    "é",
-    "\ud800",
-    "\\",
-    '"',
-    "'",
-    "$",
-    "${",
-    "{",
-    "[",
-    "99",
-]
-_JUNK = [None, True, -1, 0, 1.5, 1e308, 1 << 63, "", "a", "a.b[0]", "$a", "${a}", "\x1b[31m\n", "\ud800", [], {}, [{}]]
-_JUNK += [json.loads("[" * 150 + "]" * 150), {"a": "b"}, ["a"], "x" * 5000]
-_LARGE = 100_000
-_SHORT = st.text(st.characters(max_codepoint=0x2FF), max_size=3)
+SAMPLES, TOKENS, PIECES, JUNK = json.loads(Path(__file__).with_name("samples.json").read_text()).values()
+JUNK += [json.loads("[" * 150 + "]" * 150), "x" * 5000]
+LARGE = 100_000
+SHORT = st.text(st.characters(max_codepoint=0x2FF), max_size=3)
 
 
 def texts(samples: Sequence[str], tokens: Sequence[str] = ()) -> st.SearchStrategy[str]:
     """Draw a sample in which spans are replaced, removed, doubled, or repeated until the text is large."""
-    pieces = st.sampled_from([*tokens, *_PIECES]) | _SHORT
+    pieces = st.sampled_from([*tokens, *PIECES]) | SHORT
     kinds = st.sampled_from(["piece"] * 6 + ["double", "double", "other", "other", "large"])
     edits = st.lists(st.tuples(kinds, st.integers(0, 9999), st.integers(0, 9) | st.integers(0, 99), pieces), max_size=5)
     return st.tuples(st.sampled_from(samples), st.sampled_from(samples), edits).map(lambda drawn: _edited(*drawn))
@@ -46,13 +30,9 @@ def _edited(text: str, other: str, edits: list[tuple[str, int, int, str]]) -> st
     for kind, place, size, piece in edits:
         at, start = place % (len(text) + 1), place % (len(other) + 1)
         span = text[at : at + size]
-        if kind == "other":
-            piece = other[start : start + size]
-        elif kind == "double":
-            piece = span * 2
-        elif kind == "large":
-            piece = (span or piece or "(") * (max(0, _LARGE - len(text)) // len(span or piece or "("))
-        text = text[:at] + piece + text[at + size :]
+        many = (span or piece or "(") * (max(0, LARGE - len(text)) // len(span or piece or "("))
+        new = {"piece": piece, "double": span * 2, "other": other[start : start + size], "large": many}[kind]
+        text = text[:at] + new + text[at + size :]
     return text
 
 
@@ -66,28 +46,17 @@ def values(draw: st.DrawFn, samples: Sequence[Any], junk: Sequence[Any] = ()) ->
     """Draw a sample of JSON in which members are replaced, by others of it too, removed or renamed."""
     value = copy.deepcopy(draw(st.sampled_from(samples)))
     for _ in range(draw(st.integers(0, 4))):
-        *outer, key = draw(st.sampled_from([*places_in(value)][1:] or [(None,)]))
-        holder = value
-        for step in outer:
-            holder = holder[step]
-        kind = draw(st.integers(0, 5))
+        places = [*places_in(value)]
+        *outer, key = draw(st.sampled_from(places[1:] or [(None,)]))
+        new = draw(st.sampled_from([*junk, *JUNK, *(reduce(getitem, place, value) for place in places)]) | SHORT)
         if key is None:
-            return copy.deepcopy(draw(st.sampled_from([*junk, *_JUNK])))
+            return copy.deepcopy(new)
+        holder = reduce(getitem, outer, value)
+        kind = draw(st.integers(0, 3))
         if kind == 0:
             del holder[key]
         elif kind == 1 and isinstance(holder, dict):
-            name = draw(st.sampled_from([str(each[-1]) for each in places_in(value) if each]) | _SHORT)
-            holder[name] = holder.pop(key)
-        elif kind == 2:
-            holder[key] = copy.deepcopy(draw(st.sampled_from([_at(value, place) for place in places_in(value)])))
-        elif kind == 3 and isinstance(holder, list):
-            holder.insert(draw(st.integers(0, len(holder))), copy.deepcopy(holder[key]))
+            holder[draw(st.sampled_from([str(place[-1]) for place in places[1:]]) | SHORT)] = holder.pop(key)
         else:
-            holder[key] = copy.deepcopy(draw(st.sampled_from([*junk, *_JUNK]) | _SHORT))
-    return value
-
-
-def _at(value: Any, place: Sequence[Any]) -> Any:
-    for step in place:
-        value = value[step]
+            holder[key] = copy.deepcopy(new)
     return value
