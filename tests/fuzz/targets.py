@@ -57,6 +57,7 @@ from pflow.record.trace_formats import FORMATS
 from pflow.stage.document import Document, read_document, read_json
 from pflow.stage.flags import flags_of
 from pflow.values.templates import broken_references, double_braces, expand, parse_template, references
+from tests.flow.pipe.test_write import step_of
 from tests.flow.test_schema import SOUND
 from tests.flow.test_unload import again
 from tests.fuzz.mutation import SAMPLES, TOKENS, data, texts, values
@@ -166,6 +167,8 @@ def held(flow: FlowSpec) -> None:
     if not isinstance(loaded, FlowSpec):  # it has a lone surrogate
         return
     loaded.catalog = flow.catalog
+    assert [*map(step_of, loaded.steps)] == [*map(step_of, flow.steps)]
+    assert (loaded.outputs, loaded.max_visits) == (flow.outputs, flow.max_visits)
     wired = wire(flow)
     findings = check(wired)
     account = explain(wired, findings)
