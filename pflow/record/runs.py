@@ -85,6 +85,14 @@ class Run:
         journal = os.path.join(self.directory, JOURNAL)
         return self.status in (FAILED, KILLED) and os.path.exists(journal) and os.path.getsize(journal) > 0
 
+    def next_commands(self) -> list[str]:
+        """Return what to type next: a command that resumes the run, and one that explains a missed step."""
+        from shlex import quote
+
+        resume = [f"pflow resume {self.id}"] if self.is_resumable else []
+        failed = [f"pflow resume {self.id} --failed"] if self.status == FINISHED else resume
+        return [*failed, *([f"pflow why {self.id} {quote(self.missed)}"] if self.missed else [])]
+
     def events(self) -> tuple[list[Event], list[str]]:
         """Return the events of its log, and warnings for lines left out. Raises PflowError if it is unreadable."""
         path = os.path.join(self.directory, TRACE)
@@ -133,6 +141,7 @@ _TYPES = {
     **dict.fromkeys(("step", "node", "lane"), str),
     **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "map", "store"), dict),
     **dict.fromkeys(("used", "limits"), dict),
+    "tried": list,
 }
 _LATEST = 1e12
 """A moment in seconds, or a duration in ms, that no clock tells."""
@@ -143,11 +152,10 @@ def is_sound(event: Event) -> bool:
     types = {**_TYPES, "time": int | float, "ms": int | float, "visit": str if event["event"] == "key" else int}
     is_whole = all(name in event for name in ("time", *_NEEDED.get(event["event"], ())))
     is_typed = all(isinstance(event[name], type) for name, type in types.items() if name in event)
-    return is_whole and is_typed and _is_bounded(event) and all(map(_is_shape, event.get("store", {}).values()))
-
-
-def _is_bounded(event: Event) -> bool:
-    return all(abs(event.get(name, 0)) < _LATEST for name in ("time", "ms"))
+    if not is_whole or not is_typed or max(abs(event["time"]), abs(event.get("ms", 0))) > _LATEST:
+        return False
+    are_dicts = all(isinstance(each, dict) for each in event.get("tried", ()))
+    return are_dicts and all(map(_is_shape, event.get("store", {}).values()))
 
 
 def _is_shape(shape: Any) -> bool:

@@ -134,9 +134,9 @@ _WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "cre
 _KEYS = r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)"
 _LIKELY = ("token", "password", "secret", "api_key")
 
-# A name is short: a text of dashes alone would else be searched from each of them to its end.
+# A name is short, and no second dash begins one: else a long text would be searched from each of its dashes.
 _FLAG = r"""(?x)
-(?: --([\w.-]{1,99}) (?: :?= | @ | \s+(?!-) )  |  \b([A-Za-z_][\w.-]{0,99}) :?= )
+(?: (?<!-)-{2,}([\w.][\w.-]{0,99}) (?: :?= | @ | \s+(?!-) )  |  \b([A-Za-z_][\w.-]{0,99}) :?= )
 ( (?: '[^']*(?:'|$) | "(?:[^"\\]|\\.)*(?:"|$) | \\. | [^\s'"\\] )+ )"""
 
 
