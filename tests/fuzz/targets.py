@@ -234,7 +234,8 @@ def command_lines(draw: st.DrawFn) -> tuple[str, list[list[str]]]:
     name = draw(st.sampled_from([*INTERFACES]))
     flags = [flag for item in ITEMS[name] for flag in (item.flag, f"-{getattr(item, 'letter', '')}")]
     flag = st.sampled_from(flags) | texts(flags).map(lambda word: word.replace("\0", ""))
-    return name, draw(st.lists(st.tuples(flag, WORDS) | st.tuples(WORDS), max_size=5))
+    known = st.lists(st.tuples(st.sampled_from(flags), WORDS), min_size=1, max_size=2)
+    return name, draw(known | st.lists(st.tuples(flag, WORDS) | st.tuples(WORDS), max_size=5))
 
 
 @target(command_lines())
