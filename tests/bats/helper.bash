@@ -66,7 +66,7 @@ until_true() {
     local end=$((SECONDS + 20))
     until "$@" >/dev/null 2>&1; do
         if ((SECONDS > end)); then echo "never: $*" && return 1; fi
-        sleep 0.02
+        sleep 0.1
     done
 }
 
