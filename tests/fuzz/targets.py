@@ -117,7 +117,8 @@ def document(text: bytes) -> None:
 def traced(trace: Trace) -> None:
     is_shown(trace_text(trace, now=2e9, with_store=True).decode())
     for write in FORMATS.values():
-        json.loads(write(trace, now=2e9, with_store=True))
+        for line in write(trace, now=2e9, with_store=True).split(b"\n")[:-1]:
+            json.loads(line)
     run_page(trace, now=2e9)
 
 
