@@ -128,12 +128,12 @@ class Scene:
         self.shared = directory.parent
         self.log = self.directory / "log"
         self.runs = directory / "state" / "pflow" / "runs"
-        for name, repeats in (("Twice", "yes"), ("Once", "no")):
-            kind = name.lower()
-            (self.directory / f"mark_{kind}.py").write_text(NODE.format(name=name, repeats=repeats))
+        for of, repeats in (("Twice", "yes"), ("Once", "no")):
+            kind = of.lower()
+            (self.directory / f"mark_{kind}.py").write_text(NODE.format(name=of, repeats=repeats))
             self.write(f"inner-{kind}.pflow.json", INNER, kind)
-            for flow, ir in FLOWS.items():
-                self.write(f"{flow}-{kind}.pflow.json", {"pflow": 1, "name": f"{flow}-{kind}", **ir}, kind)
+            for name, ir in FLOWS.items():
+                self.write(f"{name}-{kind}.pflow.json", {"pflow": 1, "name": f"{name}-{kind}", **ir}, kind)
         os.environ["PFLOW_NODES"] = str(self.directory)
         self.flow, self.may_repeat = flow, flow.endswith("twice")
         self.undisturbed = self._undisturbed(flow)
