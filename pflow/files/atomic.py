@@ -184,15 +184,42 @@ def _put(target: Place, make: Callable[[Place], None], *, overwrite: bool, lasts
 
 
 def _write(draft: Place, fill: Callable[[int], None], mode: int, old: os.stat_result | None, *, lasts: bool) -> None:
-    fd = os.open(draft.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else mode, dir_fd=draft.folder)
+    """Write the draft; it gets its name once it is whole, if the system can do that: kill -9 then leaves nothing."""
+    mode, is_named = 0o600 if old else mode, False
+    try:
+        fd = os.open(".", os.O_RDWR | os.O_TMPFILE, mode, dir_fd=draft.folder)
+    except (OSError, AttributeError):  # a file system, or a system, without files that have no name
+        fd, is_named = _make(draft, mode), True
     try:
         fill(fd)
-        if old:
-            _keep_owner_and_mode(fd, old)
         if lasts:
             os.fsync(fd)
+        if not is_named:
+            _name(fd, draft, mode)
+        if old:
+            _keep_owner_and_mode(fd, old)
     finally:
         os.close(fd)
+
+
+def _make(draft: Place, mode: int) -> int:
+    return os.open(draft.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=draft.folder)
+
+
+def _name(fd: int, draft: Place, mode: int) -> None:
+    """Name a file that has no name as the draft; where the system refuses, a copy of it, then the descriptor's file."""
+    try:
+        os.link(f"/proc/self/fd/{fd}", draft.name, dst_dir_fd=draft.folder)
+        return
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise OSError(error.errno, error.strerror, draft.name) from None
+    named = _make(draft, mode)
+    os.lseek(fd, 0, os.SEEK_SET)
+    _copy_all(fd, named)
+    os.fsync(named)
+    os.dup2(named, fd, inheritable=False)
+    os.close(named)
 
 
 def _duplicate(old: Place, draft: Place) -> None:
