@@ -35,6 +35,7 @@ def _has_namespaces() -> bool:
 
 
 TOOLS: dict[str, tuple[str, Callable[[], object]]] = {
+    "git": ("no git", lambda: shutil.which("git")),
     "cc": ("no C compiler", lambda: shutil.which("cc")),
     "faketime": ("no libfaketime", lambda: glob("/usr/lib/*/faketime/libfaketime.so.1")),
 }

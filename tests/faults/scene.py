@@ -67,6 +67,8 @@ def _wire(**sources: object) -> dict[str, object]:
     return {id: {"input_mappings": {"text": source}} for id, source in sources.items()}
 
 
+COMMAND = 'echo "$PFLOW_STEP_KEY" >>log; sleep "${NAP:-0}"; cat'
+
 INNER = {
     "pflow": 1,
     "inputs": {"text": {"type": "any", "required": True}},
@@ -101,7 +103,14 @@ FLOWS = {
 }
 
 
-NAMES = [f"{flow}-{kind}" for flow in FLOWS for kind in ("twice", "once")]
+FLOWS["program"] = {
+    "nodes": [_step("one"), {"id": "sh", "type": "shell", "params": {}, "inputs": {"command": COMMAND}}, _step("last")],
+    "mappings": {**_wire(one="seed", last="sh.stdout"), "sh": {"input_mappings": {"input": "one.marked"}}},
+}
+NAMES = [f"{flow}-{kind}" for flow in FLOWS if flow != "program" for kind in ("twice", "once")]
+
+
+PROGRAM = "program-once"
 
 
 class Ended(NamedTuple):
@@ -120,26 +129,12 @@ class Undisturbed(NamedTuple):
     seconds: float
 
 
-class Scene:
-    """The work directory of a point, with the flows and their nodes."""
+class Program:
+    """The work directory of a point, in which pflow runs."""
 
-    def __init__(self, directory: Path, flow: str) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory / "work"
-        self.shared = directory.parent
-        self.log = self.directory / "log"
         self.runs = directory / "state" / "pflow" / "runs"
-        for of, repeats in (("Twice", "yes"), ("Once", "no")):
-            kind = of.lower()
-            (self.directory / f"mark_{kind}.py").write_text(NODE.format(name=of, repeats=repeats))
-            self.write(f"inner-{kind}.pflow.json", INNER, kind)
-            for name, ir in FLOWS.items():
-                self.write(f"{name}-{kind}.pflow.json", {"pflow": 1, "name": f"{name}-{kind}", **ir}, kind)
-        os.environ["PFLOW_NODES"] = str(self.directory)
-        self.flow, self.may_repeat = flow, flow.endswith("twice")
-        self.undisturbed = self._undisturbed(flow)
-
-    def write(self, name: str, ir: dict[str, object], kind: str) -> None:
-        (self.directory / name).write_text(json.dumps(ir).replace("KIND", kind))
 
     def begin(self, words: Sequence[str], **variables: str) -> subprocess.Popen[bytes]:
         """Start pflow, which leads a process group."""
@@ -161,6 +156,31 @@ class Scene:
         stdout, stderr = process.communicate()
         assert b"Traceback" not in stderr, stderr.decode()
         return Ended(process.returncode, stdout, stderr.decode())
+
+    def has_begun(self) -> bool:
+        """Return whether a run is left to be resumed."""
+        return any(self.runs.glob("*/journal.jsonl"))
+
+
+class Scene(Program):
+    """One of the flows, with their nodes, and what it gives undisturbed."""
+
+    def __init__(self, directory: Path, flow: str) -> None:
+        super().__init__(directory)
+        self.shared = directory.parent
+        self.log = self.directory / "log"
+        for of, repeats in (("Twice", "yes"), ("Once", "no")):
+            kind = of.lower()
+            (self.directory / f"mark_{kind}.py").write_text(NODE.format(name=of, repeats=repeats))
+            self.write(f"inner-{kind}.pflow.json", INNER, kind)
+            for name, ir in FLOWS.items():
+                self.write(f"{name}-{kind}.pflow.json", {"pflow": 1, "name": f"{name}-{kind}", **ir}, kind)
+        os.environ["PFLOW_NODES"] = str(self.directory)
+        self.flow, self.may_repeat = flow, flow.endswith("twice")
+        self.undisturbed = self._undisturbed(flow)
+
+    def write(self, name: str, ir: dict[str, object], kind: str) -> None:
+        (self.directory / name).write_text(json.dumps(ir).replace("KIND", kind))
 
     def words(self, seed: str = "s") -> list[str]:
         """Return what runs the flow."""
@@ -185,10 +205,6 @@ class Scene:
             draft.write_text(json.dumps(Undisturbed(store_of(ended.stdout), len(ran), seconds)))
             draft.rename(kept)
         return Undisturbed(*json.loads(kept.read_text()))
-
-    def has_begun(self) -> bool:
-        """Return whether a run is left to be resumed."""
-        return any(self.runs.glob("*/journal.jsonl"))
 
 
 def store_of(stdout: bytes) -> dict[str, object]:
