@@ -73,7 +73,7 @@ def hold(point: Point, directory: Path) -> str:
     left = _end_all(mark)
     if difference is None:
         return f"it hangs: {LIMIT} seconds"
-    return difference or left or _left_files(directory)
+    return difference or left or left_files(directory)
 
 
 def remove(directory: Path) -> None:
@@ -146,7 +146,7 @@ def _end_all(mark: str) -> str:
     return f"left behind: {names}" if names else ""
 
 
-def _left_files(directory: Path) -> str:
+def left_files(directory: Path) -> str:
     drafts = [path for pattern in DRAFTS for path in directory.rglob(pattern)]
     left = [str(path.relative_to(directory)) for path in [*drafts, *(directory / "tmp").glob("*")]]
     return f"left behind: {left}" if left else ""

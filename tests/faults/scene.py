@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from pflow.errors import BUG, EXIT_CODES
 from tests.faults.points import BIN
 
 PFLOW = str(BIN / "pflow")
 KILLED = -9
+DOCUMENTED = EXIT_CODES.keys() - {BUG}
 NEEDS_WORD = 65
 NOTHING_TO_DO = 1
 
@@ -30,7 +32,7 @@ class Mark{name}(Node):
     Interface:
     - Reads: shared["text"]: any [pipe]  # what is handed on
     - Writes: shared["marked"]: any [pipe]  # the same, marked
-    - Params: log: path = "log"  # where it notes it
+    - Params: log: path = "../log"  # where it notes it
     - Params: until: int = 0  # from this visit on its action is done
     - Actions: default, done
     - Effects: writes files
@@ -67,7 +69,7 @@ def _wire(**sources: object) -> dict[str, object]:
     return {id: {"input_mappings": {"text": source}} for id, source in sources.items()}
 
 
-COMMAND = 'echo "$PFLOW_STEP_KEY" >>log; sleep "${NAP:-0}"; cat'
+COMMAND = 'echo "$PFLOW_STEP_KEY" >>../log; sleep "${NAP:-0}"; cat'
 
 INNER = {
     "pflow": 1,
@@ -108,8 +110,6 @@ FLOWS["program"] = {
     "mappings": {**_wire(one="seed", last="sh.stdout"), "sh": {"input_mappings": {"input": "one.marked"}}},
 }
 NAMES = [f"{flow}-{kind}" for flow in FLOWS if flow != "program" for kind in ("twice", "once")]
-
-
 PROGRAM = "program-once"
 
 
@@ -136,10 +136,10 @@ class Program:
         self.directory = directory / "work"
         self.runs = directory / "state" / "pflow" / "runs"
 
-    def begin(self, words: Sequence[str], **variables: str) -> subprocess.Popen[bytes]:
+    def begin(self, words: Sequence[str], program: str = PFLOW, **variables: str) -> subprocess.Popen[bytes]:
         """Start pflow, which leads a process group."""
         return subprocess.Popen(
-            [PFLOW, *words],
+            [program, *words],
             cwd=self.directory,
             env={**os.environ, **variables},
             stdin=subprocess.DEVNULL,
@@ -148,14 +148,14 @@ class Program:
             process_group=0,
         )
 
-    def run(self, *words: str, **variables: str) -> Ended:
-        return self.end(self.begin(words, **variables))
+    def run(self, *words: str, program: str = PFLOW, **variables: str) -> Ended:
+        return self.end(self.begin(words, program, **variables))
 
     def end(self, process: subprocess.Popen[bytes]) -> Ended:
         """Wait for a program's end. Raises AssertionError for a traceback."""
-        stdout, stderr = process.communicate()
+        stdout, stderr = process.communicate()  # None for a pipe that is closed
         assert b"Traceback" not in stderr, stderr.decode()
-        return Ended(process.returncode, stdout, stderr.decode())
+        return Ended(process.returncode, stdout, stderr.decode(errors="replace"))
 
     def has_begun(self) -> bool:
         """Return whether a run is left to be resumed."""
@@ -165,10 +165,10 @@ class Program:
 class Scene(Program):
     """One of the flows, with their nodes, and what it gives undisturbed."""
 
-    def __init__(self, directory: Path, flow: str) -> None:
+    def __init__(self, directory: Path, flow: str, seed: str = "s") -> None:
         super().__init__(directory)
         self.shared = directory.parent
-        self.log = self.directory / "log"
+        self.log = directory / "log"
         for of, repeats in (("Twice", "yes"), ("Once", "no")):
             kind = of.lower()
             (self.directory / f"mark_{kind}.py").write_text(NODE.format(name=of, repeats=repeats))
@@ -176,16 +176,16 @@ class Scene(Program):
             for name, ir in FLOWS.items():
                 self.write(f"{name}-{kind}.pflow.json", {"pflow": 1, "name": f"{name}-{kind}", **ir}, kind)
         os.environ["PFLOW_NODES"] = str(self.directory)
-        self.flow, self.may_repeat = flow, flow.endswith("twice")
+        self.flow, self.seed, self.may_repeat = flow, seed, flow.endswith("twice")
         self.undisturbed = self._undisturbed(flow)
 
     def write(self, name: str, ir: dict[str, object], kind: str) -> None:
         (self.directory / name).write_text(json.dumps(ir).replace("KIND", kind))
 
-    def words(self, seed: str = "s") -> list[str]:
+    def words(self, seed: str = "") -> list[str]:
         """Return what runs the flow."""
         items = [f"--items={json.dumps(ITEMS)}"] if self.flow.startswith(("batch", "subflow")) else []
-        return ["run", f"{self.flow}.pflow.json", f"--seed={seed}", *items]
+        return ["run", f"{self.flow}.pflow.json", f"--seed={seed or self.seed}", *items]
 
     def ran(self) -> Counter[str]:
         """How often each visit and item ran, by its key."""
@@ -193,7 +193,7 @@ class Scene(Program):
 
     def _undisturbed(self, flow: str) -> Undisturbed:
         """Run the flow undisturbed, once for all points."""
-        kept = self.shared / f"undisturbed-{flow}.json"
+        kept = self.shared / f"undisturbed-{flow}-{len(self.seed)}.json"
         if not kept.exists():
             began = time.monotonic()
             ended = self.run(*self.words(), "-j", XDG_STATE_HOME=str(self.directory / "undisturbed"))

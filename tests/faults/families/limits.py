@@ -1,0 +1,84 @@
+"""Little of everything: closed pipes and files, a full device, little memory, few descriptors, short files."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+
+from tests.faults.points import BIN, Point, dice, spread
+from tests.faults.scene import DOCUMENTED, NAMES, PFLOW, PROGRAM, Ended, Scene, check_resumed, store_of
+
+NEEDS: tuple[str, ...] = ()
+WEIGHT = 140
+
+LONG = "s" * 40_000
+"""A seed with which the store is longer than what a pipe takes."""
+
+LIMITS = {
+    "memory": lambda chances: f"ulimit -v {chances.randrange(20_000, 90_000)}",
+    "descriptors": lambda chances: f"ulimit -n {chances.randrange(5, 24)}",
+    "file-size": lambda chances: f"ulimit -f {chances.randrange(0, 60)}",
+    "closed": lambda chances: "exec " + " ".join(chances.sample(["<&-", ">&-", "2>&-"], chances.randint(1, 3))),
+    "full": lambda chances: f"exec {chances.choice(['>', '2>'])}/dev/full",
+}
+"""What a shell does before it starts pflow."""
+
+
+def points(share: int, seed: int) -> Iterator[Point]:
+    return spread(share, closed_pipes(seed), *(limited(kind, seed) for kind in LIMITS))
+
+
+def limited(kind: str, seed: int) -> Iterator[Point]:
+    """A run, or a stage, that a shell starts so ends right, or with a documented code, and is resumed without it."""
+    for number, what in enumerate(cycle([*NAMES, "stage", PROGRAM])):
+        id = f"limits/{kind}/{what}/{number}"
+
+        def check(directory: Path, what: str = what, id: str = id) -> None:
+            limit = LIMITS[kind](dice(id, seed))
+            if what == "stage":
+                check_stage(directory, limit)
+                return
+            scene = Scene(directory, what, LONG if kind == "file-size" else "s")
+            ended = begun_in_shell(scene, limit, [PFLOW, *scene.words(), "-j"])
+            assert ended.code in DOCUMENTED, (limit, ended)
+            if ended.code == 0 and ">&-" not in limit and "full" not in limit:
+                assert store_of(ended.stdout) == scene.undisturbed.store, "another store"
+            check_resumed(scene)
+
+        yield Point(id, check)
+
+
+def begun_in_shell(scene: Scene, limit: str, words: list[str]) -> Ended:
+    return scene.end(scene.begin(["-c", f'{limit}; exec "$@"', "sh", *words], "/bin/sh"))
+
+
+def check_stage(directory: Path, limit: str) -> None:
+    """The file is whole, or as it was."""
+    target = directory / "work" / "out.txt"
+    target.write_text("old")
+    words = [str(BIN / "pflow-write-file"), "--path=out.txt", f"--content={LONG}"]
+    ended = subprocess.run(["/bin/sh", "-c", f'{limit}; exec "$@"', "sh", *words], capture_output=True, check=False)
+    assert b"Traceback" not in ended.stderr, ended
+    assert ended.returncode in DOCUMENTED, ended
+    assert target.read_text() in (("old", LONG) if ended.returncode else (LONG,)), ended
+
+
+def closed_pipes(seed: int) -> Iterator[Point]:
+    """Who reads the store goes away after some bytes."""
+    for number, flow in enumerate(cycle([*NAMES, PROGRAM])):
+        id = f"limits/closed-pipe/{flow}/{number}"
+
+        def check(directory: Path, flow: str = flow, id: str = id) -> None:
+            scene = Scene(directory, flow, LONG)
+            process = scene.begin([*scene.words(), "-j"])
+            left = dice(id, seed).choice([0, 1, 5000, 70_000])
+            while process.stdout and left and (part := os.read(process.stdout.fileno(), left)):
+                left -= len(part)
+            process.stdout.close()
+            ended = scene.end(process)
+            assert ended.code in (0, 141, -signal.SIGPIPE), ended
+            check_resumed(scene)
+
+        yield Point(id, check)

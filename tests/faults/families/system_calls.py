@@ -1,0 +1,104 @@
+"""The n-th open, write, rename or fsync of pflow's own files fails: a full disk, a broken one, no descriptor left."""
+
+import errno
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+
+from tests.faults.points import Point, dice, spread
+from tests.faults.scene import DOCUMENTED, NAMES, PROGRAM, Ended, Program, Scene, check_resumed, store_of
+
+NEEDS = ("cc",)
+WEIGHT = 260
+
+SHIM = Path(__file__).parents[1] / "shim.c"
+CALLS = {"open": 30, "write": 25, "rename": 12, "sync": 3}
+"""How many calls of each kind there are, about, in a short run."""
+ERRORS = {
+    "open": (errno.EMFILE, errno.ENOSPC, errno.EIO),
+    "write": (errno.ENOSPC, errno.EIO),
+    "rename": (errno.ENOSPC, errno.EIO),
+    "sync": (errno.EIO, errno.ENOSPC),
+}
+STAGES = "pflow-read-file --path=in.txt --cache | pflow-write-file --path=out.txt"
+
+
+def points(share: int, seed: int) -> Iterator[Point]:
+    return spread(share, *(faults(what, call, seed) for call in CALLS for what in ("run", "stages")))
+
+
+def faults(what: str, call: str, seed: int) -> Iterator[Point]:
+    flows = cycle([*NAMES, PROGRAM] if what == "run" else ["pipe"])
+    for number in range(1_000_000):
+        flow = next(flows)
+        id = f"system_calls/{what}/{call}/{flow}/{number}"
+
+        def check(directory: Path, flow: str = flow, id: str = id) -> None:
+            chances = dice(id, seed)
+            fault = {
+                "LD_PRELOAD": str(shim(directory.parent)),
+                "FAULT_CALL": call,
+                "FAULT_N": str(chances.randint(1, CALLS[call] if what == "run" else CALLS[call] // 2)),
+                "FAULT_LASTS": str(chances.randrange(2)),
+                "FAULT_ERRNO": str(chances.choice(ERRORS[call])),
+                "FAULT_PATHS": ":".join(f"{directory}/{name}/" for name in ("state", "cache", "data", "work", "tmp")),
+                "FAULT_REPORT": str(directory / "report"),
+            }
+            (check_run if what == "run" else check_stages)(directory, flow, fault)
+
+        yield Point(id, check)
+
+
+def shim(shared: Path) -> Path:
+    """Compile the shim, once for all points."""
+    library = shared / "shim.so"
+    if not library.exists():
+        draft = shared / f"shim-{os.getpid()}.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", draft, SHIM, "-ldl"], check=True)
+        draft.rename(library)
+    return library
+
+
+def check_run(directory: Path, flow: str, fault: dict[str, str]) -> None:
+    scene = Scene(directory, flow)
+    ended = scene.run(*scene.words(), "-j", **fault)
+    check_ended(directory, ended)
+    if ended.code == 0:
+        assert store_of(ended.stdout) == scene.undisturbed.store, "another store"
+        assert set(scene.ran().values()) == {1}, scene.ran()
+    else:
+        check_resumed(scene)
+
+
+def check_stages(directory: Path, flow: str, fault: dict[str, str]) -> None:
+    """The file is the old one or the new one, and the pipe gives the new one once the fault is gone."""
+    program, out = Program(directory), directory / "work" / "out.txt"
+    (directory / "work" / "in.txt").write_text("new\n" * 1000)
+    out.write_text("old")
+    ended = run_pipe(program, **fault)
+    check_ended(directory, ended)
+    assert out.read_text() == "new\n" * 1000 or (ended.code and out.read_text() == "old"), ended
+    ended = run_pipe(program)
+    assert (ended.code, out.read_text()) == (0, "new\n" * 1000), ended
+
+
+def run_pipe(program: Program, **variables: str) -> Ended:
+    return program.run("-c", STAGES, program="/bin/sh", **variables)
+
+
+def check_ended(directory: Path, ended: Ended) -> None:
+    """A failure has a documented code, and its words name the path of a call that failed, or its directory."""
+    report = directory / "report"
+    assert ended.code == 0 or report.exists(), f"nothing failed: {ended}"
+    assert ended.code in DOCUMENTED, ended
+    named = {os.path.join(directory, "work", name) for name in re.findall(r"'([^']+)'", ended.stderr)}
+    failed = report.read_text().split("\n")[:-1] if report.exists() else []
+    assert ended.code == 0 or any(is_near(path, name) for path in failed for name in named), (failed, ended.stderr)
+
+
+def is_near(path: str, name: str) -> bool:
+    places = [os.path.normpath(each) for each in (path, name)]
+    return not {places[0], os.path.dirname(places[0])}.isdisjoint({places[1], os.path.dirname(places[1])})
