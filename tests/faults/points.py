@@ -1,5 +1,6 @@
 """A point of fault: what is checked, in a directory and a process of its own, and what it may not leave behind."""
 
+import atexit
 import os
 import random
 import select
@@ -85,6 +86,7 @@ def remove(directory: Path) -> None:
 
 def _check(point: Point, directory: Path, mark: str, writer: int) -> NoReturn:
     found = ""
+    atexit._clear()  # what a fork of this process runs at its end is not its parent's
     try:
         for name in ("work", *OWN.values()):
             (directory / name).mkdir()

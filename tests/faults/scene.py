@@ -157,9 +157,9 @@ class Program:
         assert b"Traceback" not in stderr, stderr.decode()
         return Ended(process.returncode, stdout, stderr.decode(errors="replace"))
 
-    def has_begun(self) -> bool:
-        """Return whether a run is left to be resumed."""
-        return any(self.runs.glob("*/journal.jsonl"))
+    def left(self) -> str:
+        """Return the run that has a journal; empty if there is none."""
+        return next((journal.parent.name for journal in self.runs.glob("*/journal.jsonl")), "")
 
 
 class Scene(Program):
@@ -213,20 +213,20 @@ def store_of(stdout: bytes) -> dict[str, object]:
 
 def resume_as_told(scene: Scene, *words: str) -> tuple[Ended, set[str]]:
     """Resume the last run, and say of each step that may not repeat what pflow asks; what was asked, too."""
-    before = scene.ran()
-    ended = scene.run("resume", "last", *words)
+    before, run = scene.ran(), scene.left()
+    ended = scene.run("resume", run, *words)
     if ended.code != NEEDS_WORD:
         return ended, set()
     assert scene.ran() == before, "it ran something before it was told"
     asked = set(re.findall(r"--redo=([\w/-]+)", ended.stderr))
     assert asked, ended.stderr
-    return scene.run("resume", "last", *words, *(f"--redo={step}" for step in sorted(asked))), asked
+    return scene.run("resume", run, *words, *(f"--redo={step}" for step in sorted(asked))), asked
 
 
 def check_resumed(scene: Scene, *, at_once: int = 2) -> None:
     """Resume what was disturbed, and hold it to the promise; so many visits were under way at most."""
     undisturbed, before = scene.undisturbed, scene.ran()
-    if not scene.has_begun():  # it was killed before it began, or after its end
+    if not scene.left():  # it was killed before it began, or after its end
         assert set(before.values()) <= {1}, before
         assert len(before) in (0, undisturbed.visits), before
         return

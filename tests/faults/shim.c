@@ -1,6 +1,6 @@
 /* Preloaded, it lets the FAULT_N-th call of a kind (FAULT_CALL: open, write, rename, sync) fail with FAULT_ERRNO, if
    its path begins with one of FAULT_PATHS, which colons separate; with FAULT_LASTS=1 all that follow, too. The path of
-   each call that fails is a line of the file FAULT_REPORT. */
+   each call that fails is a line of the file FAULT_REPORT. Before libfaketime it sleeps until a time, as that cannot. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static int passed;
@@ -105,4 +106,9 @@ int renameat(int from, const char *old, int to, const char *new) {
 }
 int linkat(int from, const char *old, int to, const char *new, int flags) {
     return fails("rename", to, new) ? -1 : NEXT(linkat)(from, old, to, new, flags);
+}
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left) {
+    int kept = errno, failed = syscall(SYS_clock_nanosleep, clock, flags, wanted, left) ? errno : 0;
+    errno = kept;
+    return failed;
 }

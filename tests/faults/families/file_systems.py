@@ -1,4 +1,4 @@
-"""A small file system, full after some kilobytes or some files, as the state, the cache, TMPDIR or the work directory."""
+"""A small file system, full after some kilobytes or files, as the state, the cache, TMPDIR or the work directory."""
 
 import ctypes
 import subprocess

@@ -77,7 +77,7 @@ class Outside(Program):
         """Resume what was killed, and hold it to the promise; return whether it had come to its end before."""
         code = self.end(process).code
         assert code in (0, KILLED), code
-        ended = self.run("resume", "last", "-j") if self.has_begun() else None
+        ended = self.run("resume", "last", "-j") if self.left() else None
         is_over = code and (ended is None or ended.code == NOTHING_TO_DO)
         assert is_over or ended is None or ended.code == 0, ended
         assert self.done() in ([(0, 0), (1, 1)] if is_over else [(1, 1)]), f"{self.done()} commits and comments"

@@ -73,7 +73,7 @@ def stop_child(scene: Scene, process: Popen[bytes], child: int) -> None:
 def stop_beside(scene: Scene, process: Popen[bytes], child: int) -> None:
     """While all of it is stopped, another one resumes it, or begins unless it runs: neither does anything."""
     os.killpg(process.pid, signal.SIGSTOP)
-    if scene.has_begun() and process.poll() is None:
+    if scene.left() and process.poll() is None:
         before = scene.ran()
         ended = [scene.run(*words) for words in (("resume", "last"), (*scene.words(), "--if-running=fail"))]
         assert [each.code for each in ended] == [TRY_AGAIN, TRY_AGAIN], ended

@@ -3,18 +3,17 @@
 import errno
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
 from tests.faults.points import Point, dice, spread
 from tests.faults.scene import DOCUMENTED, NAMES, PROGRAM, Ended, Program, Scene, check_resumed, store_of
+from tests.faults.shim import shim
 
 NEEDS = ("cc",)
 WEIGHT = 260
 
-SHIM = Path(__file__).parents[1] / "shim.c"
 CALLS = {"open": 30, "write": 25, "rename": 12, "sync": 3}
 """How many calls of each kind there are, about, in a short run."""
 ERRORS = {
@@ -39,7 +38,7 @@ def faults(what: str, call: str, seed: int) -> Iterator[Point]:
         def check(directory: Path, flow: str = flow, id: str = id) -> None:
             chances = dice(id, seed)
             fault = {
-                "LD_PRELOAD": str(shim(directory.parent)),
+                "LD_PRELOAD": shim(directory),
                 "FAULT_CALL": call,
                 "FAULT_N": str(chances.randint(1, CALLS[call] if what == "run" else CALLS[call] // 2)),
                 "FAULT_LASTS": str(chances.randrange(2)),
@@ -50,16 +49,6 @@ def faults(what: str, call: str, seed: int) -> Iterator[Point]:
             (check_run if what == "run" else check_stages)(directory, flow, fault)
 
         yield Point(id, check)
-
-
-def shim(shared: Path) -> Path:
-    """Compile the shim, once for all points."""
-    library = shared / "shim.so"
-    if not library.exists():
-        draft = shared / f"shim-{os.getpid()}.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", draft, SHIM, "-ldl"], check=True)
-        draft.rename(library)
-    return library
 
 
 def check_run(directory: Path, flow: str, fault: dict[str, str]) -> None:
