@@ -84,6 +84,14 @@ class Run:
         journal = os.path.join(self.directory, JOURNAL)
         return self.status in (FAILED, KILLED) and os.path.exists(journal) and os.path.getsize(journal) > 0
 
+    def next_commands(self) -> list[str]:
+        """Return what to type next: a command that resumes the run, and one that explains a missed step."""
+        from shlex import quote
+
+        resume = [f"pflow resume {self.id}"] if self.is_resumable else []
+        failed = [f"pflow resume {self.id} --failed"] if self.status == FINISHED else resume
+        return [*failed, *([f"pflow why {self.id} {quote(self.missed)}"] if self.missed else [])]
+
     def events(self) -> tuple[list[Event], list[str]]:
         """Return the events of its log, and warnings for lines left out. Raises PflowError if it is unreadable."""
         path = os.path.join(self.directory, TRACE)
@@ -117,7 +125,7 @@ def parse_event(line: bytes) -> Event | None:
     except ValueError:
         return None
     is_ours = isinstance(event, dict) and event.get("v") == 1 and isinstance(event.get("event"), str)
-    return event if is_ours and _is_sound(event) else None
+    return event if is_ours and is_sound(event) else None
 
 
 _NEEDED = {
@@ -130,11 +138,12 @@ _NEEDED = {
 }
 _TYPES = {
     **dict.fromkeys(("step", "node"), str),
+    "tried": list,
     **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "store", "used", "limits"), dict),
 }
 
 
-def _is_sound(event: Event) -> bool:
+def is_sound(event: Event) -> bool:
     """Return True if an event has all members of its kind, each of its type: a log may be damaged."""
     types = {**_TYPES, "time": int | float, "ms": int | float, "visit": str if event["event"] == "key" else int}
     is_whole = all(name in event for name in ("time", *_NEEDED.get(event["event"], ())))

@@ -17,11 +17,12 @@ from pflow.words.usage import MEMBERS, Usage, usage_words
 Trace = dict[str, Any]
 """run, flow {name, hash} (None for a document), status, exit, began, last (the last known moment; both in seconds), ms
 (None while it runs), resumed (how often), error {step, node, exit, message} or empty, usage (what models took in all:
-pflow.words.usage), snapshot, execution_trace, store and events.
+pflow.words.usage), snapshot, next (commands to type), execution_trace, batch_items, store and events.
 
 `traceparent` is the run's own span in a wider trace, `parent` the span that began it. `store` gives for each key of the
 final store its type and size, and its value where that was kept; it is None where the run has no end.
-`execution_trace` has each visit of a step, in the order in which they began.
+`execution_trace` has each visit of a step, in the order in which they began. `batch_items` gives the events of a
+batch's items by the number of its visit; programs find them among the events.
 """
 
 Visit = dict[str, Any]
@@ -32,7 +33,7 @@ visit has: lane (the branch of a fork), outer (the number of the visit that it i
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside the states of a run."""
 
-MORE = ("action", "exit", "message", *MEMBERS, "tries", "items", "cache", "dry", "skipped")
+MORE = ("action", "exit", "message", *MEMBERS, "tries", "tried", "items", "cache", "dry", "skipped")
 
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:
@@ -40,6 +41,7 @@ def trace_of_run(run: Run, events: list[Event]) -> Trace:
     about: Event = next((event for event in events if event["event"] == "run"), {})
     end: Event = next((event for event in reversed(events) if event["event"] in ("finish", "resume")), {})
     end = end if end.get("event") == "finish" else {}
+    visits, items = _visits(events, unfinished=RUNNING if run.status == RUNNING else CUT)
     return {
         "run": run.id,
         "flow": {"name": run.name, "hash": about.get("flow_hash", "")},
@@ -54,7 +56,9 @@ def trace_of_run(run: Run, events: list[Event]) -> Trace:
         "error": end.get("error", {}),
         "usage": run.usage,
         "snapshot": run.read_json(SNAPSHOT),
-        "execution_trace": _visits(events, unfinished=RUNNING if run.status == RUNNING else CUT),
+        "next": run.next_commands(),
+        "execution_trace": visits,
+        "batch_items": items,
         "store": end.get("store", {}) if end else None,
         "events": events,
     }
@@ -89,7 +93,9 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
         "error": error,
         "usage": usage.total(),
         "snapshot": None,
-        "execution_trace": _visits(events, unfinished=CUT),
+        "next": [],
+        "execution_trace": _visits(events, unfinished=CUT)[0],
+        "batch_items": {},
         "store": store,
         "events": steps,
     }
@@ -102,9 +108,13 @@ def _is_sound(step: Any) -> bool:
     return all(isinstance(step.get(name, {}), dict) for name in ("reads", "writes", "tokens", "items", "cache"))
 
 
-def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
-    """Join each start of a step to its end; an end without a start is a visit of its own."""
+def _visits(events: list[Event], *, unfinished: str) -> tuple[list[Visit], dict[int, list[Event]]]:
+    """Join each start of a step to its end; an end without a start is a visit of its own.
+
+    Returns the visits, and the events of items by the numbers of their batches.
+    """
     visits: list[Visit] = []
+    items: dict[int, list[Event]] = {}
     latest: dict[str, int] = {}
     open_visits: dict[tuple[str, int, str], list[Visit]] = {}  # items of a batch share all three
     for event in events:
@@ -118,6 +128,7 @@ def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
         if event["event"] == "item":
             for visit in same[:1]:
                 _add_item(visit, event)
+                items.setdefault(visit["number"], []).append(event)
             continue
         if event["event"] == "start" or not same:
             visit = _begun(event, len(visits) + 1, latest.get(event["step"].rpartition("/")[0]))
@@ -127,7 +138,12 @@ def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
             same.append(visit)
         if event["event"] == "end":
             _end(same.pop(0), event)
-    return visits
+    return visits, items
+
+
+def items_of_batches(events: list[Event]) -> dict[int, list[Event]]:
+    """Return the events of the items of batches, by the numbers of their visits."""
+    return _visits(events, unfinished=CUT)[1]
 
 
 def _begun(event: Event, number: int, outer: int | None) -> Visit:
@@ -196,7 +212,7 @@ def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = P
         paint = {DONE: colour.good, RUNNING: colour.warning}.get(trace["status"], colour.fault)
         words = clean(f"run {trace['run']} ({trace['flow']['name']})")
         used = clean("".join(f", {each}" for each in usage_words(trace["usage"])))
-        blocks.append(f"{words}: {paint(_status(trace, now))}{_resumed(trace)}{used}\n")
+        blocks.append(f"{words}: {paint(status_text(trace, now))}{_resumed(trace)}{used}\n")
     elif len(visits) > 1 and trace["usage"]:
         blocks.append(clean(f"in all: {', '.join(usage_words(trace['usage']))}") + "\n")
     if with_store:
@@ -205,15 +221,8 @@ def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = P
 
 
 def _lines(visit: Visit, now: float, colour: Colour) -> list[str]:
-    facts = [_took(visit, now)]
-    facts += [f"visit {visit['visit']}"] if visit["visit"] > 1 else []
-    facts += [f"branch {visit['lane']}"] if "lane" in visit else []
-    facts += [_fact(name, visit[name]) for name in ("action", "exit") if name in visit]
-    facts += usage_words(visit)
-    facts += [_fact(name, visit[name]) for name in ("tries", "items", "dry", "skipped") if name in visit]
-    facts += _of_cache(visit.get("cache"))
     heading = colour.heading(clean(f"[{visit['number']}] {visit['step']} ({visit['node']})"))
-    lines = [f"{heading}  {clean(', '.join(filter(None, facts)))}".rstrip()]
+    lines = [f"{heading}  {clean(', '.join(facts_of(visit, now)))}".rstrip()]
     reads = [
         f"{key} from {' and '.join(places)}" if places else f"{key} given" for key, places in visit["reads"].items()
     ]
@@ -222,6 +231,17 @@ def _lines(visit: Visit, now: float, colour: Colour) -> list[str]:
     if visit["write_keys"]:
         lines.append(f"    {colour.dim('→ writes:')} {clean(', '.join(visit['write_keys']))}")
     return lines
+
+
+def facts_of(visit: Visit, now: float) -> list[str]:
+    """Return what is to be said of a visit beside its places: time, action, exit code, usage, tries, items, cache."""
+    facts = [_took(visit, now)]
+    facts += [f"visit {visit['visit']}"] if visit["visit"] > 1 else []
+    facts += [f"branch {visit['lane']}"] if "lane" in visit else []
+    facts += [_fact(name, visit[name]) for name in ("action", "exit") if name in visit]
+    facts += usage_words(visit)
+    facts += [_fact(name, visit[name]) for name in ("tries", "items", "dry", "skipped") if name in visit]
+    return [*filter(None, facts), *_of_cache(visit.get("cache"))]
 
 
 def _of_cache(said: Any) -> list[str]:
@@ -246,7 +266,8 @@ def _fact(name: str, value: Any) -> str:
     return name if value is True else f"{name} {value}"
 
 
-def _status(trace: Trace, now: float) -> str:
+def status_text(trace: Trace, now: float) -> str:
+    """Return how a run ended, and after how long."""
     if trace["status"] == RUNNING:
         return f"running for {duration(max(0.0, now - trace['began']) * 1000)}"
     if trace["status"] == KILLED:  # nobody wrote down when
