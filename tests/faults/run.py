@@ -28,6 +28,8 @@ from tests.faults.points import Point, hold, remove
 
 POINTS = 2000
 MANY = 1_000_000
+MOST = 3000
+"""Characters of a difference that are shown."""
 
 
 def _has_namespaces() -> bool:
@@ -115,7 +117,7 @@ def hold_all(points: list[Point], jobs: int, seed: int) -> list[Result]:
         for future in as_completed(futures):
             if future.result().difference:
                 options = shlex.quote(f"--seed {seed} --point {points[futures[future]].id}")
-                print(f"\n{future.result().difference.strip()}\n  make faults FAULTS={options}", flush=True)
+                print(f"\n{future.result().difference.strip()[:MOST]}\n  make faults FAULTS={options}", flush=True)
         return [future.result() for future in futures]
 
 
@@ -124,7 +126,8 @@ def print_table(found: list[Family], points: list[Point], results: list[Result])
     print(f"{'family':12} points  differ  seconds")
     for family in found:
         own = [result for point, result in zip(points, results, strict=True) if point.id.startswith(f"{family.name}/")]
-        _print_row(family.name, own, family.skipped)
+        if own or family.skipped:
+            _print_row(family.name, own, family.skipped)
     _print_row("all", results, "")
 
 

@@ -41,9 +41,13 @@ class Mark{name}(Node):
 
     def exec(self, prepared):
         import os
+        import time
 
         with open(self.params["log"], "a") as log:
             log.write(f"{{self.step_key}}\\n")
+        time.sleep(float(os.environ.get("NAP", 0)))
+        while "HOLD" in os.environ and not os.path.exists(os.environ["HOLD"]):
+            time.sleep(0.01)
 
     def prep(self, shared):
         return shared["text"]
