@@ -148,7 +148,9 @@ def in_the_way(seed: int) -> Iterator[Point]:
         for name in ("entry", "blob"):
             for surface in ("stage", "step"):
 
-                def check(directory: Path, way: Callable[..., object] = way, name: str = name, surface: str = surface) -> None:
+                def check(
+                    directory: Path, way: Callable[..., object] = way, name: str = name, surface: str = surface
+                ) -> None:
                     words = STAGE if surface == "stage" else ("pflow", "run", f"shell '{NOTE}' --cache", "-n", "-r")
                     assert run_warm(*words).stdout == "is right\n"
                     file = kept_files()[name]

@@ -85,7 +85,10 @@ def done_in(path: str) -> set[str]:
     with sqlite3.connect("copy.db") as base:
         if not base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return set()
-        return {json.loads(each)["stdout"].split()[1] for (each,) in base.execute("SELECT outputs FROM items WHERE status = 'done'")}
+        return {
+            json.loads(each)["stdout"].split()[1]
+            for (each,) in base.execute("SELECT outputs FROM items WHERE status = 'done'")
+        }
 
 
 def disturbed(seed: int, kind: str, disturb: Callable[[int, random.Random], bool], again: int) -> Iterator[Point]:
@@ -167,7 +170,13 @@ def poisons(seed: int) -> Iterator[Point]:
     for name, (poison, flags, code) in POISONS.items():
         for jobs in (1, 2, 3, 8):
 
-            def check(directory: Path, poison: str = poison, flags: tuple[str, ...] = flags, code: int | None = code, jobs: int = jobs) -> None:
+            def check(
+                directory: Path,
+                poison: str = poison,
+                flags: tuple[str, ...] = flags,
+                code: int | None = code,
+                jobs: int = jobs,
+            ) -> None:
                 prepare(poison)
                 ended = run(*words(*flags, f"--jobs={jobs}", "--format=record"))
                 records = {str(each["item"]): each for each in map(json.loads, ended.stdout.splitlines())}
@@ -179,7 +188,9 @@ def poisons(seed: int) -> Iterator[Point]:
                 assert len(records) == COUNT
                 assert ended.code == bool(code), ended
                 assert ran()["7"] == (3 if code == 137 else 1), "it is tried alone, and given up"
-                assert {times for item, times in ran().items() if item != "7"} <= ({1, 2} if code == 137 else {1}), ran()
+                assert {times for item, times in ran().items() if item != "7"} <= ({1, 2} if code == 137 else {1}), (
+                    ran()
+                )
                 os.environ["POISON"] = "true"
                 if code:
                     before = ran()
