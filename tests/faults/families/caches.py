@@ -11,7 +11,7 @@ from pflow.cache import place
 from pflow.cache.entries import Entry, find, keep, paths
 from pflow.cache.key import Key, KeyPart
 from tests.faults.points import Point, dice, spread
-from tests.faults.programs import end_of, run, run_warm, start, wait_for
+from tests.faults.programs import end_of, run_warm, start, wait_for
 
 NEEDS: tuple[str, ...] = ()
 WEIGHT = 100
@@ -70,123 +70,67 @@ def grow(data: bytes, at: int) -> bytes:
     return data + data[:at] + b" "
 
 
+CHANGES = {"cut": cut, "flip": flip, "zero": zero, "grow": grow}
+
+
 def inside(seed: int) -> Iterator[Point]:
-    for change in (cut, flip, zero, grow):
+    for way, change in CHANGES.items():
         for name in ("entry", "blob"):
             for part in range(4 if name == "entry" else 2):
-                check = partial(at_every_byte, change, name, part)
-                yield Point(f"caches/{change.__name__}/{name}/{part}", check)
+                yield Point(f"caches/bytes/{way}/{name}/{part}", partial(at_every_byte, change, name, part))
 
 
-def unlink(file: Path) -> None:
-    file.unlink()
-
-
-def become_directory(file: Path) -> None:
-    file.unlink()
-    file.mkdir()
-
-
-def become_full_directory(file: Path) -> None:
-    become_directory(file)
-    (file / "x").touch()
-
-
-def become_pipe(file: Path) -> None:
-    file.unlink()
-    os.mkfifo(file)
-
-
-def become_link(file: Path) -> None:
-    """A link to what another could have written."""
-    other = Path("other")
-    other.write_bytes(file.read_bytes())
+def _link(file: Path) -> None:
+    """A link to what another may write."""
+    other = file.rename(Path("other").absolute())
     other.chmod(0o666)
-    file.unlink()
-    file.symlink_to(other.absolute())
+    file.symlink_to(other)
 
 
-def become_dangling(file: Path) -> None:
-    file.unlink()
-    file.symlink_to("nowhere")
-
-
-def become_open(file: Path) -> None:
-    """A file that others may write."""
-    file.chmod(0o666)
-
-
-def become_closed(file: Path) -> None:
-    file.chmod(0)
-
-
-def become_swapped(file: Path) -> None:
-    """The answer of another key."""
-    files = kept_files()
-    keep(Key("try", [KeyPart("read", "a", 2)], {}), {**ANSWER, "changes": {"text": "is wrong"}})
-    entry = next(each for each in map(Path, paths()) if each.name != files["entry"].name)
-    blob = Path(Entry(str(entry)).blob_path)
-    (entry if file == files["entry"] else blob).replace(file)
-    if entry.exists():
-        entry.unlink()
-
-
-def become_foreign(file: Path) -> None:
-    if os.geteuid() == 0:
-        os.chown(file, 65534, 65534)
-
-
-WAYS = (
-    unlink, become_directory, become_full_directory, become_pipe, become_link, become_dangling, become_open,
-    become_closed, become_swapped, become_foreign,
-)  # fmt: skip
+WAYS: dict[str, Callable[[Path], object]] = {
+    "missing": Path.unlink,
+    "directory": lambda file: (file.unlink(), file.mkdir()),
+    "full-directory": lambda file: (file.unlink(), (file / "x").mkdir(parents=True)),
+    "pipe": lambda file: (file.unlink(), os.mkfifo(file)),
+    "link": _link,
+    "dangling": lambda file: (file.unlink(), file.symlink_to("nowhere")),
+    "open": lambda file: file.chmod(0o666),
+    "closed": lambda file: file.chmod(0),
+    "foreign": lambda file: os.geteuid() or os.chown(file, 65534, 65534),
+    "another": lambda file: file.write_bytes(b'{"made":1,"run":"","key":"0","blob":"0","parts":[]}'),
+    **{
+        name: lambda file, change=change: file.write_bytes(change(file.read_bytes(), 20))
+        for name, change in CHANGES.items()
+    },
+}
+"""What lies in place of a file of an answer."""
 
 
 def in_the_way(seed: int) -> Iterator[Point]:
-    """What lies in place of a file, seen through programs: a miss, and `pflow cache verify` names or repairs it."""
-    for way in (*WAYS, cut, flip):
+    """Programs take it for a miss, `pflow cache verify` names what is damaged, and the next answer is kept again."""
+    for way, change in WAYS.items():
         for name in ("entry", "blob"):
             for surface in ("stage", "step"):
-
-                def check(
-                    directory: Path, way: Callable[..., object] = way, name: str = name, surface: str = surface
-                ) -> None:
-                    words = STAGE if surface == "stage" else ("pflow", "run", f"shell '{NOTE}' --cache", "-n", "-r")
-                    assert run_warm(*words).stdout == "is right\n"
-                    file = kept_files()[name]
-                    if way in (cut, flip):
-                        file.write_bytes(way(file.read_bytes(), 20))
-                    elif way is become_swapped:
-                        file.write_bytes(b'{"made":1,"run":"","key":"0","blob":"0","parts":[]}')
-                    else:
-                        way(file)
-                    ended = run_warm(*words)
-                    assert (ended.code, ended.stdout) == (0, "is right\n"), ended
-                    verified = run_warm("pflow", "cache", "verify")
-                    assert verified.code in (0, 1), verified
-                    assert run_warm("pflow", "cache", "verify").code == 0, "it names what it had removed"
-                    assert run_warm(*words).stdout == run_warm(*words).stdout == "is right\n"
-                    times = len(Path("log").read_text().split())
-                    assert run_warm(*words).stdout == "is right\n"
-                    assert len(Path("log").read_text().split()) == times, "it is not kept again"
-                    assert run_warm("pflow", "cache", "clear").code == 0
-
-                yield Point(f"caches/{way.__name__}/{name}/{surface}", check)
+                words = STAGE if surface == "stage" else ("pflow", "run", f"shell '{NOTE}' --cache", "-n", "-r")
+                check = partial(check_in_the_way, change, name, words, way in CHANGES)
+                yield Point(f"caches/{way}/{name}/{surface}", check)
 
 
-def verified(seed: int) -> Iterator[Point]:
-    """A damaged answer is named by `pflow cache verify`, before anybody asks for it."""
-    for change in (cut, flip, zero, grow):
-        for name in ("entry", "blob"):
-
-            def check(directory: Path, change: Callable[[bytes, int], bytes] = change, name: str = name) -> None:
-                file = keep_answer()[name]
-                file.write_bytes(change(file.read_bytes(), 20))
-                ended = run("pflow", "cache", "verify")
-                assert (ended.code, "try" in ended.stderr + ended.stdout) == (1, True), ended
-                assert not list(paths())
-
-            yield Point(f"caches/verify/{change.__name__}/{name}", check)
+def check_in_the_way(
+    change: Callable[[Path], object], name: str, words: tuple[str, ...], is_damage: bool, directory: Path
+) -> None:
+    assert run_warm(*words).stdout == "is right\n"
+    change(kept_files()[name])
+    if is_damage:
+        ended = run_warm("pflow", "cache", "verify")
+        assert (ended.code, "shell" in ended.stderr + ended.stdout) == (1, True), ended
+        assert not list(paths())
+    assert run_warm(*words).stdout == "is right\n"
+    assert run_warm("pflow", "cache", "verify").code in (0, 1)
+    assert run_warm(*words).stdout == "is right\n"
+    times = len(Path("log").read_text().split())
+    assert run_warm(*words).stdout == "is right\n"
+    assert len(Path("log").read_text().split()) == times, "it is not kept again"
 
 
 def killed(seed: int) -> Iterator[Point]:
@@ -217,4 +161,4 @@ def killed(seed: int) -> Iterator[Point]:
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    return spread(share, inside(seed), in_the_way(seed), verified(seed), killed(seed))
+    return spread(share, inside(seed), in_the_way(seed), killed(seed))

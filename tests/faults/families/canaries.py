@@ -1,4 +1,4 @@
-"""Canaries: a secret stands on no surface, and no data becomes code, markup or a way out, whatever is done with a flow."""
+"""Canaries: a secret stands on no surface, and no data becomes code, markup or a way out, whatever a flow does."""
 
 import base64
 import html
@@ -15,6 +15,7 @@ from urllib.parse import quote as percent
 
 from tests.faults.points import Point, processes, spread
 from tests.faults.programs import Ended, run, run_warm
+from tests.peers.openai_server import OpenAIServer
 
 NEEDS: tuple[str, ...] = ()
 WEIGHT = 150
@@ -91,13 +92,14 @@ def prepare() -> None:
     nodes = Path("nodes")
     nodes.mkdir()
     (nodes / "tell.py").write_text(NODE)
-    Path("traces").mkdir()
+    for name in ("traces", "server"):
+        Path(name).mkdir()
     os.environ |= {"PFLOW_NODES": str(nodes.absolute()), "PFLOW_TRACE": f"{Path('traces').absolute()}/"}
     Path("told.pflow.json").write_text(json.dumps(FLOW))
 
 
 def piped(given: dict[str, Any]) -> str:
-    return json.dumps({"$pflow": {"v": 1, "by": "a test", "last": [*given][0]}, **given})
+    return json.dumps({"$pflow": {"v": 1, "by": "a test", "last": next(iter(given))}, **given})
 
 
 def stage(given: dict[str, Any]) -> Ended:
@@ -168,6 +170,15 @@ ACTS: dict[str, Callable[[dict[str, Any]], Ended]] = {
     for each in (stage, flow, kept, replayed, resumed, failed, mapped, map_failed, batched, batch_failed)
 }
 
+def asked(given: dict[str, Any]) -> Ended:
+    """Ask a model whose server says the key in its refusal."""
+    with OpenAIServer(Path("server")) as server:
+        os.environ |= {"LLM_USER_PATH": str(server.llm_user_path), "NO_PROXY": "127.0.0.1"}
+        (server.llm_user_path / "keys.json").write_text(json.dumps({"peer": given["pass"]}))
+        run("pflow", "map", "llm '$item' -m unauthorized", "-q", "--ledger=l.db", input="Hi\n")
+        return run("pflow", "run", "llm Hi -m unauthorized --cache", "-n", "-j")
+
+
 SECRETS = {
     "plain": "canary-4711-xyz",
     "quotes": "can\"ary'4711\\xyz",
@@ -203,12 +214,12 @@ class Watch(threading.Thread):
             time.sleep(0.05)
 
 
-OURS = ("items", "pass", "key")
+OURS = ("items", "pass", "keys.json")
 """Files that a person has filled with secrets, and that no surface is."""
 
 
 def secrets(seed: int) -> Iterator[Point]:
-    for act_name, act in ACTS.items():
+    for act_name, act in {**ACTS, "asked": asked}.items():
         for name, secret in SECRETS.items():
 
             def check(directory: Path, act: Callable[[dict[str, Any]], Ended] = act, secret: str = secret) -> None:
@@ -219,7 +230,7 @@ def secrets(seed: int) -> Iterator[Point]:
                 ended = act({"text": "a text", "pass": secret})
                 del os.environ["MY_TOKEN"]
                 watch.is_over = True
-                shown = {"stdout": _without_own(ended.stdout, secret, act), "stderr": ended.stderr}
+                shown = {"stdout": _without_own(ended.stdout), "stderr": ended.stderr}
                 for surface, said in surfaces({**TEXT_SURFACES, **JSON_SURFACES, **PAGES}):
                     shown[surface] = said.stdout + said.stderr
                 shown |= {"arguments": "\n".join(watch.seen)}
@@ -228,24 +239,13 @@ def secrets(seed: int) -> Iterator[Point]:
             yield Point(f"canaries/secret/{act_name}/{name}", check)
 
 
-def _without_own(stdout: str, secret: str, act: Callable[..., object]) -> str:
-    """A stage's document, or a row, passes on the keys that it was given: that is the pipe, and no surface."""
-    lines = []
-    for line in stdout.splitlines():
-        try:
-            about = json.loads(line) if act in (mapped, map_failed) else None
-        except ValueError:
-            about = None
-        if about is not None:
-            about.pop("item", None)
-            line = json.dumps(about)
-        lines.append(line)
-    if act not in (mapped, map_failed) and stdout.startswith("{"):
-        document = json.loads(stdout)
-        for key in ("pass", "all"):
-            document.pop(key, None)
-        return json.dumps(document)
-    return "\n".join(lines)
+def _without_own(stdout: str) -> str:
+    """Leave out what a document or a row passes on of what it was given: that is the pipe, and no surface."""
+    documents = _values(stdout)
+    for each in documents:
+        for key in ("pass", "all", "item"):
+            each.pop(key, None)
+    return json.dumps(documents)
 
 
 def _check_nowhere(secret: str, shown: dict[str, str], directory: Path) -> None:

@@ -1,4 +1,4 @@
-"""Maps whose driver or workers are killed or stopped, items that poison, ledgers that are damaged, shards that are lost."""
+"""Maps whose driver or workers are killed or stopped, items that poison, damaged ledgers, and shards that are lost."""
 
 import json
 import os
@@ -269,7 +269,7 @@ def shards(seed: int) -> Iterator[Point]:
             for shard in range(1, 4):
                 process = start(*words(f"--shard={shard}/3", "-q", ledger=f"{shard}.db"))
                 if shard == lost:
-                    wait_for(lambda: ran() or process.poll() is not None)
+                    wait_for(ran)
                     time.sleep(chances.uniform(0, 0.2))
                     process.kill()
                 end_of(process, killed=shard == lost)

@@ -27,6 +27,9 @@ WRONG = {
 }
 """What the server's tools do, and the codes of a call."""
 
+CANARY = "canary-8c1f"
+"""A secret of the server's, which it tells."""
+
 SURFACES = ("stage", "run", "up")
 
 
@@ -35,7 +38,8 @@ def prepare(directory: Path, surface: str) -> None:
     kept = directory.parent / "mcp-data"
     if not kept.exists():
         os.chdir(directory.parent)  # where the server will begin
-        ended = run("pflow", "mcp", "add", "box", "--", sys.executable, str(Path(hostile.__file__).resolve()))
+        words = ("box", "--env=SECRET", "--", sys.executable, str(Path(hostile.__file__).resolve()))
+        ended = run("pflow", "mcp", "add", *words, SECRET=CANARY)
         assert ended.code == 0, ended
         os.chdir(directory / "work")
         shutil.copytree(directory / "data", directory / "draft")
@@ -108,6 +112,7 @@ def wrong(seed: int) -> Iterator[Point]:
                 ended = run(*call(surface, tool, *flags))
                 assert ended.code in codes, ended
                 assert "\x1b" not in ended.stderr, ended
+                assert CANARY not in ended.stdout + ended.stderr, ended
                 works(surface)
                 leave([])
 
@@ -145,7 +150,7 @@ def _check_end(ended: Ended, how: str, victim: str) -> None:
 
 
 def idle(seed: int) -> Iterator[Point]:
-    """What `up` keeps is killed or stopped between two calls; a stopped one that is not let go is a call's time limit."""
+    """What `up` keeps is killed or stopped between two calls: the next call works, or ends at its time limit."""
     for how in ("kill", "stop"):
         for victim in ("broker", "server"):
 
