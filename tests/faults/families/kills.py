@@ -13,7 +13,7 @@ from tests.faults.scene import KILLED, NAMES, NEEDS_WORD, Scene, check_ran, chec
 NEEDS: tuple[str, ...] = ()
 WEIGHT = 500
 
-COMMIT_POINTS = dict(zip(NAMES, (26, 40, 20, 30, 22, 34, 50, 76), strict=True))
+COMMIT_POINTS = dict(zip(NAMES, (28, 42, 22, 32, 24, 36, 52, 78), strict=True))
 """How often a run of each flow passes a failpoint; it is killed once after the last one, too."""
 
 WORKER_KILLED = 128 - KILLED
