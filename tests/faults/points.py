@@ -23,7 +23,7 @@ LAST = 10
 BIN = Path(sys.executable).parent
 OWN = {"HOME": "home", "XDG_STATE_HOME": "state", "XDG_CACHE_HOME": "cache", "XDG_DATA_HOME": "data", "TMPDIR": "tmp"}
 FORGOTTEN = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "NO_COLOR", "CLICOLOR_FORCE", "MAKEFLAGS", "MAKELEVEL")
-DRAFTS = (".pflow-*.tmp",)
+DRAFTS = (".pflow-*.tmp", "journal.jsonl.tmp")
 
 
 class Point(NamedTuple):

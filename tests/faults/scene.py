@@ -57,6 +57,9 @@ class Mark{name}(Node):
         return "done" if self.params["until"] and len(shared["marked"]) > self.params["until"] else None
 '''
 
+OLD = 1_000_000_000
+"""A time in 2001."""
+
 ITEMS = ["a", "b", "a", "c", "d"]
 
 
@@ -76,7 +79,6 @@ def _wire(**sources: object) -> dict[str, object]:
 COMMAND = 'echo "$PFLOW_STEP_KEY" >>../log; sleep "${NAP:-0}"; cat'
 
 INNER = {
-    "pflow": 1,
     "inputs": {"text": {"type": "any", "required": True}},
     "outputs": {"marked": "second.marked"},
     "nodes": [_step("first"), _step("second")],
@@ -175,16 +177,18 @@ class Scene(Program):
         self.log = directory / "log"
         for of, repeats in (("Twice", "yes"), ("Once", "no")):
             kind = of.lower()
-            (self.directory / f"mark_{kind}.py").write_text(NODE.format(name=of, repeats=repeats))
-            self.write(f"inner-{kind}.pflow.json", INNER, kind)
-            for name, ir in FLOWS.items():
-                self.write(f"{name}-{kind}.pflow.json", {"pflow": 1, "name": f"{name}-{kind}", **ir}, kind)
+            self.write(f"mark_{kind}.py", NODE.format(name=of, repeats=repeats))
+            for name, ir in {"inner": INNER, **FLOWS}.items():
+                whole = {"pflow": 1, "name": f"{name}-{kind}", **ir}
+                self.write(f"{name}-{kind}.pflow.json", json.dumps(whole).replace("KIND", kind))
         os.environ["PFLOW_NODES"] = str(self.directory)
         self.flow, self.seed, self.may_repeat = flow, seed, flow.endswith("twice")
         self.undisturbed = self._undisturbed(flow)
 
-    def write(self, name: str, ir: dict[str, object], kind: str) -> None:
-        (self.directory / name).write_text(json.dumps(ir).replace("KIND", kind))
+    def write(self, name: str, text: str) -> None:
+        """Write a file that is old enough to be remembered."""
+        (self.directory / name).write_text(text)
+        os.utime(self.directory / name, (OLD, OLD))
 
     def words(self, seed: str = "") -> list[str]:
         """Return what runs the flow."""
@@ -200,7 +204,8 @@ class Scene(Program):
         kept = self.shared / f"undisturbed-{flow}-{len(self.seed)}.json"
         if not kept.exists():
             began = time.monotonic()
-            ended = self.run(*self.words(), "-j", XDG_STATE_HOME=str(self.directory / "undisturbed"))
+            own = dict.fromkeys(("XDG_STATE_HOME", "XDG_CACHE_HOME"), str(self.directory / "undisturbed"))
+            ended = self.run(*self.words(), "-j", **own)
             seconds, ran = time.monotonic() - began, self.ran()
             assert ended.code == 0, ended.stderr
             assert set(ran.values()) == {1}, ran

@@ -4,6 +4,7 @@ import random
 import re
 import time
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 
 from tests.faults.points import Point, dice, spread
@@ -12,14 +13,14 @@ from tests.faults.scene import KILLED, NAMES, NEEDS_WORD, Scene, check_ran, chec
 NEEDS: tuple[str, ...] = ()
 WEIGHT = 500
 
-COMMIT_POINTS = dict(zip(NAMES, (26, 40, 20, 30, 22, 34, 50, 76), strict=True))
+COMMIT_POINTS = dict(zip(NAMES, (28, 42, 22, 32, 24, 36, 52, 78), strict=True))
 """How often a run of each flow passes a failpoint; it is killed once after the last one, too."""
 
 WORKER_KILLED = 128 - KILLED
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    return spread(share, commit_points(seed), random_times(seed), nights(seed))
+    return spread(share, commit_points(seed), random_times(seed), nights(seed), large(seed))
 
 
 def commit_points(seed: int) -> Iterator[Point]:
@@ -54,6 +55,26 @@ def random_times(seed: int) -> Iterator[Point]:
             process.kill()
             if not has_finished(scene, process, KILLED):
                 check_resumed(scene)
+
+        yield Point(id, check)
+
+
+def large(seed: int) -> Iterator[Point]:
+    """The run, whose journal is long, is killed where that is rewritten, or at a random time."""
+    for number, flow in enumerate(cycle(("loop-twice", "loop-once"))):
+        id = f"kills/large/{flow}/{number}"
+
+        def check(directory: Path, flow: str = flow, id: str = id) -> None:
+            scene, chances = Scene(directory, flow, "s" * 90_000), dice(id, seed)
+            point = chances.choice(["journal.compact:1", "journal.compact.written:1", ""])
+            process = scene.begin([*scene.words(), "-j"], PFLOW_TESTING="1", PFLOW_FAILPOINT=point)
+            if not point:
+                time.sleep(chances.uniform(0, scene.undisturbed.seconds))
+                process.kill()
+            if not has_finished(scene, process, KILLED):
+                check_resumed(scene)
+            else:
+                assert not point, "it was not rewritten"
 
         yield Point(id, check)
 

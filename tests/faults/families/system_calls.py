@@ -14,8 +14,8 @@ from tests.faults.shim import shim
 NEEDS = ("cc",)
 WEIGHT = 260
 
-CALLS = {"open": 30, "write": 25, "rename": 12, "sync": 3}
-"""How many calls of each kind there are, about, in a short run."""
+CALLS = {"open": (30, 14), "write": (25, 2), "rename": (10, 4), "sync": (2, 2)}
+"""How many calls of each kind there are, about, in a short run, and in two stages."""
 ERRORS = {
     "open": (errno.EMFILE, errno.ENOSPC, errno.EIO),
     "write": (errno.ENOSPC, errno.EIO),
@@ -40,7 +40,7 @@ def faults(what: str, call: str, seed: int) -> Iterator[Point]:
             fault = {
                 "LD_PRELOAD": shim(directory),
                 "FAULT_CALL": call,
-                "FAULT_N": str(chances.randint(1, CALLS[call] if what == "run" else CALLS[call] // 2)),
+                "FAULT_N": str(chances.randint(1, CALLS[call][what == "stages"])),
                 "FAULT_LASTS": str(chances.randrange(2)),
                 "FAULT_ERRNO": str(chances.choice(ERRORS[call])),
                 "FAULT_PATHS": ":".join(f"{directory}/{name}/" for name in ("state", "cache", "data", "work", "tmp")),
