@@ -148,10 +148,10 @@ def garbled(model: Model) -> PflowError:
     return PflowError(what, hint=_HINTS[TRY_AGAIN], exit=TRY_AGAIN)
 
 
-def no_key(model: Model) -> PflowError:
+def no_key(model: Model, why: str = "it needs a key") -> PflowError:
     variable = f", or set {model.key_env_var}" if model.key_env_var else ""
     hint = f"llm keys set {model.needs_key or 'NAME'}{variable}"
-    return PflowError(f"cannot ask '{model.model_id}': it needs a key", hint=hint, exit=DENIED)
+    return PflowError(f"cannot ask '{model.model_id}': {why}", hint=hint, exit=DENIED)
 
 
 def _status(error: Any) -> int | None:

@@ -176,7 +176,9 @@ def asked(given: dict[str, Any]) -> Ended:
         os.environ |= {"LLM_USER_PATH": str(server.llm_user_path), "NO_PROXY": "127.0.0.1"}
         (server.llm_user_path / "keys.json").write_text(json.dumps({"peer": given["pass"]}))
         run("pflow", "map", "llm '$item' -m unauthorized", "-q", "--ledger=l.db", input="Hi\n")
-        return run("pflow", "run", "llm Hi -m unauthorized --cache", "-n", "-j")
+        ended = run("pflow", "run", "llm Hi -m unauthorized --cache", "-n", "-j")
+    assert ended.code == 77, ended
+    return ended
 
 
 SECRETS = {
