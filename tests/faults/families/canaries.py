@@ -170,6 +170,7 @@ ACTS: dict[str, Callable[[dict[str, Any]], Ended]] = {
     for each in (stage, flow, kept, replayed, resumed, failed, mapped, map_failed, batched, batch_failed)
 }
 
+
 def asked(given: dict[str, Any]) -> Ended:
     """Ask a model whose server says the key in its refusal."""
     with OpenAIServer(Path("server")) as server:
@@ -366,7 +367,7 @@ def run_export(target: str, text: str) -> Ended | None:
         return run("sh", "-c", "sh ./exported </dev/null | pflow-get told")
     if target == "python":
         return run("python", "exported", "-n", "-r")
-    if target == "pipe":
+    if target == "pipe" and "\0" not in text:  # which no word can hold
         return run("sh", "-c", f"pflow run {quote(text.strip())} -n -r")
     return None
 
