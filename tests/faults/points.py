@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -40,6 +40,15 @@ class Point(NamedTuple):
 def dice(id: str, seed: int) -> random.Random:
     """Return the chances of one point."""
     return random.Random(f"{seed} {id}")
+
+
+def series(
+    kind: str, names: Iterable[str], seed: int, act: Callable[[Path, str, random.Random], None]
+) -> Iterator[Point]:
+    """Yield points without end, KIND/NAME/NUMBER, of one name after another; `act` gets directory, name and chances."""
+    for number, name in enumerate(cycle(names)):
+        id = f"{kind}/{name}/{number}"
+        yield Point(id, lambda directory, id=id, name=name: act(directory, name, dice(id, seed)))
 
 
 def spread(share: int, *kinds: Iterable[Point]) -> Iterator[Point]:

@@ -117,6 +117,7 @@ FLOWS["program"] = {
 }
 NAMES = [f"{flow}-{kind}" for flow in FLOWS if flow != "program" for kind in ("twice", "once")]
 PROGRAM = "program-once"
+ALL = [*NAMES, PROGRAM]
 
 
 class Ended(NamedTuple):

@@ -2,16 +2,17 @@
 
 import json
 import os
+import random
 import re
 import time
 from collections.abc import Iterator
+from functools import partial
 from glob import glob
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from tests.faults.points import Point, dice, spread
-from tests.faults.scene import KILLED, NAMES, PROGRAM, Scene, check_resumed, has_finished
+from tests.faults.points import Point, series, spread
+from tests.faults.scene import ALL, KILLED, Scene, check_resumed, has_finished
 from tests.faults.shim import shim
 
 NEEDS = ("cc", "faketime")
@@ -22,30 +23,25 @@ NAP, MISSING = "0.05", 66
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    return spread(share, jumps("during", seed), jumps("between", seed), jumps("twice", seed))
+    kinds = ("during", "between", "twice")
+    return spread(share, *(series(f"clocks/{kind}", ALL, seed, partial(jump, kind)) for kind in kinds))
 
 
-def jumps(kind: str, seed: int) -> Iterator[Point]:
-    for number, flow in enumerate(cycle([*NAMES, PROGRAM])):
-        id = f"clocks/{kind}/{flow}/{number}"
-
-        def check(directory: Path, flow: str = flow, id: str = id) -> None:
-            scene, chances, clock = Scene(directory, flow), dice(id, seed), directory / "clock"
-            set_clock(clock, "+0")
-            process = scene.begin([*scene.words(), "-j"], NAP=NAP)
-            time.sleep(chances.uniform(0.2, scene.undisturbed.seconds + scene.undisturbed.visits * float(NAP)))
-            if kind != "between":
-                set_clock(clock, chances.choice(JUMPS[:3]))
-                scene.run("run", "template", "--template=x", "-q")  # which may prune the runs
-            if kind != "during":
-                process.kill()
-            if not has_finished(scene, process, KILLED):
-                set_clock(clock, chances.choice(JUMPS))
-                check_shown(scene)
-                check_resumed(scene)
-            check_shown(scene)
-
-        yield Point(id, check)
+def jump(kind: str, directory: Path, flow: str, chances: random.Random) -> None:
+    scene, clock = Scene(directory, flow), directory / "clock"
+    set_clock(clock, "+0")
+    process = scene.begin([*scene.words(), "-j"], NAP=NAP)
+    time.sleep(chances.uniform(0.2, scene.undisturbed.seconds + scene.undisturbed.visits * float(NAP)))
+    if kind != "between":
+        set_clock(clock, chances.choice(JUMPS[:3]))
+        scene.run("run", "template", "--template=x", "-q")  # which may prune the runs
+    if kind != "during":
+        process.kill()
+    if not has_finished(scene, process, KILLED):
+        set_clock(clock, chances.choice(JUMPS))
+        check_shown(scene)
+        check_resumed(scene)
+    check_shown(scene)
 
 
 def set_clock(clock: Path, offset: str) -> None:

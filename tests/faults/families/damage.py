@@ -5,11 +5,12 @@ import random
 import shutil
 import sys
 from collections.abc import Iterator
-from itertools import cycle, product
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 from pflow.commands.main import main
-from tests.faults.points import Point, dice, spread
+from tests.faults.points import Point, series, spread
 from tests.faults.scene import DOCUMENTED, KILLED, NAMES, Ended, Program, Scene, store_of
 
 NEEDS: tuple[str, ...] = ()
@@ -22,50 +23,42 @@ CACHED = "read-file --path=in.txt => template '${content}!'"
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    return spread(share, *(killed(file, seed) for file in FILES), explained(seed))
+    killed = [
+        series(f"damage/{file.partition('.')[0]}/{how}", NAMES, seed, partial(check_killed, file, how))
+        for file, how in product(FILES, ("cut", "flip"))
+    ]
+    return spread(share, *killed, series("damage/keys", ("cut", "flip"), seed, check_explained))
 
 
-def killed(file: str, seed: int) -> Iterator[Point]:
+def check_killed(file: str, how: str, directory: Path, flow: str, chances: random.Random) -> None:
     """The files of a run that was killed in its midst."""
-    for number, (flow, how) in enumerate(cycle(product(NAMES, ("cut", "flip")))):
-        id = f"damage/{file.partition('.')[0]}/{how}/{flow}/{number}"
-
-        def check(directory: Path, flow: str = flow, how: str = how, id: str = id) -> None:
-            scene, chances = Scene(directory, flow), dice(id, seed)
-            failpoint = {"PFLOW_TESTING": "1", "PFLOW_FAILPOINT": f"journal.end:{chances.randint(1, 4)}"}
-            assert scene.end(scene.begin([*scene.words(), "-j"], **failpoint)).code in (KILLED, 128 - KILLED)
-            run = scene.left()
-            begun = Kept(directory)
-            for at in places(scene.runs / run / file, chances):
-                where = f"{how} at {at}"
-                damage(scene.runs / run / file, at, how)
-                for words in (("runs",), ("trace", run)):
-                    check_shown(call(directory, *words), where)
-                check_damaged(scene, call(directory, "resume", run, "-j"), where)
-                begun.restore()
-
-        yield Point(id, check)
+    scene = Scene(directory, flow)
+    failpoint = {"PFLOW_TESTING": "1", "PFLOW_FAILPOINT": f"journal.end:{chances.randint(1, 4)}"}
+    assert scene.end(scene.begin([*scene.words(), "-j"], **failpoint)).code in (KILLED, 128 - KILLED)
+    run = scene.left()
+    begun = Kept(directory)
+    for at in places(scene.runs / run / file, chances):
+        where = f"{how} at {at}"
+        damage(scene.runs / run / file, at, how)
+        for words in (("runs",), ("trace", run)):
+            check_shown(call(directory, *words), where)
+        check_damaged(scene, call(directory, "resume", run, "-j"), where)
+        begun.restore()
 
 
-def explained(seed: int) -> Iterator[Point]:
+def check_explained(directory: Path, how: str, chances: random.Random) -> None:
     """The keys of a run with cached steps."""
-    for number, how in enumerate(cycle(("cut", "flip"))):
-        id = f"damage/keys/{how}/{number}"
-
-        def check(directory: Path, how: str = how, id: str = id) -> None:
-            program = Program(directory)
-            for text in ("one", "two"):
-                (directory / "work" / "in.txt").write_text(text)
-                assert program.run("run", CACHED, "--cache", "-q").code == 0
-            kept, chances = Kept(directory), dice(id, seed)
-            file = chances.choice(sorted(program.runs.glob("*/keys.jsonl")))
-            for at in places(file, chances):
-                damage(file, at, how)
-                for words in (("why", "last", "read-file"), ("why", "last", "template"), ("runs",), ("trace",)):
-                    check_shown(call(directory, *words), f"{how} at {at}")
-                kept.restore()
-
-        yield Point(id, check)
+    program = Program(directory)
+    for text in ("one", "two"):
+        (directory / "work" / "in.txt").write_text(text)
+        assert program.run("run", CACHED, "--cache", "-q").code == 0
+    kept = Kept(directory)
+    file = chances.choice(sorted(program.runs.glob("*/keys.jsonl")))
+    for at in places(file, chances):
+        damage(file, at, how)
+        for words in (("why", "last", "read-file"), ("why", "last", "template"), ("runs",), ("trace",)):
+            check_shown(call(directory, *words), f"{how} at {at}")
+        kept.restore()
 
 
 class Kept:

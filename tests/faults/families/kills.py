@@ -4,10 +4,9 @@ import random
 import re
 import time
 from collections.abc import Iterator
-from itertools import cycle
 from pathlib import Path
 
-from tests.faults.points import Point, dice, spread
+from tests.faults.points import Point, series, spread
 from tests.faults.scene import KILLED, NAMES, NEEDS_WORD, Scene, check_ran, check_resumed, has_finished
 
 NEEDS: tuple[str, ...] = ()
@@ -20,7 +19,12 @@ WORKER_KILLED = 128 - KILLED
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    return spread(share, commit_points(seed), random_times(seed), nights(seed), large(seed))
+    more = [
+        series("kills/random", NAMES, seed, kill_at_random),
+        series("kills/nights", ("batch-twice", "subflow-once"), seed, kill_each_night),
+        series("kills/large", ("loop-twice", "loop-once"), seed, kill_large),
+    ]
+    return spread(share, commit_points(seed), *more)
 
 
 def commit_points(seed: int) -> Iterator[Point]:
@@ -41,60 +45,40 @@ def commit_points(seed: int) -> Iterator[Point]:
         yield Point(f"kills/commit-point/{flow}/{passing}", check)
 
 
-def random_times(seed: int) -> Iterator[Point]:
+def kill_at_random(directory: Path, flow: str, chances: random.Random) -> None:
     """The run is killed after a random time."""
-    for number in range(1_000_000):
-        flow = NAMES[number % len(NAMES)]
-        id = f"kills/random/{flow}/{number}"
-
-        def check(directory: Path, flow: str = flow, id: str = id) -> None:
-            scene = Scene(directory, flow)
-            pause = dice(id, seed).uniform(0, scene.undisturbed.seconds * 1.1)
-            process = scene.begin([*scene.words(), "-j"])
-            time.sleep(pause)
-            process.kill()
-            if not has_finished(scene, process, KILLED):
-                check_resumed(scene)
-
-        yield Point(id, check)
+    scene = Scene(directory, flow)
+    pause = chances.uniform(0, scene.undisturbed.seconds * 1.1)
+    process = scene.begin([*scene.words(), "-j"])
+    time.sleep(pause)
+    process.kill()
+    if not has_finished(scene, process, KILLED):
+        check_resumed(scene)
 
 
-def large(seed: int) -> Iterator[Point]:
+def kill_large(directory: Path, flow: str, chances: random.Random) -> None:
     """The run, whose journal is long, is killed where that is rewritten, or at a random time."""
-    for number, flow in enumerate(cycle(("loop-twice", "loop-once"))):
-        id = f"kills/large/{flow}/{number}"
-
-        def check(directory: Path, flow: str = flow, id: str = id) -> None:
-            scene, chances = Scene(directory, flow, "s" * 90_000), dice(id, seed)
-            point = chances.choice(["journal.compact:1", "journal.compact.written:1", ""])
-            process = scene.begin([*scene.words(), "-j"], PFLOW_TESTING="1", PFLOW_FAILPOINT=point)
-            if not point:
-                time.sleep(chances.uniform(0, scene.undisturbed.seconds))
-                process.kill()
-            if not has_finished(scene, process, KILLED):
-                check_resumed(scene)
-            else:
-                assert not point, "it was not rewritten"
-
-        yield Point(id, check)
+    scene = Scene(directory, flow, "s" * 90_000)
+    point = chances.choice(["journal.compact:1", "journal.compact.written:1", ""])
+    process = scene.begin([*scene.words(), "-j"], PFLOW_TESTING="1", PFLOW_FAILPOINT=point)
+    if not point:
+        time.sleep(chances.uniform(0, scene.undisturbed.seconds))
+        process.kill()
+    if not has_finished(scene, process, KILLED):
+        check_resumed(scene)
+    else:
+        assert not point, "it was not rewritten"
 
 
-def nights(seed: int) -> Iterator[Point]:
+def kill_each_night(directory: Path, flow: str, chances: random.Random) -> None:
     """A cron line, `pflow run --resume FLOW -q`, is killed at a random time of each night and started again.
 
     What may not repeat and was under way is told to be done again, as a person would after a look.
     """
-    for number in range(1_000_000):
-        flow = ("batch-twice", "subflow-once")[number % 2]
-        id = f"kills/nights/{flow}/{number}"
-
-        def check(directory: Path, flow: str = flow, id: str = id) -> None:
-            scene, chances = Scene(directory, flow), dice(id, seed)
-            for night in range(4):
-                scene.log.unlink(missing_ok=True)
-                check_night(scene, chances, f"night {night}")
-
-        yield Point(id, check)
+    scene = Scene(directory, flow)
+    for night in range(4):
+        scene.log.unlink(missing_ok=True)
+        check_night(scene, chances, f"night {night}")
 
 
 def check_night(scene: Scene, chances: random.Random, name: str) -> None:

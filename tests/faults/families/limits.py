@@ -1,14 +1,15 @@
 """Little of everything: closed pipes and files, a full device, little memory, few descriptors, short files."""
 
 import os
+import random
 import signal
 import subprocess
 from collections.abc import Iterator
-from itertools import cycle
+from functools import partial
 from pathlib import Path
 
-from tests.faults.points import BIN, Point, dice, spread
-from tests.faults.scene import DOCUMENTED, NAMES, PFLOW, PROGRAM, Ended, Scene, check_resumed, store_of
+from tests.faults.points import BIN, Point, series, spread
+from tests.faults.scene import ALL, DOCUMENTED, PFLOW, Ended, Scene, check_resumed, store_of
 
 NEEDS: tuple[str, ...] = ()
 WEIGHT = 140
@@ -27,27 +28,22 @@ LIMITS = {
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    return spread(share, closed_pipes(seed), *(limited(kind, seed) for kind in LIMITS))
+    limited = [series(f"limits/{kind}", [*ALL, "stage"], seed, partial(check_limited, kind)) for kind in LIMITS]
+    return spread(share, series("limits/closed-pipe", ALL, seed, close_pipe), *limited)
 
 
-def limited(kind: str, seed: int) -> Iterator[Point]:
+def check_limited(kind: str, directory: Path, what: str, chances: random.Random) -> None:
     """A run, or a stage, that a shell starts so ends right, or with a documented code, and is resumed without it."""
-    for number, what in enumerate(cycle([*NAMES, "stage", PROGRAM])):
-        id = f"limits/{kind}/{what}/{number}"
-
-        def check(directory: Path, what: str = what, id: str = id) -> None:
-            limit = LIMITS[kind](dice(id, seed))
-            if what == "stage":
-                check_stage(directory, limit)
-                return
-            scene = Scene(directory, what, LONG if kind == "file-size" else "s")
-            ended = begun_in_shell(scene, limit, [PFLOW, *scene.words(), "-j"])
-            assert ended.code in DOCUMENTED, (limit, ended)
-            if ended.code == 0 and ">&-" not in limit and "full" not in limit:
-                assert store_of(ended.stdout) == scene.undisturbed.store, "another store"
-            check_resumed(scene)
-
-        yield Point(id, check)
+    limit = LIMITS[kind](chances)
+    if what == "stage":
+        check_stage(directory, limit)
+        return
+    scene = Scene(directory, what, LONG if kind == "file-size" else "s")
+    ended = begun_in_shell(scene, limit, [PFLOW, *scene.words(), "-j"])
+    assert ended.code in DOCUMENTED, (limit, ended)
+    if ended.code == 0 and ">&-" not in limit and "full" not in limit:
+        assert store_of(ended.stdout) == scene.undisturbed.store, "another store"
+    check_resumed(scene)
 
 
 def begun_in_shell(scene: Scene, limit: str, words: list[str]) -> Ended:
@@ -65,20 +61,14 @@ def check_stage(directory: Path, limit: str) -> None:
     assert target.read_text() in (("old", LONG) if ended.returncode else (LONG,)), ended
 
 
-def closed_pipes(seed: int) -> Iterator[Point]:
+def close_pipe(directory: Path, flow: str, chances: random.Random) -> None:
     """Who reads the store goes away after some bytes."""
-    for number, flow in enumerate(cycle([*NAMES, PROGRAM])):
-        id = f"limits/closed-pipe/{flow}/{number}"
-
-        def check(directory: Path, flow: str = flow, id: str = id) -> None:
-            scene = Scene(directory, flow, LONG)
-            process = scene.begin([*scene.words(), "-j"])
-            left = dice(id, seed).choice([0, 1, 5000, 70_000])
-            while process.stdout and left and (part := os.read(process.stdout.fileno(), left)):
-                left -= len(part)
-            process.stdout.close()
-            ended = scene.end(process)
-            assert ended.code in (0, 141, -signal.SIGPIPE), ended
-            check_resumed(scene)
-
-        yield Point(id, check)
+    scene = Scene(directory, flow, LONG)
+    process = scene.begin([*scene.words(), "-j"])
+    left = chances.choice([0, 1, 5000, 70_000])
+    while process.stdout and left and (part := os.read(process.stdout.fileno(), left)):
+        left -= len(part)
+    process.stdout.close()
+    ended = scene.end(process)
+    assert ended.code in (0, 141, -signal.SIGPIPE), ended
+    check_resumed(scene)

@@ -1,14 +1,16 @@
 """Workers, programs and whole groups that are killed, and processes that are stopped for a while."""
 
 import os
+import random
 import signal
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from subprocess import Popen
 
-from tests.faults.points import Point, dice, spread
-from tests.faults.scene import KILLED, NAMES, PROGRAM, Scene, check_resumed, has_finished
+from tests.faults.points import Point, series, spread
+from tests.faults.scene import ALL, KILLED, NAMES, PROGRAM, Scene, check_resumed, has_finished
 
 NEEDS: tuple[str, ...] = ()
 WEIGHT = 140
@@ -20,22 +22,19 @@ NAP = "0.05"
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    return spread(share, *(series(kind, flows, act, seed) for kind, flows, act in KINDS))
+    return spread(
+        share, *(series(f"processes/{kind}", flows, seed, partial(disturb, act)) for kind, flows, act in KINDS)
+    )
 
 
-def series(kind: str, flows: list[str], act: Callable[[Scene, Popen[bytes], int], None], seed: int) -> Iterator[Point]:
-    for number in range(1_000_000):
-        flow = flows[number % len(flows)]
-        id = f"processes/{kind}/{flow}/{number}"
-
-        def check(directory: Path, flow: str = flow, id: str = id) -> None:
-            scene = Scene(directory, flow)
-            process = scene.begin([*scene.words(), "-j"], NAP=NAP)
-            chances = dice(id, seed)
-            time.sleep(chances.uniform(0.1, scene.undisturbed.seconds + scene.undisturbed.visits * float(NAP)))
-            act(scene, process, chances.choice([*children(process.pid), 0]))
-
-        yield Point(id, check)
+def disturb(
+    act: Callable[[Scene, Popen[bytes], int], None], directory: Path, flow: str, chances: random.Random
+) -> None:
+    """Begin a run, and after a random time do something to it, or to a process that it began (0 if there is none)."""
+    scene = Scene(directory, flow)
+    process = scene.begin([*scene.words(), "-j"], NAP=NAP)
+    time.sleep(chances.uniform(0.1, scene.undisturbed.seconds + scene.undisturbed.visits * float(NAP)))
+    act(scene, process, chances.choice([*children(process.pid), 0]))
 
 
 def children(pid: int) -> list[int]:
@@ -96,5 +95,5 @@ KINDS = [
     ("kill-group", [*WITH_WORKERS, PROGRAM], kill_group),
     ("stop-driver", NAMES, lambda scene, process, child: stop_child(scene, process, 0)),
     ("stop-worker", [*WITH_WORKERS, PROGRAM], stop_child),
-    ("stop-beside", [*NAMES, PROGRAM], stop_beside),
+    ("stop-beside", ALL, stop_beside),
 ]

@@ -5,12 +5,13 @@ import random
 import signal
 import time
 from collections.abc import Iterator
-from itertools import cycle, product
+from functools import partial
+from itertools import product
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 
-from tests.faults.points import Point, dice, spread
-from tests.faults.scene import NAMES, PROGRAM, Program, Scene, check_resumed, has_finished
+from tests.faults.points import Point, series, spread
+from tests.faults.scene import ALL, Program, Scene, check_resumed, has_finished
 from tests.peers.openai_server import OpenAIServer
 
 NEEDS: tuple[str, ...] = ()
@@ -25,27 +26,26 @@ PATIENCE = 60
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    return spread(share, runs("once", seed), runs("twice", seed), *(models(what, seed) for what in ASKING))
+    names = [f"{flow}/{each.name}" for flow, each in product(ALL, SIGNALS)]
+    runs = [series(f"signals/run-{times}", names, seed, partial(check_run, times)) for times in ("once", "twice")]
+    signs = [each.name for each in SIGNALS]
+    models = [series(f"signals/model-{what}", signs, seed, partial(check_model, what)) for what in ASKING]
+    return spread(share, *runs, *models)
 
 
-def runs(times: str, seed: int) -> Iterator[Point]:
+def check_run(times: str, directory: Path, name: str, chances: random.Random) -> None:
     """A run gets a signal, or two, and is resumed."""
-    for number, (flow, signum) in enumerate(cycle(product([*NAMES, PROGRAM], SIGNALS))):
-        id = f"signals/run-{times}/{flow}/{signum.name}/{number}"
-
-        def check(directory: Path, flow: str = flow, signum: signal.Signals = signum, id: str = id) -> None:
-            scene, chances = Scene(directory, flow), dice(id, seed)
-            process = scene.begin([*scene.words(), "-j"], NAP=NAP)
-            wait_until_caught(process)
-            time.sleep(chances.uniform(0, scene.undisturbed.seconds + scene.undisturbed.visits * float(NAP)))
-            process.send_signal(signum)
-            if times == "twice":
-                time.sleep(chances.uniform(0, 0.05))
-                process.send_signal(signum)
-            if not has_finished(scene, process, -signum):
-                check_resumed(scene)
-
-        yield Point(id, check)
+    flow, _, sign = name.partition("/")
+    scene, signum = Scene(directory, flow), signal.Signals[sign]
+    process = scene.begin([*scene.words(), "-j"], NAP=NAP)
+    wait_until_caught(process)
+    time.sleep(chances.uniform(0, scene.undisturbed.seconds + scene.undisturbed.visits * float(NAP)))
+    process.send_signal(signum)
+    if times == "twice":
+        time.sleep(chances.uniform(0, 0.05))
+        process.send_signal(signum)
+    if not has_finished(scene, process, -signum):
+        check_resumed(scene)
 
 
 ASKING = {
@@ -56,17 +56,11 @@ ASKING = {
 }
 
 
-def models(what: str, seed: int) -> Iterator[Point]:
+def check_model(what: str, directory: Path, name: str, chances: random.Random) -> None:
     """What asks a model that never answers ends by the signal, whatever it loads when that comes."""
-    for number, signum in enumerate(cycle(SIGNALS)):
-        id = f"signals/model-{what}/{signum.name}/{number}"
-
-        def check(directory: Path, signum: signal.Signals = signum, id: str = id) -> None:
-            with OpenAIServer(directory) as server:
-                os.environ.update({"LLM_USER_PATH": str(server.llm_user_path), "NO_PROXY": "127.0.0.1"})
-                end_while_loading(Program(directory), ASKING[what], signum, dice(id, seed))
-
-        yield Point(id, check)
+    with OpenAIServer(directory) as server:
+        os.environ.update({"LLM_USER_PATH": str(server.llm_user_path), "NO_PROXY": "127.0.0.1"})
+        end_while_loading(Program(directory), ASKING[what], signal.Signals[name], chances)
 
 
 def end_while_loading(program: Program, words: list[str], signum: signal.Signals, chances: random.Random) -> None:

@@ -1,14 +1,15 @@
 """Three hundred starts at once of one flow, of which one may run: the others leave it alone, or say so."""
 
 import os
+import random
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import cycle
+from functools import partial
 from pathlib import Path
 from subprocess import Popen
 
-from tests.faults.points import Point, dice, spread
+from tests.faults.points import Point, series, spread
 from tests.faults.scene import KILLED, NOTHING_TO_DO, Ended, Scene, resume_as_told, store_of
 
 NEEDS: tuple[str, ...] = ()
@@ -21,26 +22,21 @@ WORDS = {"skip": 0, "fail": 75, "wait": 0}
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    return spread(share, *(waves(how, seed) for how in ("skip", "fail", "killed", "wait")))
+    flows, kinds = ("loop-twice", "fork-once", "batch-twice"), ("skip", "fail", "killed", "wait")
+    return spread(share, *(series(f"starts/{how}", flows, seed, partial(check, how)) for how in kinds))
 
 
-def waves(how: str, seed: int) -> Iterator[Point]:
-    for number, flow in enumerate(cycle(["loop-twice", "fork-once", "batch-twice"])):
-        id = f"starts/{how}/{flow}/{number}"
-
-        def check(directory: Path, flow: str = flow, id: str = id) -> None:
-            scene, word = Scene(directory, flow), "fail" if how == "killed" else how
-            line = [*scene.words(), f"--if-running={word}", "-j"]
-            started = at_once(scene, line, directory / "go", 5 if how == "wait" else STARTS)
-            if how == "killed":
-                kill_owner(scene, dice(id, seed).uniform(0, 1))
-            while how in ("skip", "fail") and sum(each.poll() is None for each in started) > 1:
-                time.sleep(0.01)
-            (directory / "done").touch()
-            ended = [scene.end(process) for process in started]
-            check_owners(scene, ended, how)
-
-        yield Point(id, check)
+def check(how: str, directory: Path, flow: str, chances: random.Random) -> None:
+    scene, word = Scene(directory, flow), "fail" if how == "killed" else how
+    line = [*scene.words(), f"--if-running={word}", "-j"]
+    started = at_once(scene, line, directory / "go", 5 if how == "wait" else STARTS)
+    if how == "killed":
+        kill_owner(scene, chances.uniform(0, 1))
+    while how in ("skip", "fail") and sum(each.poll() is None for each in started) > 1:
+        time.sleep(0.01)
+    (directory / "done").touch()
+    ended = [scene.end(process) for process in started]
+    check_owners(scene, ended, how)
 
 
 def at_once(scene: Scene, line: list[str], go: Path, count: int) -> list[Popen[bytes]]:

@@ -2,13 +2,14 @@
 
 import errno
 import os
+import random
 import re
 from collections.abc import Iterator
-from itertools import cycle
+from functools import partial
 from pathlib import Path
 
-from tests.faults.points import Point, dice, spread
-from tests.faults.scene import DOCUMENTED, NAMES, PROGRAM, Ended, Program, Scene, check_resumed, store_of
+from tests.faults.points import Point, series, spread
+from tests.faults.scene import ALL, DOCUMENTED, Ended, Program, Scene, check_resumed, store_of
 from tests.faults.shim import shim
 
 NEEDS = ("cc",)
@@ -26,29 +27,25 @@ STAGES = "pflow-read-file --path=in.txt --cache | pflow-write-file --path=out.tx
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    return spread(share, *(faults(what, call, seed) for call in CALLS for what in ("run", "stages")))
+    flows = {"run": ALL, "stages": ["pipe"]}
+    kinds = [(what, call) for call in CALLS for what in flows]
+    return spread(
+        share,
+        *(series(f"system_calls/{what}/{call}", flows[what], seed, partial(check, what, call)) for what, call in kinds),
+    )
 
 
-def faults(what: str, call: str, seed: int) -> Iterator[Point]:
-    flows = cycle([*NAMES, PROGRAM] if what == "run" else ["pipe"])
-    for number in range(1_000_000):
-        flow = next(flows)
-        id = f"system_calls/{what}/{call}/{flow}/{number}"
-
-        def check(directory: Path, flow: str = flow, id: str = id) -> None:
-            chances = dice(id, seed)
-            fault = {
-                "LD_PRELOAD": shim(directory),
-                "FAULT_CALL": call,
-                "FAULT_N": str(chances.randint(1, CALLS[call][what == "stages"])),
-                "FAULT_LASTS": str(chances.randrange(2)),
-                "FAULT_ERRNO": str(chances.choice(ERRORS[call])),
-                "FAULT_PATHS": ":".join(f"{directory}/{name}/" for name in ("state", "cache", "data", "work", "tmp")),
-                "FAULT_REPORT": str(directory / "report"),
-            }
-            (check_run if what == "run" else check_stages)(directory, flow, fault)
-
-        yield Point(id, check)
+def check(what: str, call: str, directory: Path, flow: str, chances: random.Random) -> None:
+    fault = {
+        "LD_PRELOAD": shim(directory),
+        "FAULT_CALL": call,
+        "FAULT_N": str(chances.randint(1, CALLS[call][what == "stages"])),
+        "FAULT_LASTS": str(chances.randrange(2)),
+        "FAULT_ERRNO": str(chances.choice(ERRORS[call])),
+        "FAULT_PATHS": ":".join(f"{directory}/{name}/" for name in ("state", "cache", "data", "work", "tmp")),
+        "FAULT_REPORT": str(directory / "report"),
+    }
+    (check_run if what == "run" else check_stages)(directory, flow, fault)
 
 
 def check_run(directory: Path, flow: str, fault: dict[str, str]) -> None:
