@@ -1,6 +1,5 @@
 """The graph of a flow as a drawing: steps in rows, each below those that lead to it, and edges that pass no box."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -20,14 +19,14 @@ Cell = tuple[str, int]
 """A step and its row; for an edge that passes a row, its number and that row."""
 
 
-def graph_of(ir: Any) -> dict[str, Any] | None:
-    """Return the `steps` and `edges` of a flow's IR, for a page; None if it cannot be read."""
+def shape_of(ir: Any) -> dict[str, Any]:
+    """Return the IR of a flow with its steps and edges alone; without steps if it cannot be read."""
     try:
         flow = load_document(ir, "flow")
     except PflowError:
-        return None
-    edges = [[edge.source, edge.target, edge.action] for edge in flow.edges]
-    return {"steps": [[step.id, step.type] for step in flow.steps], "edges": edges} if flow.steps else None
+        return {"nodes": [], "edges": []}
+    edges = [{"from": edge.source, "to": edge.target, "action": edge.action} for edge in flow.edges]
+    return {"nodes": [{"id": step.id, "type": step.type} for step in flow.steps], "edges": edges}
 
 
 @dataclass
@@ -50,9 +49,11 @@ class Drawing:
     height: float = 0
 
 
-def draw(ids: list[str], edges: Iterable[tuple[str, str, str]]) -> Drawing:
-    """Draw the steps of a flow and its edges: source, target and action of each."""
-    known = [Edge(*edge) for edge in edges if {edge[0], edge[1]} <= {*ids}]
+def draw(shape: dict[str, Any]) -> Drawing:
+    """Draw the steps and edges that `shape_of` returned."""
+    ids = [node["id"] for node in shape["nodes"]]
+    known = [Edge(edge["from"], edge["to"], edge["action"]) for edge in shape["edges"]]
+    known = [edge for edge in known if {edge.source, edge.target} <= {*ids}]
     graph = Graph(ids, known)
     rows = _rows(graph)
     ways = [_way(number, edge, rows) for number, edge in enumerate(known)]
@@ -132,7 +133,6 @@ def _back(edge: Edge, source: tuple[float, float], target: tuple[float, float]) 
     (x, y), (to_x, to_y) = ((x + side * BOX[0] / 2, y) for x, y in (source, target))
     apart = 10 * (edge.source == edge.target)
     out = (min if side < 0 else max)(x, to_x) + side * _BULGE
-    path = (
-        f"M{x:.0f} {y + apart:.0f}C{out:.0f} {y + apart:.0f} {out:.0f} {to_y - apart:.0f} {to_x:.0f} {to_y - apart:.0f}"
-    )
+    y, to_y = y + apart, to_y - apart
+    path = f"M{x:.0f} {y:.0f}C{out:.0f} {y:.0f} {out:.0f} {to_y:.0f} {to_x:.0f} {to_y:.0f}"
     return Line(path, edge.action, (out - side * _BULGE / 4, (y + to_y) / 2), is_back=True)

@@ -10,19 +10,20 @@ from typing import Any
 
 import jinja2
 
-from pflow.errors import EXIT_CODES
+from pflow.errors import EXIT_CODES, PflowError
 from pflow.many.report import map_dots
 from pflow.page.axis import Axis
 from pflow.page.embedded import embed
-from pflow.page.graph import Drawing, draw, graph_of
-from pflow.page.timeline import Mark, Row, rows_of, shown
+from pflow.page.graph import draw, shape_of
+from pflow.page.timeline import Row, rows_of, shown
 from pflow.record.kept_values import kept_values, visit_paths
 from pflow.record.log import FLOW
 from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Run
 from pflow.record.trace import CUT, Trace, status_text
 from pflow.terminal.columns import duration
+from pflow.terminal.messages import say
 from pflow.values.paths import size_text
-from pflow.words.usage import Usage, dollars, usage_words
+from pflow.words.usage import Usage, usage_words
 
 _MOST_FAILURES = 100
 """Failed items of batches that are listed, of all batches together."""
@@ -34,7 +35,7 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("pflow.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    environment.filters |= {"duration": duration, "moment": _moment, "dollars": dollars, "place": _place}
+    environment.filters |= {"duration": duration, "moment": _moment, "place": _place}
     return environment
 
 
@@ -58,20 +59,22 @@ def _render(template: str, **members: Any) -> bytes:
 
 
 def members_of(run: Run, trace: Trace) -> Trace:
-    """Return what a page has of a run beside its trace: `graph`, the `dots` of a map, and the `values` that the journal
-    has kept of each visit, by its number and place; None without a journal.
+    """Return what a page has of a run beside its trace: the `ir` of its flow, the `dots` of a map, and the `values` of
+    each visit, by its number and place; None if no journal has kept them.
     """
-    kept, paths = kept_values(run), visit_paths(trace["execution_trace"]).items()
-    return {
-        "graph": graph_of(run.read_json(FLOW)),
-        "dots": map_dots(run) if run.ledger else [],
-        "values": None if kept is None else {number: kept.get(path, {}) for number, path in paths},
-    }
+    try:
+        kept = kept_values(run)
+    except PflowError as error:
+        say("pflow trace", f"warning: {error.message}")
+        kept = None
+    paths = visit_paths(trace["execution_trace"]).items()
+    values = None if kept is None else {number: kept.get(path, {}) for number, path in paths}
+    return {"ir": shape_of(run.read_json(FLOW)), "dots": map_dots(run) if run.ledger else [], "values": values}
 
 
 def run_page(trace: Trace, *, now: float) -> bytes:
     """Return the page of a run, or of a store's stages; `members_of` adds to a run's trace what belongs on it."""
-    report, dots, graph = trace.get("map"), trace.get("dots", []), trace.get("graph")
+    report, dots, shape = trace.get("map"), trace.get("dots", []), shape_of(trace.get("ir"))
     values = trace.get("values")
     axis = Axis(trace, now, [dot[1] for dot in dots])
     rows = rows_of(trace, axis, now, values or {})
@@ -87,7 +90,7 @@ def run_page(trace: Trace, *, now: float) -> bytes:
         failures=_failures(trace),
         axis=axis,
         rows=rows,
-        graph=_graph(graph, rows) if graph else None,
+        graph=_graph(shape, rows) if shape["nodes"] else None,
         dots=_dots(dots, axis),
         report=report,
         by_step=_used_by(trace, "step"),
@@ -143,32 +146,31 @@ def _used_by(trace: Trace, by: str) -> list[tuple[str, Usage]]:
     """Return what models took by the member of an event, the most expensive first."""
     found: dict[str, Usage] = {}
     for event in trace["events"] if trace["flow"] else trace["execution_trace"]:
-        if Usage(event).calls:
-            name = event.get(by) or ("several models" if event.get("calls", 1) > 1 else "unknown")
+        if calls := Usage(event).calls:
+            name = event.get(by) or ("several models" if calls > 1 else "unknown")
             found.setdefault(str(name), Usage()).add_event(event)
     used = [(name, usage) for name, usage in found.items() if usage.calls]
     return sorted(used, key=lambda each: (-(each[1].cost or 0), -sum(each[1].tokens.values())))
 
 
-def _graph(graph: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
+def _graph(shape: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
     """Return the drawing of the flow, and what is to be said of each step's visits."""
-    drawing: Drawing = draw([id for id, _ in graph["steps"]], [(edge[0], edge[1], edge[2]) for edge in graph["edges"]])
     visits: dict[str, list[Row]] = {}
     for row in rows:
         visits.setdefault(row.visit["step"], []).append(row)
-    return {"drawing": drawing, "types": dict(graph["steps"]), "visits": visits}
+    return {"drawing": draw(shape), "types": {node["id"]: node["type"] for node in shape["nodes"]}, "visits": visits}
 
 
 def _dots(dots: list[list[Any]], axis: Axis) -> dict[str, Any] | None:
-    """Return the items of a map as marks: from left to right when they ended, upwards how long they took."""
+    """Return the items of a map as points by status: from left to right when they ended, upwards how long they took."""
     if not dots:
         return None
     highest = max(math.ceil(math.log10(max(ms or 0, 1))) for _, _, ms, _ in dots) or 1
-    marks: dict[str, list[Mark]] = {}
+    points: dict[str, list[tuple[float, float]]] = {}
     for _number, ended, ms, status in sorted(dots, key=lambda dot: dot[3] != DONE):
         height = math.log10(max(ms or 0, 1)) / highest * 100
-        marks.setdefault(status, []).append(Mark(axis.at(ended), height, status, ""))
-    return {"marks": marks, "lines": [(100 * n / highest, 10**n) for n in range(highest + 1)], "count": len(dots)}
+        points.setdefault(status, []).append((axis.at(ended), height))
+    return {"points": points, "lines": [(100 * n / highest, 10**n) for n in range(highest + 1)], "count": len(dots)}
 
 
 def _store(trace: Trace, values: dict[int, dict[str, Any]]) -> list[dict[str, Any]] | None:
@@ -188,8 +190,9 @@ def _store(trace: Trace, values: dict[int, dict[str, Any]]) -> list[dict[str, An
 
 def _snapshot(snapshot: Any) -> list[tuple[str, str]]:
     """Return the values that a run began with: params of steps, and what flags and the pipe put into the store."""
-    if not isinstance(snapshot, dict):
-        return []
-    overrides = snapshot.get("config_overrides", {}).items()
-    found = [(f"{step}.{name}", value) for step, params in overrides for name, value in params.items()]
-    return [(path, shown(value)) for path, value in [*found, *snapshot.get("cli_injections", {}).items()]]
+    try:
+        overrides, injections = snapshot["config_overrides"].items(), snapshot["cli_injections"].items()
+        found = [(f"{step}.{name}", value) for step, params in overrides for name, value in params.items()]
+    except (KeyError, TypeError, AttributeError):
+        return []  # none, or a damaged one
+    return [(path, shown(value)) for path, value in [*found, *injections]]

@@ -8,6 +8,7 @@ from pflow.page.axis import Axis
 from pflow.record.runs import RUNNING, Event
 from pflow.record.trace import Trace, Visit, facts_of
 from pflow.values.jsontext import encode
+from pflow.words.usage import amount
 
 MOST_ITEMS = 500
 """How many items of one batch are drawn; of more a sample is."""
@@ -128,8 +129,9 @@ def shown(value: Any, longest: int = _LONGEST_VALUE) -> str:
 
 
 def _try(said: dict[str, Any], visit: Visit, axis: Axis) -> Mark:
-    words = f"a try failed with {said['exit']} after {said['ms']:,.0f} ms: {said.get('message', '')}"
-    return Mark(axis.at(visit["began"] + said["ms"] / 1000), 0, "failed", words)
+    ms = amount(said.get("ms")) or 0
+    words = f"a try failed with {said.get('exit')} after {ms:,.0f} ms: {said.get('message', '')}"
+    return Mark(axis.at(visit["began"] + ms / 1000), 0, "failed", words)
 
 
 def sample(things: list[Event], most: int) -> list[Event]:

@@ -147,7 +147,8 @@ def is_sound(event: Event) -> bool:
     """Return True if an event has all members of its kind, each of its type: a log may be damaged."""
     types = {**_TYPES, "time": int | float, "ms": int | float, "visit": str if event["event"] == "key" else int}
     is_whole = all(name in event for name in ("time", *_NEEDED.get(event["event"], ())))
-    return is_whole and all(isinstance(event[name], type) for name, type in types.items() if name in event)
+    is_typed = all(isinstance(event[name], type) for name, type in types.items() if name in event)
+    return is_whole and is_typed and all(isinstance(each, dict) for each in event.get("tried", ()))
 
 
 def list_runs(

@@ -41,27 +41,26 @@ def trace_of_run(run: Run, events: list[Event]) -> Trace:
     about: Event = next((event for event in events if event["event"] == "run"), {})
     end: Event = next((event for event in reversed(events) if event["event"] in ("finish", "resume")), {})
     end = end if end.get("event") == "finish" else {}
-    visits, items = _visits(events, unfinished=RUNNING if run.status == RUNNING else CUT)
-    return {
-        "run": run.id,
-        "flow": {"name": run.name, "hash": about.get("flow_hash", "")},
-        "status": run.status,
-        "exit": run.exit,
-        "began": run.begun,
-        "last": max([run.begun, *(event["time"] for event in events)]),
-        "ms": run.ms,
-        "resumed": sum(event["event"] == "resume" for event in events),
-        "traceparent": about.get("traceparent", ""),
-        "parent": about.get("parent", ""),
-        "error": end.get("error", {}),
-        "usage": run.usage,
-        "snapshot": run.read_json(SNAPSHOT),
-        "next": run.next_commands(),
-        "execution_trace": visits,
-        "batch_items": items,
-        "store": end.get("store", {}) if end else None,
-        "events": events,
-    }
+    return with_visits(
+        {
+            "run": run.id,
+            "flow": {"name": run.name, "hash": about.get("flow_hash", "")},
+            "status": run.status,
+            "exit": run.exit,
+            "began": run.begun,
+            "last": max([run.begun, *(event["time"] for event in events)]),
+            "ms": run.ms,
+            "resumed": sum(event["event"] == "resume" for event in events),
+            "traceparent": about.get("traceparent", ""),
+            "parent": about.get("parent", ""),
+            "error": end.get("error", {}),
+            "usage": run.usage,
+            "snapshot": run.read_json(SNAPSHOT),
+            "next": run.next_commands(),
+            "store": end.get("store", {}) if end else None,
+            "events": events,
+        }
+    )
 
 
 def trace_of_document(document: Document, *, with_store: bool) -> Trace:
@@ -70,35 +69,44 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
     run = str(header.get("run", ""))
     error = header.get("error", {})
     steps = list(filter(_is_sound, header.get("steps", [])))
-    began = last = time_of(run)
-    events = []
+    began = time_of(run)
     usage = Usage(*steps)
-    for step in steps:
-        last += step.get("ms", 0.0) / 1000
-        events.append(
-            {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": last}
-        )
+    last = began + sum(step.get("ms", 0.0) for step in steps) / 1000
     store = {key: {**describe(value), "value": value} for key, value in dict(document).items()} if with_store else {}
-    return {
-        "run": run,
-        "flow": None,
-        "status": FAILED if error else FINISHED if document.exit else DONE,
-        "exit": error.get("exit", document.exit),
-        "began": began,
-        "last": last,
-        "ms": (last - began) * 1000,
-        "resumed": 0,
-        "traceparent": header.get("traceparent", ""),
-        "parent": "",
-        "error": error,
-        "usage": usage.total(),
-        "snapshot": None,
-        "next": [],
-        "execution_trace": _visits(events, unfinished=CUT)[0],
-        "batch_items": {},
-        "store": store,
-        "events": steps,
-    }
+    return with_visits(
+        {
+            "run": run,
+            "flow": None,
+            "status": FAILED if error else FINISHED if document.exit else DONE,
+            "exit": error.get("exit", document.exit),
+            "began": began,
+            "last": last,
+            "ms": (last - began) * 1000,
+            "resumed": 0,
+            "traceparent": header.get("traceparent", ""),
+            "parent": "",
+            "error": error,
+            "usage": usage.total(),
+            "snapshot": None,
+            "next": [],
+            "store": store,
+            "events": steps,
+        }
+    )
+
+
+def with_visits(trace: Trace) -> Trace:
+    """Return a trace with its `execution_trace` and `batch_items`, which its events give."""
+    if trace["flow"]:
+        events = trace["events"]
+    else:
+        events, last = [], trace["began"]
+        for step in filter(_is_sound, trace["events"]):
+            last += step.get("ms", 0.0) / 1000
+            named = {"event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": last}
+            events.append({**step, **named})
+    visits, items = _visits(events, unfinished=RUNNING if trace["status"] == RUNNING else CUT)
+    return {**trace, "execution_trace": visits, "batch_items": items}
 
 
 def _is_sound(step: Any) -> bool:
@@ -139,11 +147,6 @@ def _visits(events: list[Event], *, unfinished: str) -> tuple[list[Visit], dict[
         if event["event"] == "end":
             _end(same.pop(0), event)
     return visits, items
-
-
-def items_of_batches(events: list[Event]) -> dict[int, list[Event]]:
-    """Return the events of the items of batches, by the numbers of their visits."""
-    return _visits(events, unfinished=CUT)[1]
 
 
 def _begun(event: Event, number: int, outer: int | None) -> Visit:

@@ -1,7 +1,6 @@
 """The page of a run: what its first screen says, that data is text, and that the trace in it can be read back."""
 
 import contextlib
-import itertools
 import re
 from html.parser import HTMLParser
 
@@ -17,7 +16,7 @@ from tests.record.traces import ID, end, finish, start
 from tests.record.traces import traced as traced
 
 CANARY = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"' onclick=alert(1) {{ 7777 * 7 }} \x1b[31m"
-NO_MAP = {"graph": None, "dots": [], "values": None}
+NO_MAP = {"dots": [], "values": None}
 
 
 class Elements(HTMLParser):
@@ -99,9 +98,16 @@ def test_strings_from_data_are_text_and_nothing_comes_from_elsewhere(traced):
     events = [start(CANARY, CANARY, lane=CANARY), end(CANARY, CANARY, exit=1, message=CANARY, model=CANARY, reads=read,
               writes=read, lane=CANARY, tried=[{"ms": 1, "exit": 1, "message": CANARY}])]  # fmt: skip
     trace = traced(*events, finish(1, error=error, store={CANARY: {"type": CANARY}}))
-    trace |= {"flow": {"name": CANARY, "hash": ""}, "next": [CANARY], "snapshot": {"cli_injections": {CANARY: CANARY}}}
-    graph = {"steps": [[CANARY, CANARY], ["b", CANARY]], "edges": [[CANARY, "b", CANARY]]}
-    page = Elements(page_of(trace, graph=graph, values={1: {CANARY: CANARY}}))
+    trace |= {
+        "flow": {"name": CANARY, "hash": ""},
+        "next": [CANARY],
+        "snapshot": {"config_overrides": {}, "cli_injections": {CANARY: CANARY}},
+    }
+    ir = {
+        "nodes": [{"id": CANARY}, {"id": "b", "type": CANARY}],
+        "edges": [{"from": CANARY, "to": "b", "action": CANARY}],
+    }
+    page = Elements(page_of(trace, ir=ir, values={1: {CANARY: CANARY}}))
     assert [about for name, about in page.elements if name == "script"] == [{"type": "application/gzip", "id": "trace"}]
     assert "img" not in dict(page.elements)
     for _, about in page.elements:
@@ -153,14 +159,11 @@ def test_the_page_of_a_thousand_steps_is_smaller_than_a_megabyte(traced):
         for name in names
         for each in (start(name), end(name, reads={"text": ["a.b"]}, writes={"c": [f"{name}.c"]}))
     ]
-    graph = {
-        "steps": [[name, "llm"] for name in names],
-        "edges": [[a, b, "default"] for a, b in itertools.pairwise(names)],
-    }
+    ir = {"nodes": [{"id": name, "type": "llm"} for name in names]}
     values = {number: {f"{name}.c": "word " * 1000} for number, name in enumerate(names, 1)}
     trace = traced(*events, finish())
-    assert len(page_of(trace, graph=graph)) < 1e6
-    assert len(page_of(trace, graph=graph, values=values)) < 1.4e6
+    assert len(page_of(trace, ir=ir)) < 1e6
+    assert len(page_of(trace, ir=ir, values=values)) < 1.4e6
 
 
 @pytest.fixture
