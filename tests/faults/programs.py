@@ -12,8 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple, NoReturn
 
-CODES = (0, 1, 2, 64, 65, 66, 69, 71, 73, 75, 77, 78, 79, 124, 127)
-"""What pflow-exit(7) documents beside 128+n, but a bug in pflow (70)."""
+from tests.faults.scene import DOCUMENTED
 
 HANGS = 90
 """Seconds after which a program hangs, on a machine with much else to do."""
@@ -52,7 +51,7 @@ def end_of(process: subprocess.Popen[bytes], input: str = "", killed: bool = Fal
 
 def _checked(code: int, stdout: bytes, stderr: bytes, *, killed: bool = False) -> Ended:
     ended = Ended(code, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
-    assert code in CODES or code > 128 or (killed and code < 0), ended
+    assert code in DOCUMENTED or code > 128 or (killed and code < 0), ended
     assert not _BUG.search(ended.stderr), ended.stderr
     return ended
 

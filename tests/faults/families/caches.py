@@ -14,7 +14,7 @@ from tests.faults.points import Point, dice, spread
 from tests.faults.programs import end_of, run_warm, start, wait_for
 
 NEEDS: tuple[str, ...] = ()
-WEIGHT = 100
+WEIGHT = 90
 
 ANSWER = {"action": None, "changes": {"text": "is right"}, "removed": []}
 KEY = Key("try", [KeyPart("read", "a", 1)], {})

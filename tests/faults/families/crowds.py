@@ -12,7 +12,7 @@ from tests.faults.points import Point, dice, spread
 from tests.faults.programs import children, end_of, run, run_warm, start, wait_for
 
 NEEDS: tuple[str, ...] = ()
-WEIGHT = 40
+WEIGHT = 30
 
 STARTS, WAVE = 300, 30
 """Two processors stand so many at once."""

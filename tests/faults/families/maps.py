@@ -16,7 +16,7 @@ from tests.faults.points import Point, dice, spread
 from tests.faults.programs import Ended, children, end_of, run, run_warm, start, wait_for
 
 NEEDS: tuple[str, ...] = ()
-WEIGHT = 200
+WEIGHT = 170
 
 COUNT, JOBS = 24, 3
 NOTE = "read item; echo $item >>log; sleep 0.01; "
