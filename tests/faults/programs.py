@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple, NoReturn
@@ -87,6 +88,12 @@ def _become(words: tuple[str, ...], out: int, err: int) -> NoReturn:
         (stage(name) if name else driver())
     finally:
         os._exit(70)
+
+
+def send(pid: int, signum: int) -> None:
+    """Send a signal to a process that may have ended."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signum)
 
 
 def wait_for(what: Callable[[], object], seconds: float = 60) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.faults.points import Point, dice, spread
-from tests.faults.programs import children, end_of, run, run_warm, start, wait_for
+from tests.faults.programs import children, end_of, run, run_warm, send, start, wait_for
 
 NEEDS: tuple[str, ...] = ()
 WEIGHT = 30
@@ -115,10 +115,10 @@ def disturbed(seed: int) -> Iterator[Point]:
             wait_for(lambda: Path("log").exists() or process.poll() is not None)
             time.sleep(chances.uniform(0, 0.1))
             for pid in children(process.pid)[:1]:
-                os.kill(pid, signal.SIGKILL if number % 2 else signal.SIGSTOP)
+                send(pid, signal.SIGKILL if number % 2 else signal.SIGSTOP)
                 if not number % 2:
                     time.sleep(0.3)
-                    os.kill(pid, signal.SIGCONT)
+                    send(pid, signal.SIGCONT)
             ended = end_of(process, killed=bool(number % 2))
             assert ended.code in ((0, 137) if number % 2 else (0,)), ended
             if ended.code:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.faults.points import Point, dice, spread
-from tests.faults.programs import Ended, children, end_of, run, run_warm, start, wait_for
+from tests.faults.programs import Ended, children, end_of, run, run_warm, send, start, wait_for
 
 NEEDS: tuple[str, ...] = ()
 WEIGHT = 170
@@ -112,13 +112,13 @@ def disturbed(seed: int, kind: str, disturb: Callable[[int, random.Random], bool
 
 
 def kill_driver(pid: int, chances: random.Random) -> bool:
-    os.kill(pid, signal.SIGKILL)
+    send(pid, signal.SIGKILL)
     return True
 
 
 def kill_worker(pid: int, chances: random.Random) -> bool:
     if workers := children(pid):
-        os.kill(chances.choice(workers), signal.SIGKILL)
+        send(chances.choice(workers), signal.SIGKILL)
     return False
 
 
@@ -128,10 +128,10 @@ def stop(of: str) -> Callable[[int, random.Random], bool]:
     def stop_it(pid: int, chances: random.Random) -> bool:
         found = [pid] if of == "driver" else children(pid)[:1]
         for each in found:
-            os.kill(each, signal.SIGSTOP)
+            send(each, signal.SIGSTOP)
         time.sleep(0.3)
         for each in found:
-            os.kill(each, signal.SIGCONT)
+            send(each, signal.SIGCONT)
         return False
 
     return stop_it
@@ -141,15 +141,15 @@ def kill_stopped(pid: int, chances: random.Random) -> bool:
     """Kill the driver while all its workers are stopped: they end, too."""
     found = children(pid)
     for each in found:
-        os.kill(each, signal.SIGSTOP)
-    os.kill(pid, signal.SIGKILL)
+        send(each, signal.SIGSTOP)
+    send(pid, signal.SIGKILL)
     for each in found:
-        os.kill(each, signal.SIGCONT)
+        send(each, signal.SIGCONT)
     return True
 
 
 def end_driver(pid: int, chances: random.Random) -> bool:
-    os.kill(pid, chances.choice((signal.SIGTERM, signal.SIGINT, signal.SIGHUP)))
+    send(pid, chances.choice((signal.SIGTERM, signal.SIGINT, signal.SIGHUP)))
     return True
 
 
