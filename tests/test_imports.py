@@ -19,6 +19,7 @@ LAYERS = [
     *(
         "models",
         "many",
+        "page",
         "library",
         "broker",
         "plan",
@@ -134,6 +135,11 @@ def test_only_the_commands_import_click():
 def test_few_modules_and_nodes_import_pocketflow():
     allowed = {"pflow.node", "pflow.catalog.registry", "pflow.stage.visit"}
     assert importers_of("pocketflow") - modules_in("pflow.nodes") == allowed
+
+
+def test_only_pages_import_jinja2():
+    assert importers_of("jinja2") <= modules_in("pflow.page")
+    assert importers_of("jinja2")
 
 
 def test_only_the_models_import_llm():

@@ -57,6 +57,10 @@ color_option = click.option(
 """The option --color, which gives a command `when`, for `pflow.terminal.columns.colour_of`."""
 
 
+class OptionalValue(click.Option):
+    """An option whose value may be missing, and otherwise stands behind `=`: --html, --html=FILE."""
+
+
 class FlowCommand(click.Command):
     """A command whose words are a flow, or `words_before` and a flow.
 
@@ -117,8 +121,10 @@ def run_click(command: click.Command, name: str, words: list[str], about: object
     if is_asked("help", flags):
         write_pieces(1, [help_text(usage_of_click(command, name)).encode()])
         return 0
+    optional = {name for each in command.params if isinstance(each, OptionalValue) for name in each.opts}
     try:
-        with command.make_context(f"pflow {name}", [*words], obj=about) as context:
+        given = [f"{word}=" if word in optional else word for word in words]
+        with command.make_context(f"pflow {name}", given, obj=about) as context:
             result = command.invoke(context)
     except click.UsageError as error:
         what = f"cannot run {name}: {clause(error.format_message())}"
@@ -174,6 +180,7 @@ def _flag(option: click.Option) -> Flag:
         choices=[*choices, *[last] * bool(choices and not values)],
         repeats=option.multiple,
         metavar=metavar,
+        words=0 if isinstance(option, OptionalValue) else 1,
     )
 
 

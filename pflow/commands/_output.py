@@ -9,6 +9,7 @@ from pflow.errors import not_written
 from pflow.files.atomic import replace
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of, for_locale, table, terminal_width
+from pflow.terminal.messages import say
 from pflow.values.jsontext import compact
 from pflow.words.printable import clean, clean_json
 
@@ -26,6 +27,23 @@ def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
         replace(file, data, mode=mode)
     except OSError as error:
         raise not_written(f"cannot write '{file}'", error) from None
+
+
+def write_page(page: bytes, file: str, name: str, *, opens: bool = False) -> None:
+    """Write a page to a file, print its path, and open it if wanted. Without a file it goes to stdout, on a terminal
+    to the file `name`. Raises PflowError (73, 77; 2 for a page to be opened that has no file).
+    """
+    if not file and not os.isatty(1) and not opens:
+        write_pieces(1, [page])
+        return
+    path = file or name
+    write_output(path, page)
+    print_text(f"{clean(path)}\n")
+    if opens:
+        import click
+
+        if click.launch(os.path.abspath(path)):
+            say("pflow", f"cannot open '{path}': there is no program for it")
 
 
 def print_text(text: str) -> None:

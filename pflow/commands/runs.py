@@ -7,7 +7,8 @@ loop repeats steps, and an edge can skip some. `failed items: 3` is the number o
 map is shown with its items, `142,310/1,000,000  3 failed`; `items` in --json has total, done, failed and left. A run
 that asked models is shown with their cost. --json has their `usage`: calls, tokens, cost, and in `unpriced` the calls
 whose cost is not known. The end of the line, and `next` in --json, say what to type next: pflow resume to continue the
-run, or pflow why for a step that was not in the cache.
+run, or pflow why for a step that was not in the cache. --html makes a page of the list: on a terminal runs.html, into a
+pipe the page itself.
 
 \b
 pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
@@ -18,14 +19,13 @@ pflow runs --json | jq -r '.[] | select(.status == "failed") | .run'
 
 import datetime
 import re
-import shlex
 import time
 from typing import Any
 
 import click
 
-from pflow.commands._click import color_option
-from pflow.commands._output import print_json
+from pflow.commands._click import OptionalValue, color_option
+from pflow.commands._output import print_json, write_page
 from pflow.errors import USAGE, PflowError
 from pflow.process.streams import write_pieces
 from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Run, list_runs
@@ -54,13 +54,21 @@ def moment(text: str) -> float:
 @click.option("--flow", "name", metavar="FLOW", help="List only runs of this flow.")
 @click.option("--since", type=moment, metavar="WHEN", help="List only runs that began since a date or an age (2d, 3h).")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@click.option("--html", "page", cls=OptionalValue, metavar="FILE", help="Write a page for a browser, to FILE if given.")
 @color_option
-def command(limit: int | None, failed: bool, name: str | None, since: float | None, as_json: bool, when: str) -> None:
+def command(
+    limit: int | None, failed: bool, name: str | None, since: float | None, as_json: bool, page: str | None, when: str
+) -> None:
 
     def is_wanted(run: Run) -> bool:
         return (name is None or run.name == name) and (not failed or run.status in (FAILED, FINISHED, KILLED))
 
     runs = list_runs(limit, since=since or 0.0, is_wanted=is_wanted)
+    if page is not None:
+        from pflow.page.page import runs_page
+
+        write_page(runs_page(runs, now=time.time()), page, "runs.html")
+        return
     if as_json:
         print_json([_members(run) for run in runs])
         return
@@ -71,18 +79,11 @@ def command(limit: int | None, failed: bool, name: str | None, since: float | No
     write_pieces(1, [_line(run, colour).encode() for run in runs])
 
 
-def _next(run: Run) -> list[str]:
-    """Return the commands to type next: one that resumes the run, and one that explains a missed step."""
-    why = [f"pflow why {run.id} {shlex.quote(run.missed)}"] if run.missed else []
-    resume = [f"pflow resume {run.id}"] if run.is_resumable else []
-    return [*([f"pflow resume {run.id} --failed"] if run.status == FINISHED else resume), *why]
-
-
 def _members(run: Run) -> dict[str, Any]:
     about: dict[str, Any] = {"run": run.id, "name": run.name, "status": run.status, "exit": run.exit}
     about |= {"steps": run.steps, "steps_done": run.steps_done, "failed_items": run.failed_items, "usage": run.usage}
     about |= {"items": run.items} if run.ledger else {}
-    return {**about, "began": run.begun, "ms": run.ms, "next": _next(run), "directory": run.directory}
+    return {**about, "began": run.begun, "ms": run.ms, "next": run.next_commands(), "directory": run.directory}
 
 
 def _line(run: Run, colour: Colour) -> str:
@@ -100,6 +101,6 @@ def _line(run: Run, colour: Colour) -> str:
         usage.price() if usage.calls else "",
         colour.warning(run.status) if run.status == FINISHED else "",
         colour.warning(f"failed items: {run.failed_items}") if run.failed_items and not failed else "",
-        *map(clean, _next(run)[:1]),
+        *map(clean, run.next_commands()[:1]),
     ]
     return "  ".join(filter(None, facts)) + "\n"

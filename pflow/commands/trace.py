@@ -1,10 +1,19 @@
 """pflow trace: Show what each step of a run read, wrote and took.
 
 RUN is a run's id or the beginning of one; `last` or `@1` is the newest run, `@2` the one before. Without RUN it traces
-the store on stdin, or without stdin the last run. A run that is not over is shown as far as it got.
+the store on stdin, or without stdin the last run. A run that is not over is shown as far as it got. A RUN with a dot or
+a slash in it is the file of a page that --html has written. With a second RUN the difference is shown: which steps
+differ in time, cost, reads and writes.
 
 Of a map it shows how many items ended how, what each model took, the failures by exit code and message, ten at most,
 each with the item to ask pflow why for, and the slowest items. pflow why RUN ITEM, and the ledger, have each item.
+
+--html makes a page: one file without scripts that needs no network. It has the flow as a graph, a timeline, and what
+each step read, wrote and cost, with the values if the run's journal was kept (--keep-store). The page holds the trace.
+On a terminal it is written to RUN.html, and its name is printed; into a pipe the page itself is written.
+
+--otlp follows version 0.1.0 of OpenTelemetry's GenAI conventions, with no prompt and no answer: each call of a model is
+a span inside its step's, and where a step or an item made several, the step's own span has their sums.
 
 The exit code is 0, or that of the failed stage that printed the store.
 
@@ -13,17 +22,20 @@ pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
 pflow trace last
 cat examples/notes.txt | pflow-shell --command='wc -w' | pflow trace
 pflow trace last --chrome >timeline.json
+pflow trace last --html=run.html && pflow trace run.html
 """
 
 import time
 
 import click
 
-from pflow.commands._click import color_option
+from pflow.commands._click import OptionalValue, color_option
+from pflow.commands._output import print_json, write_page
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.many.report import map_report, map_text
 from pflow.plumbing._tool import take_store
 from pflow.process.streams import is_readable, write_pieces
+from pflow.record.difference import difference, difference_text
 from pflow.record.runs import find_run
 from pflow.record.trace import Trace, trace_of_document, trace_of_run, trace_text
 from pflow.record.trace_formats import FORMATS
@@ -34,45 +46,88 @@ from pflow.words.printable import clean_json
 
 @click.command(help=__doc__)
 @click.argument("run", required=False)
+@click.argument("other", metavar="[RUN]", required=False)
 @click.option("--store", is_flag=True, help="Add the final store: keys, types, sizes; values too if it is piped.")
+@click.option("--html", "page", cls=OptionalValue, metavar="FILE", help="Write a page for a browser, to FILE if given.")
+@click.option("--open", "opens", is_flag=True, help="Open the page of --html.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON document: trace, snapshot and events.")
 @click.option("--chrome", "form", flag_value="chrome", help="Print a timeline for Perfetto or chrome://tracing.")
 @click.option("--otlp", "form", flag_value="otlp", help="Print OpenTelemetry spans, as lines of OTLP's JSON.")
 @color_option
-def command(run: str | None, store: bool, form: str | None, when: str) -> int:
-    if store and form in ("chrome", "otlp"):
-        raise PflowError(f"cannot take --store with --{form}", hint="--store goes with --json", exit=USAGE)
+def command(
+    run: str | None, other: str | None, store: bool, page: str | None, opens: bool, form: str | None, when: str
+) -> int:
+    _check_flags(other, store, page, opens, form)
+    if other is not None:
+        return _compare(run or "", other, form, when)
     if run is None and is_readable():
-        trace, code = _from_stdin(store)
+        trace, code = _from_stdin(with_store=store or page is not None)
     else:
-        trace, code = _from_run(run or "last"), 0
-    if "map" in trace:
-        if store or form in FORMATS.keys() - {"json"}:
-            flag = "store" if store else form
-            what = f"cannot take --{flag} for a map: a step of it has no times or values of its own"
-            raise PflowError(what, hint="pflow trace RUN --json, or pflow why RUN ITEM", exit=USAGE)
-        write_pieces(1, [map_text(trace["run"], trace["map"]).encode()] if form is None else [])
+        trace, code = _find(run or "last", is_for_page=page is not None), 0
+    if page is not None:
+        from pflow.page.page import run_page
+
+        write_page(run_page(trace, now=time.time()), page, f"{trace['run'] or 'trace'}.html", opens=opens)
+        return code
+    if "map" in trace and (store or form in FORMATS.keys() - {"json"}):
+        what = f"cannot take --{'store' if store else form} for a map: a step of it has no times or values of its own"
+        raise PflowError(what, hint="pflow trace RUN --json, or pflow why RUN ITEM", exit=USAGE)
     if form is None:
-        write_pieces(1, [trace_text(trace, now=time.time(), with_store=store, colour=colour_of(1, when))])
+        report = [map_text(trace["run"], trace["map"]).encode()] if "map" in trace else []
+        write_pieces(1, [*report, trace_text(trace, now=time.time(), with_store=store, colour=colour_of(1, when))])
     else:
         written = FORMATS[form](trace, now=time.time(), with_store=store)
         write_pieces(1, [clean_json(str(written, "utf-8")).encode()])
     return code
 
 
-def _from_stdin(store: bool) -> tuple[Trace, int]:
+def _check_flags(other: str | None, store: bool, page: str | None, opens: bool, form: str | None) -> None:
+    """Raise PflowError (2) for flags that do not go together."""
+    if store and form in ("chrome", "otlp"):
+        raise PflowError(f"cannot take --store with --{form}", hint="--store goes with --json", exit=USAGE)
+    if page is not None and (store or form or other):
+        flag = "a second RUN" if other else f"--{form}" if form else "--store"
+        raise PflowError(f"cannot take {flag} with --html", hint="--html goes alone", exit=USAGE)
+    if other is not None and (store or form in ("chrome", "otlp")):
+        flag = form or "store"
+        raise PflowError(f"cannot take --{flag} with two runs", hint="--json goes with two runs", exit=USAGE)
+    if opens and page is None:
+        raise PflowError("cannot take --open without --html", hint="pflow trace RUN --html --open", exit=USAGE)
+
+
+def _compare(run: str, other: str, form: str | None, when: str) -> int:
+    """Print the difference of two runs."""
+    found = difference(_find(run), _find(other))
+    if form == "json":
+        print_json(found)
+    else:
+        write_pieces(1, [difference_text(found, colour_of(1, when)).encode()])
+    return 0
+
+
+def _from_stdin(*, with_store: bool) -> tuple[Trace, int]:
     intake = take_store({})
     if intake.kind == "raw":
         raise PflowError(
             "cannot trace stdin: it is not a store", hint="-j makes the last stage print one", exit=BAD_DATA
         )
-    trace = trace_of_document(intake.document, with_store=store)
+    trace = trace_of_document(intake.document, with_store=with_store)
     return trace, int(trace["exit"])
 
 
-def _from_run(word: str) -> Trace:
+def _find(word: str, *, is_for_page: bool = False) -> Trace:
+    """Return the trace of a run, with what a page has besides if it is for one; or the trace in a page."""
+    if "." in word or "/" in word:
+        from pflow.page.embedded import read_page
+
+        return read_page(word)
     run = find_run(word)
     events, warnings = run.events()
     for warning in warnings:
         say("pflow trace", f"warning: {warning}")
-    return trace_of_run(run, events) | ({"map": map_report(run)} if run.ledger else {})
+    trace = trace_of_run(run, events) | ({"map": map_report(run)} if run.ledger else {})
+    if is_for_page:
+        from pflow.page.page import members_of
+
+        trace |= members_of(run, trace)
+    return trace

@@ -27,9 +27,13 @@ if TYPE_CHECKING:
     from pflow.binding.resolve import Binding, Origins
 
     Done = tuple[dict[str, Any], Origins, dict[str, Any], dict[str, Any]]
-    """The result of one item: its writes, the places of its reads, its failure (exit and message) if it failed, and its
-    usage of models (pflow.words.usage) and of the cache.
+    """The result of one item: its writes, the places of its reads, its failure (exit and message) if it failed, and
+    what its event says beside that: usage of models (pflow.words.usage), the cache, failed tries, milliseconds.
     """
+
+
+_TOLD = ("cache", "tries", "tried")
+"""What the event of an item says of these, as that of a visit does."""
 
 
 class BatchStep(StepNode):
@@ -133,13 +137,13 @@ class BatchStep(StepNode):
         visit.more["items"] = counts
         recorder, which = self.context.recorder, {"visit": self.context.visits.get(self.id, 1)}
 
-        def note(number: int | None, exit: int | None, used: dict[str, Any]) -> None:
-            counts["done" if exit is None else "failed"] += 1
+        def note(number: int | None, failure: dict[str, Any], used: dict[str, Any]) -> None:
+            counts["failed" if failure else "done"] += 1
             if used.get("cache", {}).get("verdict") == "hit":
                 counts["cached"] = counts.get("cached", 0) + 1
             visit.spent.append(used)
             if recorder is not None:
-                about = {"index": number, "exit": exit, **used}
+                about = {"index": number, **failure, **used}
                 known = {name: value for name, value in about.items() if value is not None}
                 recorder.event("item", self.id, {**which, **known})
 
@@ -147,10 +151,10 @@ class BatchStep(StepNode):
             about = {"count": len(self.items)} | ({"before": len(before)} if before else {})
             recorder.event("batch", self.id, {**which, **about})
         try:
-            return self._run_items(shared, before, lambda number, done: note(number, done[2].get("exit"), done[3]))
+            return self._run_items(shared, before, lambda number, done: note(number, done[2], done[3]))
         except PflowError as failure:
             if not failure.ends_run or usage_of(failure):  # else the item has not begun
-                note(None, failure.exit, usage_of(failure))
+                note(None, {"exit": failure.exit}, usage_of(failure))
             raise
 
     def _done_before(self) -> dict[int, Done]:
@@ -220,8 +224,7 @@ class BatchStep(StepNode):
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), visit)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
-            cache = {"cache": visit.more["cache"]} if "cache" in visit.more else {}
-            return written, visit.reads, {}, visit.usage() | cache
+            return written, visit.reads, {}, self._told(visit)
         except (Interrupted, ClosedPipe):
             raise
         except BaseException as error:
@@ -230,7 +233,7 @@ class BatchStep(StepNode):
             )
             if self.batch.on_error == "keep" and not failure.ends_run:
                 why = {"exit": failure.exit, "message": encodable(failure.message)}
-                return {}, visit.reads, why, visit.usage()
+                return {}, visit.reads, why, self._told(visit)
             if self.context.commits is not None:
                 self.context.commits.fail(own, failure)
             failure.usage = visit.usage()
@@ -240,6 +243,10 @@ class BatchStep(StepNode):
         finally:
             self.context.item = ""
             file_paths.claim = before
+
+    def _told(self, visit: Visit) -> dict[str, Any]:
+        """Return what the event of an item says beside its failure."""
+        return {"ms": visit.ms(), **visit.usage(), **{name: visit.more[name] for name in _TOLD if name in visit.more}}
 
     def _claim(self, own: str, outer: Callable[[str], None] | None, file: str) -> None:
         """Refuse a file if another item of this batch, or of one around it, has written it. Raises PflowError (73)."""

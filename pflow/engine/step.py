@@ -10,7 +10,7 @@ from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import Constant, check_place, has
 from pflow.binding.store import REMOVED, NodeStore
 from pflow.catalog.kinds import FLOW, PROGRAM
-from pflow.engine.context import Context, StepFailed, failure_of, storable
+from pflow.engine.context import Context, StepFailed, failure_of, in_words, storable
 from pflow.engine.file_watch import FileWatch, StepFiles
 from pflow.errors import PflowError
 from pflow.flow.graph import ERROR
@@ -210,6 +210,11 @@ class StepNode(PlainStep, Visitor):
         sink = self.context.emit if is_emitter else None
         with Deadline(step.timeout, act="cannot finish"):
             return self.try_node(node, view, visit, retries=step.retries, wait=step.wait, sink=sink)
+
+    def note_try(self, node: Any, error: Exception, visit: Visit) -> None:
+        failure = in_words(self.type, self.wired, error, self.context.secrets)
+        about = {"ms": visit.ms(), "exit": failure.exit, "message": encodable(failure.message)}
+        visit.more.setdefault("tried", []).append(about)
 
     def spend(self, node: Any, usage: dict[str, Any], visit: Visit) -> None:
         """Add the model usage of a try or an answer, also to the budget. The steps of a flow add their own."""

@@ -37,6 +37,18 @@ def map_report(run: Run) -> dict[str, Any]:
         return {"ledger": run.ledger, "items": run.items, "statuses": ledger.counts(), **found}
 
 
+MOST_DOTS = 5000
+
+
+def map_dots(run: Run) -> list[list[Any]]:
+    """Return the number, end (in seconds), milliseconds and status of the items that have an end; of many, a sample."""
+    with closing(Ledger(run.ledger, is_read=True)) as ledger:
+        (count,) = ledger.one("SELECT count(*) FROM items WHERE time")
+        step = -(-count // MOST_DOTS) or 1
+        sql = "SELECT position, time, ms, status FROM items WHERE time AND position % ? = 0 ORDER BY time LIMIT ?"
+        return [list(row) for row in ledger.rows(sql, (step, MOST_DOTS))]
+
+
 def map_text(run: str, report: dict[str, Any]) -> str:
     """Return a report for a person, with what to type for a failure."""
     statuses = {status: report["statuses"].get(status) for status in STATUSES}

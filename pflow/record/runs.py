@@ -17,6 +17,7 @@ from pflow.record.log import LOCK, PRUNED, TRACE, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.record.status import read_status
 from pflow.values.jsontext import decode
+from pflow.values.paths import UNITS
 from pflow.words.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
@@ -59,7 +60,7 @@ class Run:
         self.steps_done = len(set(_steps_done(log)))
         self.missed = _missed(log)
         self.exit: int | None = end.get("exit")
-        self.ledger: str = about.get("map", {}).get("ledger", "")
+        self.ledger = str(about.get("map", {}).get("ledger", ""))
         counts = read_status(directory) if self.ledger else {}
         self.items = {name: counts.get(name) for name in ("total", "done", "failed", "left")} if self.ledger else {}
         self.failed_items: int = end.get("failed_items", 0)
@@ -83,6 +84,14 @@ class Run:
         """True if it stopped before its end and has a journal that it began."""
         journal = os.path.join(self.directory, JOURNAL)
         return self.status in (FAILED, KILLED) and os.path.exists(journal) and os.path.getsize(journal) > 0
+
+    def next_commands(self) -> list[str]:
+        """Return what to type next: a command that resumes the run, and one that explains a missed step."""
+        from shlex import quote
+
+        resume = [f"pflow resume {self.id}"] if self.is_resumable else []
+        failed = [f"pflow resume {self.id} --failed"] if self.status == FINISHED else resume
+        return [*failed, *([f"pflow why {self.id} {quote(self.missed)}"] if self.missed else [])]
 
     def events(self) -> tuple[list[Event], list[str]]:
         """Return the events of its log, and warnings for lines left out. Raises PflowError if it is unreadable."""
@@ -117,7 +126,7 @@ def parse_event(line: bytes) -> Event | None:
     except ValueError:
         return None
     is_ours = isinstance(event, dict) and event.get("v") == 1 and isinstance(event.get("event"), str)
-    return event if is_ours and _is_sound(event) else None
+    return event if is_ours and is_sound(event) else None
 
 
 _NEEDED = {
@@ -129,16 +138,31 @@ _NEEDED = {
     "budget": ("used", "limits"),
 }
 _TYPES = {
-    **dict.fromkeys(("step", "node"), str),
-    **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "store", "used", "limits"), dict),
+    **dict.fromkeys(("step", "node", "lane"), str),
+    **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "map", "store"), dict),
+    **dict.fromkeys(("used", "limits"), dict),
+    "tried": list,
 }
+_LATEST = 1e12
+"""A moment in seconds, or a duration in ms, that no clock tells."""
 
 
-def _is_sound(event: Event) -> bool:
+def is_sound(event: Event) -> bool:
     """Return True if an event has all members of its kind, each of its type: a log may be damaged."""
     types = {**_TYPES, "time": int | float, "ms": int | float, "visit": str if event["event"] == "key" else int}
     is_whole = all(name in event for name in ("time", *_NEEDED.get(event["event"], ())))
-    return is_whole and all(isinstance(event[name], type) for name, type in types.items() if name in event)
+    is_typed = all(isinstance(event[name], type) for name, type in types.items() if name in event)
+    if not is_whole or not is_typed or max(abs(event["time"]), abs(event.get("ms", 0))) > _LATEST:
+        return False
+    are_dicts = all(isinstance(each, dict) for each in event.get("tried", ()))
+    return are_dicts and all(map(_is_shape, event.get("store", {}).values()))
+
+
+def _is_shape(shape: Any) -> bool:
+    """Return True for the type and size of a key in the store, as `describe` gives them."""
+    if not isinstance(shape, dict) or not isinstance(shape.get("type"), str):
+        return False
+    return "size" not in shape or (shape["type"] in UNITS and isinstance(shape["size"], int))
 
 
 def list_runs(

@@ -6,7 +6,7 @@ from typing import Any
 
 from pflow.errors import shorten
 from pflow.record.log import SNAPSHOT
-from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Event, Run, time_of
+from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Event, Run, is_sound, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, duration
 from pflow.values.jsontext import encode
@@ -17,11 +17,12 @@ from pflow.words.usage import MEMBERS, Usage, usage_words
 Trace = dict[str, Any]
 """run, flow {name, hash} (None for a document), status, exit, began, last (the last known moment; both in seconds), ms
 (None while it runs), resumed (how often), error {step, node, exit, message} or empty, usage (what models took in all:
-pflow.words.usage), snapshot, execution_trace, store and events.
+pflow.words.usage), snapshot, next (commands to type), execution_trace, batch_items, store and events.
 
 `traceparent` is the run's own span in a wider trace, `parent` the span that began it. `store` gives for each key of the
 final store its type and size, and its value where that was kept; it is None where the run has no end.
-`execution_trace` has each visit of a step, in the order in which they began.
+`execution_trace` has each visit of a step, in the order in which they began. `batch_items` gives the events of a
+batch's items by the number of its visit; programs find them among the events.
 """
 
 Visit = dict[str, Any]
@@ -32,7 +33,7 @@ visit has: lane (the branch of a fork), outer (the number of the visit that it i
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside the states of a run."""
 
-MORE = ("action", "exit", "message", *MEMBERS, "tries", "items", "cache", "dry", "skipped")
+MORE = ("action", "exit", "message", *MEMBERS, "tries", "tried", "items", "cache", "dry", "skipped")
 
 
 def trace_of_run(run: Run, events: list[Event]) -> Trace:
@@ -40,24 +41,26 @@ def trace_of_run(run: Run, events: list[Event]) -> Trace:
     about: Event = next((event for event in events if event["event"] == "run"), {})
     end: Event = next((event for event in reversed(events) if event["event"] in ("finish", "resume")), {})
     end = end if end.get("event") == "finish" else {}
-    return {
-        "run": run.id,
-        "flow": {"name": run.name, "hash": about.get("flow_hash", "")},
-        "status": run.status,
-        "exit": run.exit,
-        "began": run.begun,
-        "last": max([run.begun, *(event["time"] for event in events)]),
-        "ms": run.ms,
-        "resumed": sum(event["event"] == "resume" for event in events),
-        "traceparent": about.get("traceparent", ""),
-        "parent": about.get("parent", ""),
-        "error": end.get("error", {}),
-        "usage": run.usage,
-        "snapshot": run.read_json(SNAPSHOT),
-        "execution_trace": _visits(events, unfinished=RUNNING if run.status == RUNNING else CUT),
-        "store": end.get("store", {}) if end else None,
-        "events": events,
-    }
+    return with_visits(
+        {
+            "run": run.id,
+            "flow": {"name": run.name, "hash": about.get("flow_hash", "")},
+            "status": run.status,
+            "exit": run.exit,
+            "began": run.begun,
+            "last": max([run.begun, *(event["time"] for event in events)]),
+            "ms": run.ms,
+            "resumed": sum(event["event"] == "resume" for event in events),
+            "traceparent": about.get("traceparent", ""),
+            "parent": about.get("parent", ""),
+            "error": end.get("error", {}),
+            "usage": run.usage,
+            "snapshot": run.read_json(SNAPSHOT),
+            "next": run.next_commands(),
+            "store": end.get("store", {}) if end else None,
+            "events": events,
+        }
+    )
 
 
 def trace_of_document(document: Document, *, with_store: bool) -> Trace:
@@ -66,45 +69,61 @@ def trace_of_document(document: Document, *, with_store: bool) -> Trace:
     run = str(header.get("run", ""))
     error = header.get("error", {})
     steps = list(filter(_is_sound, header.get("steps", [])))
-    began = last = time_of(run)
-    events = []
+    began = time_of(run)
     usage = Usage(*steps)
-    for step in steps:
-        last += step.get("ms", 0.0) / 1000
-        events.append(
-            {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": last}
-        )
+    last = began + sum(step.get("ms", 0.0) for step in steps) / 1000
     store = {key: {**describe(value), "value": value} for key, value in dict(document).items()} if with_store else {}
-    return {
-        "run": run,
-        "flow": None,
-        "status": FAILED if error else FINISHED if document.exit else DONE,
-        "exit": error.get("exit", document.exit),
-        "began": began,
-        "last": last,
-        "ms": (last - began) * 1000,
-        "resumed": 0,
-        "traceparent": header.get("traceparent", ""),
-        "parent": "",
-        "error": error,
-        "usage": usage.total(),
-        "snapshot": None,
-        "execution_trace": _visits(events, unfinished=CUT),
-        "store": store,
-        "events": steps,
-    }
+    return with_visits(
+        {
+            "run": run,
+            "flow": None,
+            "status": FAILED if error else FINISHED if document.exit else DONE,
+            "exit": error.get("exit", document.exit),
+            "began": began,
+            "last": last,
+            "ms": (last - began) * 1000,
+            "resumed": 0,
+            "traceparent": header.get("traceparent", ""),
+            "parent": "",
+            "error": error,
+            "usage": usage.total(),
+            "snapshot": None,
+            "next": [],
+            "store": store,
+            "events": steps,
+        }
+    )
+
+
+def with_visits(trace: Trace) -> Trace:
+    """Return a trace with its `execution_trace` and `batch_items`, which its events give."""
+    if trace["flow"]:
+        events = trace["events"]
+    else:
+        events, last = [], trace["began"]
+        for step in filter(_is_sound, trace["events"]):
+            last += step.get("ms", 0.0) / 1000
+            events.append(_event_of(step, last))
+    visits, items = _visits(events, unfinished=RUNNING if trace["status"] == RUNNING else CUT)
+    return {**trace, "execution_trace": visits, "batch_items": items}
 
 
 def _is_sound(step: Any) -> bool:
     """Return True if an entry of a header has the shape of ours: any JSON tool may have written it."""
-    if not isinstance(step, dict) or not isinstance(step.get("ms", 0.0), int | float):
-        return False
-    return all(isinstance(step.get(name, {}), dict) for name in ("reads", "writes", "tokens", "items", "cache"))
+    return isinstance(step, dict) and is_sound(_event_of(step, 0.0))
 
 
-def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
-    """Join each start of a step to its end; an end without a start is a visit of its own."""
+def _event_of(step: dict[str, Any], time: float) -> Event:
+    return {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": time}
+
+
+def _visits(events: list[Event], *, unfinished: str) -> tuple[list[Visit], dict[int, list[Event]]]:
+    """Join each start of a step to its end; an end without a start is a visit of its own.
+
+    Returns the visits, and the events of items by the numbers of their batches.
+    """
     visits: list[Visit] = []
+    items: dict[int, list[Event]] = {}
     latest: dict[str, int] = {}
     open_visits: dict[tuple[str, int, str], list[Visit]] = {}  # items of a batch share all three
     for event in events:
@@ -118,6 +137,7 @@ def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
         if event["event"] == "item":
             for visit in same[:1]:
                 _add_item(visit, event)
+                items.setdefault(visit["number"], []).append(event)
             continue
         if event["event"] == "start" or not same:
             visit = _begun(event, len(visits) + 1, latest.get(event["step"].rpartition("/")[0]))
@@ -127,7 +147,7 @@ def _visits(events: list[Event], *, unfinished: str) -> list[Visit]:
             same.append(visit)
         if event["event"] == "end":
             _end(same.pop(0), event)
-    return visits
+    return visits, items
 
 
 def _begun(event: Event, number: int, outer: int | None) -> Visit:
@@ -161,9 +181,10 @@ def _end(visit: Visit, event: Event) -> None:
     visit["state"] = FAILED if event.get("exit") else DONE
     visit["version"], visit["ms"] = event.get("version", ""), event.get("ms")
     for name in ("reads", "writes"):
-        places = {key: value if isinstance(value, list) else [str(value)] for key, value in event.get(name, {}).items()}
+        several = {key: value if isinstance(value, list) else [value] for key, value in event.get(name, {}).items()}
+        places = {key: list(map(str, each)) for key, each in several.items()}
         visit[name] = places
-        keys = [key for each in places.values() for place in each for key in _keys_in(str(place))]
+        keys = [key for each in places.values() for place in each for key in _keys_in(place)]
         visit[f"{name[:-1]}_keys"] = list(dict.fromkeys(keys))
     visit.update({name: event[name] for name in MORE if name in event})
 
@@ -196,7 +217,7 @@ def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = P
         paint = {DONE: colour.good, RUNNING: colour.warning}.get(trace["status"], colour.fault)
         words = clean(f"run {trace['run']} ({trace['flow']['name']})")
         used = clean("".join(f", {each}" for each in usage_words(trace["usage"])))
-        blocks.append(f"{words}: {paint(_status(trace, now))}{_resumed(trace)}{used}\n")
+        blocks.append(f"{words}: {paint(status_text(trace, now))}{_resumed(trace)}{used}\n")
     elif len(visits) > 1 and trace["usage"]:
         blocks.append(clean(f"in all: {', '.join(usage_words(trace['usage']))}") + "\n")
     if with_store:
@@ -205,15 +226,8 @@ def trace_text(trace: Trace, *, now: float, with_store: bool, colour: Colour = P
 
 
 def _lines(visit: Visit, now: float, colour: Colour) -> list[str]:
-    facts = [_took(visit, now)]
-    facts += [f"visit {visit['visit']}"] if visit["visit"] > 1 else []
-    facts += [f"branch {visit['lane']}"] if "lane" in visit else []
-    facts += [_fact(name, visit[name]) for name in ("action", "exit") if name in visit]
-    facts += usage_words(visit)
-    facts += [_fact(name, visit[name]) for name in ("tries", "items", "dry", "skipped") if name in visit]
-    facts += _of_cache(visit.get("cache"))
     heading = colour.heading(clean(f"[{visit['number']}] {visit['step']} ({visit['node']})"))
-    lines = [f"{heading}  {clean(', '.join(filter(None, facts)))}".rstrip()]
+    lines = [f"{heading}  {clean(', '.join(facts_of(visit, now)))}".rstrip()]
     reads = [
         f"{key} from {' and '.join(places)}" if places else f"{key} given" for key, places in visit["reads"].items()
     ]
@@ -222,6 +236,17 @@ def _lines(visit: Visit, now: float, colour: Colour) -> list[str]:
     if visit["write_keys"]:
         lines.append(f"    {colour.dim('→ writes:')} {clean(', '.join(visit['write_keys']))}")
     return lines
+
+
+def facts_of(visit: Visit, now: float) -> list[str]:
+    """Return what is to be said of a visit beside its places: time, action, exit code, usage, tries, items, cache."""
+    facts = [_took(visit, now)]
+    facts += [f"visit {visit['visit']}"] if visit["visit"] > 1 else []
+    facts += [f"branch {visit['lane']}"] if "lane" in visit else []
+    facts += [_fact(name, visit[name]) for name in ("action", "exit") if name in visit]
+    facts += usage_words(visit)
+    facts += [_fact(name, visit[name]) for name in ("tries", "items", "dry", "skipped") if name in visit]
+    return [*filter(None, facts), *_of_cache(visit.get("cache"))]
 
 
 def _of_cache(said: Any) -> list[str]:
@@ -246,7 +271,8 @@ def _fact(name: str, value: Any) -> str:
     return name if value is True else f"{name} {value}"
 
 
-def _status(trace: Trace, now: float) -> str:
+def status_text(trace: Trace, now: float) -> str:
+    """Return how a run ended, and after how long."""
     if trace["status"] == RUNNING:
         return f"running for {duration(max(0.0, now - trace['began']) * 1000)}"
     if trace["status"] == KILLED:  # nobody wrote down when

@@ -41,10 +41,13 @@ class Visit:
 
         return Usage(*self.spent).members()
 
+    def ms(self) -> float:
+        """Return the milliseconds since it began."""
+        return round((time.monotonic() - self.begun) * 1000, 3)
+
     def entry(self, failure: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return its members of a trace entry, of a stage or of a run's step; `failure` is how it failed, if it did."""
-        ms = round((time.monotonic() - self.begun) * 1000, 3)
-        entry = {"reads": self.reads, "writes": self.writes, "ms": ms, **self.usage(), **self.more}
+        entry = {"reads": self.reads, "writes": self.writes, "ms": self.ms(), **self.usage(), **self.more}
         if failure:
             entry |= failure
         elif self.action is not None and self.action != "default":
@@ -75,6 +78,9 @@ class Visitor:
 
     def spend(self, node: Any, usage: dict[str, Any], visit: Visit) -> None:
         visit.spent.append(usage)
+
+    def note_try(self, node: Any, error: Exception, visit: Visit) -> None:
+        """Note a failed call of `exec` that another one follows."""
 
     def open(self, store: Any) -> NodeStore:
         """Return the node's view of a store. Raises PflowError: 66 if a value is missing, 65."""
@@ -122,7 +128,13 @@ class Visitor:
             wait = getattr(node, "wait", 0) if retries is None else 1.0
         if retries is None:
             retries = max(int(getattr(node, "max_retries", 1)), 1) - 1
-        tries = Tries(node, retries, wait, lambda usage: self.spend(node, usage, visit))
+        tries = Tries(
+            node,
+            retries,
+            wait,
+            spent=lambda usage: self.spend(node, usage, visit),
+            failed=lambda error: self.note_try(node, error, visit),
+        )
         if sink is not None:
             node.sink = tries.emit_to(sink)
         node.max_retries = 1  # the loop is ours: it honours Retry-After, and ends once a part was emitted
@@ -151,14 +163,18 @@ class Tries:
     """Calls of `exec` that are repeated if they fail, up to `retries` times, `wait` seconds apart.
 
     A failure is final once a part of the answer was emitted, or if another try cannot succeed. `spent` gets the model
-    usage of failed calls.
+    usage of failed calls, `failed` each failure that is not final.
     """
 
-    def __init__(self, node: Any, retries: int, wait: float, spent: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self, node: Any, retries: int, wait: float, *, spent: Callable[[dict[str, Any]], None],
+        failed: Callable[[Exception], None],
+    ) -> None:  # fmt: skip
         self.node = node
         self.retries = retries
         self.wait = wait
         self.spent = spent
+        self.failed = failed
         self.emitted = False
 
     def call(self, exec: Callable[[Any], Any], prepared: Any) -> Any:
@@ -189,6 +205,7 @@ class Tries:
         if attempt == self.retries or self.emitted or is_permanent(error) or pause > max(self.wait, _LONGEST_WAIT):
             self.node.cur_retry = 0  # for pocketflow's own loop, which has one try
             raise error
+        self.failed(error)
         return pause
 
     def emit_to(self, sink: Callable[[Any], None]) -> Callable[[Any], None]:

@@ -76,3 +76,41 @@ parent=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
     run env TRACEPARENT="$parent" pflow-shell -n --command='printenv TRACEPARENT' -r
     [[ $status -eq 0 && $output != *b7ad6b7169203331* && ${#output} -eq ${#parent} ]]
 }
+
+@test "--html writes the page into a pipe or a file, and the page holds the trace" {
+    pflow run -q 'shell "echo a && echo b" => shell:count "wc -l"'
+    pflow trace last >trace
+    [[ $(pflow trace last --html) == '<!doctype html>'*'</html>' ]]
+    [ "$(pflow trace last --html=page.html)" = page.html ]
+    rm -r .local/state/pflow/runs
+    pflow trace page.html | cmp - trace
+    pflow trace page.html --html=again.html
+    pflow trace again.html | cmp - trace
+    head -c 5000 page.html >cut.html
+    in_shells 'pflow trace ../cut.html'
+    expect 65 '' "cannot read the trace in '../cut.html': it is not a whole page of pflow"
+}
+
+@test "--html on a terminal writes a file that is called as the run" {
+    pflow run -q 'shell "echo a"'
+    id=$(ls .local/state/pflow/runs)
+    in_terminal sh
+    type_line 'pflow trace --html'
+    shows "$id.html"
+    type_line 'pflow runs --html'
+    shows runs.html
+    grep -q "pflow trace $id" runs.html
+    [ -s "$id.html" ]
+}
+
+@test "two runs, or pages, give their difference" {
+    pflow run -q 'shell "echo a" => shell:count "wc -l"'
+    pflow trace last --html=before.html
+    pflow run -q 'shell "echo a" => shell:words "wc -w"'
+    in_shells 'pflow trace ../before.html last | tail -n 5'
+    expect 0 $'- count\n\n+ words\n\nthe same: 1 visit'
+    for wrong in 'last @2 --chrome' 'last --html --json' 'last --open'; do
+        in_shells "pflow trace $wrong"
+        expect 2
+    done
+}

@@ -567,6 +567,12 @@ def test_every_answer_that_a_batch_got_is_counted_once_failed_tries_too(tmp_path
         (3, 1),
         (4, None),
     ]
+    assert all(each["ms"] > 0 for each in items)
+    [failed] = [each for each in items if "exit" in each]
+    assert failed["message"]
+    tries = [each["tried"] for each in (ran.events if is_subflow else items) if "tried" in each]
+    assert [[tried["exit"] for tried in each] for each in tries] == [[1, 1]]
+    assert tries[0][0]["message"] in failed["message"]
     assert ran.events[1]["count"] == 5
     end = ran.events[-1]
     assert end["items"] == {"done": 4, "failed": 1, "untaken": 1}

@@ -1,51 +1,17 @@
 """The trace: from a run's events and from a document's header, as text, JSON, a timeline and spans."""
 
-import fcntl
 import json
 
 import pytest
 
 from pflow.record import trace_formats as formats
-from pflow.record.runs import Run, read_events
-from pflow.record.trace import Trace, trace_of_document, trace_of_run, trace_text
+from pflow.record.trace import Trace, trace_of_document, trace_text
 from pflow.stage.document import Document
+from tests.peers.otlp_receiver import read_request
+from tests.record.traces import ID, RUN, end, finish, start
+from tests.record.traces import traced as traced
 
-ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-RUN = {"event": "run", "run": ID, "name": "fix-issue", "flow_hash": "ab" * 32}
 END = f"run {ID} (fix-issue): done after 5.0 s\n"
-
-
-@pytest.fixture
-def traced(tmp_path):
-    """Makes the trace of a run with these events, a second apart."""
-    directory = tmp_path / ID
-    directory.mkdir()
-    (directory / "snapshot.json").write_text('{"cli_injections": {}}')
-
-    def make(*events: dict, is_running: bool = False) -> Trace:
-        numbered = enumerate([RUN, *events])
-        lines = [json.dumps({"v": 1, "time": 100.0 + number, **event}) + "\n" for number, event in numbered]
-        log = directory / "trace.jsonl"
-        log.write_text("".join(lines))
-        with (directory / "lock").open("w") as lock:
-            if is_running:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            run = Run(str(directory))
-        return trace_of_run(run, read_events(log.read_bytes())[0])
-
-    return make
-
-
-def start(step: str, node: str = "llm", visit: int = 1, **more: object) -> dict:
-    return {"event": "start", "step": step, "node": node, "visit": visit, **more}
-
-
-def end(step: str, node: str = "llm", visit: int = 1, ms: float = 12.3, **more: object) -> dict:
-    return {"event": "end", "step": step, "node": node, "version": "1.0.0", "visit": visit, "ms": ms, **more}
-
-
-def finish(exit: int = 0, **more: object) -> dict:
-    return {"event": "finish", "exit": exit, "ms": 5000.0, "store": {}, **more}
 
 
 def shown(trace: Trace, **more: object) -> str:
@@ -163,7 +129,7 @@ def spans_of(trace: Trace) -> list[dict]:
 def test_a_run_and_each_visit_of_a_step_are_spans(traced):
     used = {"tokens": {"in": 3, "out": 4}, "model": "m", "reads": {"x": ["y"]}, "cost": 0.5}
     inner_end = end("a/b", visit=2, exit=66, message="no", **used)
-    run, outer, inner = spans_of(
+    run, outer, inner, call = spans_of(
         traced(start("a", "flow:x"), start("a/b", visit=2), inner_end, end("a", "flow:x", ms=2000.0), finish())
     )
     assert ({len(span["traceId"]) for span in (run, outer, inner)}, len(inner["spanId"])) == ({32}, 16)
@@ -176,12 +142,59 @@ def test_a_run_and_each_visit_of_a_step_are_spans(traced):
         "pflow.version": "1.0.0",
         "pflow.visit": "2",
         "pflow.exit": "66",
-        "pflow.cost": 0.5,
         "pflow.read_keys": {"values": [{"stringValue": "y"}]},
-        "gen_ai.response.model": "m",
-        "gen_ai.usage.input_tokens": "3",
-        "gen_ai.usage.output_tokens": "4",
+        "error.type": "66",
     }
+    assert (call["name"], call["kind"], call["parentSpanId"], call["status"]) == (
+        *("chat m", 3, inner["spanId"], inner["status"]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("about", "calls"),
+    [
+        ({"model": "m", "tokens": {"in": 3}}, ["chat m"]),
+        ({"model": "https://h.example/v1#n"}, ["chat n"]),
+        ({"model": "http://[h/v1#n"}, ["chat http://[h/v1#n"]),
+        ({"model": "m", "calls": 2, "tries": 2, "cost": 0.5}, ["chat m"]),
+        ({"model": "m", "calls": 2, "cost": 0.5}, []),
+        ({"model": "m", "cost": 0.5, "items": {"done": 1, "failed": 0}}, []),
+        ({"model": "m", "cost": 0.5, "node": "claude-code"}, []),
+        ({"cost": 0.5}, []),
+        ({"action": True, "version": 1 << 63}, []),
+    ],
+)
+def test_one_call_of_a_model_is_a_span_and_several_are_sums(traced, about, calls):
+    trace = traced(start("a"), {**end("a"), **about}, finish())
+    trace["execution_trace"][0] |= {"node": about.get("node", "llm")}
+    spans = spans_of(trace)
+    assert [span["name"] for span in spans] == ["fix-issue", "a", *calls]
+    keys = [each["key"] for span in spans for each in span["attributes"]]
+    assert keys.count("pflow.cost.usd") == ("cost" in about)
+    read_request(formats.as_otlp(trace, now=110.0, with_store=False))
+
+
+def test_the_calls_of_a_batch_are_spans_where_its_items_tell_them_apart(traced, monkeypatch):
+    used = {"event": "item", "model": "m", "tokens": {"in": 3}, "cost": 0.5}
+    items = [
+        {**used, "time": 103.0, "ms": 500.0, "index": 0},
+        {**used, "time": 103.0, "ms": 250.0, "index": 1, "exit": 75, "message": "busy"},
+        {**used, "time": 103.0, "ms": 250.0, "index": 2, "calls": 3, "unpriced": 0},
+        {**used, "time": 103.0},
+    ]
+    trace = traced(start("a"), end("a", items={"done": 3, "failed": 1}, ms=2000.0), finish())
+    monkeypatch.setattr(formats, "_MOST", 2)
+    lines = formats.as_otlp(trace | {"batch_items": {1: items}}, now=110.0, with_store=False).splitlines()
+    spans = [span for line in lines for span in read_request(line).resource_spans[0].scope_spans[0].spans]
+    assert (len(lines), [span.name for span in spans]) == (2, ["fix-issue", "a", "chat m", "chat m"])
+    _, step, first, second = spans
+    assert (len({span.span_id for span in spans}), first.parent_span_id, second.parent_span_id) == (
+        *(4, step.span_id, step.span_id),
+    )
+    assert (first.start_time_unix_nano, first.end_time_unix_nano) == (102_500_000_000, 103_000_000_000)
+    assert (second.status.code, second.status.message) == (2, "busy")
+    sums = {each.key: each.value.int_value or each.value.double_value for each in step.attributes}
+    assert (sums["pflow.calls"], sums["pflow.tokens.in"], sums["pflow.cost.usd"]) == (4, 6, 1.0)
 
 
 TRACE, PARENT, OWN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
@@ -233,6 +246,13 @@ def test_a_document_has_every_form():
     assert [(span["name"], span["traceId"]) for span in spans_of(trace)] == [
         *(("pipe", TRACE), ("first", TRACE), ("llm", TRACE)),
     ]
+
+
+def test_entries_of_a_header_that_another_program_wrote_are_shown_or_left_out():
+    steps = [{"id": "a", "node": "n", "reads": {"p": [None]}}, {"id": "b", "lane": []}, {"id": "c", "visit": "2"}]
+    trace = piped(steps=[*steps, {"id": "d", "ms": 1e300}])
+    assert shown(trace) == "[1] a (n)\n    ← reads: p from None\n"
+    assert formats.as_otlp(trace, now=0.0, with_store=True)
 
 
 RESUME = {"event": "resume"}

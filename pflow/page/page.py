@@ -1,0 +1,192 @@
+"""A run as an HTML page: what it says, computed here, and the templates that say it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import jinja2
+
+from pflow.errors import EXIT_CODES, PflowError
+from pflow.many.report import map_dots
+from pflow.page.axis import Axis
+from pflow.page.embedded import embed
+from pflow.page.graph import draw, shape_of
+from pflow.page.timeline import Row, rows_of, shown
+from pflow.record.kept_values import kept_values, visit_paths
+from pflow.record.log import FLOW
+from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Run
+from pflow.record.trace import CUT, Trace, status_text
+from pflow.terminal.columns import duration
+from pflow.terminal.messages import say
+from pflow.values.paths import size_text
+from pflow.words.usage import Usage, usage_words
+
+_MOST_FAILURES = 100
+"""Failed items of batches that are listed, of all batches together."""
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("pflow.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    environment.filters |= {"duration": duration, "moment": _moment, "place": _place}
+    return environment
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(seconds))
+
+
+def _place(value: float) -> str:
+    """Return a place or a size in a drawing, as short as it can be told."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _render(template: str, **members: Any) -> bytes:
+    return _environment().get_template(template).render(**members).encode("utf-8", "backslashreplace")
+
+
+def members_of(run: Run, trace: Trace) -> Trace:
+    """Return what a page has of a run beside its trace: the `ir` of its flow, the `dots` of a map, and the `values` of
+    each visit, by its number and place; None if no journal has kept them.
+    """
+    try:
+        kept = kept_values(run)
+    except PflowError as error:
+        say("pflow trace", f"warning: {error.message}")
+        kept = None
+    paths = visit_paths(trace["execution_trace"]).items()
+    values = None if kept is None else {number: kept.get(path, {}) for number, path in paths}
+    return {"ir": shape_of(run.read_json(FLOW)), "dots": map_dots(run) if run.ledger else [], "values": values}
+
+
+def run_page(trace: Trace, *, now: float) -> bytes:
+    """Return the page of a run, or of a store's stages; `members_of` adds to a run's trace what belongs on it."""
+    report, dots, shape = trace.get("map"), trace.get("dots", []), shape_of(trace.get("ir"))
+    values = trace.get("values")
+    axis = Axis(trace, now, [dot[1] for dot in dots])
+    rows = rows_of(trace, axis, now, values or {})
+    return _render(
+        "run.html",
+        trace=trace,
+        name=(trace["flow"] or {}).get("name") or "pipe",
+        status=status_text(trace, now),
+        used=usage_words(trace["usage"]),
+        states=_states(trace),
+        meanings=EXIT_CODES,
+        stopped=_stopped(trace),
+        failures=_failures(trace),
+        axis=axis,
+        rows=rows,
+        graph=_graph(shape, rows) if shape["nodes"] else None,
+        dots=_dots(dots, axis),
+        report=report,
+        by_step=_used_by(trace, "step"),
+        by_model=_used_by(trace, "model"),
+        store=_store(trace, values or {}),
+        has_values=values is not None,
+        snapshot=_snapshot(trace["snapshot"]),
+        embedded=embed(trace),
+    )
+
+
+def runs_page(runs: Iterable[Run], *, now: float) -> bytes:
+    """Return the page of a list of runs."""
+    return _render("runs.html", runs=list(runs), now=now, Usage=Usage)
+
+
+def _states(trace: Trace) -> dict[str, int]:
+    """Return how many visits ended how; for a map, how many items."""
+    if "map" in trace:
+        return {status: count for status, count in trace["map"]["statuses"].items() if count}
+    states = [visit["state"] for visit in trace["execution_trace"]]
+    return {state: states.count(state) for state in (DONE, FAILED, CUT, RUNNING) if state in states}
+
+
+def _stopped(trace: Trace) -> dict[str, Any] | None:
+    """Return where a run failed or was killed, and why: step, node, exit, message, and the number of the visit."""
+    visits = trace["execution_trace"]
+    error = trace["error"]
+    if error:
+        at = [visit for visit in visits if visit["step"] == error.get("step") and visit["state"] != DONE]
+        return {**error, "number": at[-1]["number"] if at else None}
+    cut = [visit for visit in visits if visit["state"] == CUT]
+    if trace["status"] != KILLED:
+        return None
+    why = "the run was killed, and nobody wrote down why"
+    last = cut[-1] if cut else {"step": "", "node": "", "number": None}
+    return {"step": last["step"], "node": last["node"], "exit": None, "message": why, "number": last["number"]}
+
+
+def _failures(trace: Trace) -> dict[str, Any]:
+    """Return the failed items of batches: how many, and the first of them with the step and number of their visit."""
+    steps = {visit["number"]: visit["step"] for visit in trace["execution_trace"]}
+    failed = [
+        {"step": steps[number], "number": number, **event}
+        for number, events in trace["batch_items"].items()
+        for event in events
+        if "exit" in event and "index" in event
+    ]
+    return {"count": len(failed), "first": failed[:_MOST_FAILURES]}
+
+
+def _used_by(trace: Trace, by: str) -> list[tuple[str, Usage]]:
+    """Return what models took by the member of an event, the most expensive first."""
+    found: dict[str, Usage] = {}
+    for event in trace["events"] if trace["flow"] else trace["execution_trace"]:
+        if calls := Usage(event).calls:
+            name = event.get(by) or ("several models" if calls > 1 else "unknown")
+            found.setdefault(str(name), Usage()).add_event(event)
+    used = [(name, usage) for name, usage in found.items() if usage.calls]
+    return sorted(used, key=lambda each: (-(each[1].cost or 0), -sum(each[1].tokens.values())))
+
+
+def _graph(shape: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
+    """Return the drawing of the flow, and what is to be said of each step's visits."""
+    visits: dict[str, list[Row]] = {}
+    for row in rows:
+        visits.setdefault(row.visit["step"], []).append(row)
+    return {"drawing": draw(shape), "types": {node["id"]: node["type"] for node in shape["nodes"]}, "visits": visits}
+
+
+def _dots(dots: list[list[Any]], axis: Axis) -> dict[str, Any] | None:
+    """Return the items of a map as points by status: from left to right when they ended, upwards how long they took."""
+    if not dots:
+        return None
+    highest = max(math.ceil(math.log10(max(ms or 0, 1))) for _, _, ms, _ in dots) or 1
+    points: dict[str, list[tuple[float, float]]] = {}
+    for _number, ended, ms, status in sorted(dots, key=lambda dot: dot[3] != DONE):
+        height = math.log10(max(ms or 0, 1)) / highest * 100
+        points.setdefault(status, []).append((axis.at(ended), height))
+    return {"points": points, "lines": [(100 * n / highest, 10**n) for n in range(highest + 1)], "count": len(dots)}
+
+
+def _store(trace: Trace, values: dict[int, dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """Return the keys of the final store: type, size, and the value where it is known."""
+    if trace["store"] is None:
+        return None
+    kept = {path: value for written in values.values() for path, value in written.items()}
+    rows = []
+    for key, shape in trace["store"].items():
+        inside = {path[len(key) + 1 :]: value for path, value in kept.items() if path.startswith(f"{key}.")}
+        value = kept.get(key, shape.get("value", inside or None))
+        size = size_text(shape["type"], shape["size"]) if "size" in shape else ""
+        is_known = key in kept or "value" in shape or bool(inside)
+        rows.append({"key": key, "type": shape["type"], "size": size, "value": shown(value) if is_known else None})
+    return rows
+
+
+def _snapshot(snapshot: Any) -> list[tuple[str, str]]:
+    """Return the values that a run began with: params of steps, and what flags and the pipe put into the store."""
+    try:
+        overrides, injections = snapshot["config_overrides"].items(), snapshot["cli_injections"].items()
+        found = [(f"{step}.{name}", value) for step, params in overrides for name, value in params.items()]
+    except (KeyError, TypeError, AttributeError):
+        return []  # none, or a damaged one
+    return [(path, shown(value)) for path, value in [*found, *injections]]

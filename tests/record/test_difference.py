@@ -1,0 +1,31 @@
+"""The difference of two runs."""
+
+from pflow.record.difference import difference, difference_text
+from pflow.terminal.columns import PLAIN
+from tests.record.traces import end, finish, start
+from tests.record.traces import traced as traced
+
+
+def test_steps_that_differ_in_time_cost_reads_and_writes_are_named_and_others_counted(traced):
+    same = (start("same"), end("same", ms=100, writes={"x": ["x"]}))
+    gone = (start("gone"), end("gone"))
+    read, other = {"text": ["a.b"]}, {"text": ["c"]}
+    one = traced(*same, *gone, start("ask"), end("ask", ms=1000, model="m", cost=0.5, reads=read), finish())
+    two = traced(
+        *same, start("ask"), end("ask", ms=3000, model="m", cost=0.25, reads=other), start("new"), end("new"), finish()
+    )
+    found = difference(one, two)
+    assert found["same"] == 1
+    assert [each["step"] for each in found["steps"]] == ["gone", "ask", "new"]
+    assert found["steps"][1]["differ"] == {"ms": [1000, 3000], "reads": [read, other], "cost": ["$0.50", "$0.25"]}
+    assert difference_text(found, PLAIN).split("\n\n")[1:] == [
+        "- gone",
+        "  ask\n    ms: 1.0 s → 3.0 s\n    reads: text from a.b → text from c\n    cost: $0.50 → $0.25",
+        "+ new",
+        "the same: 1 visit\n",
+    ]
+
+
+def test_times_differ_only_where_a_person_would_say_so(traced):
+    one, two = (traced(start("a"), end("a", ms=ms), finish()) for ms in (5, 12))
+    assert difference(one, two)["steps"] == []
