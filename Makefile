@@ -13,7 +13,7 @@ WORKERS := $(shell echo $$(($$(nproc) + 1)))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test elsewhere check bench eval faults cluster browser mutants agents generate clean
+.PHONY: help run test elsewhere check bench eval faults cluster browser fuzz mutants agents generate clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Both slow every start of Python down, and some machines set them.
@@ -82,6 +82,9 @@ cluster: $(VENV)/.dev ## map on dask, on SLURM and a million items on this machi
 
 browser: $(VENV)/.dev ## open the pages of runs in Chromium, read them, and take screenshots into build/browser/
 	@PYTHONPATH=. $(VENV)/bin/python -m tests.browser.run
+
+fuzz: $(VENV)/.dev ## change valid inputs of all that is read, a minute each; FUZZ='--seconds 9 --only log --seed 2'
+	@PYTHONPATH=. $(VENV)/bin/python -m tests.fuzz.run $(FUZZ)
 
 mutants: $(VENV)/.dev ## change 300 places of what must never be wrong, each of which a test must see; MUTANTS='--seed 2'
 	@$(VENV)/bin/python -m pip install -q 'cosmic-ray>=8.4'

@@ -3,6 +3,9 @@
 import os
 import re
 import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,22 @@ def need(*tools: str) -> None:
     for tool in tools:
         if shutil.which(tool) is None:
             (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{tool} is not installed")
+
+
+@contextmanager
+def limited(seconds: float = 3.0) -> Iterator[None]:
+    """Fail if the code inside takes so many seconds of CPU, as where the work for 100 KB grows with their square."""
+
+    def end(*_: object) -> None:
+        raise AssertionError(f"it takes more than {seconds:g} s of CPU")
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def has_ended(pid: str) -> bool:

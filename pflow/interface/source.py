@@ -51,7 +51,7 @@ def _shown(node: Any, classes: dict[str, Any], file: str) -> Interface:
         if not error.message.startswith("cannot parse the interface") or "[secret]" in _docstring(node):
             raise
         interface = parse_interface(_docstring(node).partition("Interface:")[0])
-        interface.fault = error.message
+        interface.fault = clean(error.message)
     if interface.open:
         read_code(node, classes, interface)
         if _take_words(_docstring(node), interface):

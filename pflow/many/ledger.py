@@ -167,7 +167,10 @@ class Ledger(LedgerFile):
         return entry
 
     def _json(self, text: str | None) -> Any:
-        return None if text is None else decode(text.encode())
+        try:
+            return None if text is None else decode(text.encode())
+        except ValueError as error:
+            raise self._failure(error) from None
 
     def save(self, entry: Entry) -> None:
         outputs = None if entry.outputs is None else encode(entry.outputs).decode()

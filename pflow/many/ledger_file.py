@@ -93,11 +93,11 @@ class LedgerFile:
         except OSError as error:
             raise not_written(f"cannot write the ledger '{self.path}'", error) from None
 
-    def _failure(self, error: sqlite3.Error) -> PflowError:
+    def _failure(self, error: sqlite3.Error | ValueError) -> PflowError:
         code, act = getattr(error, "sqlite_errorcode", 0) & 0xFF, "read" if self._is_read else "write"
         if code == sqlite3.SQLITE_BUSY:
             return self._in_use()
-        is_bad = code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+        is_bad = code in (sqlite3.SQLITE_OK, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)  # OK: a text of it is bad
         exit = BAD_DATA if is_bad else MISSING if self._is_read else CANNOT_WRITE
         return PflowError(f"cannot {act} the ledger '{self.path}': {error}", exit=exit)
 
@@ -113,7 +113,7 @@ class LedgerFile:
         """Execute a statement, in a transaction if it writes; yield its rows. Raises PflowError (65, 66, 73, 75)."""
         try:
             yield from self._base.execute(sql, tuple(values))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._failure(error) from None
 
     def one(self, sql: str, values: Iterable[Any] = ()) -> Any:

@@ -17,6 +17,7 @@ from pflow.record.log import LOCK, PRUNED, TRACE, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.record.status import read_status
 from pflow.values.jsontext import decode
+from pflow.values.paths import UNITS
 from pflow.words.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
@@ -59,7 +60,7 @@ class Run:
         self.steps_done = len(set(_steps_done(log)))
         self.missed = _missed(log)
         self.exit: int | None = end.get("exit")
-        self.ledger: str = about.get("map", {}).get("ledger", "")
+        self.ledger = str(about.get("map", {}).get("ledger", ""))
         counts = read_status(directory) if self.ledger else {}
         self.items = {name: counts.get(name) for name in ("total", "done", "failed", "left")} if self.ledger else {}
         self.failed_items: int = end.get("failed_items", 0)
@@ -137,10 +138,13 @@ _NEEDED = {
     "budget": ("used", "limits"),
 }
 _TYPES = {
-    **dict.fromkeys(("step", "node"), str),
+    **dict.fromkeys(("step", "node", "lane"), str),
+    **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "map", "store"), dict),
+    **dict.fromkeys(("used", "limits"), dict),
     "tried": list,
-    **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "store", "used", "limits"), dict),
 }
+_LATEST = 1e12
+"""A moment in seconds, or a duration in ms, that no clock tells."""
 
 
 def is_sound(event: Event) -> bool:
@@ -148,7 +152,17 @@ def is_sound(event: Event) -> bool:
     types = {**_TYPES, "time": int | float, "ms": int | float, "visit": str if event["event"] == "key" else int}
     is_whole = all(name in event for name in ("time", *_NEEDED.get(event["event"], ())))
     is_typed = all(isinstance(event[name], type) for name, type in types.items() if name in event)
-    return is_whole and is_typed and all(isinstance(each, dict) for each in event.get("tried", ()))
+    if not is_whole or not is_typed or max(abs(event["time"]), abs(event.get("ms", 0))) > _LATEST:
+        return False
+    are_dicts = all(isinstance(each, dict) for each in event.get("tried", ()))
+    return are_dicts and all(map(_is_shape, event.get("store", {}).values()))
+
+
+def _is_shape(shape: Any) -> bool:
+    """Return True for the type and size of a key in the store, as `describe` gives them."""
+    if not isinstance(shape, dict) or not isinstance(shape.get("type"), str):
+        return False
+    return "size" not in shape or (shape["type"] in UNITS and isinstance(shape["size"], int))
 
 
 def list_runs(

@@ -6,7 +6,7 @@ from typing import Any
 
 from pflow.errors import shorten
 from pflow.record.log import SNAPSHOT
-from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Event, Run, time_of
+from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Event, Run, is_sound, time_of
 from pflow.stage.document import Document
 from pflow.terminal.columns import PLAIN, Colour, duration
 from pflow.values.jsontext import encode
@@ -103,17 +103,18 @@ def with_visits(trace: Trace) -> Trace:
         events, last = [], trace["began"]
         for step in filter(_is_sound, trace["events"]):
             last += step.get("ms", 0.0) / 1000
-            named = {"event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": last}
-            events.append({**step, **named})
+            events.append(_event_of(step, last))
     visits, items = _visits(events, unfinished=RUNNING if trace["status"] == RUNNING else CUT)
     return {**trace, "execution_trace": visits, "batch_items": items}
 
 
 def _is_sound(step: Any) -> bool:
     """Return True if an entry of a header has the shape of ours: any JSON tool may have written it."""
-    if not isinstance(step, dict) or not isinstance(step.get("ms", 0.0), int | float):
-        return False
-    return all(isinstance(step.get(name, {}), dict) for name in ("reads", "writes", "tokens", "items", "cache"))
+    return isinstance(step, dict) and is_sound(_event_of(step, 0.0))
+
+
+def _event_of(step: dict[str, Any], time: float) -> Event:
+    return {**step, "event": "end", "step": str(step.get("id")), "node": str(step.get("node")), "time": time}
 
 
 def _visits(events: list[Event], *, unfinished: str) -> tuple[list[Visit], dict[int, list[Event]]]:
@@ -180,9 +181,10 @@ def _end(visit: Visit, event: Event) -> None:
     visit["state"] = FAILED if event.get("exit") else DONE
     visit["version"], visit["ms"] = event.get("version", ""), event.get("ms")
     for name in ("reads", "writes"):
-        places = {key: value if isinstance(value, list) else [str(value)] for key, value in event.get(name, {}).items()}
+        several = {key: value if isinstance(value, list) else [value] for key, value in event.get(name, {}).items()}
+        places = {key: list(map(str, each)) for key, each in several.items()}
         visit[name] = places
-        keys = [key for each in places.values() for place in each for key in _keys_in(str(place))]
+        keys = [key for each in places.values() for place in each for key in _keys_in(place)]
         visit[f"{name[:-1]}_keys"] = list(dict.fromkeys(keys))
     visit.update({name: event[name] for name in MORE if name in event})
 

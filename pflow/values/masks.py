@@ -134,8 +134,9 @@ _WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "cre
 _KEYS = r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)"
 _LIKELY = ("token", "password", "secret", "api_key")
 
+# A name is short, and no second dash begins one: else a long text would be searched from each of its dashes.
 _FLAG = r"""(?x)
-(?: --([\w.-]+) (?: :?= | @ | \s+(?!-) )  |  \b([A-Za-z_][\w.-]*) :?= )
+(?: (?<!-)-{2,}([\w.][\w.-]{0,99}) (?: :?= | @ | \s+(?!-) )  |  \b([A-Za-z_][\w.-]{0,99}) :?= )
 ( (?: '[^']*(?:'|$) | "(?:[^"\\]|\\.)*(?:"|$) | \\. | [^\s'"\\] )+ )"""
 
 

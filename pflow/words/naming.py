@@ -11,13 +11,19 @@ _SHOWN = 12
 
 def nearest(name: str, there: Iterable[str]) -> str | None:
     """Return the name within a typing slip of this one: one letter off, in longer names two."""
-    near = [(_distance(name, other), other) for other in there if other != name]
+    near = [(_distance(name, other), other) for other in there if other != name and _may_be_near(name, other)]
     return min([each for each in near if each[0] <= _slips(name, each[1])], default=(0, None))[1]
 
 
 def _slips(one: str, other: str) -> int:
     shorter = min(len(one), len(other))
     return 0 if shorter < 3 else 1 if shorter < 6 else 2
+
+
+def _may_be_near(one: str, other: str) -> bool:
+    """Return False if more than slips are between two names: a name may be megabytes, and a flow has many of them."""
+    slips = _slips(one, other)
+    return abs(len(one) - len(other)) <= slips and len({*one} ^ {*other}) <= 2 * slips
 
 
 def meant(name: str, there: Iterable[str]) -> str | None:

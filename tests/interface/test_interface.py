@@ -12,7 +12,7 @@ from pflow.catalog.lines import describe
 from pflow.errors import PflowError
 from pflow.interface.common import COMMON
 from pflow.interface.grammar import parse_interface
-from pflow.interface.source import read_interface
+from pflow.interface.source import read_interface, read_python
 from pflow.words.printable import clean_json
 
 
@@ -355,6 +355,12 @@ def test_no_word_of_an_interface_holds_what_a_terminal_obeys(text):
         *parsed.description.split("\n"),
     ]
     assert all(each.isprintable() for each in shown)
+
+
+def test_nor_does_the_fault_of_an_interface(tmp_path):
+    file = tmp_path / "odd.py"
+    file.write_text('class Odd:\n    """Do.\n\n    Interface:\n    -\x1b[31m Reads: x\n    """\n')
+    assert "'-\\x1b[31m Reads: x'" in read_python(str(file)).fault
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

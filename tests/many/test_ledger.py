@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -33,6 +34,17 @@ def opened(path, about=ABOUT):
     ledger = Ledger(path)
     ledger.begin(about)
     return closing(ledger)
+
+
+@pytest.mark.parametrize("damaged", [b'"m\xe6mm"', b'"mm"m"'], ids=["UTF-8", "JSON"])
+def test_a_damaged_text_in_a_ledger_is_bad_data(path, damaged):
+    with opened(path) as ledger:
+        ledger.end(ledger.claim(0, "digest").id, result(usage={"model": "mmmm"}))
+    file = Path(path)
+    file.write_bytes(file.read_bytes().replace(b'"mmmm"', damaged))
+    with closing(Ledger(path, is_read=True)) as ledger, pytest.raises(PflowError, match="cannot read") as bad:
+        _ = [*ledger.entries()]
+    assert bad.value.exit == 65
 
 
 OPS = st.tuples(st.sampled_from(["claim", "done", "failed", "start", "kill", "resume"]), st.sampled_from("abc"))

@@ -248,6 +248,13 @@ def test_a_document_has_every_form():
     ]
 
 
+def test_entries_of_a_header_that_another_program_wrote_are_shown_or_left_out():
+    steps = [{"id": "a", "node": "n", "reads": {"p": [None]}}, {"id": "b", "lane": []}, {"id": "c", "visit": "2"}]
+    trace = piped(steps=[*steps, {"id": "d", "ms": 1e300}])
+    assert shown(trace) == "[1] a (n)\n    ← reads: p from None\n"
+    assert formats.as_otlp(trace, now=0.0, with_store=True)
+
+
 RESUME = {"event": "resume"}
 
 

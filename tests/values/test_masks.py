@@ -9,7 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError, shorten
-from pflow.values.masks import Secrets
+from pflow.values.masks import Secrets, mask_flags
+from tests.tools import limited
 
 
 def masked(text, *secrets):
@@ -76,6 +77,12 @@ def test_an_error_is_masked_in_message_hint_and_details():
         "not ***",
         {"a": [{"b": "***"}]},
     )
+
+
+def test_words_of_100_kb_are_searched_for_secret_flags_at_once():
+    with limited():
+        for word in ("-" * 100_000, "--a-" * 25_000, "a.-" * 33_000):
+            mask_flags(PflowError("no"), [word], ["token"])
 
 
 def test_what_is_no_secret_stays():

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.words.naming import did_you_mean, likely, names_meant, nearest
+from tests.tools import limited
 
 words = st.text("abc", max_size=7)
 
@@ -39,6 +40,11 @@ def test_the_nearest_of_several_is_taken():
     assert nearest("responze", ["request", "response", "responses"]) == "response"
     assert nearest("fetch", ["analyze", "fix"]) is None
     assert nearest("fetch", []) is None
+
+
+def test_a_name_of_a_megabyte_is_near_to_nothing_at_once():
+    with limited():
+        assert nearest("x" * 1_000_000, ["x" * 20] * 20) is None
 
 
 def test_of_two_as_near_the_first_in_the_alphabet_is_taken():

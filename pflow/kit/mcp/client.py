@@ -31,7 +31,7 @@ def call(server: str, tool: str, arguments: Mapping[str, Any], tell: Callable[[s
     reply: dict[str, Any] = request(path, {"call": about}, act, tell)
     try:
         return {**reply, "files": [{**each, "data": a2b_base64(each["data"])} for each in reply["files"]]}
-    except ValueError:
+    except (LookupError, TypeError, ValueError):  # a broker of another version has no files
         raise PflowError(f"{act}: its files are not in base64", exit=BAD_DATA) from None
 
 
@@ -67,14 +67,33 @@ def is_listening(path: str) -> bool:
 
 
 def _read(line: bytes, act: str) -> dict[str, Any]:
-    """Return a line of the broker's. Raises PflowError: the line's own, 65 for a number that pflow's JSON has not."""
+    """Return a line of the broker's.
+
+    Raises PflowError: the line's own, 65 for a number that pflow's JSON has not, 69 if it is from another version.
+    """
     try:
         answer: dict[str, Any] = scan(line.decode())[0]
     except ValueError as error:
         raise PflowError(f"{act}: its answer cannot be kept: {error}", exit=BAD_DATA) from None
+    if not _is_ours(answer):
+        what = f"{act}: the broker has another version than this pflow"
+        raise PflowError(what, hint="pflow mcp down ends it", exit=UNAVAILABLE)
     if failed := answer.get("error"):
         raise PflowError(failed.pop("message"), **failed)
     return answer
+
+
+_ERROR = {"message": str, "hint": str, "exit": int, "details": dict}
+
+
+def _is_ours(answer: Any) -> bool:
+    """Return True if a line has the form of this version: since `pflow mcp up` there may be a new one."""
+    if not isinstance(answer, dict):
+        return False
+    if failed := answer.get("error"):
+        types = {name: type(value) for name, value in failed.items()} if isinstance(failed, dict) else {}
+        return "message" in types and types.items() <= _ERROR.items()
+    return "result" in answer or isinstance(answer.get("progress"), str)
 
 
 def _connect(path: str, act: str) -> socket:

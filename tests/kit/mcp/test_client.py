@@ -60,6 +60,10 @@ def test_a_call_tells_its_progress_and_returns_files_as_bytes():
         ([], 69, "cannot call 'now' of the MCP server 'time': the broker ended"),
         ([b'{"progress": "half"}'], 69, "cannot call 'now' of the MCP server 'time': the broker ended"),
         ([b'{"result": {"result": 1, "files": [{"data": "a"}], "links": []}}'], 65, "not in base64"),
+        ([b'{"result": {"result": 1}}'], 65, "not in base64"),
+        ([b"[]"], 69, "the broker has another version"),
+        ([b'{"done": 1}'], 69, "the broker has another version"),
+        ([b'{"error": {"message": "no", "exit": "77"}}'], 69, "the broker has another version"),
         ([b'{"result": {"result": 1e999, "files": [], "links": []}}'], 65, "does not fit in a float"),
     ],
 )
