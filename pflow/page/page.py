@@ -48,8 +48,14 @@ def _place(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
+_UNSEEN = {*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {ord("\n"), ord("\t")}
+_ESCAPES = {code: f"\\u{code:04x}" for code in _UNSEEN}
+"""Characters that control a terminal or turn the direction of the text around them, as JSON escapes them."""
+
+
 def _render(template: str, **members: Any) -> bytes:
-    return _environment().get_template(template).render(**members).encode("utf-8", "backslashreplace")
+    text = _environment().get_template(template).render(**members).translate(_ESCAPES)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def members_of(run: Run, trace: Trace) -> Trace:
