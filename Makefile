@@ -13,7 +13,7 @@ WORKERS := $(shell echo $$(($$(nproc) + 1)))
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test elsewhere check bench eval kills cluster browser fuzz mutants agents generate clean
+.PHONY: help run test elsewhere check bench eval faults cluster browser fuzz mutants agents generate clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Both slow every start of Python down, and some machines set them.
@@ -72,9 +72,8 @@ eval: $(VENV)/.dev ## plan 60 sentences with a model, and score the plans; EVAL=
 	@if [ -z '$(EVAL)' ]; then $(MAKE) -s $(MODEL); fi; \
 	XDG_DATA_HOME="$$PWD/$(VENV)/share" PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/eval/run.py $(or $(EVAL),--model SmolLM2 --tries 1)
 
-kills: $(VENV)/.dev ## kill runs at every commit point, at 400 other times and on 60 nights; KILLS='--seed 2'
-	@PYTHONPATH=. $(VENV)/bin/python tests/kills/run.py $(KILLS)
-	@$(VENV)/bin/python -m tests.kills.outside
+faults: $(VENV)/.dev ## break everything on purpose, at 2,000 points, and lose nothing; FAULTS='--seed 2'
+	@$(VENV)/bin/python -m tests.faults.run $(FAULTS)
 
 cluster: $(VENV)/.dev ## map on dask, on SLURM and a million items on this machine, and kill them; CLUSTER='--seed 2'
 	@PYTHONPATH=. $(VENV)/bin/python tests/cluster/run.py $(CLUSTER)

@@ -61,6 +61,8 @@ _BY_ERRNO = {
     errno.EROFS: CANNOT_WRITE,
 }
 
+_OF_THE_MACHINE = frozenset({errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EROFS})
+
 
 class PflowError(Exception):
     """A failure that pflow can explain.
@@ -196,11 +198,17 @@ def node_error(name: str, error: BaseException) -> PflowError:
 
 
 def bug_error(error: Exception) -> PflowError:
-    """Convert an exception in pflow itself: a bug, unless the data was too large or nested too deeply for Python."""
+    """Convert an exception in pflow itself: a bug, unless the data was too large or nested too deeply for Python.
+
+    What the machine lacks (room, descriptors, a sound disk) is none either.
+    """
     if isinstance(error, RecursionError):
         found = PflowError("cannot process the value: it is nested too deeply", exit=BAD_DATA)
     elif exit_code(error) == NO_MEMORY:
         found = no_memory("cannot go on", error)
+    elif isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+        act = f"cannot open '{os.fsdecode(error.filename)}'" if error.filename else "cannot go on"
+        found = PflowError(f"{act}: {reason_of(error)}", exit=exit_code(error))
     else:
         what = f"a bug in pflow: {type(error).__name__}: {error}"
         found = PflowError(what, hint="--debug shows where; please report it", exit=BUG)

@@ -40,14 +40,20 @@ def recursion_limit():
     sys.setrecursionlimit(limit)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def local_models():
-    """XDG_DATA_HOME with the small local model in it, where `make test` has put it."""
+    """XDG_DATA_HOME with the small local model in it, where `make test` has put it.
+
+    The test keeps to one processor: beside other tests the engine's threads spin while they wait for one another.
+    """
     directory = Path(__file__).parent.parent / ".venv" / "share"
     if not (directory / "pflow" / "models" / "SmolLM2.gguf").exists():
         assert not os.environ.get("CI"), "the small local model is missing: make test brings it"
         pytest.skip("the small local model is not here; make test brings it")
-    return str(directory)
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(processors)[os.getpid() % len(processors)]})
+    yield str(directory)
+    os.sched_setaffinity(0, processors)
 
 
 @pytest.fixture

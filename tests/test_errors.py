@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from pflow.errors import EXIT_CODES, PflowError, exit_code
+from pflow.errors import EXIT_CODES, PflowError, bug_error, exit_code
 
 
 def os_error(number: int) -> OSError:
@@ -36,3 +36,16 @@ def test_an_exception_in_a_node_has_its_code(error, code):
 def test_every_code_says_what_it_means():
     assert set(EXIT_CODES) == {0, 1, 2, 64, 65, 66, 69, 70, 71, 73, 75, 77, 78, 79, 124, 127, 141}
     assert all(EXIT_CODES.values())
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "code"),
+    [
+        (OSError(errno.EMFILE, "Too many open files", "a.py"), "cannot open 'a.py': too many open files", 1),
+        (OSError(errno.ENOSPC, "No space left on device"), "cannot go on: no space left on device", 73),
+        (OSError(errno.EBADF, "Bad file descriptor"), "a bug in pflow: OSError: [Errno 9] Bad file descriptor", 70),
+    ],
+)
+def test_what_the_machine_lacks_is_no_bug_of_pflow(error, message, code):
+    found = bug_error(error)
+    assert (found.message, found.exit) == (message, code)

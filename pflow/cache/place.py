@@ -149,6 +149,10 @@ def remove(path: str) -> None:
         os.unlink(path)
     except FileNotFoundError:
         pass  # another process was faster
+    except IsADirectoryError:  # nothing that we made: it would be in the way for ever
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def remembered(question: list[str], find: Callable[[], tuple[Any, Iterable[str]]]) -> Any:

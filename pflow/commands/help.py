@@ -37,8 +37,8 @@ from pflow.words.naming import guess
 def _pages() -> dict[str, str]:
     """Return the file of each page, by name: a man page, or a guide that is called as no command is."""
     top = bundled_directory()
-    files = [file for part in ("man/man5", "man/man7", "docs") for file in sorted(glob(os.path.join(top, part, "*")))]
-    files = [file for file in files if os.path.isfile(file)]  # pictures lie in a directory
+    places = ("man/man5/*", "man/man7/*", "docs/*.md")
+    files = [file for place in places for file in sorted(glob(os.path.join(top, place)))]
     return {_name(file): file for file in files if _name(file) not in (*names_in("commands"), *names_in("nodes"))}
 
 

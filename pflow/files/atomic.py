@@ -157,17 +157,25 @@ def _fill(
     """Replace the content of a file by what `fill` writes to its descriptor."""
     with locate(path, make=True, is_own=is_own) as target:
         old = _existing(target, overwrite)
-        _put(target, lambda draft: _write(draft, fill, mode, old, lasts=lasts), overwrite=overwrite, lasts=lasts)
+
+        def make(draft: Place) -> bool:
+            return _write(draft, fill, mode, old, lasts=lasts, target=target)
+
+        _put(target, make, overwrite=overwrite, lasts=lasts)
 
 
-def _put(target: Place, make: Callable[[Place], None], *, overwrite: bool, lasts: bool = True) -> None:
-    """Make a draft beside the target, then rename it. An OSError about the draft names its directory."""
+def _put(target: Place, make: Callable[[Place], bool], *, overwrite: bool, lasts: bool = True) -> None:
+    """Make a draft beside the target, then rename it, unless `make` returns True: it has made the target at once.
+
+    An OSError about the draft names its directory.
+    """
     folder, real = target.folder, os.path.dirname(target.real) or "."
     name = f".pflow-{os.urandom(8).hex()}.tmp"
     draft = Place(folder, name, os.path.join(real, name))
     try:
-        make(draft)
-        if overwrite:
+        if make(draft):
+            pass
+        elif overwrite:
             os.rename(draft.name, target.name, src_dir_fd=folder, dst_dir_fd=folder)
         else:
             _take_name(draft, target)
@@ -183,25 +191,58 @@ def _put(target: Place, make: Callable[[Place], None], *, overwrite: bool, lasts
         _sync_folder(folder)
 
 
-def _write(draft: Place, fill: Callable[[int], None], mode: int, old: os.stat_result | None, *, lasts: bool) -> None:
-    fd = os.open(draft.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if old else mode, dir_fd=draft.folder)
+def _write(
+    draft: Place, fill: Callable[[int], None], mode: int, old: os.stat_result | None, *, lasts: bool,
+    target: Place | None = None,
+) -> bool:  # fmt: skip
+    """Write the draft, or a new target at once; return True for the target.
+
+    It gets its name when it is whole, if the system can do that: kill -9 then leaves nothing.
+    """
+    mode, is_named = 0o600 if old else mode, False
+    try:
+        fd = os.open(".", os.O_RDWR | os.O_TMPFILE, mode, dir_fd=draft.folder)
+    except (OSError, AttributeError):  # a file system, or a system, without files that have no name
+        fd, is_named = _make(draft, mode), True
     try:
         fill(fd)
         if old:
             _keep_owner_and_mode(fd, old)
         if lasts:
             os.fsync(fd)
+        return not is_named and _name(fd, draft, None if old else target)
     finally:
         os.close(fd)
 
 
-def _duplicate(old: Place, draft: Place) -> None:
-    """Copy a file or link with its times, mode and, if allowed, owner."""
+def _make(draft: Place, mode: int) -> int:
+    return os.open(draft.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=draft.folder)
+
+
+def _name(fd: int, draft: Place, target: Place | None) -> bool:
+    """Give a file that has no name the target's, and return True; else the draft's, or that to a copy of it."""
+    for place in (target, draft) if target else (draft,):
+        try:
+            os.link(f"/proc/self/fd/{fd}", place.name, dst_dir_fd=place.folder)
+            return place is target
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+                raise OSError(error.errno, error.strerror, draft.name) from None
+    os.lseek(fd, 0, os.SEEK_SET)
+    with open(_make(draft, 0o600), "wb", buffering=0) as copy:
+        _copy_all(fd, copy.fileno())
+        _keep_owner_and_mode(copy.fileno(), os.fstat(fd))
+        os.fsync(copy.fileno())
+    return False
+
+
+def _duplicate(old: Place, draft: Place) -> bool:
+    """Copy a file or link with its times, mode and, if allowed, owner; return False: the copy has the draft's name."""
     import shutil
 
     if (link := old.link()) is not None:
         os.symlink(link, draft.name, dir_fd=draft.folder)
-        return
+        return False
     source = os.open(old.name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=old.folder)
     try:
         status = os.fstat(source)
@@ -212,7 +253,7 @@ def _duplicate(old: Place, draft: Place) -> None:
             _copy_all(source, fd)
             shutil.copystat(source, fd)  # type: ignore[arg-type]  # it takes descriptors too
 
-        _write(draft, fill, 0o600, status, lasts=True)
+        return _write(draft, fill, 0o600, status, lasts=True)
     finally:
         os.close(source)
 

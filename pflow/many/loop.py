@@ -124,13 +124,14 @@ class MapLoop:
         raise StopReading
 
     def _take_results(self, seconds: float) -> None:
-        """Settle what has come, or comes in so many seconds."""
-        self.ledger.commit()
+        """Settle what has come, or comes in so many seconds, and keep it before more begins."""
         self.rows.flush()
         for number, result in self.executor.wait(seconds) if self.running else ():
             if (task := self.running.pop(number, None)) is not None:  # else an answer that came twice or too late
                 self._settle(task, result)
         self._end_late()
+        self.ledger.commit()
+        self.rows.flush()
 
     def _fill(self) -> bool:
         """Begin as many items as there is room for; return True if one waits for room."""

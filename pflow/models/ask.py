@@ -16,7 +16,7 @@ from pflow.files.reading import read_to_end
 from pflow.models import log
 from pflow.models.choose import check_key, is_small
 from pflow.models.client import watch
-from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, hide_keys
+from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, garbled, hide_keys
 from pflow.models.media import SVG, media_type
 from pflow.models.prices import cost_of, is_priced, no_price, no_tokens
 from pflow.models.schema import ask_for, is_bare, load_schema, read_answer
@@ -122,7 +122,7 @@ def _take(
     model: Any = conversation.model
     parts = []
     try:
-        for part in parts_of(response, model):
+        for part in parts_of(response, model, ending):
             parts.append(part)
             if schema is None and part:
                 emit(part)
@@ -180,12 +180,20 @@ def begin(conversation: Conversation, model: Model, prompt: str, **more: Any) ->
         raise explain(error, model) from error
 
 
-def parts_of(response: Response, model: Model) -> Generator[str, None, None]:
+_MISSHAPEN = (AttributeError, LookupError, TypeError)
+"""What llm raises for an answer that is not what the protocol says: it looks at no shape."""
+
+
+def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str, None, None]:
     """Yield the parts of an answer. The provider's errors are explained; the reader's own pass through."""
     try:
         for part in response:
+            if not isinstance(part, str):
+                raise garbled(model)
             yield part
             time_left()
+    except _MISSHAPEN as error:
+        raise (garbled(model) if ending.watched else explain(error, model)) from error
     except Exception as error:
         raise explain(error, model) from error
 

@@ -142,9 +142,12 @@ def has_key(model: Model) -> bool:
 
 
 def check_key(model: Model) -> None:
-    """Raise PflowError (77) for a model without the key that it needs."""
+    """Raise PflowError (77) for a model without the key that it needs, or with one that no header can hold."""
     if not has_key(model):
         raise no_key(model)
+    key = str(model.get_key() or "") if model.needs_key else ""
+    if not (key.isascii() and key.isprintable()):
+        raise no_key(model, "its key has a character that no key has")
 
 
 def _chosen_default() -> str | None:

@@ -2,6 +2,8 @@
 
 import os
 import threading
+import warnings
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from copy import copy
 from itertools import islice
@@ -61,6 +63,7 @@ def _unlimited(client: Any) -> Any:
 
     In a map it opens as many connections as there are threads, and keeps them.
     """
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # of what a server says
     client.max_retries = 0
     if budget.gate is None or "LLM_OPENAI_SHOW_RESPONSES" in os.environ:
         return client
@@ -70,12 +73,29 @@ def _unlimited(client: Any) -> Any:
     return client.with_options(http_client=openai.DefaultHttpxClient(limits=httpx2.Limits()))
 
 
+def _no_usage() -> Any:
+    """Return the usage of an answer that tells none, which is empty when it is dumped."""
+    from pydantic import create_model
+
+    return create_model("NoUsage")()
+
+
 def _once(stream: Any) -> Any:
-    """Return a response's stream whose second iteration goes on with the first: read anew, it would never end."""
+    """Return a response's stream whose second iteration goes on with the first: read anew, it would never end.
+
+    A mark of the byte order, with which the client would lose the first event, is not part of it.
+    """
     from httpx2 import SyncByteStream
 
+    def unmarked() -> Iterator[bytes]:
+        parts = iter(stream)
+        for first in parts:
+            yield first.removeprefix(BOM_UTF8)
+            break
+        yield from parts
+
     class Once(SyncByteStream):
-        parts: Iterator[bytes] = iter(stream)
+        parts = unmarked()
 
         def __iter__(self) -> Iterator[bytes]:
             return self.parts
@@ -101,12 +121,14 @@ class _Watched:
         return _Watched(part, self._ending, self._deadline) if name in ("chat", "completions", "responses") else part
 
     def _create(self, *args: Any, **kwargs: Any) -> Any:
-        self._ending.watched = True
         left = time_left(max(self._deadline.left(), 0.01) if self._deadline else None)
         answer = self._part.create(*args, **kwargs, **({} if left is None else {"timeout": left}))
+        self._ending.watched = True
         if kwargs.get("stream"):
             return self._noted(answer)
         self._ending.note(answer)
+        if getattr(answer, "usage", ...) is None:  # llm reads it, whether it came or not
+            answer.usage = _no_usage()
         return answer
 
     def _noted(self, stream: Any) -> Iterator[Any]:

@@ -34,8 +34,10 @@ def similarities(name: str, query: str, texts: Sequence[str]) -> list[float]:
     import llm
 
     from pflow.models.errors import explain
+    from pflow.models.lean_openai import defer_types
     from pflow.words.printable import one_line
 
+    defer_types()
     try:
         model = llm.get_embedding_model(name)  # type: ignore[no-untyped-call]
     except llm.UnknownModelError:

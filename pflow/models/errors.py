@@ -47,7 +47,7 @@ class Ending:
     def kind(self) -> str:
         if self.reason is None:
             return CUT if self.watched else COMPLETE
-        return _BY_REASON.get(self.reason.lower(), COMPLETE)
+        return _BY_REASON.get(str(self.reason).lower(), COMPLETE)
 
     def look_at(self, answer: Any) -> None:
         """Read the end from llm's `response_json` if the watch could not see it."""
@@ -107,7 +107,7 @@ _BY_CLASS = (
     (("ConnectError", "gaierror", "ConnectionRefusedError", "NewConnectionError"), UNAVAILABLE, "cannot connect"),
     (("UnsupportedProtocol", "InvalidURL"), BAD_CONFIG, ""),
     (("TransportError", "IncompleteRead", "ChunkedEncodingError", "ProtocolError"), TRY_AGAIN, "the answer was cut"),
-    (("JSONDecodeError",), TRY_AGAIN, "its answer is garbled"),
+    (("JSONDecodeError", "DecodingError", "UnicodeDecodeError", "RecursionError"), TRY_AGAIN, "its answer is garbled"),
     (("ConnectionError", "APIConnectionError"), UNAVAILABLE, "no connection"),
     (("NotImplementedError",), USAGE, ""),
     (("FileNotFoundError",), MISSING, ""),  # an attachment of an earlier turn is gone
@@ -142,10 +142,16 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     return failure
 
 
-def no_key(model: Model) -> PflowError:
+def garbled(model: Model) -> PflowError:
+    """Return the failure of an answer that is not what the protocol says."""
+    what = f"cannot take the answer of '{model.model_id}': it is garbled"
+    return PflowError(what, hint=_HINTS[TRY_AGAIN], exit=TRY_AGAIN)
+
+
+def no_key(model: Model, why: str = "it needs a key") -> PflowError:
     variable = f", or set {model.key_env_var}" if model.key_env_var else ""
     hint = f"llm keys set {model.needs_key or 'NAME'}{variable}"
-    return PflowError(f"cannot ask '{model.model_id}': it needs a key", hint=hint, exit=DENIED)
+    return PflowError(f"cannot ask '{model.model_id}': {why}", hint=hint, exit=DENIED)
 
 
 def _status(error: Any) -> int | None:

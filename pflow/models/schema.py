@@ -1,19 +1,14 @@
-"""A JSON schema for an answer: reading it, putting it into the prompt for some models, and checking the answer."""
+"""A JSON schema for an answer: reading it, putting it into the prompt for some models, and checking the answer.
+
+jsonschema is imported where a schema is checked: few calls have one, and it takes 60 ms of CPU.
+"""
 
 import json
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from jsonschema import (
-    Draft202012Validator,
-    SchemaError,  # type: ignore[import-untyped,unused-ignore]
-)
-from jsonschema.exceptions import best_match
-from jsonschema.validators import validator_for
 from llm import schema_dsl
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import EMPTY_REGISTRY
 
 from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
 from pflow.files.beneath import open_file
@@ -62,6 +57,8 @@ def _checked(schema: Any, name: str) -> dict[str, Any]:
     """Return the schema if it is valid. An endless one is refused here, before an answer is paid for."""
     if not isinstance(schema, dict):
         raise PflowError(f"cannot use {name}: it is not a JSON object", exit=BAD_DATA)
+    from jsonschema import SchemaError  # type: ignore[import-untyped,unused-ignore]
+
     try:
         _validator_class(schema).check_schema(schema)
     except SchemaError as error:
@@ -73,6 +70,9 @@ def _checked(schema: Any, name: str) -> dict[str, Any]:
 
 def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
     """Yield each error of a value. Raises PflowError (65) for a $ref that leads nowhere, and RecursionError."""
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import EMPTY_REGISTRY
+
     # With a registry of its own the validator fetches no $ref from the network.
     validator = _validator_class(schema)(schema, registry=EMPTY_REGISTRY)
     try:
@@ -82,6 +82,9 @@ def _misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
 
 
 def _validator_class(schema: dict[str, Any]) -> Any:
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import validator_for
+
     return validator_for(schema, default=Draft202012Validator)
 
 
@@ -102,6 +105,8 @@ def ask_for(prompt: str, schema: dict[str, Any]) -> str:
 
 def read_answer(text: str, schema: dict[str, Any], model_id: str) -> Any:
     """Return the value in an answer, bare or in a Markdown fence, that fits the schema. Raises PflowError (65)."""
+    from jsonschema.exceptions import best_match
+
     value = _value(text, model_id)
     try:
         wrong = best_match(_misfits(schema, value))

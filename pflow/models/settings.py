@@ -17,6 +17,7 @@ from llm.models import ModelWithAliases
 from llm.plugins import load_plugins, pm
 
 from pflow.errors import BAD_CONFIG, PflowError, reason_of, shorten
+from pflow.models.lean_openai import defer_types
 from pflow.process.signals import HeldSignals
 from pflow.terminal.messages import say
 
@@ -72,6 +73,7 @@ def is_temporary(directory: Path) -> bool:
 
 def load_models() -> dict[str, Model]:
     """Load every model of llm's plugins, by id and by alias. Raises what a plugin raises."""
+    defer_types()
     from llm.default_plugins import openai_models
 
     faults.clear()

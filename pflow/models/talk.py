@@ -66,7 +66,7 @@ class Talk:
         more: dict[str, Any] = {"schema": schema} if schema else {}
         more |= {"system": self._system or None, "messages": list(self._said)}
         response = begin(self._conversation, model, text, **more)
-        answer, arriving = "", parts_of(response, model)
+        answer, arriving = "", parts_of(response, model, ending)
         for part in arriving:
             answer += part
             if self._deadline.left() <= 0:

@@ -23,7 +23,7 @@ from pflow.record.trace import CUT, Trace, status_text
 from pflow.terminal.columns import duration
 from pflow.terminal.messages import say
 from pflow.values.paths import size_text
-from pflow.words.usage import Usage, usage_words
+from pflow.words.usage import Usage, amount, usage_words
 
 _MOST_FAILURES = 100
 """Failed items of batches that are listed, of all batches together."""
@@ -48,8 +48,14 @@ def _place(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
+_UNSEEN = {*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {ord("\n"), ord("\t")}
+_ESCAPES = {code: f"\\u{code:04x}" for code in _UNSEEN}
+"""Characters that control a terminal or turn the direction of the text around them, as JSON escapes them."""
+
+
 def _render(template: str, **members: Any) -> bytes:
-    return _environment().get_template(template).render(**members).encode("utf-8", "backslashreplace")
+    text = _environment().get_template(template).render(**members).translate(_ESCAPES)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def members_of(run: Run, trace: Trace) -> Trace:
@@ -111,17 +117,17 @@ def _states(trace: Trace) -> dict[str, int]:
 
 def _stopped(trace: Trace) -> dict[str, Any] | None:
     """Return where a run failed or was killed, and why: step, node, exit, message, and the number of the visit."""
-    visits = trace["execution_trace"]
-    error = trace["error"]
+    error, unfinished = trace["error"], [visit for visit in trace["execution_trace"] if visit["state"] != DONE]
     if error:
-        at = [visit for visit in visits if visit["step"] == error.get("step") and visit["state"] != DONE]
-        return {**error, "number": at[-1]["number"] if at else None}
-    cut = [visit for visit in visits if visit["state"] == CUT]
-    if trace["status"] != KILLED:
+        at = [visit for visit in unfinished if visit["step"] == error.get("step")]
+        said = {name: str(error.get(name, "")) for name in ("step", "node", "message")}
+    elif trace["status"] == KILLED:
+        at = [visit for visit in unfinished if visit["state"] == CUT]
+        said = {name: at[-1][name] if at else "" for name in ("step", "node")}
+        said["message"] = "the run was killed, and nobody wrote down why"
+    else:
         return None
-    why = "the run was killed, and nobody wrote down why"
-    last = cut[-1] if cut else {"step": "", "node": "", "number": None}
-    return {"step": last["step"], "node": last["node"], "exit": None, "message": why, "number": last["number"]}
+    return {**said, "exit": amount(error.get("exit")), "number": at[-1]["number"] if at else None}
 
 
 def _failures(trace: Trace) -> dict[str, Any]:

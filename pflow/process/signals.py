@@ -163,6 +163,20 @@ class HeldSignals:
             _held.pop(0)()
 
 
+def load(warm: Callable[[], None]) -> None:
+    """Load a node's libraries, with signals held: they are not ours, and may drop the exception of one.
+
+    The node itself reports a failure.
+    """
+    held = HeldSignals()
+    try:
+        warm()
+    except Exception:
+        pass
+    finally:
+        held.release()
+
+
 def is_main_thread() -> bool:
     """Return True in the thread whose time limits and signals raise."""
     threading = sys.modules.get("threading")  # unloaded: this is the only thread

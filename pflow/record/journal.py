@@ -24,6 +24,8 @@ _SMALL = 256 << 10
 
 _PIECE = 1 << 20
 
+_DRAFT = ".tmp"
+
 WITHOUT = "--no-journal runs without one, and nothing can resume it"
 
 
@@ -47,6 +49,7 @@ class Journal:
         self._left(0)
         try:
             self._fd = open_private(self.path, os.O_APPEND)
+            unlink(self.path + _DRAFT)  # of a process that was killed
             self._mend()
         except OSError as error:
             raise self._cannot_keep(error) from error
@@ -101,7 +104,7 @@ class Journal:
 
     def _compact(self) -> None:
         """Rewrite the journal, aside, without values that were replaced later; a full disk leaves it as it is."""
-        draft = self.path + ".tmp"
+        draft = self.path + _DRAFT
         data = b"".join(piece for record in compacted(read_lines(self._read())[0]) for piece in pieces_of(record))
         self._left(self._size)
         fd = -1

@@ -141,6 +141,7 @@ _TYPES = {
     **dict.fromkeys(("step", "node", "lane"), str),
     **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "map", "store"), dict),
     **dict.fromkeys(("used", "limits"), dict),
+    **dict.fromkeys(("steps", "exit", "failed_items", "index", "count"), int),
     "tried": list,
 }
 _LATEST = 1e12

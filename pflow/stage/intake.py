@@ -7,7 +7,7 @@ from pflow.binding.sources import find, has
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError, no_memory
 from pflow.files.reading import limit_input
 from pflow.interface.interface import Interface
-from pflow.process.signals import Deadline, HeldSignals
+from pflow.process.signals import Deadline, load
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage import VERSION
 from pflow.stage.document import Document, read_document, read_json
@@ -67,13 +67,7 @@ def take_in(
         return Intake(Document(), NOTHING)
     with Deadline(timeout, "--timeout", act="cannot read stdin") as limit:
         if warm is not None and not wait_for(0, seconds=0):
-            held = HeldSignals()  # what is loaded is not ours, and may drop the exception of a signal
-            try:
-                warm()
-            except Exception:
-                pass  # the node itself will report it
-            finally:
-                held.release()
+            load(warm)
         data = read_all(limit)
     if not data and not allow_empty:
         return Intake(Document(), EMPTY)

@@ -171,7 +171,8 @@ END
 
 @test "pflow mcp serve as a server of itself gives what the nodes give without it" {
     printf 'a,b\n1,x\n' >t.csv
-    pflow mcp add own -- pflow mcp serve template load-csv list-files split-text read-file 2>/dev/null
+    pflow mcp add own --keep -- pflow mcp serve template load-csv list-files split-text read-file 2>/dev/null
+    pflow mcp up
     for words in 'template --template=hi' 'load-csv --path=t.csv' 'list-files --pattern=*.csv' 'split-text --text=abc --size=2'; do
         run -0 bash -c "{ pflow-mcp-own-$words | jq .result; pflow-$words -n; } | jq -cs '.[0] as \$own | .[1] | with_entries(select(.key | in(\$own))) == \$own and \$own != {}'"
         [ "$output" = true ]

@@ -97,6 +97,17 @@ def test_what_was_pruned_is_none(results):
         assert look_up(key(a=1)) == (None, [])
 
 
+def test_a_directory_in_the_way_of_an_answer_is_removed(results):
+    keep(key(a=1), {"writes": {}})
+    blob = file_in(results, "blobs")
+    blob.unlink()
+    (blob / "full").mkdir(parents=True)
+    assert look_up(key(a=1)) == (None, [])
+    place.remove(str(blob))
+    keep(key(a=1), {"writes": {}})
+    assert look_up(key(a=1)) == ({"writes": {}}, [])
+
+
 def test_the_nearest_entry_is_that_with_most_parts():
     assert nearest(key(a=1, b=2)) is None
     keep(key(a=1, b=1), "one")

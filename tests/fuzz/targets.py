@@ -47,6 +47,7 @@ from pflow.kit.mcp import client
 from pflow.many.ledger import Ledger
 from pflow.many.report import map_report, map_text
 from pflow.models.talk import Said
+from pflow.page.page import run_page
 from pflow.plan.conversation import read_flow
 from pflow.plan.planner import judge
 from pflow.record.journal import pieces_of, read_lines
@@ -116,7 +117,9 @@ def document(text: bytes) -> None:
 def traced(trace: Trace) -> None:
     is_shown(trace_text(trace, now=2e9, with_store=True).decode())
     for write in FORMATS.values():
-        json.loads(write(trace, now=2e9, with_store=True))
+        for line in write(trace, now=2e9, with_store=True).split(b"\n")[:-1]:
+            json.loads(line)
+    run_page(trace, now=2e9)
 
 
 CLASSES = files("nodes/*.py", "examples/nodes/*.py", "tests/seeds/nodes/*.py")

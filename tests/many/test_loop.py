@@ -1,6 +1,8 @@
 """The loop of a map, with engines that lose, repeat and reorder what they are given."""
 
 import random
+import sqlite3
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -99,6 +101,17 @@ def test_an_engine_that_loses_repeats_and_reorders_gives_the_same_results(tmp_pa
     again = Engine(seed)
     assert mapped(path, items[::-1], again)[1].keys() == rows.keys()
     assert again.ran == []
+
+
+def test_what_has_come_is_kept_before_more_is_begun(tmp_path):
+    class Looking(Engine):
+        def submit(self, number, id, item, *, alone=False):
+            with closing(sqlite3.connect(tmp_path / "l.db")) as base:
+                (done,) = base.execute("SELECT count(*) FROM items WHERE status = 'done'").fetchone()
+            assert done == len(self.ran)
+            super().submit(number, id, item)
+
+    assert mapped(tmp_path / "l.db", range(20), Looking())[0].failed == 0
 
 
 def test_an_item_whose_process_dies_is_tried_alone_and_then_given_up(tmp_path):

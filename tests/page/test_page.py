@@ -116,6 +116,9 @@ def test_strings_from_data_are_text_and_nothing_comes_from_elsewhere(traced):
         assert about.get("href", "#").startswith(("#", "data:,"))
     assert "alert(1)" in page.text
     assert "54439" not in page.text
+    turned = page_of(trace, values={1: {"a": "\u202e\x9b\x1b\r\0"}})
+    assert not set("\u202e\x9b\x1b\r\0") & set(turned)
+    assert r"\u202e\u009b\u001b\u000d\u0000" in turned
 
 
 def test_values_stand_where_they_were_kept_else_the_command_that_keeps_them(traced):

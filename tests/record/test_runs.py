@@ -206,6 +206,7 @@ def test_a_run_is_found_by_its_id_by_how_that_begins_and_by_its_place(place, wor
         b'{"v":1,"event":"end","time":NaN}',
         b'{"v":1,"event":"end","time":1} x',
         b'{"v":1,"event":"run","time":1e300}',
+        b'{"v":1,"event":"run","time":1,"steps":"\\u001f"}',
         b'{"v":1,"event":"run","time":1,"map":5}',
         b'{"v":1,"event":"start","time":1,"step":"a","node":"x","lane":[]}',
         b'{"v":1,"event":"finish","time":1,"store":{"a":{"type":"x","size":1}}}',

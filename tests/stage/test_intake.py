@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 WARMED = """
 import os, signal
 from pflow.process.signals import end_in_order
@@ -19,8 +21,33 @@ end_in_order(lambda: take_in(warm=warm) and 0, lambda error: error.exit)
 """
 
 
-def test_a_signal_ends_a_stage_whatever_its_libraries_do_with_exceptions_while_they_are_loaded():
-    with subprocess.Popen([sys.executable, "-c", WARMED], stdin=subprocess.PIPE) as process:
+VISITED = (
+    WARMED.replace(
+        "take_in(warm=warm) and 0",
+        "Visitor().try_node(Loading(), {}, Visit(), retries=0, wait=0) and 0",
+    )
+    .replace(
+        "\ndef warm():",
+        """
+from pflow.node import Node
+from pflow.stage.visit import Visit, Visitor
+
+def warm():""",
+    )
+    .replace(
+        "\nend_in_order",
+        """
+class Loading(Node):
+    warm = staticmethod(warm)
+
+end_in_order""",
+    )
+)
+
+
+@pytest.mark.parametrize("script", [WARMED, VISITED], ids=["stdin", "visit"])
+def test_a_signal_ends_a_stage_whatever_its_libraries_do_with_exceptions_while_they_are_loaded(script):
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE) as process:
         try:
             assert process.wait(10) == -signal.SIGTERM
         finally:

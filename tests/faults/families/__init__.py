@@ -1,0 +1,1 @@
+"""Families of faults, one a file: a docstring, NEEDS, WEIGHT (points of 2,000) and points(share, seed)."""
