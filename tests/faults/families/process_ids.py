@@ -11,7 +11,7 @@ from pathlib import Path
 from subprocess import Popen
 
 from tests.faults.points import Point, dice, spread
-from tests.faults.scene import NAMES, PROGRAM, Scene, check_resumed
+from tests.faults.scene import ALL, Scene, check_resumed
 
 NEEDS = ("namespaces",)
 WEIGHT = 40
@@ -27,7 +27,7 @@ def points(share: int, seed: int) -> Iterator[Point]:
 
 
 def series(kind: str, seed: int) -> Iterator[Point]:
-    for number, flow in enumerate(cycle([*NAMES, PROGRAM])):
+    for number, flow in enumerate(cycle(ALL)):
         id = f"process_ids/{kind}/{flow}/{number}"
 
         def check(directory: Path, flow: str = flow, id: str = id) -> None:
@@ -52,6 +52,7 @@ def check_inside(directory: Path, flow: str, kind: str, id: str, seed: int) -> N
     scene.end(process)
     time.sleep(ENDED)  # until what it began has ended
     strangers = [] if kind == "itself" else [take(each) for each in (ids if kind == "workers" else ids[:1])]
+    assert kind == "itself" or strangers[0], "its id was not free"
     if kind == "itself":
         LAST_ID.write_text(str(process.pid - 1))
     elif run := scene.left():
