@@ -75,7 +75,7 @@ nodes='read-file write-file list-files shell llm'
         grep -q "^  $line" <<<"$output" || expect 0 "$line"
     done
     in_shells 'pflow read-file --help >a; pflow-read-file --help | cmp - a; pflow trace --help | head -n 1'
-    expect 0 'Usage: pflow trace [FLAG]… [RUN]'
+    expect 0 'Usage: pflow trace [FLAG]… [RUN] [RUN]'
 }
 
 @test "pflow alone is an error: with the help on a terminal, in one line elsewhere, and the pipe knows" {
