@@ -186,7 +186,10 @@ def _no_journal(why: str, exit: int) -> PflowError:
 
 def _remove(directory: str) -> None:
     """Remove the directory of a run that has not begun."""
-    import shutil
+    try:
+        import shutil
+    except OSError:
+        return  # no descriptor is left for a module
 
     shutil.rmtree(directory, ignore_errors=True)
 

@@ -56,9 +56,12 @@ def for_terminal(fd: int, data: bytes) -> bytes:
 
 
 def _say(paint: str, program: str, text: str) -> None:
-    from pflow.terminal.columns import colour_of
-    from pflow.words.printable import on_one_line
-
+    try:
+        from pflow.terminal.columns import colour_of
+        from pflow.words.printable import on_one_line
+    except OSError:  # no descriptor is left for a module
+        write_stderr(f"{program}: {ascii(text)[1:-1]}\n")
+        return
     painted = getattr(colour_of(2), paint)(f"{program}:")
     write_stderr(f"{painted} {on_one_line(text)}\n")
 

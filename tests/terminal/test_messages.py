@@ -1,5 +1,9 @@
 """What is said on stderr: in words, in one harmless line, painted where a terminal shows it."""
 
+import builtins
+import errno
+from unittest.mock import Mock
+
 import pytest
 
 from pflow.errors import PflowError, bug_error, node_error
@@ -100,3 +104,10 @@ def test_who_says_a_line_on_stderr_is_painted_by_the_same_rules(environment, mon
     monkeypatch.setattr(messages, "write_stderr", lines.append)
     messages.say("pflow-llm", "words")
     assert lines == [said]
+
+
+def test_a_failure_is_told_where_no_descriptor_is_left_for_a_module(capfd, monkeypatch):
+    monkeypatch.setattr(builtins, "__import__", Mock(side_effect=OSError(errno.EMFILE, "too many open files")))
+    say("pflow", "cannot open 'a\x1b': too many open files")
+    monkeypatch.undo()
+    assert capfd.readouterr().err == "pflow: cannot open 'a\\x1b': too many open files\n"
