@@ -1,10 +1,12 @@
 """The clients of models: one a model, key and address in a process, kept for all its questions and threads."""
 
 import os
+import socket
 import threading
 import warnings
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import islice
 from typing import Any
@@ -146,10 +148,27 @@ class _Watched:
         """Close a response; after a whole answer read to its end, else the connection cannot be used again."""
         try:
             if self._ending.reason is not None and not response.is_closed:
-                response.request.extensions["timeout"]["read"] = _MOMENT
-                for _ in islice(response.stream, _LITTLE):
-                    pass
+                with _cut_after(_MOMENT, response.extensions["network_stream"].get_extra_info("socket")):
+                    for _ in islice(response.stream, _LITTLE):
+                        pass
         except Exception:  # the answer is complete, whatever this connection does
             pass
         finally:
             close()
+
+
+@contextmanager
+def _cut_after(seconds: float, connection: socket.socket) -> Iterator[None]:
+    """Cut a connection that is read for so long: the library asks for its time limit only before the first read."""
+
+    def cut() -> None:
+        with suppress(OSError):  # it has ended meanwhile
+            connection.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, cut)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()

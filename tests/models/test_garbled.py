@@ -1,4 +1,4 @@
-"""An answer that is not what the protocol says is garbled, and none is lost for what stands beside it."""
+"""An answer that is not what the protocol says is garbled, and none is lost for what stands beside or behind it."""
 
 import pytest
 
@@ -15,6 +15,7 @@ NAMES = (
     "number-reason",
     "bom",
     "usage-0-body",
+    "stalls-at-end",
 )
 POINTS = [point for point in points(10_000, 0) if point.id.removeprefix("models/stage/") in NAMES]
 
