@@ -85,19 +85,18 @@ def _no_usage() -> Any:
 def _once(stream: Any) -> Any:
     """Return a response's stream whose second iteration goes on with the first: read anew, it would never end.
 
-    A mark of the byte order, with which the client would lose the first event, is not part of it.
+    A mark of the byte order, with which the client would lose the first event, is not part of it. A stream that sends
+    no event ends in time, too.
     """
     from httpx2 import SyncByteStream
 
-    def unmarked() -> Iterator[bytes]:
-        parts = iter(stream)
-        for first in parts:
-            yield first.removeprefix(BOM_UTF8)
-            break
-        yield from parts
+    def timed() -> Iterator[bytes]:
+        for number, part in enumerate(stream):
+            yield part if number else part.removeprefix(BOM_UTF8)
+            time_left()
 
     class Once(SyncByteStream):
-        parts = unmarked()
+        parts = timed()
 
         def __iter__(self) -> Iterator[bytes]:
             return self.parts

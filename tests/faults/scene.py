@@ -76,7 +76,7 @@ def _wire(**sources: object) -> dict[str, object]:
     return {id: {"input_mappings": {"text": source}} for id, source in sources.items()}
 
 
-COMMAND = 'echo "$PFLOW_STEP_KEY" >>../log; sleep "${NAP:-0}"; cat'
+COMMAND = 'echo "$PFLOW_STEP_KEY" >>../log; sleep "${NAP:-0}" && exec cat'
 
 INNER = {
     "inputs": {"text": {"type": "any", "required": True}},

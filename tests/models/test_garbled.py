@@ -16,6 +16,7 @@ NAMES = (
     "bom",
     "usage-0-body",
     "stalls-at-end",
+    "models/map/drips",
 )
 POINTS = [point for point in points(10_000, 0) if point.id.removeprefix("models/stage/") in NAMES]
 
