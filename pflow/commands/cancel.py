@@ -42,7 +42,7 @@ def command(running: str, timeout: float) -> None:
         others = [os.path.basename(each) for each in run_directories() if is_locked(each)]
         hint = f"running: {', '.join(others[:3])}" if others else "no run is running"
         raise PflowError(f"cannot cancel the run {run.id}: it is not running ({how})", hint=hint, exit=FAILED)
-    hint = f"; pflow resume {run.id} continues it" if run.is_resumable else ""
+    hint = f"; {' or '.join(again)} continues it" if (again := run.next_commands()) else ""
     say("pflow cancel", f"the run {run.id} has ended: {how}{hint}")
 
 

@@ -10,6 +10,7 @@ from pflow.flow.subflow import is_one_step
 from pflow.interface.common import BOTH, COMMON, RUN, RUN_FLAGS, STEP, STREAM
 from pflow.interface.interface import spell_flag
 from pflow.stage.flags import check_common, common_value
+from pflow.words.budget import BUDGET
 
 PROGRAM = "pflow run"
 
@@ -24,9 +25,6 @@ REFUSED = {
 
 OF_NO_STEP = ("describe", "version")
 """The refused flags that no step in a flow takes either."""
-
-BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"}
-"""The flag of each amount that a budget limits."""
 
 
 def own_flags() -> dict[str, bool]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from pflow import TYPE_CHECKING, Any, Iterable
-from pflow.driver.arguments import BUDGET
 from pflow.errors import OVER_BUDGET, PflowError
 from pflow.interface.interface import spell_flag
 from pflow.record.log import RunLog
 from pflow.stage.trace import event_line
+from pflow.words.budget import BUDGET
 from pflow.words.usage import Usage, dollars
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from pflow.driver.begin import Beginning
 from pflow.engine.context import StepFailed
 from pflow.errors import BUG, CLOSED_PIPE, FAILED, OK, PflowError
 from pflow.process.signals import ClosedPipe, Interrupted
-from pflow.record.log import KEYS, TRACE, RunLog
-from pflow.record.snapshot import own_params
+from pflow.record.log import KEYS, SNAPSHOT, TRACE, RunLog
+from pflow.record.snapshot import Snapshot, own_params
 from pflow.stage.trace import enter_span, write_line
 from pflow.terminal.messages import say
 from pflow.values.jsontext import decode
@@ -43,6 +43,8 @@ class Listeners:
         self.snapshot = beginning.snapshot
         self.batches: dict[tuple[str, Any], dict[str, Any]] = {}
         """The counts of items of each visit of a batch, in its last try; `untaken` are failures that no step takes."""
+        self.last: dict[str, dict[str, Any]] = {}
+        """The last start or end of each step."""
         self.usage = Usage()
         self.end_line = end_line
         document = beginning.intake.document
@@ -57,6 +59,11 @@ class Listeners:
 
     def _resume_log(self, reopened: Reopened) -> RunLog:
         """Reopen the log of a run, and count its events so far."""
+        try:
+            before = Snapshot.read(reopened.run.read_json(SNAPSHOT))  # which knows flags that the flow has by now
+            before.flow_hash, self.snapshot = self.snapshot.flow_hash, before
+        except (KeyError, TypeError, ValueError, AttributeError):
+            pass  # it is damaged: what the journal knows is enough
         for chosen in reopened.models:
             self.snapshot.override(*chosen)
         for event in reopened.events:
@@ -75,6 +82,8 @@ class Listeners:
             write_line(PROGRAM, line)
         event = decode(line)
         self._count(event)
+        if event["event"] in ("start", "end"):
+            self.last[event["step"]] = event
         if not self.flags.quiet:
             self._show(event)
         if self.flags.verbose and event["event"] == "end":
@@ -137,12 +146,23 @@ class Listeners:
         if self.log is None:
             return
         name = self.wired.flow.name or "flow"
-        code, about = end_of(error, name, name) if error else (FAILED if self.failures else OK, None)
+        where = self._cut_step(error) if isinstance(error, Interrupted) else None
+        code, about = end_of(error, *where or (name, name)) if error else (FAILED if self.failures else OK, None)
         failed_items = sum(items["failed"] for items in self.batches.values())
         if self.log.finish(code, about, store, failed_items, self.usage.total(), is_kept=self.flags.keep_store):
             from pflow.record.runs import prune
 
             prune(os.path.dirname(self.log.directory))
+
+    def _cut_step(self, error: Interrupted) -> tuple[str, str] | None:
+        """Return the innermost step that was interrupted, and its node; None unless it is the only one."""
+        cut = {
+            step: event["node"]
+            for step, event in self.last.items()
+            if event["event"] == "start" or event.get("message") == error.message
+        }
+        inner = [step for step in cut if not any(each.startswith(f"{step}/") for each in cut)]
+        return (inner[0], cut[inner[0]]) if len(inner) == 1 else None
 
 
 def open_log(
@@ -169,7 +189,8 @@ def end_of(error: BaseException, name: str, node: str) -> tuple[int, dict[str, A
     if not isinstance(error, PflowError):
         return CLOSED_PIPE if isinstance(error, ClosedPipe) else BUG, None
     step, node = (error.step, error.node) if isinstance(error, StepFailed) else (name, node)
-    return error.exit, {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
+    about = {"step": step, "node": node, "exit": error.exit, "message": encodable(error.message)}
+    return error.exit, about | ({"hint": encodable(error.hint)} if error.hint else {})
 
 
 def say_places(event: dict[str, Any]) -> None:

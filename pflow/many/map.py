@@ -10,7 +10,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
-from pflow.driver.arguments import BUDGET, RunFlags, own_flags
+from pflow.driver.arguments import RunFlags, own_flags
 from pflow.driver.begin import Beginning
 from pflow.driver.driver import checked, parse, refuse_errors
 from pflow.driver.inputs import RunInputs
@@ -129,7 +129,8 @@ class Map:
                 end = self._run_items(ledger, progress, fd), None
             return end[0]
         except BaseException as failure:
-            end = end_of(failure, self.wired.flow.name, "map")
+            hidden = self.secrets.hide(failure) if isinstance(failure, PflowError) else failure
+            end = end_of(hidden, self.wired.flow.name, "map")
             raise
         finally:
             done = progress and (progress.failed, progress.usage.total())
@@ -164,7 +165,7 @@ class Map:
         if reopened is not None:
             reopened.commit()
             return reopened.log
-        limits = {name: getattr(self.flags, name) for name in BUDGET.values()}
+        limits = {name: getattr(self.flags, name) for name in budget.BUDGET.values()}
         more = {"map": asdict(self.options), "limits": limits}
         log = open_log(self.beginning, self.run_id, self.flags, {"map": {"ledger": self.ledger_path}}, more)
         assert log is not None

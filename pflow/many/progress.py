@@ -32,6 +32,7 @@ class MapProgress(BatchProgress):
         is_drawn = self.form == "line" and os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
         self.line = LastLine() if is_drawn else None
         self.due = self.begun
+        self.begun_items = 0
         self.marks = deque([(self.begun, 0)])
         """The times of the last minute, and how many items had been run then."""
 
@@ -40,6 +41,7 @@ class MapProgress(BatchProgress):
         self.done += 1
         self.before += not is_new
         self.failed += entry.status != DONE
+        self.begun_items += entry.status != DONE and entry.has_begun
         self.usage.add(entry.usage)
 
     def rate(self, now: float) -> float:
@@ -80,8 +82,8 @@ class MapProgress(BatchProgress):
 
     def _write_status(self) -> None:
         left = None if self.count is None else self.count - self.done
-        counts = {**self._counts(), "left": left, "usage": self.usage.total(), "time": time.time()}
-        write_status(self.directory, counts)
+        counts = {**self._counts(), "begun": self.begun_items, "left": left, "usage": self.usage.total()}
+        write_status(self.directory, {**counts, "time": time.time()})
 
     def clear(self) -> None:
         """Clear the line on the terminal, before something else is shown."""

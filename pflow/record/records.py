@@ -100,6 +100,11 @@ def batch_of(item: str) -> str:
     return item.rpartition("[")[0]
 
 
+def name_of(path: str) -> str:
+    """Return the step of a visit's path: `outer/inner` for `outer@1/inner@2[…]`."""
+    return "/".join(part.partition("@")[0] for part in path.split("/"))
+
+
 def is_withheld(record: Record) -> bool:
     """Return True if a change in a record is not kept, since there is a secret in it."""
     return any(len(change) > 2 for change in record.get("changes", ()))

@@ -11,13 +11,14 @@ import time
 from itertools import islice, takewhile
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
-from pflow.errors import MISSING, PflowError, exit_code, reason_of
+from pflow.errors import MISSING, OVER_BUDGET, PflowError, exit_code, reason_of
 from pflow.files.atomic import open_private
 from pflow.record.log import LOCK, PRUNED, TRACE, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.record.status import read_status
 from pflow.values.jsontext import decode
 from pflow.values.paths import UNITS
+from pflow.words.budget import BUDGET
 from pflow.words.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
@@ -40,9 +41,9 @@ class Run:
     `status` is done, finished with failures (of items of batches), failed (with `exit`), running, or killed: it has no
     end, and nothing of it runs any more. `steps` counts those of the flow, `steps_done` those that succeeded at least
     once; `missed` is the first that was looked for in the cache, and ran. `failed_items` counts the items that batches
-    left out, `usage` is what models took in all. `begun` is in seconds; `ms` is its duration, for a killed run until
-    its last event, None for a running one. A map has a `ledger`, and counts `items`: total, done, failed, left, None
-    where that is unknown.
+    left out, `usage` is what models took in all, `limits` are the flags of those that ended it. `begun` is in seconds;
+    `ms` is its duration, for a killed run until its last event, None for a running one. A map has a `ledger`, and
+    counts `items`: total, done, failed, left, None where that is unknown; `begun_items` failed and take --redo.
     """
 
     def __init__(self, directory: str) -> None:
@@ -63,6 +64,8 @@ class Run:
         self.ledger = str(about.get("map", {}).get("ledger", ""))
         counts = read_status(directory) if self.ledger else {}
         self.items = {name: counts.get(name) for name in ("total", "done", "failed", "left")} if self.ledger else {}
+        self.begun_items: int = counts.get("begun") or 0
+        self.limits = _limits_reached(log, end)
         self.failed_items: int = end.get("failed_items", 0)
         self.usage: dict[str, Any] = end.get("usage", {}) if end else counts.get("usage") or _usage_so_far(log)
         ended = DONE if not self.exit else FAILED if "error" in end or not self.failed_items else FINISHED
@@ -82,16 +85,46 @@ class Run:
     @property
     def is_resumable(self) -> bool:
         """True if it stopped before its end and has a journal that it began."""
+        return self.status in (FAILED, KILLED) and self._has_journal
+
+    @property
+    def _has_journal(self) -> bool:
         journal = os.path.join(self.directory, JOURNAL)
-        return self.status in (FAILED, KILLED) and os.path.exists(journal) and os.path.getsize(journal) > 0
+        return os.path.exists(journal) and os.path.getsize(journal) > 0
 
     def next_commands(self) -> list[str]:
-        """Return what to type next: a command that resumes the run, and one that explains a missed step."""
+        """Return what to type next: one command, or several to choose from.
+
+        A running run is cancelled, one that is not done goes on, one that is done explains a step that was missed.
+        """
         from shlex import quote
 
-        resume = [f"pflow resume {self.id}"] if self.is_resumable else []
-        failed = [f"pflow resume {self.id} --failed"] if self.status == FINISHED else resume
-        return [*failed, *([f"pflow why {self.id} {quote(self.missed)}"] if self.missed else [])]
+        if self.status == RUNNING:
+            return [f"pflow cancel {self.id}"]
+        if self.status == DONE:
+            return [f"pflow why {self.id} {quote(self.missed)}"] if self.missed else []
+        if not self._has_journal:
+            return []
+        resume = " ".join([f"pflow resume {self.id}", *self.limits])
+        if self.status == FINISHED:
+            plain = [f"{resume} --failed"] if self.failed_items > self.begun_items else []
+            return [*plain, *([f"{resume} --failed --redo"] if self.begun_items else [])]
+        steps = [quote(step) for step in self._interrupted()]
+        flags = ("redo", "skip") if steps else ("",)
+        return [" ".join([resume, *(f"--{flag}={step}" for step in steps)]) for flag in flags]
+
+    def _interrupted(self) -> list[str]:
+        """Return the steps that were interrupted and may not repeat, in the order of their visits."""
+        data = read_kept(self.directory, JOURNAL)
+        if b'{"start":' not in data:
+            return []
+        from pflow.record.journal import read_lines
+        from pflow.record.records import Records, name_of
+
+        try:
+            return list(dict.fromkeys(map(name_of, Records(read_lines(data)[0]).interrupted)))
+        except PflowError:
+            return []  # damaged, as pflow resume says
 
     def events(self) -> tuple[list[Event], list[str]]:
         """Return the events of its log, and warnings for lines left out. Raises PflowError if it is unreadable."""
@@ -155,8 +188,10 @@ def is_sound(event: Event) -> bool:
     is_typed = all(isinstance(event[name], type) for name, type in types.items() if name in event)
     if not is_whole or not is_typed or max(abs(event["time"]), abs(event.get("ms", 0))) > _LATEST:
         return False
-    are_dicts = all(isinstance(each, dict) for each in event.get("tried", ()))
-    return are_dicts and all(map(_is_shape, event.get("store", {}).values()))
+    are_sound = all(isinstance(each, dict) for each in event.get("tried", ()))
+    amounts = [*event.get("used", {}).values(), *event.get("limits", {}).values()]
+    are_sound &= all(isinstance(each, int | float) for each in amounts)
+    return are_sound and all(map(_is_shape, event.get("store", {}).values()))
 
 
 def _is_shape(shape: Any) -> bool:
@@ -277,6 +312,22 @@ def _missed(log: bytes) -> str:
     at = log.find(b'"cache":{"verdict":"miss"')
     line = log[log.rfind(b"\n", 0, at) + 1 : log.find(b"\n", at)] if at >= 0 else b""
     return str(_first_event([line]).get("step", ""))
+
+
+_BUDGET = b'{"v":1,"event":"budget",'
+
+
+def _limits_reached(log: bytes, end: Event) -> list[str]:
+    """Return the flags of the limits that ended a run, each to be given a higher one."""
+    hint = str(end.get("error", {}).get("hint", ""))
+    if end.get("exit") != OVER_BUDGET:
+        return ["--max-visits=N"] if "--max-visits=" in hint else []
+    at = log.rfind(_BUDGET)
+    last = _first_event([log[at : log.find(b"\n", at)]]) if at >= 0 else {}
+    used, limits = last.get("used", {}), last.get("limits", {})
+    flags = {name: f"--{flag.replace('_', '-')}" for name, flag in BUDGET.items()}
+    reached = [name for name in flags if name in limits and used.get(name, 0) >= limits[name]]
+    return [f"{flag}=N" for name, flag in flags.items() if name in reached or f"{flag} allows" in hint]
 
 
 def _usage_so_far(log: bytes) -> dict[str, Any]:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
             """Count; return what is left. Raises PflowError (79) if the budget is reached."""
 
 
+BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"}
+"""The flag of each amount that a budget limits."""
+
 charge: Callable[[Question], Amounts] | None = None
 """Counts in the driver; None without a budget."""
 

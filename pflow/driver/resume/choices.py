@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 from pflow.binding.sources import AlternativeSource
-from pflow.driver.resume.visits import is_again, is_of, name_of, steps_by_name
+from pflow.driver.resume.visits import is_again, is_of, steps_by_name
 from pflow.errors import BAD_DATA, FAILED, MISSING, USAGE, PflowError
 from pflow.flow.reaching import uses
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.writes import END, Write
-from pflow.record.records import batch_of, is_within, outer_paths
+from pflow.record.records import batch_of, is_within, name_of, outer_paths
 from pflow.terminal.ask import open_terminal
 from pflow.values.paths import Path
 

@@ -13,7 +13,6 @@ from pflow.driver.arguments import RunFlags
 from pflow.driver.begin import enter, is_same, restore_environment, restore_flow, restore_inputs, restore_intake
 from pflow.driver.inputs import RunInputs
 from pflow.driver.resume.choices import Choices, Decision, cannot_resume
-from pflow.driver.resume.visits import name_of
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, FAILED, PflowError, reason_of
 from pflow.files.atomic import open_private, take_turn
 from pflow.files.directories import make_private
@@ -23,7 +22,7 @@ from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
 from pflow.record.journal import Journal, read_lines
 from pflow.record.log import FLOW, RunLog, runs_directory
-from pflow.record.records import JOURNAL
+from pflow.record.records import JOURNAL, name_of
 from pflow.record.runs import DONE, FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import seal, unseal
 from pflow.stage import WRITER

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.record.records import name_of
 
 FORK = ":fork"
 """The end of the path of a fork's visit, after that of the step before it."""
-
-
-def name_of(path: str) -> str:
-    """Return the step of a visit's path: `outer/inner` for `outer@1/inner@2[…]`."""
-    return "/".join(part.partition("@")[0] for part in path.split("/"))
 
 
 def steps_by_name(flow: WiredFlow, prefix: str = "") -> dict[str, tuple[WiredFlow, WiredStep]]:

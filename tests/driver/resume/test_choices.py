@@ -3,7 +3,7 @@
 import pytest
 
 from pflow.driver.resume.choices import Choices, Decision, refuse_missing
-from pflow.driver.resume.visits import is_again, name_of, steps_by_name
+from pflow.driver.resume.visits import is_again, steps_by_name
 from pflow.errors import PflowError
 from pflow.record.records import Records, compacted
 from tests.engine.flows import plan_of, write_flow
