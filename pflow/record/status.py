@@ -13,9 +13,10 @@ STATUS = "status.json"
 
 
 def write_status(directory: str, counts: dict[str, Any]) -> None:
-    """Replace the status: total, left (None if unknown), done, failed, begun, usage (as Usage.total), time (in seconds).
+    """Replace the status: total, left (None if unknown), done, failed, begun, usage (as Usage.total), time (seconds).
 
-    `begun` counts the failed items that have begun a step which does not repeat. A map calls it at most once a second, and goes on if it cannot be written.
+    `begun` counts the failed items that have begun a step which does not repeat. A map calls it at most once a second,
+    and goes on if it cannot be written.
     """
     with suppress(OSError):
         replace(os.path.join(directory, STATUS), encode(counts) + b"\n", mode=0o600, lasts=False)

@@ -18,8 +18,10 @@ wait='echo $$ >>began; until [ -e go ]; do sleep 0.02; done'
         "printf '1\n2\n' | pflow run 'shell \"$wait\" --each=stdin' --jobs=2 -q" "(pflow run 'shell \"$wait\"' -n -q; exit \$?)"; do
         rm -f go code
         begin "$flow"
+        [ "$(pflow runs -n 1 --json | jq -r '.[].next[]')" = "pflow cancel $id" ]
         run --separate-stderr pflow cancel "${id::24}"
-        expect 0 '' "pflow cancel: the run $id has ended: failed 143; pflow resume $id continues it"
+        expect 0 '' "pflow cancel: the run $id has ended: failed 143; pflow resume $id --redo=shell or pflow resume $id --skip=shell continues it"
+        [ "$(pflow trace "$id" --json | jq -r .error.step)" = shell ]
         until_true test -s code
         [[ $(cat code) = 143 && $(cat err) == *'it was ended by SIGTERM'* && ! -e never ]]
         while read -r pid; do until_true ended "$pid"; done <began

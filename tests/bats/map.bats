@@ -71,6 +71,8 @@ done
     wait $! 2>/dev/null || true
     run --separate-stderr pflow resume last -r --redo
     expect 0 "$(seq 40)"
+    pflow map 'shell "[ $1 = 1 ]" $item' items --from=lines --limit=2 -q || next=$(pflow runs -n 1 --json | jq -c '.[].next')
+    [[ $next == *' --failed --redo"]' && $next != *,* ]]
     seq 2 | pflow map 'shell "[ -e ok ]"' -q || run --separate-stderr pflow resume last --redo < <(:)
     expect 64 '' 'its items came through stdin, and now none came'
     touch ok && seq 2 | pflow resume last --redo -q

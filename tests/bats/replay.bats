@@ -37,6 +37,19 @@ E
     expect 0 $'137\none one two\none one two\none one three\none one three\nthree three three'
 }
 
+@test "a run that is resumed keeps the values that it began with, and its replay takes them" {
+    node env 'Params: word: str = none [env ENV_WORD]  # which' 'Writes: shared["word"]: str [pipe]  # which' <<'E'
+    def post(self, shared, prepared, result):
+        shared["word"] = self.params["word"]
+E
+    export PFLOW_NODES=$PWD
+    in_shells 'kept() { pflow trace last --json | jq -S .snapshot; }
+        echo piped | ENV_WORD=one pflow run "env => template:a \"\${word} \${stdin}\" => shell \"[ -e ok ]; cat\" -r" -q 2>/dev/null
+        kept >before; ENV_WORD=two pflow resume last -q 2>/dev/null; kept | cmp before; : >ok; pflow resume last -r; kept | cmp - before
+        grep -c "one\|piped\|ok" before; ENV_WORD=two pflow replay last -r'
+    expect 0 $'x'
+}
+
 @test "a replay without a RUN, with a wrong one, or with flags about stdin is refused" {
     in_shells 'pflow replay; echo $?; pflow replay last; echo $?; pflow run "shell true" -n -q
         for flag in 00 --from=text extra --nope --resume; do pflow replay last $flag >doc; echo $?; done; pflow replay last -q >&-; echo $?'

@@ -11,9 +11,11 @@ from contextlib import suppress
 import pytest
 
 from pflow.errors import MISSING, PflowError
+from pflow.record.journal import pieces_of
 from pflow.record.log import KEYS, PRUNED, RunLog, describe
 from pflow.record.records import JOURNAL
 from pflow.record.runs import Run, find_run, list_runs, parse_event, prune, read_events
+from pflow.record.status import write_status
 from pflow.record.trace import trace_of_run, trace_text
 from pflow.record.trace_formats import as_chrome, as_json, as_otlp
 from pflow.record.why import explain
@@ -289,6 +291,47 @@ def test_a_run_that_has_not_ended_well_and_has_a_journal_is_resumable(place):
     (place / os.path.basename(log.directory) / JOURNAL).write_text("begun")
     assert not find_run().is_resumable
     os.close(log.lock)
+
+
+BEGUN = [{"begin": OLD}, {"start": "a@1"}, {"end": "a@1"}, {"start": "in@1/b c@2"}, {"start": "in@1/b c@3"}]
+SPENT = {"used": {"calls": 2, "tokens": 9, "cost": 0.5}, "limits": {"calls": 2, "tokens": 10, "cost": 0.25}}
+HIGHER = " --max-calls=N --max-cost=N"
+
+
+def failed(exit: int, hint: str = "", spent: dict | None = None) -> bytes:
+    return (event("budget", **spent) if spent else b"") + event("finish", exit=exit, error={"hint": hint})
+
+
+@pytest.mark.parametrize(
+    ("log", "records", "flags"),
+    [
+        (failed(1), BEGUN[:3], [""]),
+        (b"", BEGUN[:3], [""]),
+        (b"", BEGUN, [" --redo='in/b c'", " --skip='in/b c'"]),
+        (failed(143), [*BEGUN[:2], {"start": "d@1"}], [" --redo=a --redo=d", " --skip=a --skip=d"]),
+        (failed(79, spent=SPENT), BEGUN[:1], [HIGHER]),
+        (failed(79, spent=SPENT), BEGUN[:2], [f"{HIGHER} --redo=a", f"{HIGHER} --skip=a"]),
+        (failed(79, "it goes on; --max-cost allows more"), BEGUN[:1], [" --max-cost=N"]),
+        (failed(69, spent=SPENT), BEGUN[:1], [""]),
+        (failed(1, "pflow resume 01 --max-visits=N goes on"), BEGUN[:1], [" --max-visits=N"]),
+        (event("finish", exit=1, failed_items=2), BEGUN[:1], [" --failed"]),
+    ],
+)
+def test_what_to_type_next_goes_on_with_a_run_that_is_not_done(place, log, records, flags):
+    keep(place, OLD, event("run") + ended("a", cache={"verdict": "miss"}) + log)
+    assert find_run(OLD).next_commands() == []
+    (place / OLD / JOURNAL).write_bytes(b"".join(piece for record in records for piece in pieces_of(record)))
+    assert find_run(OLD).next_commands() == [f"pflow resume {OLD}{each}" for each in flags]
+
+
+@pytest.mark.parametrize(
+    ("begun", "flags"), [(0, ["--failed"]), (1, ["--failed", "--failed --redo"]), (2, ["--failed --redo"])]
+)
+def test_items_of_a_map_that_began_what_may_not_repeat_are_redone(place, begun, flags):
+    keep(place, OLD, event("run", map={"ledger": "l"}) + event("finish", exit=1, failed_items=2))
+    (place / OLD / JOURNAL).write_bytes(b"".join(pieces_of(BEGUN[0])))
+    write_status(str(place / OLD), {"total": 3, "done": 1, "failed": 2, "begun": begun})
+    assert find_run(OLD).next_commands() == [f"pflow resume {OLD} {each}" for each in flags]
 
 
 def test_runs_are_listed_since_a_moment_and_as_they_are_wanted(place):
