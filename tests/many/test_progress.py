@@ -60,7 +60,7 @@ def test_json_has_a_line_a_minute_and_a_last_one(said, tmp_path):
     counts = {"done": 60, "failed": 0, "total": 120, "cost": 0.6, "per_minute": 60.0, "left_s": 60, "time": 5.0}
     assert [*map(json.loads, said)] == [counts, {**counts, "failed": 1, "left_s": 59}]
     usage = {"model": "m", "cost": 0.6, "calls": 60, "unpriced": 0}
-    kept = {"total": 120, "done": 60, "failed": 1, "left": 59, "usage": usage, "time": 5.0}
+    kept = {"total": 120, "done": 60, "failed": 1, "begun": 0, "left": 59, "usage": usage, "time": 5.0}
     assert read_status(str(tmp_path)) == kept
 
 

@@ -299,7 +299,7 @@ HIGHER = " --max-calls=N --max-cost=N"
 
 
 def failed(exit: int, hint: str = "", spent: dict | None = None) -> bytes:
-    return (event("budget", **spent) if spent else b"") + event("finish", exit=exit, error={"hint": hint})
+    return (event_line("budget", spent) if spent else b"") + event("finish", exit=exit, error={"hint": hint})
 
 
 @pytest.mark.parametrize(

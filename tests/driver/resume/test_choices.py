@@ -4,9 +4,8 @@ import pytest
 
 from pflow.driver.resume.choices import Choices, Decision, refuse_missing
 from pflow.driver.resume.visits import is_again, steps_by_name
-from pflow.record.records import name_of
 from pflow.errors import PflowError
-from pflow.record.records import Records, compacted
+from pflow.record.records import Records, compacted, name_of
 from tests.engine.flows import plan_of, write_flow
 
 COMMAND = {"type": "shell", "inputs": {"command": "true"}}
