@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 
 from pflow import Any, Sequence
-from pflow.errors import not_written
+from pflow.errors import UNAVAILABLE, PflowError, not_written
 from pflow.files.atomic import replace
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import colour_of, for_locale, table, terminal_width
-from pflow.terminal.messages import say
 from pflow.values.jsontext import compact
 from pflow.words.printable import clean, clean_json
 
@@ -31,7 +30,7 @@ def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
 
 def write_page(page: bytes, file: str, name: str, *, opens: bool = False) -> None:
     """Write a page to a file, print its path, and open it if wanted. Without a file it goes to stdout, on a terminal
-    to the file `name`. Raises PflowError (73, 77; 2 for a page to be opened that has no file).
+    to the file `name`. Raises PflowError (73, 77; 69 without a browser).
     """
     if not file and not os.isatty(1) and not opens:
         write_pieces(1, [page])
@@ -40,10 +39,11 @@ def write_page(page: bytes, file: str, name: str, *, opens: bool = False) -> Non
     write_output(path, page)
     print_text(f"{clean(path)}\n")
     if opens:
-        import click
+        import webbrowser
+        from pathlib import Path
 
-        if click.launch(os.path.abspath(path)):
-            say("pflow", f"cannot open '{path}': there is no program for it")
+        if not webbrowser.open(Path(path).absolute().as_uri()):
+            raise PflowError(f"cannot open '{path}': no browser is known", hint="BROWSER names one", exit=UNAVAILABLE)
 
 
 def print_text(text: str) -> None:

@@ -63,6 +63,8 @@ def command(
     def is_wanted(run: Run) -> bool:
         return (name is None or run.name == name) and (not failed or run.status in (FAILED, FINISHED, KILLED))
 
+    if page is not None and as_json:
+        raise PflowError("cannot take --json with --html", hint="--html goes alone", exit=USAGE)
     runs = list_runs(limit, since=since or 0.0, is_wanted=is_wanted)
     if page is not None:
         from pflow.page.page import runs_page

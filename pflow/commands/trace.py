@@ -57,7 +57,7 @@ from pflow.words.printable import clean_json
 def command(
     run: str | None, other: str | None, store: bool, page: str | None, opens: bool, form: str | None, when: str
 ) -> int:
-    _check_flags(other, store, page, opens, form)
+    _check_flags(run, other, store, page, opens, form)
     if other is not None:
         return _compare(run or "", other, form, when)
     if run is None and is_readable():
@@ -81,7 +81,14 @@ def command(
     return code
 
 
-def _check_flags(other: str | None, store: bool, page: str | None, opens: bool, form: str | None) -> None:
+def _is_page(word: str) -> bool:
+    """Return True for the file of a page; a run's id has no dot and no slash."""
+    return "." in word or "/" in word
+
+
+def _check_flags(
+    run: str | None, other: str | None, store: bool, page: str | None, opens: bool, form: str | None
+) -> None:  # fmt: skip
     """Raise PflowError (2) for flags that do not go together."""
     if store and form in ("chrome", "otlp"):
         raise PflowError(f"cannot take --store with --{form}", hint="--store goes with --json", exit=USAGE)
@@ -91,6 +98,9 @@ def _check_flags(other: str | None, store: bool, page: str | None, opens: bool, 
     if other is not None and (store or form in ("chrome", "otlp")):
         flag = form or "store"
         raise PflowError(f"cannot take --{flag} with two runs", hint="--json goes with two runs", exit=USAGE)
+    if page is not None and _is_page(run or ""):
+        what = f"cannot take --html with '{run}': it is a page already"
+        raise PflowError(what, hint="--html takes a run, or a store on stdin", exit=USAGE)
     if opens and page is None:
         raise PflowError("cannot take --open without --html", hint="pflow trace RUN --html --open", exit=USAGE)
 
@@ -109,7 +119,9 @@ def _from_stdin(*, with_store: bool) -> tuple[Trace, int]:
     intake = take_store({})
     if intake.kind == "raw":
         raise PflowError(
-            "cannot trace stdin: it is not a store", hint="-j makes the last stage print one", exit=BAD_DATA
+            "cannot trace stdin: it is not a store",
+            hint="-j makes the last stage print one; the file of a page is named",
+            exit=BAD_DATA,
         )
     trace = trace_of_document(intake.document, with_store=with_store)
     return trace, int(trace["exit"])
@@ -117,7 +129,7 @@ def _from_stdin(*, with_store: bool) -> tuple[Trace, int]:
 
 def _find(word: str, *, is_for_page: bool = False) -> Trace:
     """Return the trace of a run, with what a page has besides if it is for one; or the trace in a page."""
-    if "." in word or "/" in word:
+    if _is_page(word):
         from pflow.page.embedded import read_page
 
         return read_page(word)

@@ -220,6 +220,8 @@ class BatchStep(StepNode):
         index, item = self.items[number]
         before, own = file_paths.claim, self.paths[number]
         self.context.item = own.removeprefix(self.visit_path())
+        if self.context.recorder is not None:
+            self.context.recorder.index = str(number)
         file_paths.claim = lambda file: self._claim(own, before, file)
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), visit)
@@ -242,6 +244,8 @@ class BatchStep(StepNode):
             raise failure from (None if failure is error else error)
         finally:
             self.context.item = ""
+            if self.context.recorder is not None:
+                self.context.recorder.index = ""
             file_paths.claim = before
 
     def _told(self, visit: Visit) -> dict[str, Any]:

@@ -65,24 +65,35 @@ def in_words(node: str, wired: WiredStep, error: BaseException, secrets: Secrets
 
 
 class Recorder:
-    """Makes the events of one lane of a run and hands each, a line, to `write`."""
+    """Makes the events of one lane of a run and hands each, a line, to `write`.
 
-    def __init__(self, write: Callable[[bytes], None], *, prefix: str = "", lane: str = "") -> None:
+    `item` says in which item of the batches around it a step is: `3`, or `3/0` in a batch within one. `index` is the
+    item that runs now.
+    """
+
+    def __init__(self, write: Callable[[bytes], None], *, prefix: str = "", lane: str = "", item: str = "") -> None:
         self.write = write
         self.prefix = prefix
         self.lane = lane
+        self.item = item
+        self.index = ""
 
     def inside(self, step: str) -> Recorder:
         """Return the recorder of a subflow's steps."""
-        return Recorder(self.write, prefix=f"{self.prefix}{step}/", lane=self.lane)
+        item = "/".join(filter(None, (self.item, self.index)))
+        return Recorder(self.write, prefix=f"{self.prefix}{step}/", lane=self.lane, item=item)
 
     def to(self, write: Callable[[bytes], None], lane: str = "") -> Recorder:
         """Return the recorder of another process, or of another lane."""
-        return Recorder(write, prefix=self.prefix, lane=lane or self.lane)
+        return Recorder(write, prefix=self.prefix, lane=lane or self.lane, item=self.item)
 
     def event(self, event: str, step: str, about: dict[str, Any]) -> None:
         """Record the start or the end of a step's visit."""
-        named = {"step": self.prefix + step, "lane": self.lane} if self.lane else {"step": self.prefix + step}
+        named = {"step": self.prefix + step}
+        if self.lane:
+            named["lane"] = self.lane
+        if self.item:
+            named["item"] = self.item
         self.write(event_line(event, {**named, **about}))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from pflow.errors import shorten
 from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO
 from pflow.many.ledger import Ledger
-from pflow.record.runs import Run
+from pflow.record.runs import RUNNING, Run
 from pflow.terminal.columns import duration
 from pflow.values.jsontext import decode
 from pflow.words.printable import clean
@@ -30,23 +30,34 @@ _QUERIES = {
 }
 
 
+_BEGUN = "a step of it has begun that does not repeat"
+
+
 def map_report(run: Run) -> dict[str, Any]:
     """Return how many items ended how, the usage of each model, the most frequent failures, and the slowest items."""
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
         found = {name: [decode(row[0].encode()) for row in ledger.rows(sql)] for name, sql in _QUERIES.items()}
+        if run.status == RUNNING:  # what has begun is under way
+            found["failures"] = [each for each in found["failures"] if each["status"] != BEGUN]
         return {"ledger": run.ledger, "items": run.items, "statuses": ledger.counts(), **found}
 
 
 MOST_DOTS = 5000
+"""How many items a page shows as dots: so many that failed, and as many others."""
 
 
 def map_dots(run: Run) -> list[list[Any]]:
-    """Return the number, end (in seconds), milliseconds and status of the items that have an end; of many, a sample."""
+    """Return the number, end (in seconds), milliseconds and status of the items that have an end.
+
+    Of many it is a sample, with the slowest and those that failed.
+    """
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
         (count,) = ledger.one("SELECT count(*) FROM items WHERE time")
         step = -(-count // MOST_DOTS) or 1
-        sql = "SELECT position, time, ms, status FROM items WHERE time AND position % ? = 0 ORDER BY time LIMIT ?"
-        return [list(row) for row in ledger.rows(sql, (step, MOST_DOTS))]
+        sql = "SELECT position, time, ms, status FROM items WHERE time AND"
+        wanted = [f"status <> '{DONE}' ORDER BY position LIMIT {MOST_DOTS}", f"position % {step} = 0 LIMIT {MOST_DOTS}"]
+        wanted.append("ms > 0 ORDER BY ms DESC LIMIT 3")
+        return [list(row) for row in dict.fromkeys(row for each in wanted for row in ledger.rows(f"{sql} {each}"))]
 
 
 def map_text(run: str, report: dict[str, Any]) -> str:
@@ -57,7 +68,8 @@ def map_text(run: str, report: dict[str, Any]) -> str:
     lines = [f"items: {counts}" + (f" of {total:,}" if total else "")]
     lines += [f"model: {', '.join(usage_words(usage))}" for usage in report["models"]]
     for each in report["failures"]:
-        how = f"{each['count']:,} {each['status']} with {each['exit']}: {shorten(each['message'], 200)}"
+        how = f"{each['count']:,} {each['status']}" + (f" with {each['exit']}" if each["exit"] is not None else "")
+        how += f": {shorten(each['message'] or _BEGUN, 200)}"
         lines.append(f"{how}  (pflow why {run} {each['number']})")
     slowest = [f"#{each['number']} {duration(each['ms'])}" for each in report["slowest"] if each["ms"]]
     lines += [f"slowest: {', '.join(slowest)}"] if slowest else []
@@ -72,6 +84,6 @@ def item_lines(run: Run, word: str) -> list[str]:
     facts += ([duration(entry.ms)] if entry.ms else []) + usage_words(entry.usage)
     is_left = entry.has_begun and entry.status != DONE
     how = "runs it" if entry.status == TODO else "--redo runs it again" if is_left else "--failed runs it again"
-    begun, again = "a step of it has begun that does not repeat", f"pflow resume {run.id} {how}"
+    begun, again = _BEGUN, f"pflow resume {run.id} {how}"
     lines = [entry.error, begun * is_left, again * (entry.status != DONE)]
     return [f"#{entry.index} {entry.id}: {', '.join(facts)}", *(f"    {line}" for line in lines if line)]

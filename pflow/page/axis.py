@@ -7,6 +7,8 @@ from pflow.record.trace import Trace
 
 WHOLE = 100.0
 _TICKS = 5
+_LAST = 95.0
+"""The last place where a time is written: behind it there is no room for it."""
 _STEPS = (1, 2, 5)
 
 
@@ -44,4 +46,5 @@ class Axis:
         """Return round times to write on the line: the place of each, and its milliseconds."""
         power = 10.0 ** (len(f"{self.seconds * 1000 / _TICKS:.0f}") - 1)
         step = next((power * each for each in _STEPS if self.seconds * 1000 / (power * each) <= _TICKS), power * 10)
-        return [(step * n / 10 / self.seconds, step * n) for n in range(int(self.seconds * 1000 / step) + 1)]
+        places = [(step * n / 10 / self.seconds, step * n) for n in range(int(self.seconds * 1000 / step) + 1)]
+        return [each for each in places if each[0] < _LAST]

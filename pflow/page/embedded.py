@@ -48,6 +48,8 @@ def read_page(file: str) -> Trace:
         ]
         trace = with_visits({"error": {}, **kept, "events": events})
         # What cannot be shown was not made by pflow.
+        if not isinstance(trace["began"] + trace["last"], int | float):
+            raise ValueError("the times are no numbers")
         trace_text(trace, now=trace["last"], with_store=True)
         map_text(trace["run"], trace["map"]) if "map" in trace else ""
     except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:

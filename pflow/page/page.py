@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterable
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import jinja2
@@ -25,8 +26,16 @@ from pflow.terminal.messages import say
 from pflow.values.paths import size_text
 from pflow.words.usage import Usage, amount, usage_words
 
-_MOST_FAILURES = 100
-"""Failed items of batches that are listed, of all batches together."""
+_MOST_FAILURES = 50
+"""Kinds of failures of items that are listed, of all batches together."""
+_LONGEST_ITEM = 60
+_MOST_STORE = 40_000
+"""Characters that the values of the final store may take on a page."""
+
+_LEAST_MS = 0.1
+
+Values = dict[int, dict[str, Any]]
+"""What each visit wrote, by its number and place."""
 
 
 @cache
@@ -84,17 +93,19 @@ def run_page(trace: Trace, *, now: float) -> bytes:
         name=(trace["flow"] or {}).get("name") or "pipe",
         status=status_text(trace, now),
         used=usage_words(trace["usage"]),
+        nothing="no model has answered",
         states=_states(trace),
+        dry=any("dry" in row.visit for row in rows),
         meanings=EXIT_CODES,
         stopped=_stopped(trace),
-        failures=_failures(trace),
+        failures=_failures(trace, values or {}),
         axis=axis,
         rows=rows,
-        graph=_graph(shape, rows) if shape["nodes"] else None,
+        graph=_graph(shape, rows) if rows or report else None,
         dots=_dots(dots, axis),
         report=report,
         by_step=_used_by(trace, "step"),
-        by_model=_used_by(trace, "model"),
+        by_model=[(each["model"], Usage(each)) for each in report["models"]] if report else _used_by(trace, "model"),
         store=_store(trace, values or {}),
         has_values=values is not None,
         snapshot=_snapshot(trace["snapshot"]),
@@ -108,10 +119,12 @@ def runs_page(runs: Iterable[Run], *, now: float) -> bytes:
 
 
 def _states(trace: Trace) -> dict[str, int]:
-    """Return how many visits ended how; for a map, how many items."""
+    """Return how many visits ended how, those alone that contain no other; for a map, how many items."""
     if "map" in trace:
         return {status: count for status, count in trace["map"]["statuses"].items() if count}
-    states = [visit["state"] for visit in trace["execution_trace"]]
+    visits = trace["execution_trace"]
+    outer = {visit.get("outer") for visit in visits}
+    states = [visit["state"] for visit in visits if visit["number"] not in outer]
     return {state: states.count(state) for state in (DONE, FAILED, CUT, RUNNING) if state in states}
 
 
@@ -130,16 +143,21 @@ def _stopped(trace: Trace) -> dict[str, Any] | None:
     return {**said, "exit": amount(error.get("exit")), "number": at[-1]["number"] if at else None}
 
 
-def _failures(trace: Trace) -> dict[str, Any]:
-    """Return the failed items of batches: how many, and the first of them with the step and number of their visit."""
-    steps = {visit["number"]: visit["step"] for visit in trace["execution_trace"]}
-    failed = [
-        {"step": steps[number], "number": number, **event}
-        for number, events in trace["batch_items"].items()
-        for event in events
-        if "exit" in event and "index" in event
-    ]
-    return {"count": len(failed), "first": failed[:_MOST_FAILURES]}
+def _failures(trace: Trace, values: Values) -> dict[str, Any]:
+    """Return the failed items of batches: how many, and those of one step, code and message together: the visit, and
+    the items as far as they are known, by their index if no journal has kept them.
+    """
+    steps = {visit["number"]: visit for visit in trace["execution_trace"]}
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for number, events in trace["batch_items"].items():
+        visit = steps[number]
+        errors = values.get(number, {}).get(f"{visit['step']}.errors")
+        kept = {each.get("index"): each.get("item") for each in errors or () if isinstance(each, dict)}
+        for event in sorted((each for each in events if "exit" in each and "index" in each), key=itemgetter("index")):
+            index = event["index"]
+            item = f"{index}: {shown(kept[index], _LONGEST_ITEM)}" if index in kept else str(index)
+            groups.setdefault((number, visit["step"], event["exit"], event.get("message", "")), []).append(item)
+    return {"count": sum(map(len, groups.values())), "groups": list(groups.items())[:_MOST_FAILURES]}
 
 
 def _used_by(trace: Trace, by: str) -> list[tuple[str, Usage]]:
@@ -154,7 +172,10 @@ def _used_by(trace: Trace, by: str) -> list[tuple[str, Usage]]:
 
 
 def _graph(shape: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
-    """Return the drawing of the flow, and what is to be said of each step's visits."""
+    """Return the drawing of the flow, and what is to be said of each step's visits. A pipe is a chain of its stages."""
+    if not shape["nodes"]:
+        stages = {row.visit["step"]: row.visit["node"] for row in rows if "outer" not in row.visit}
+        shape = shape_of({"nodes": [{"id": id, "type": type} for id, type in stages.items()]})
     visits: dict[str, list[Row]] = {}
     for row in rows:
         visits.setdefault(row.visit["step"], []).append(row)
@@ -162,30 +183,46 @@ def _graph(shape: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
 
 
 def _dots(dots: list[list[Any]], axis: Axis) -> dict[str, Any] | None:
-    """Return the items of a map as points by status: from left to right when they ended, upwards how long they took."""
+    """Return the items of a map as points by status: from left to right when they ended, upwards how long they took.
+
+    Those that an earlier map has ended are left out.
+    """
+    dots = [dot for dot in dots if dot[1] >= axis.parts[0][0]]
     if not dots:
         return None
-    highest = max(math.ceil(math.log10(max(ms or 0, 1))) for _, _, ms, _ in dots) or 1
-    points: dict[str, list[tuple[float, float]]] = {}
-    for _number, ended, ms, status in sorted(dots, key=lambda dot: dot[3] != DONE):
-        height = math.log10(max(ms or 0, 1)) / highest * 100
-        points.setdefault(status, []).append((axis.at(ended), height))
-    return {"points": points, "lines": [(100 * n / highest, 10**n) for n in range(highest + 1)], "count": len(dots)}
+    logs = [math.log10(max(ms or 0, _LEAST_MS)) for _, _, ms, _ in dots]
+    lowest, highest = math.floor(min(logs)), max(math.ceil(max(logs)), math.floor(min(logs)) + 1)
+    points: dict[str, list[tuple[float, float, str]]] = {}
+    for (number, ended, ms, status), log in zip(dots, logs, strict=True):
+        words = f"#{number} {status}, {duration(ms or 0)}"
+        height = (log - lowest) / (highest - lowest) * 100
+        points.setdefault(status, []).append((axis.at(ended), height, words))
+    lines = [((n - lowest) / (highest - lowest) * 100, 10**n) for n in range(lowest, highest + 1)]
+    return {"points": points, "lines": lines, "count": len(dots)}
 
 
-def _store(trace: Trace, values: dict[int, dict[str, Any]]) -> list[dict[str, Any]] | None:
+def _store(trace: Trace, values: Values) -> list[dict[str, Any]] | None:
     """Return the keys of the final store: type, size, and the value where it is known."""
     if trace["store"] is None:
         return None
-    kept = {path: value for written in values.values() for path, value in written.items()}
+    outermost = {visit["number"] for visit in trace["execution_trace"] if "outer" not in visit}
+    kept = _injected(trace["snapshot"])
+    kept |= {path: value for number, each in values.items() if number in outermost for path, value in each.items()}
+    longest = _MOST_STORE // max(len(trace["store"]), 10)
     rows = []
     for key, shape in trace["store"].items():
         inside = {path[len(key) + 1 :]: value for path, value in kept.items() if path.startswith(f"{key}.")}
-        value = kept.get(key, shape.get("value", inside or None))
+        known = [kept[key]] if key in kept else [shape["value"]] if "value" in shape else [inside] if inside else []
         size = size_text(shape["type"], shape["size"]) if "size" in shape else ""
-        is_known = key in kept or "value" in shape or bool(inside)
-        rows.append({"key": key, "type": shape["type"], "size": size, "value": shown(value) if is_known else None})
+        value = shown(known[0], longest) if known else None
+        rows.append({"key": key, "type": shape["type"], "size": size, "value": value})
     return rows
+
+
+def _injected(snapshot: Any) -> dict[str, Any]:
+    """Return what flags and the pipe put into the store, without what was too large to be kept."""
+    found = snapshot.get("cli_injections") if isinstance(snapshot, dict) else None
+    return {path: value for path, value in (found or {}).items() if "$digest" not in str(value)[:9]}
 
 
 def _snapshot(snapshot: Any) -> list[tuple[str, str]]:
@@ -195,4 +232,5 @@ def _snapshot(snapshot: Any) -> list[tuple[str, str]]:
         found = [(f"{step}.{name}", value) for step, params in overrides for name, value in params.items()]
     except (KeyError, TypeError, AttributeError):
         return []  # none, or a damaged one
-    return [(path, shown(value)) for path, value in [*found, *injections]]
+    longest = _MOST_STORE // max(len(found) + len(injections), 10)
+    return [(path, shown(value, longest)) for path, value in [*found, *injections]]

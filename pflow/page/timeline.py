@@ -5,15 +5,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.page.axis import Axis
-from pflow.record.runs import RUNNING, Event
+from pflow.record.runs import DONE, RUNNING, Event
 from pflow.record.trace import Trace, Visit, facts_of
 from pflow.values.jsontext import encode
 from pflow.words.usage import amount
 
 MOST_ITEMS = 500
 """How many items of one batch are drawn; of more a sample is."""
+PARTLY = "partly"
+"""The state of a batch whose items did not all succeed, beside those of a visit."""
 _HIGHEST = 160
-_MOST_VALUES = 300_000
+_MOST_VALUES = 50_000
 """Characters that the values of all visits together may take on a page."""
 _LONGEST_VALUE = 4000
 
@@ -62,7 +64,10 @@ class Row:
 
     @property
     def state(self) -> str:
-        return "cached" if _is_cached(self.visit) else str(self.visit["state"])
+        if _is_cached(self.visit):
+            return "cached"
+        has_failures = (self.visit.get("items") or {}).get("failed") and self.visit["state"] == DONE
+        return PARTLY if has_failures else str(self.visit["state"])
 
     @property
     def message(self) -> str:
@@ -71,13 +76,14 @@ class Row:
 
 def rows_of(trace: Trace, axis: Axis, now: float, values: dict[int, dict[str, Any]]) -> list[Row]:
     """Return a row for each visit; `values` are what they wrote, by number and place, where that was kept."""
-    writers: dict[str, int] = {}
+    writers: dict[tuple[Any, Any], dict[str, int]] = {}  # each flow within, and each of its items, has its own store
     depths = {0: -1}
     longest = min(_LONGEST_VALUE, _MOST_VALUES // max(sum(map(len, values.values())), 1))
     rows = []
     for visit in trace["execution_trace"]:
         number, kept = visit["number"], values.get(visit["number"], {})
         depths[number] = depths[visit.get("outer", 0)] + 1
+        known = writers.setdefault((visit.get("outer"), visit.get("item")), {})
         left, width = axis.span(visit["began"], _end(visit, trace, now))
         row = Row(
             visit,
@@ -85,13 +91,13 @@ def rows_of(trace: Trace, axis: Axis, now: float, values: dict[int, dict[str, An
             left,
             width,
             facts_of(visit, now),
-            [Place(key, path, _writer(path, writers)) for key, path in _places(visit["reads"], "given")],
+            [Place(key, path, _writer(path, known)) for key, path in _places(visit["reads"], "given")],
             [Place(key, path, value=_text(kept, path, longest)) for key, path in _places(visit["writes"], "")],
             [_try(each, visit, axis) for each in visit.get("tried", ())],
         )
         shown = {place.path for place in row.writes}
         row.writes += [Place("", path, value=_text(kept, path, longest)) for path in kept if path not in shown]
-        writers |= dict.fromkeys(visit["write_keys"], number)
+        known |= dict.fromkeys(visit["write_keys"], number)
         _add_items(row, trace["batch_items"].get(number, []), axis)
         rows.append(row)
     return rows
@@ -125,12 +131,12 @@ def _text(kept: dict[str, Any], path: str, longest: int) -> str | None:
 def shown(value: Any, longest: int = _LONGEST_VALUE) -> str:
     """Return a value as a person reads it: a text as it is, anything else as JSON; a long one is cut."""
     text = value if isinstance(value, str) else encode(value, escape=False).decode("utf-8", "backslashreplace")
-    return text if len(text) <= longest else f"{text[:longest]}… and {len(text) - longest:,} more characters"
+    return text if len(text) <= longest else f"{text[:longest]}… +{len(text) - longest:,} characters"
 
 
 def _try(said: dict[str, Any], visit: Visit, axis: Axis) -> Mark:
     ms = amount(said.get("ms")) or 0
-    words = f"a try failed with {said.get('exit')} after {ms:,.0f} ms: {said.get('message', '')}"
+    words = f"a try failed {ms:,.0f} ms after the beginning, with {said.get('exit')}: {said.get('message', '')}"
     return Mark(axis.at(visit["began"] + ms / 1000), 0, "failed", words)
 
 

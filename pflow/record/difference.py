@@ -17,7 +17,7 @@ def difference(one: Trace, other: Trace) -> dict[str, Any]:
     """Return the `runs`; the `steps` that differ, each with its `visit` and the members that `differ`, with both values
     (null where a run has no such visit); and how many visits are the `same`.
     """
-    visits = [{(each["step"], each["visit"]): each for each in trace["execution_trace"]} for trace in (one, other)]
+    visits = [_by_name(trace["execution_trace"]) for trace in (one, other)]
     steps, keys = [], dict.fromkeys([*visits[0], *visits[1]])
     for step, visit in keys:
         pair = [_members(there.get((step, visit))) for there in visits]
@@ -25,6 +25,17 @@ def difference(one: Trace, other: Trace) -> dict[str, Any]:
         if differing := {name: values for name, values in both.items() if _differ(name, *values)}:
             steps.append({"step": step, "visit": visit, "differ": differing})
     return {"runs": [_summary(trace) for trace in (one, other)], "steps": steps, "same": len(keys) - len(steps)}
+
+
+def _by_name(visits: list[Visit]) -> dict[tuple[str, int], Visit]:
+    """Return the visits by step, with the item of a batch around it, and number: of those that this step had."""
+    found: dict[tuple[str, int], Visit] = {}
+    counts: dict[str, int] = {}
+    for each in visits:
+        name = each["step"] + (f" item {each['item']}" if "item" in each else "")
+        counts[name] = counts.get(name, 0) + 1
+        found[name, counts[name]] = each
+    return found
 
 
 def _summary(trace: Trace) -> dict[str, Any]:
@@ -59,7 +70,8 @@ def difference_text(found: dict[str, Any], colour: Colour) -> str:
         lines += ["", f"  {colour.heading(name)}"]
         lines += [f"    {member}: {' → '.join(_told(member, value) for value in values)}"
                   for member, values in each["differ"].items()]  # fmt: skip
-    return "".join(f"{line}\n" for line in [*lines, "", f"the same: {counted(found['same'], 'visit')}"])
+    lines += ["", f"the same: {counted(found['same'], 'visit')}"] if found["same"] else []
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _told_run(run: dict[str, Any]) -> str:
@@ -77,5 +89,8 @@ def _told(member: str, value: Any) -> str:
         return duration(value)
     if isinstance(value, dict):
         parts = {key: " and ".join(each) if isinstance(each, list) else each for key, each in value.items()}
-        value = ", ".join(f"{key} from {each}" if member == "reads" else f"{key} {each}" for key, each in parts.items())
+        value = ", ".join(
+            f"{key} {each or 'given'}" if not each or member != "reads" else f"{key} from {each}"
+            for key, each in parts.items()
+        )
     return clean(str(value or "none"))

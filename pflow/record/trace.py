@@ -28,7 +28,8 @@ batch's items by the number of its visit; programs find them among the events.
 Visit = dict[str, Any]
 """number (in the trace), step, node, version, visit (which of this step's it is), state, began (seconds), ms (None
 where it has no end), reads and writes (the places of each), read_keys and write_keys (every place once). What not every
-visit has: lane (the branch of a fork), outer (the number of the visit that it is in), and all of MORE."""
+visit has: lane (the branch of a fork), item (of the batch that it is in), outer (the number of the visit that it is
+in), and all of MORE."""
 
 CUT = "cut"
 """The state of a visit that has no end and does not run any more, beside the states of a run."""
@@ -124,8 +125,8 @@ def _visits(events: list[Event], *, unfinished: str) -> tuple[list[Visit], dict[
     """
     visits: list[Visit] = []
     items: dict[int, list[Event]] = {}
-    latest: dict[str, int] = {}
-    open_visits: dict[tuple[str, int, str], list[Visit]] = {}  # items of a batch share all three
+    latest: dict[tuple[str, str], int] = {}
+    open_visits: dict[tuple[str, int, str, str], list[Visit]] = {}  # logs of old have no items: these share all four
     for event in events:
         if event["event"] == "resume":
             for visit in (visit for same in open_visits.values() for visit in same):
@@ -133,16 +134,19 @@ def _visits(events: list[Event], *, unfinished: str) -> tuple[list[Visit], dict[
             open_visits.clear()
         if event["event"] not in ("start", "item", "end"):
             continue
-        same = open_visits.setdefault((event["step"], event.get("visit", 1), event.get("lane", "")), [])
+        item = event.get("item", "")
+        same = open_visits.setdefault((event["step"], event.get("visit", 1), event.get("lane", ""), item), [])
         if event["event"] == "item":
             for visit in same[:1]:
                 _add_item(visit, event)
                 items.setdefault(visit["number"], []).append(event)
             continue
         if event["event"] == "start" or not same:
-            visit = _begun(event, len(visits) + 1, latest.get(event["step"].rpartition("/")[0]))
+            around = event["step"].rpartition("/")[0]
+            outer = latest.get((around, item)) or latest.get((around, item.rpartition("/")[0]))
+            visit = _begun(event, len(visits) + 1, outer)
             visit["state"] = unfinished
-            latest[event["step"]] = visit["number"]
+            latest[event["step"], item] = visit["number"]
             visits.append(visit)
             same.append(visit)
         if event["event"] == "end":
@@ -163,7 +167,7 @@ def _begun(event: Event, number: int, outer: int | None) -> Visit:
         "writes": {},
         "read_keys": [],
         "write_keys": [],
-        **({"lane": event["lane"]} if "lane" in event else {}),
+        **{name: event[name] for name in ("lane", "item") if name in event},
         **({"outer": outer} if outer else {}),
     }
 
@@ -243,8 +247,10 @@ def facts_of(visit: Visit, now: float) -> list[str]:
     facts = [_took(visit, now)]
     facts += [f"visit {visit['visit']}"] if visit["visit"] > 1 else []
     facts += [f"branch {visit['lane']}"] if "lane" in visit else []
+    facts += [f"item {visit['item']}"] if "item" in visit else []
     facts += [_fact(name, visit[name]) for name in ("action", "exit") if name in visit]
     facts += usage_words(visit)
+    facts += [f"tries {len(visit['tried']) + 1}"] if "tried" in visit and "tries" not in visit else []
     facts += [_fact(name, visit[name]) for name in ("tries", "items", "dry", "skipped") if name in visit]
     return [*filter(None, facts), *_of_cache(visit.get("cache"))]
 

@@ -18,7 +18,7 @@ SAID = {
         "429: slow down",
         "$0.25",
         "pflow resume",
-        "a try failed with 75",
+        "a try failed",
         "not reached",
     ],
     "fork": ["facts", "tone", "2 visits", "cost unknown", "exit 3"],

@@ -568,6 +568,9 @@ def test_every_answer_that_a_batch_got_is_counted_once_failed_tries_too(tmp_path
         (4, None),
     ]
     assert all(each["ms"] > 0 for each in items)
+    inner = [each["item"] for each in ran.events if (each["event"], each["step"]) == ("end", "b/bill")]
+    assert sorted(inner) == list("01234") * is_subflow
+    assert "item" not in ran.events[-1]
     [failed] = [each for each in items if "exit" in each]
     assert failed["message"]
     tries = [each["tried"] for each in (ran.events if is_subflow else items) if "tried" in each]

@@ -26,6 +26,14 @@ def test_steps_that_differ_in_time_cost_reads_and_writes_are_named_and_others_co
     ]
 
 
+def test_a_visit_that_ran_again_in_a_later_part_is_compared_with_its_like(traced):
+    again = (start("a"), {"event": "resume"}, start("a"), end("a", model="m", cost=1), finish())
+    one, two = traced(*again), traced(start("a"), end("a", model="m", cost=1), finish())
+    first, second = difference(one, two)["steps"]
+    assert first["differ"]["state"] == ["cut", "done"]
+    assert (second["visit"], second["differ"]["state"]) == (2, ["done", None])
+
+
 def test_times_differ_only_where_a_person_would_say_so(traced):
     one, two = (traced(start("a"), end("a", ms=ms), finish()) for ms in (5, 12))
     assert difference(one, two)["steps"] == []

@@ -51,6 +51,26 @@ def test_the_failure_that_ended_a_run_is_said_once(traced):
     )
 
 
+def test_visits_inside_the_items_of_a_batch_are_told_apart(traced):
+    items = [{"item": "0"}, {"item": "1"}]
+    trace = traced(
+        start("b", "flow"),
+        *(start("b/a", **each) for each in items),
+        end("b/a", ms=1, item="1"),
+        end("b/a", ms=2, item="0"),
+        start("b/a/x", item="1"),
+        finish(),
+    )
+    visits = trace["execution_trace"]
+    assert [(each.get("item"), each["ms"], each.get("outer")) for each in visits] == [
+        (None, None, None),
+        ("0", 2, 1),
+        ("1", 1, 1),
+        ("1", None, 3),
+    ]
+    assert "    [3] b/a (llm)  1 ms, item 1\n" in shown(trace)
+
+
 def test_visits_of_loops_branches_and_subflows_are_told_apart(traced):
     trace = traced(
         *(start("a"), end("a", writes={"x": ["first"]}), start("a", visit=2), end("a", visit=2)),
