@@ -172,7 +172,7 @@ class Snapshot:
             "config_overrides": self.config_overrides,
             "cli_injections": self.cli_injections,
             **({"piped": self.piped} if self.piped["paths"] else {}),
-            **self.place,
+            **{name: each for name, each in self.place.items() if each or name in PLACE},
         }
 
 
