@@ -129,15 +129,15 @@ def _states(trace: Trace) -> dict[str, int]:
 
 
 def _stopped(trace: Trace) -> dict[str, Any] | None:
-    """Return where a run failed or was killed, and why: step, node, exit, message, and the number of the visit."""
+    """Return where a run failed or was killed, and why: step, node, exit, message, hint, the number of the visit."""
     error, unfinished = trace["error"], [visit for visit in trace["execution_trace"] if visit["state"] != DONE]
     if error:
         at = [visit for visit in unfinished if visit["step"] == error.get("step")]
-        said = {name: str(error.get(name, "")) for name in ("step", "node", "message")}
+        said = {name: str(error.get(name, "")) for name in ("step", "node", "message", "hint")}
     elif trace["status"] == KILLED:
         at = [visit for visit in unfinished if visit["state"] == CUT]
         said = {name: at[-1][name] if at else "" for name in ("step", "node")}
-        said["message"] = "the run was killed, and nobody wrote down why"
+        said |= {"message": "the run was killed, and nobody wrote down why", "hint": ""}
     else:
         return None
     return {**said, "exit": amount(error.get("exit")), "number": at[-1]["number"] if at else None}
