@@ -156,7 +156,7 @@ def _failures(trace: Trace, values: Values) -> dict[str, Any]:
         for event in sorted((each for each in events if "exit" in each and "index" in each), key=itemgetter("index")):
             index = event["index"]
             item = f"{index}: {shown(kept[index], _LONGEST_ITEM)}" if index in kept else str(index)
-            groups.setdefault((number, visit["step"], event["exit"], event.get("message", "")), []).append(item)
+            groups.setdefault((number, visit["step"], event["exit"], str(event.get("message", ""))), []).append(item)
     return {"count": sum(map(len, groups.values())), "groups": list(groups.items())[:_MOST_FAILURES]}
 
 

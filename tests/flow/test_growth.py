@@ -29,6 +29,7 @@ FLOWS = {
     "mapped to one place": lambda count: of_ir(STEPS["one key"], count, "out"),
     "mapped into one object": lambda count: of_ir(STEPS["one key"], count, "out.s{}"),
     "a pipe of one node": lambda count: parse_pipe([" => ".join(["template a"] * count)]),
+    "lines between two steps": lambda count: parse_pipe(["template a" + "\n" * count + "template b"]),
     "a loop": lambda count: parse_pipe(["template:a a => " + "template a => " * count + "shell:last =error=> a"]),
 }
 

@@ -68,8 +68,10 @@ def test_the_first_screen_names_the_step_in_which_a_run_was_killed(traced):
 def test_failures_that_were_kept_stand_on_the_first_screen(traced):
     items = [{"event": "item", "step": "ask", "visit": 1, "index": n, "ms": 10} for n in range(3)]
     items[1] |= {"exit": 66, "message": "no such ticket"}
+    items[2] |= {"exit": 1, "message": ["of another program"]}
     said = first_screen(page_of(traced(start("ask"), *items, end("ask", items={"done": 2, "failed": 1}), finish(1))))
-    assert "1 item failed" in said
+    assert "2 items failed" in said
+    assert "ask 2 1 ['of another program']" in said
     assert "ask 1 66 no such ticket" in said
 
 

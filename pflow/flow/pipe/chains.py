@@ -54,7 +54,9 @@ def split_chains(tokens: list[Token]) -> list[list[Token]]:
     for at, token in enumerate(tokens):
         if token.kind != END:
             chains[-1].append(token)
-        elif not (token.text == "\n" and _is_beside_separator(tokens, at)):
+        elif _is_newline(token) and at and _is_newline(tokens[at - 1]):
+            continue  # the first of several decides
+        elif not (_is_newline(token) and _is_beside_separator(tokens, at)):
             chains.append([])
     return [chain for chain in chains if chain]
 
@@ -67,11 +69,15 @@ def read_chains(text: str, tokens: list[Token]) -> list[list[Mention]]:
     return parsed
 
 
+def _is_newline(token: Token) -> bool:
+    return token.kind == END and token.text == "\n"
+
+
 def _is_beside_separator(tokens: list[Token], at: int) -> bool:
     """Return True if a newline, with others around it, is beside a separator, and so does not end the chain."""
     for step in (-1, 1):
         other = at + step
-        while 0 <= other < len(tokens) and tokens[other].kind == END and tokens[other].text == "\n":
+        while 0 <= other < len(tokens) and _is_newline(tokens[other]):
             other += step
         if 0 <= other < len(tokens) and tokens[other].kind == LINK:
             return True
