@@ -166,7 +166,8 @@ def pipe(drawn: tuple[str, bool]) -> None:
 
 def held(flow: FlowSpec) -> None:
     """Hold a flow to all that is made of one."""
-    loaded = tried(again, flow) if 0 < len(flow.steps) < SMALL else None
+    are_unique = len({step.id for step in flow.steps}) == len(flow.steps)
+    loaded = tried(again, flow) if 0 < len(flow.steps) < SMALL and are_unique else None
     if not isinstance(loaded, FlowSpec):  # it has a lone surrogate
         return
     loaded.catalog = flow.catalog

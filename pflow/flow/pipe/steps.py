@@ -206,7 +206,10 @@ def _ir_value(flags: Flags, name: str, value: FlagValue, texts: list[str | bool]
 
 
 def _as_json(value: Any) -> Any:
-    """Return texts that are UTF-8 as texts and others as bytes, whatever their type made of them."""
+    """Return texts that are UTF-8 as texts and others as bytes, whatever their type made of them.
+
+    Raises PflowError (2) for a text that no command line can hold.
+    """
     if isinstance(value, list):
         return [_as_json(item) for item in value]
     try:
@@ -215,7 +218,10 @@ def _as_json(value: Any) -> Any:
         if isinstance(value, str):
             value.encode()
     except ValueError:
-        return os.fsencode(value)
+        try:
+            return os.fsencode(value)
+        except UnicodeEncodeError:
+            raise PflowError("cannot take a value: it has a lone surrogate", exit=USAGE) from None
     return value
 
 

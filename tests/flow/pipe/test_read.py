@@ -196,3 +196,9 @@ def test_outside_a_pasted_pipe_a_bar_leads_on_and_signs_are_text():
 def test_a_name_that_a_step_was_given_is_no_program():
     flow = parse_pipe(["pflow-read-file --path=a | pflow-llm:jq --prompt=x =failed=> pflow-llm:y; y | jq"])
     assert [(edge.source, edge.target) for edge in flow.edges] == [("read-file", "jq"), ("jq", "y"), ("y", "jq")]
+
+
+def test_a_text_that_no_command_line_can_hold_is_refused():
+    with pytest.raises(PflowError) as failure:
+        parse_pipe(["read-file a\ud800"])
+    assert failure.value.exit == 2
