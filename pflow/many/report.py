@@ -38,7 +38,7 @@ def map_report(run: Run) -> dict[str, Any]:
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
         found = {name: [decode(row[0].encode()) for row in ledger.rows(sql)] for name, sql in _QUERIES.items()}
         if run.status == RUNNING:  # what has begun is under way
-            found["failures"] = [each for each in found["failures"] if each["status"] != BEGUN]
+            found["failures"] = [each for each in found["failures"] if each["exit"] is not None]
         return {"ledger": run.ledger, "items": run.items, "statuses": ledger.counts(), **found}
 
 

@@ -50,7 +50,7 @@ def printed(command, capfd, *words: str) -> str:
 
 
 def test_runs_shows_the_counts_of_a_map_while_it_goes_and_after(log, capfd):
-    assert "  running     5/1,000  3 failed  map  $0.50\n" in printed(runs, capfd)
+    assert f"  running     5/1,000  3 failed  map  $0.50  pflow cancel {ID}\n" in printed(runs, capfd)
     log.finish(1, None, {}, 3, {"calls": 2, "cost": 1.0, "unpriced": 0})
     last = f"  finished 1  5/1,000  3 failed  map  $1.00  finished with failures  pflow resume {ID} --failed\n"
     assert last in printed(runs, capfd, "--failed")
