@@ -1,5 +1,7 @@
 """A map, as pflow runs, trace and why tell of it while it goes and after."""
 
+from pathlib import Path
+
 import pytest
 
 from pflow.commands._click import run_click
@@ -52,6 +54,7 @@ def printed(command, capfd, *words: str) -> str:
 def test_runs_shows_the_counts_of_a_map_while_it_goes_and_after(log, capfd):
     assert f"  running     5/1,000  3 failed  map  $0.50  pflow cancel {ID}\n" in printed(runs, capfd)
     log.finish(1, None, {}, 3, {"calls": 2, "cost": 1.0, "unpriced": 0})
+    Path(log.directory, "journal.jsonl").write_text("kept for what failed")
     last = f"  finished 1  5/1,000  3 failed  map  $1.00  finished with failures  pflow resume {ID} --failed\n"
     assert last in printed(runs, capfd, "--failed")
     (run,) = decode(printed(runs, capfd, "--json").encode())
