@@ -37,8 +37,9 @@ from pflow.plumbing._tool import take_store
 from pflow.process.streams import is_readable, write_pieces
 from pflow.record.difference import difference, difference_text
 from pflow.record.runs import find_run
-from pflow.record.trace import Trace, trace_of_document, trace_of_run, trace_text
+from pflow.record.trace import Trace, trace_of_document, trace_of_run
 from pflow.record.trace_formats import FORMATS
+from pflow.record.trace_text import trace_text
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
 from pflow.words.printable import clean_json

@@ -19,7 +19,7 @@ from pflow.flow.subflow import interface_of_flow, repeats
 from pflow.flow.wired import WiredFlow, item_reader
 from pflow.many.executor import DONE, FAILED, TODO, Result
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
-from pflow.record.runs import parse_event
+from pflow.record.events import parse_event
 from pflow.values.digest import bytes_digest
 from pflow.values.masks import Secrets
 from pflow.values.plain import plain

@@ -21,7 +21,7 @@ from pflow.mcp import own_tools
 from pflow.mcp.catalogue import Catalogue
 from pflow.mcp.offered import Offered, check_arguments, ends_of, fault_in
 from pflow.mcp.process import Children, OnEvent
-from pflow.record.runs import parse_event
+from pflow.record.events import parse_event
 from pflow.values.jsontext import decode, encode
 from pflow.values.paths import write_path
 from pflow.values.plain import is_deeper

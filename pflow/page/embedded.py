@@ -7,9 +7,10 @@ from base64 import b64decode, b64encode
 
 from pflow.errors import BAD_DATA, PflowError, exit_code, reason_of
 from pflow.many.report import map_text
-from pflow.record.runs import is_sound
-from pflow.record.trace import Trace, trace_text, with_visits
+from pflow.record.events import is_sound
+from pflow.record.trace import Trace, with_visits
 from pflow.record.trace_formats import document
+from pflow.record.trace_text import trace_text
 from pflow.values.jsontext import decode, encode
 
 _BEGIN, _END = b'<script type="application/gzip" id="trace">', b"</script>"

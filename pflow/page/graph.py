@@ -30,7 +30,7 @@ def shape_of(ir: Any) -> dict[str, Any]:
 
 
 @dataclass
-class Line:
+class DrawnEdge:
     """An edge: its path in SVG, its action, and the place of that word."""
 
     path: str
@@ -44,7 +44,7 @@ class Drawing:
     """The place of the upper left corner of each step's box, the edges, and the size of the whole."""
 
     boxes: dict[str, tuple[float, float]] = field(default_factory=dict)
-    lines: list[Line] = field(default_factory=list)
+    lines: list[DrawnEdge] = field(default_factory=list)
     width: float = 0
     height: float = 0
 
@@ -117,17 +117,17 @@ def _middles(table: list[list[Cell]], above: dict[Cell, list[Cell]]) -> dict[Cel
     return middles
 
 
-def _down(edge: Edge, passed: list[tuple[float, float]]) -> Line:
+def _down(edge: Edge, passed: list[tuple[float, float]]) -> DrawnEdge:
     points = [(x, y + BOX[1] / 2 * ((n == 0) - (n == len(passed) - 1))) for n, (x, y) in enumerate(passed)]
     path = f"M{points[0][0]:.0f} {points[0][1]:.0f}"
     for (x, y), (to_x, to_y) in pairwise(points):
         middle = (y + to_y) / 2
         path += f"C{x:.0f} {middle:.0f} {to_x:.0f} {middle:.0f} {to_x:.0f} {to_y:.0f}"
     (x, y), (to_x, to_y) = points[:2]
-    return Line(path, edge.action, ((x + to_x) / 2, (y + to_y) / 2), is_back=False)
+    return DrawnEdge(path, edge.action, ((x + to_x) / 2, (y + to_y) / 2), is_back=False)
 
 
-def _back(edge: Edge, source: tuple[float, float], target: tuple[float, float]) -> Line:
+def _back(edge: Edge, source: tuple[float, float], target: tuple[float, float]) -> DrawnEdge:
     """Draw an edge back, outside of the column that its source is in."""
     side = -1 if source[0] < target[0] else 1
     (x, y), (to_x, to_y) = ((x + side * BOX[0] / 2, y) for x, y in (source, target))
@@ -135,4 +135,4 @@ def _back(edge: Edge, source: tuple[float, float], target: tuple[float, float]) 
     out = (min if side < 0 else max)(x, to_x) + side * _BULGE
     y, to_y = y + apart, to_y - apart
     path = f"M{x:.0f} {y:.0f}C{out:.0f} {y:.0f} {out:.0f} {to_y:.0f} {to_x:.0f} {to_y:.0f}"
-    return Line(path, edge.action, (out - side * _BULGE / 4, (y + to_y) / 2), is_back=True)
+    return DrawnEdge(path, edge.action, (out - side * _BULGE / 4, (y + to_y) / 2), is_back=True)

@@ -20,7 +20,8 @@ from pflow.page.timeline import Row, rows_of, shown
 from pflow.record.kept_values import kept_values, visit_paths
 from pflow.record.log import FLOW
 from pflow.record.runs import DONE, FAILED, KILLED, RUNNING, Run
-from pflow.record.trace import CUT, Trace, status_text
+from pflow.record.trace import CUT, Trace
+from pflow.record.trace_text import status_text
 from pflow.terminal.columns import duration
 from pflow.terminal.messages import say
 from pflow.values.paths import size_text

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.page.axis import Axis
-from pflow.record.runs import DONE, RUNNING, Event
-from pflow.record.trace import Trace, Visit, facts_of
+from pflow.record.events import Event
+from pflow.record.runs import DONE, RUNNING
+from pflow.record.trace import Trace, Visit
+from pflow.record.trace_text import facts_of
 from pflow.values.jsontext import encode
 from pflow.words.usage import amount
 
@@ -21,7 +23,7 @@ _LONGEST_VALUE = 4000
 
 
 @dataclass
-class Place:
+class Access:
     """Where a value of a read came from, or that of a write went: `number` is the visit that wrote it, if any did."""
 
     key: str
@@ -50,8 +52,8 @@ class Row:
     left: float
     width: float
     facts: list[str]
-    reads: list[Place]
-    writes: list[Place]
+    reads: list[Access]
+    writes: list[Access]
     tries: list[Mark]
     items: list[Mark] = field(default_factory=list)
     lanes: int = 0
@@ -91,12 +93,12 @@ def rows_of(trace: Trace, axis: Axis, now: float, values: dict[int, dict[str, An
             left,
             width,
             facts_of(visit, now),
-            [Place(key, path, _writer(path, known)) for key, path in _places(visit["reads"], "given")],
-            [Place(key, path, value=_text(kept, path, longest)) for key, path in _places(visit["writes"], "")],
+            [Access(key, path, _writer(path, known)) for key, path in _places(visit["reads"], "given")],
+            [Access(key, path, value=_text(kept, path, longest)) for key, path in _places(visit["writes"], "")],
             [_try(each, visit, axis) for each in visit.get("tried", ())],
         )
         shown = {place.path for place in row.writes}
-        row.writes += [Place("", path, value=_text(kept, path, longest)) for path in kept if path not in shown]
+        row.writes += [Access("", path, value=_text(kept, path, longest)) for path in kept if path not in shown]
         known |= dict.fromkeys(visit["write_keys"], number)
         _add_items(row, trace["batch_items"].get(number, []), axis)
         rows.append(row)

@@ -10,16 +10,22 @@ import os
 import time
 from itertools import islice, takewhile
 
-from pflow import TYPE_CHECKING, Any, Callable, Iterable, Iterator
-from pflow.errors import MISSING, OVER_BUDGET, PflowError, exit_code, reason_of
+from pflow import TYPE_CHECKING, Any, Callable, Iterator
+from pflow.errors import MISSING, PflowError, exit_code, reason_of
 from pflow.files.atomic import open_private
+from pflow.record.events import (
+    first_event,
+    limits_reached,
+    lines_back,
+    missed_step,
+    read_events,
+    steps_done,
+    usage_so_far,
+)
 from pflow.record.log import LOCK, PRUNED, TRACE, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.record.status import read_status
 from pflow.values.jsontext import decode
-from pflow.values.paths import UNITS
-from pflow.words.budget import BUDGET
-from pflow.words.usage import Usage
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
 FINISHED = "finished with failures"
@@ -27,9 +33,7 @@ DAYS, SIZE = 30, 200 << 20
 """The greatest age of runs, and the bytes that all of them may take."""
 
 if TYPE_CHECKING:
-    Event = dict[str, Any]
-else:
-    Event = dict
+    from pflow.record.events import Event
 
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _AS_BASE_32 = str.maketrans(_DIGITS, "0123456789abcdefghijklmnopqrstuv")
@@ -51,23 +55,23 @@ class Run:
         self.id = os.path.basename(directory)
         is_running = is_locked(directory)  # before the log is read: a run writes its end, then lets go
         log = read_kept(directory, TRACE)
-        first, last = _first_event([log.partition(b"\n")[0]]), _first_event(_lines_back(log))
+        first, last = first_event([log.partition(b"\n")[0]]), first_event(lines_back(log))
         about = first if first.get("event") == "run" else {}
         end = last if last.get("event") == "finish" else {}
         self.name = str(about.get("name") or "")
         self.flow_hash = str(about.get("flow_hash") or "")
         self.begun: float = float(about["time"]) if about else time_of(self.id)
         self.steps: int = about.get("steps", 0)
-        self.steps_done = len(set(_steps_done(log)))
-        self.missed = _missed(log)
+        self.steps_done = len(set(steps_done(log)))
+        self.missed = missed_step(log)
         self.exit: int | None = end.get("exit")
         self.ledger = str(about.get("map", {}).get("ledger", ""))
         counts = read_status(directory) if self.ledger else {}
         self.items = {name: counts.get(name) for name in ("total", "done", "failed", "left")} if self.ledger else {}
         self.begun_items: int = counts.get("begun") or 0
-        self.limits = _limits_reached(log, end)
+        self.limits = limits_reached(log, end)
         self.failed_items: int = end.get("failed_items", 0)
-        self.usage: dict[str, Any] = end.get("usage", {}) if end else counts.get("usage") or _usage_so_far(log)
+        self.usage: dict[str, Any] = end.get("usage", {}) if end else counts.get("usage") or usage_so_far(log)
         ended = DONE if not self.exit else FAILED if "error" in end or not self.failed_items else FINISHED
         self.status = ended if end else RUNNING if is_running else KILLED
         self.ms: float | None = end.get("ms")
@@ -141,64 +145,6 @@ class Run:
             return decode(read_kept(self.directory, name))
         except ValueError:
             return None
-
-
-def read_events(data: bytes) -> tuple[list[Event], list[str]]:
-    """Return the events in the bytes of a log, in order, and a warning for lines that were left out."""
-    *lines, rest = data.split(b"\n")
-    parsed = [parse_event(line) for line in lines]
-    skipped = parsed.count(None) + bool(rest)
-    warnings = [f"left out lines of the log that are torn or not events: {skipped}"] if skipped else []
-    return [event for event in parsed if event is not None], warnings
-
-
-def parse_event(line: bytes) -> Event | None:
-    """Return the event in a line; None for anything that this pflow does not know."""
-    try:
-        event = decode(line)
-    except ValueError:
-        return None
-    is_ours = isinstance(event, dict) and event.get("v") == 1 and isinstance(event.get("event"), str)
-    return event if is_ours and is_sound(event) else None
-
-
-_NEEDED = {
-    "start": ("step", "node"),
-    "end": ("step", "node"),
-    "item": ("step",),
-    "batch": ("step",),
-    "key": ("step", "node", "visit", "cache"),
-    "budget": ("used", "limits"),
-}
-_TYPES = {
-    **dict.fromkeys(("step", "node", "lane", "item"), str),
-    **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "map", "store"), dict),
-    **dict.fromkeys(("used", "limits"), dict),
-    **dict.fromkeys(("steps", "exit", "failed_items", "index", "count"), int),
-    "tried": list,
-}
-_LATEST = 1e12
-"""A moment in seconds, or a duration in ms, that no clock tells."""
-
-
-def is_sound(event: Event) -> bool:
-    """Return True if an event has all members of its kind, each of its type: a log may be damaged."""
-    types = {**_TYPES, "time": int | float, "ms": int | float, "visit": str if event["event"] == "key" else int}
-    is_whole = all(name in event for name in ("time", *_NEEDED.get(event["event"], ())))
-    is_typed = all(isinstance(event[name], type) for name, type in types.items() if name in event)
-    if not is_whole or not is_typed or max(abs(event["time"]), abs(event.get("ms", 0))) > _LATEST:
-        return False
-    are_sound = all(isinstance(each, dict) for each in event.get("tried", ()))
-    amounts = [*event.get("used", {}).values(), *event.get("limits", {}).values()]
-    are_sound &= all(isinstance(each, int | float) for each in amounts)
-    return are_sound and all(map(_is_shape, event.get("store", {}).values()))
-
-
-def _is_shape(shape: Any) -> bool:
-    """Return True for the type and size of a key in the store, as `describe` gives them."""
-    if not isinstance(shape, dict) or not isinstance(shape.get("type"), str):
-        return False
-    return "size" not in shape or (shape["type"] in UNITS and isinstance(shape["size"], int))
 
 
 def list_runs(
@@ -283,63 +229,6 @@ def read_kept(directory: str, name: str) -> bytes:
             return file.read() or b""
     except OSError:
         return b""
-
-
-def _lines_back(log: bytes) -> Iterator[bytes]:
-    """Yield the whole lines of a log, the last one first."""
-    end = log.rfind(b"\n")
-    while end >= 0:
-        start = log.rfind(b"\n", 0, end)
-        yield log[start + 1 : end]
-        end = start
-
-
-_END = b'{"v":1,"event":"end",'
-
-
-def _steps_done(log: bytes) -> Iterator[bytes]:
-    """Yield the flow's own steps that succeeded. Only ends that may have failed are decoded: a log may be long."""
-    for line in log.split(_END)[1:]:
-        at, end = line.find(b'"step":"') + 8, line.find(b"\n")
-        step = line[at : line.find(b'"', at)]
-        has_failed = line.find(b'"exit":', 0, end) >= 0 and "exit" in _first_event([_END + line[:end]])
-        if end >= 0 and b"/" not in step and not has_failed:
-            yield step
-
-
-def _missed(log: bytes) -> str:
-    """Return the first step that was looked for in the cache, and ran; else ""."""
-    at = log.find(b'"cache":{"verdict":"miss"')
-    line = log[log.rfind(b"\n", 0, at) + 1 : log.find(b"\n", at)] if at >= 0 else b""
-    return str(_first_event([line]).get("step", ""))
-
-
-_BUDGET = b'{"v":1,"event":"budget",'
-
-
-def _limits_reached(log: bytes, end: Event) -> list[str]:
-    """Return the flags of the limits that ended a run, each to be given a higher one."""
-    hint = str(end.get("error", {}).get("hint", ""))
-    if end.get("exit") != OVER_BUDGET:
-        return ["--max-visits=N"] if "--max-visits=" in hint else []
-    at = log.rfind(_BUDGET)
-    last = _first_event([log[at : log.find(b"\n", at)]]) if at >= 0 else {}
-    used, limits = last.get("used", {}), last.get("limits", {})
-    flags = {name: f"--{flag.replace('_', '-')}" for name, flag in BUDGET.items()}
-    reached = [name for name in flags if name in limits and used.get(name, 0) >= limits[name]]
-    return [f"{flag}=N" for name, flag in flags.items() if name in reached or f"{flag} allows" in hint]
-
-
-def _usage_so_far(log: bytes) -> dict[str, Any]:
-    """Return what models took in a run that has no end."""
-    usage = Usage()
-    for event in read_events(log)[0]:
-        usage.add_event(event)
-    return usage.total()
-
-
-def _first_event(lines: Iterable[bytes]) -> Event:
-    return next((event for line in lines if (event := parse_event(line)) is not None), {})
 
 
 def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pflow import __version__
-from pflow.record.runs import RUNNING, Event, number_of
+from pflow.record.events import Event
+from pflow.record.runs import RUNNING, number_of
 from pflow.record.trace import CUT, Trace, Visit
 from pflow.stage.trace import span_parts
 from pflow.values.jsontext import encode

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.cache.differences import SHORT, differences
 from pflow.errors import PflowError
+from pflow.record.events import Event, read_events
 from pflow.record.log import FLOW, KEYS, SNAPSHOT
-from pflow.record.runs import Event, Run, read_events, read_kept, run_directories
+from pflow.record.runs import Run, read_kept, run_directories
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 

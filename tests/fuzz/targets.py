@@ -53,8 +53,9 @@ from pflow.plan.planner import judge
 from pflow.record.journal import pieces_of, read_lines
 from pflow.record.records import Records, compacted
 from pflow.record.runs import TRACE, Run
-from pflow.record.trace import Trace, trace_of_document, trace_of_run, trace_text
+from pflow.record.trace import Trace, trace_of_document, trace_of_run
 from pflow.record.trace_formats import FORMATS
+from pflow.record.trace_text import trace_text
 from pflow.stage.document import Document, read_document, read_json
 from pflow.stage.flags import flags_of
 from pflow.values.templates import broken_references, double_braces, expand, parse_template, references

@@ -11,13 +11,15 @@ from contextlib import suppress
 import pytest
 
 from pflow.errors import MISSING, PflowError
+from pflow.record.events import parse_event, read_events
 from pflow.record.journal import pieces_of
 from pflow.record.log import KEYS, PRUNED, RunLog, describe
 from pflow.record.records import JOURNAL
-from pflow.record.runs import Run, find_run, list_runs, parse_event, prune, read_events
+from pflow.record.runs import Run, find_run, list_runs, prune
 from pflow.record.status import write_status
-from pflow.record.trace import trace_of_run, trace_text
+from pflow.record.trace import trace_of_run
 from pflow.record.trace_formats import as_chrome, as_json, as_otlp
+from pflow.record.trace_text import trace_text
 from pflow.record.why import explain
 from pflow.stage.document import new_run_id
 from pflow.stage.trace import event_line
