@@ -66,10 +66,10 @@ def is_sound(event: Event) -> bool:
     are_sound = all(isinstance(each, dict) for each in event.get("tried", ()))
     amounts = [*event.get("used", {}).values(), *event.get("limits", {}).values()]
     are_sound &= all(isinstance(each, int | float) for each in amounts)
-    return are_sound and all(map(_is_shape, event.get("store", {}).values()))
+    return are_sound and all(map(is_shape, event.get("store", {}).values()))
 
 
-def _is_shape(shape: Any) -> bool:
+def is_shape(shape: Any) -> bool:
     """Return True for the type and size of a key in the store, as `describe` gives them."""
     if not isinstance(shape, dict) or not isinstance(shape.get("type"), str):
         return False

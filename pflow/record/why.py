@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pflow.cache.differences import SHORT, differences
 from pflow.errors import PflowError
-from pflow.record.events import Event, read_events
+from pflow.record.events import Event, is_shape, read_events
 from pflow.record.log import FLOW, KEYS, SNAPSHOT
 from pflow.record.runs import Run, read_kept, run_directories
 from pflow.terminal.messages import say
@@ -59,11 +59,14 @@ def _key_events(run: Run) -> list[Event]:
 def _is_sound(event: Event) -> bool:
     """Return True if an event has all members that are shown."""
     parts = event.get("parts", [])
-    are_whole = isinstance(parts, list) and all(isinstance(part, dict) and part.keys() >= _PART for part in parts)
-    return are_whole and "verdict" in event["cache"]
+    return isinstance(parts, list) and all(map(_is_part, parts)) and "verdict" in event["cache"]
 
 
-_PART = {"kind", "name", "digest"}
+def _is_part(part: Any) -> bool:
+    """Return True for a part of a key: its kind, name and digest, and perhaps the type and size of its value."""
+    if not isinstance(part, dict) or not all(isinstance(part.get(name), str) for name in ("kind", "name", "digest")):
+        return False
+    return "size" not in part or is_shape(part)
 
 
 def _kept_values(run: Run) -> Iterator[Any]:
