@@ -92,7 +92,7 @@ def _is_ours(answer: Any) -> bool:
         return False
     if failed := answer.get("error"):
         types = {name: type(value) for name, value in failed.items()} if isinstance(failed, dict) else {}
-        return "message" in types and types.items() <= _ERROR.items()
+        return "message" in types and types.items() <= _ERROR.items() and 0 < failed.get("exit", 1) < 256
     return "result" in answer or isinstance(answer.get("progress"), str)
 
 

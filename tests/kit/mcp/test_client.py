@@ -64,6 +64,7 @@ def test_a_call_tells_its_progress_and_returns_files_as_bytes():
         ([b"[]"], 69, "the broker has another version"),
         ([b'{"done": 1}'], 69, "the broker has another version"),
         ([b'{"error": {"message": "no", "exit": "77"}}'], 69, "the broker has another version"),
+        ([b'{"error": {"message": "no", "exit": 256}}'], 69, "the broker has another version"),
         ([b'{"result": {"result": 1e999, "files": [], "links": []}}'], 65, "does not fit in a float"),
     ],
 )
