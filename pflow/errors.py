@@ -198,9 +198,8 @@ def node_error(name: str, error: BaseException) -> PflowError:
 
 
 def bug_error(error: Exception) -> PflowError:
-    """Convert an exception in pflow itself: a bug, unless the data was too large or nested too deeply for Python.
-
-    What the machine lacks (room, descriptors, a sound disk) is none either.
+    """Convert an exception in pflow itself: a bug, unless the data was too large or nested too deeply for Python, or
+    the machine lacks something (room, descriptors, a sound disk).
     """
     if isinstance(error, RecursionError):
         found = PflowError("cannot process the value: it is nested too deeply", exit=BAD_DATA)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _TOLD = ("cache", "tries", "tried")
-"""What the event of an item says of these, as that of a visit does."""
+"""The members of a visit's account that the event of an item has too."""
 
 
 class BatchStep(StepNode):

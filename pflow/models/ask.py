@@ -181,7 +181,7 @@ def begin(conversation: Conversation, model: Model, prompt: str, **more: Any) ->
 
 
 _MISSHAPEN = (AttributeError, LookupError, TypeError)
-"""What llm raises for an answer that is not what the protocol says: it looks at no shape."""
+"""The exceptions of llm for an answer of the wrong shape, which llm does not check."""
 
 
 def parts_of(response: Response, model: Model, ending: Ending) -> Generator[str, None, None]:

@@ -8,7 +8,7 @@ from pflow.record.trace import Trace
 WHOLE = 100.0
 _TICKS = 5
 _LAST = 95.0
-"""The last place where a time is written: behind it there is no room for it."""
+"""The place from which a time would not fit on the line any more."""
 _STEPS = (1, 2, 5)
 
 

@@ -36,7 +36,7 @@ _MOST_STORE = 40_000
 _LEAST_MS = 0.1
 
 Values = dict[int, dict[str, Any]]
-"""What each visit wrote, by its number and place."""
+"""The values that each visit wrote, by its number and place."""
 
 
 @cache
