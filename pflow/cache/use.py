@@ -35,6 +35,8 @@ class CachedNode:
         self.is_unasked = is_unasked
         self.is_made = is_made
         self.is_asked = False
+        self.run = ""
+        """The run that uses it, if one does; answers that it made itself need no refresh."""
         self.secrets = Secrets()
         """The known secrets: they are never kept, and a value that contains one counts by HMAC."""
 
@@ -60,8 +62,8 @@ class CachedNode:
             lookup.key = make_key(
                 self.name, self.version, self.code, self.interface, node, view, self.secrets, is_made=self.is_made
             )
-            found = None if self.refreshes else entries.find(lookup.key, warn)
-            if found is not None:
+            found = entries.find(lookup.key, warn)
+            if found is not None and not self._is_old(found[1].run):
                 lookup.found, lookup.run = found[0], found[1].run
         except (PflowError, OSError) as error:
             fault = error if isinstance(error, PflowError) else cannot_cache(self.name, str(error))
@@ -74,6 +76,10 @@ class CachedNode:
         elif lookup.key is not None and self.is_required:
             raise self._nothing_kept(lookup.key)
         return lookup
+
+    def _is_old(self, run: str) -> bool:
+        """Return True if an answer of that run is to be refreshed."""
+        return self.refreshes and (not run or run != self.run)
 
     def _nothing_kept(self, key: Key) -> PflowError:
         from pflow.cache.differences import differences, facts_of, facts_of_entry

@@ -67,7 +67,11 @@ _RATE = click.FloatRange(min=0, min_open=True)
 @click.option("--max-cost", metavar="USD", help="Stop (79) before more than this is spent.")
 @click.option("--max-calls", metavar="N", help="Stop (79) after this many calls of models.")
 @click.option("--max-tokens-total", metavar="N", help="Stop (79) after this many tokens.")
-@click.option("--max-visits", metavar="N", help="Fail an item if a loop leads to a step more than N times.")
+@click.option(
+    "--max-visits",
+    metavar="N",
+    help="Fail an item if a loop leads to a step more than N times (100, 20 if it asks a model).",
+)
 @click.option("--timeout", type=seconds, metavar="SECONDS", help="Give up an item after this time, with 124.")
 @click.option("--max-memory", type=_COUNT, metavar="MB", help="Replace a worker that grows over this.")
 @click.option("--cache", is_flag=True, help="Reuse results kept for the same values; equal items are asked once.")

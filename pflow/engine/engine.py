@@ -43,8 +43,7 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             id: self._make(wired, bind(wired, (params or {}).get(id) or {}, (data or {}).get(id) or {}))
             for id, wired in flow.steps.items()
         }
-        most = context.max_visits
-        self.limits = {id: most or wired.step.max_visits or flow.flow.max_visits for id, wired in flow.steps.items()}
+        self.limits = {id: context.max_visits or wired.most_visits(flow.flow) for id, wired in flow.steps.items()}
         self._connect()
         self.start_node = self.nodes.get(flow.graph.first or "")
 

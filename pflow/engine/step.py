@@ -106,7 +106,7 @@ class StepNode(PlainStep, Visitor):
         except PflowError as error:
             raise StepFailed(self.id, self.type, error) from error
         if cached is not None:
-            cached.secrets = self.context.secrets
+            cached.secrets, cached.run = self.context.secrets, self.context.run_id
         return cached
 
     def _run(self, shared: Any) -> Any:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from pflow import TYPE_CHECKING, Any
 from pflow.binding.store import key_mappings
-from pflow.flow.flow import INLINE, MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
+from pflow.flow.flow import INLINE, Batch, Edge, FlowSpec, Input, Step
 from pflow.values.paths import Path
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def build_flow(document: Document) -> FlowSpec:
     inputs = document.get("inputs", {})
     flow.inputs = {name: Input(name, has_default="default" in given, **given) for name, given in inputs.items()}
     flow.outputs = document.get("outputs", {})
-    flow.max_visits = document.get("max_visits", MAX_VISITS)
+    flow.max_visits = document.get("max_visits")
     flow.dialect = next((dialect for dialect in (BINDINGS, KEYS) if dialect in dialects), PFLOW)
     ids = {step.id for step in steps}
     flow.stray_mappings = {id: each for id, each in mappings.items() if id not in ids}

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 INLINE = "flow"
 """The type of a step with a flow of its own inside."""
-MAX_VISITS = 100
+MAX_VISITS, MODEL_VISITS = 100, 20
+"""How often a loop leads to a step, and to one that asks a model, unless more is allowed."""
 MOST_JOBS = 256
 REST = "*"
 """In a step's output mappings: the place under which every key without a mapping of its own goes."""
@@ -168,7 +169,7 @@ class FlowSpec:
         self.outputs: dict[str, str] = {}
         self.steps = steps
         self.edges = edges
-        self.max_visits = MAX_VISITS
+        self.max_visits: int | None = None
         self.dialect = "pflow"
         self.catalog = Catalog()
         self.items: Items | None = None

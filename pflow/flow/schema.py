@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any
 from pflow.flow.build import INLINE_MEMBERS
 from pflow.flow.findings import SHAPE, Finding
-from pflow.flow.flow import MAX_VISITS, MOST_JOBS, version_numbers
+from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, MOST_JOBS, version_numbers
 from pflow.values.jsontext import encode
 from pflow.values.paths import Path, kind_of
 from pflow.values.types import parse_type
@@ -158,7 +158,9 @@ SCHEMA: Schema = {
             "nodes": _of("array", "The steps; the first one starts the flow.", items=_NODE, minItems=1),
             "edges": _of("array", "The edges; without this member, the steps follow one another.", items=_EDGE),
             "mappings": _map("The mappings of each step, by its id.", _MAPPING, default={}),
-            "max_visits": _whole("How often any step may run.", 1, default=MAX_VISITS),
+            "max_visits": _whole(
+                f"How often any step may run; by default {MAX_VISITS} times, or {MODEL_VISITS} if it asks a model.", 1
+            ),
         },
         required=["nodes"],
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Iterable, Iterator
 from pflow.errors import PflowError
 from pflow.flow.build import INLINE_MEMBERS, STEP_MEMBERS, chain
-from pflow.flow.flow import MAX_VISITS, Batch, Edge, FlowSpec, Input, Step
+from pflow.flow.flow import Batch, Edge, FlowSpec, Input, Step
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.writes import END
 from pflow.flow.written import MAPPING, OUTPUT, OVER, Part
@@ -32,7 +32,7 @@ def flow_to_ir(flow: FlowSpec) -> IR:
         "nodes": [_node(step) for step in flow.steps],
         **({} if is_chain else {"edges": edges}),
         **({"mappings": mappings} if mappings else {}),
-        **_said(flow, max_visits=MAX_VISITS),
+        **_said(flow, "max_visits"),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.sources import PathSource
 from pflow.binding.store import OUTPUT_KEY, named_place
-from pflow.flow.flow import REST, FlowInput, FlowSpec, Step
+from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.flow.writes import END, ReachingWrites, Write
 from pflow.interface.interface import UNDECLARED, Interface, Item, word_reads
@@ -88,6 +88,16 @@ class WiredStep:
     def subflow(self) -> WiredFlow | None:
         """The flow that the step runs, if it is a flow."""
         return getattr(self.kind, "flow", None)
+
+    @property
+    def asks_model(self) -> bool:
+        """True if it asks a model, or a step of its flow does."""
+        inside = [self] if self.subflow is None else self.subflow.all_steps()
+        return any("model" in each.interface.params for each in inside)
+
+    def most_visits(self, flow: FlowSpec) -> int:
+        """Return how often a loop may lead to it: as it or its flow says, else less often if each visit may cost."""
+        return self.step.max_visits or flow.max_visits or (MODEL_VISITS if self.asks_model else MAX_VISITS)
 
     @property
     def is_known(self) -> bool:

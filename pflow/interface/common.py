@@ -127,7 +127,12 @@ RUN_FLAGS = _by_name(
     CommonFlag("max_cost", _COST, type=_NUMBER, metavar="X"),
     CommonFlag("max_tokens_total", _TOKENS, type=_COUNT, metavar="N"),
     CommonFlag("max_calls", _CALLS, type=_COUNT, metavar="N"),
-    CommonFlag("max_visits", "fail if a loop leads to any step more than N times", type=_COUNT, metavar="N"),
+    CommonFlag(
+        "max_visits",
+        "fail if a loop leads to any step more than N times (default: 100, 20 if it asks a model)",
+        type=_COUNT,
+        metavar="N",
+    ),
 )
 """The flags that only `pflow run` has; its --refresh may name a step."""
 

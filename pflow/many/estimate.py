@@ -71,7 +71,7 @@ def estimate(
     total = count if total is None else total
     done = min(ledger.counts().get(DONE, 0), total) if ledger is not None else 0
     found = Estimate(done, total - done)
-    steps = [each for each in flow.wired.all_steps() if each.subflow is None and "model" in each.interface.params]
+    steps = [each for each in flow.wired.all_steps() if each.subflow is None and each.asks_model]
     entries = [] if ledger is None else [*islice(ledger.entries(DONE), SAMPLE)]
     if steps:
         said = [each.usage["tokens"]["out"] for each in entries if "out" in each.usage.get("tokens", {})]

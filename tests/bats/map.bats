@@ -63,6 +63,15 @@ done
     [ -z "$(find .cache -name 'entries' 2>/dev/null)" ] # the ledger has the results; the cache is used when it is asked for
 }
 
+@test "equal items are asked once, also by --refresh, which asks each anew" {
+    for flags in --cache '--cache --refresh' '--cache --refresh'; do
+        # shellcheck disable=SC2086
+        run --separate-stderr pflow map 'shell "tee -a log"' $flags -r < <(printf 'a\nb\na\na\n')
+        expect 0 $'a\nb\na\na'
+    done
+    [ "$(fold -w1 log | sort | uniq -c | tr -d ' \n')" = 3a3b ]
+}
+
 @test "a map that is killed goes on, and what has begun and may not repeat is left until it is redone" {
     seq 40 >items
     pflow map 'shell "cat; sleep 0.05"' items --from=lines --jobs=2 -q >out 2>err &

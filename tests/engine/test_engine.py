@@ -97,6 +97,15 @@ def test_a_runaway_is_stopped():
     assert "--max-visits=N" in ran.error.hint
 
 
+@pytest.mark.parametrize("more", [{}, {"max_visits": 100}])
+@pytest.mark.parametrize("is_subflow", [False, True])
+def test_a_loop_that_asks_a_model_stops_after_20_visits_unless_more_are_allowed(tmp_path, nodes, more, is_subflow):
+    write_node(nodes, "asker", ['Writes: shared["n"]: int', "Params: model: str = null"], 'shared["n"] = 0')
+    ask = {"id": "a", "type": "flow", "nodes": [step("in", "asker")]} if is_subflow else step("a", "asker")
+    ran = run(flow(step("c", "count"), ask, edges="c-a a-c", **more))
+    assert f"'{'c' if more else 'a'}' again: it had its {100 if more else 20} visits" in str(ran.error)
+
+
 def test_the_last_write_counts_where_several_edges_arrive():
     ir = flow(
         step("a", "choose"),

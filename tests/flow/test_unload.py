@@ -81,7 +81,7 @@ def flows(draw):
     flow.name, flow.description, flow.outputs = draw(texts), draw(texts), draw(paths)
     flow.schema = draw(texts)
     flow.inputs = {name: draw(inputs_called(name)) for name in draw(st.lists(names, max_size=2, unique=True))}
-    flow.max_visits = draw(st.sampled_from([100, 1, 7]))
+    flow.max_visits = draw(st.sampled_from([None, 100, 1]))
     flow.stray_mappings = draw(st.sampled_from([{}, {"stray": {"input_mappings": {"x": "y"}}}]))
     return flow
 
@@ -136,7 +136,6 @@ def test_what_is_default_is_left_out():
         "inputs": {},
         "edges": [{"from": "a", "to": "b", "action": "default"}],
         "mappings": {"a": {"input_mappings": {}}, "b": {}},
-        "max_visits": 100,
     }
     assert flow_to_ir(load_document(written, "x")) == ir
 

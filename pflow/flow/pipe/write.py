@@ -8,7 +8,7 @@ from copy import copy
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flags import only_binds
-from pflow.flow.flow import MAX_VISITS, REST, FlowSpec, Step
+from pflow.flow.flow import REST, FlowSpec, Step
 from pflow.flow.graph import chains
 from pflow.flow.pipe.carry import is_certain
 from pflow.flow.pipe.compile import compile_flow
@@ -59,7 +59,7 @@ def _refuse_unsayable(flow: FlowSpec) -> None:
         "two steps of one name": len(ids) < len(flow.steps),
         "declared inputs": bool(flow.inputs),
         "declared outputs": bool(flow.outputs),
-        "max_visits": flow.max_visits != MAX_VISITS,
+        "max_visits": flow.max_visits is not None,
         "an edge of a step that is not there": any({edge.source, edge.target} - ids for edge in flow.edges),
         "mappings of a step that is not there": bool(flow.stray_mappings),
     }
