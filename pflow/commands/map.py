@@ -5,6 +5,9 @@ without them the items come through the pipe. The members of an object fill the 
 else goes where an item of a batch goes, and is $item, with $item_name, $item_stem and $item_dir, in the flow's
 templates. A result is a line: the item's members, and what the flow carries or declares as outputs.
 
+A map that was interrupted is named when it is typed again: a terminal asks if it goes on, a script begins a new one
+unless it says --resume.
+
 \b
 pflow map 'read-file => shell "wc -w"' 'examples/notes/*' --jobs=2
 seq 3 | pflow map 'template "number $item"' -r
@@ -77,6 +80,7 @@ _RATE = click.FloatRange(min=0, min_open=True)
 @click.option("--cache", is_flag=True, help="Reuse results kept for the same values; equal items are asked once.")
 @click.option("--refresh", is_flag=True, help="Run the cached steps again, and keep their results.")
 @click.option("--redo", is_flag=True, help="Run items again that have begun a step that does not repeat.")
+@click.option("--resume", is_flag=True, help="Go on with the same map if it was not finished, else begin one.")
 @click.option("--failed", is_flag=True, help="Try the failed items of the ledger again, however often they were tried.")
 @click.option("--estimate", is_flag=True, help="Count the tokens, say cost and time, and ask no model.")
 @click.option("--progress", type=click.Choice(["json"]), help="Report the progress as JSON lines, one a minute.")
@@ -86,9 +90,11 @@ _RATE = click.FloatRange(min=0, min_open=True)
 @click.option("--scheduler", default="", metavar="ADDRESS", help="The scheduler of the dask cluster.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no results and no progress.")
 @click.option("--dry-run", is_flag=True, help="Show what would be read and done, without doing it.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask before a map that costs more than $1.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before a map that costs more than $1, or was interrupted.")
 @click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
-def command(flow: str, words: tuple[str, ...], jobs: int | None, estimate: bool, yes: bool, **chosen: Any) -> int:
+def command(
+    flow: str, words: tuple[str, ...], jobs: int | None, estimate: bool, resume: bool, yes: bool, **chosen: Any
+) -> int:
     given = {name: value for name in _RUN_FLAGS if (value := chosen.pop(name)) not in (None, False)}
     flow_flags = [word for word in words if word.startswith("--")]
     if letters := [word for word in words if word[:1] == "-" != word and word not in flow_flags]:
@@ -108,7 +114,7 @@ def command(flow: str, words: tuple[str, ...], jobs: int | None, estimate: bool,
         flags = RunFlags({name: [value if value is True else str(value)] for name, value in given.items()})
         vars(flags)["jobs"] = jobs
         each = Map.begin(flow, flow_flags, flags, options, secrets)
-        each.asks_nothing = yes
+        each.asks_nothing, each.resumes = yes, resume
         if flags.dry_run:
             pretend(each.inputs, Document())
         elif estimate:

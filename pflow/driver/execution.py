@@ -19,7 +19,7 @@ from pflow.errors import PflowError
 from pflow.flow.leads import led_by_data
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.process.signals import ClosedPipe, Deadline
+from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import Intake
 from pflow.stage.output import NOTHING, Output, touched
@@ -109,6 +109,8 @@ class Execution:
         except BaseException as error:
             if not is_whole or not isinstance(error, ClosedPipe):  # else its reader had enough
                 failed = self.secrets.hide(error) if isinstance(error, PflowError) else error
+            if isinstance(error, Interrupted) and listeners.log is not None and listeners.log.journal is not None:
+                error.hint = f"pflow resume {listeners.run_id} goes on"
             if isinstance(failed, PflowError):
                 failed.usage = listeners.usage.members()
             raise

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import asdict
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from pflow.driver.arguments import RunFlags, own_flags
@@ -16,7 +16,7 @@ from pflow.driver.driver import checked, parse, refuse_errors
 from pflow.driver.inputs import RunInputs
 from pflow.driver.listeners import end_of, open_log
 from pflow.driver.resume.choices import Choices as Resumption
-from pflow.driver.resume.reopen import Reopened
+from pflow.driver.resume.reopen import Reopened, alone
 from pflow.errors import BAD_CONFIG, BAD_STDIN, FAILED, OK, USAGE, PflowError
 from pflow.files.directories import state_directory
 from pflow.flow.flow import MOST_JOBS
@@ -34,14 +34,15 @@ from pflow.many.merge import parse_shard
 from pflow.many.options import Options, parse_halt
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
+from pflow.process.signals import Interrupted
 from pflow.process.streams import divert_prints, is_readable, write_pieces
 from pflow.process.workers import Parent, Pool
-from pflow.record.log import RunLog
-from pflow.record.runs import Run
+from pflow.record.log import FLOW, RunLog
+from pflow.record.runs import FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.snapshot import kept
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import NOTHING, Intake
-from pflow.terminal.ask import confirm
+from pflow.terminal.ask import confirm, open_terminal
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 from pflow.values.masks import Secrets
@@ -51,6 +52,8 @@ PROGRAM = "pflow map"
 
 MOST_UNASKED = 1.0
 """The dollars that a map may cost without a question, on a terminal."""
+
+_ANSWERS = {"g": "go on with it", "a": "begin anew", "n": "no"}
 
 MOST_WAITING = 256
 """The most items in flight that only wait, unless --jobs says more."""
@@ -68,7 +71,7 @@ class Map:
         self.items = Items(options.words, options.form)
         self.beginning = Beginning(inputs, Intake(Document(), NOTHING), secrets)
         self.run_id = new_run_id()
-        self.accepts_changes = self.asks_nothing = self.is_resumed = False
+        self.accepts_changes = self.asks_nothing = self.is_resumed = self.resumes = False
         self.flow = ItemFlow(inputs, secrets, vars(flags), run_id=self.run_id)
         if (flags.jobs or 0) > MOST_JOBS and not self.wired.waits:
             what = f"cannot take --jobs={flags.jobs}: each item of this flow has a process of its own"
@@ -118,7 +121,8 @@ class Map:
         """Run the items that are not done yet; return the exit code. Raises PflowError if the map is stopped."""
         begin_run()
         fd = divert_prints()
-        log = self._open_log(reopened)
+        with alone() if self.resumes else nullcontext():
+            log = self._open_log(reopened or self._unfinished())
         progress: MapProgress | None = None
         end: tuple[int, dict[str, Any] | None] = FAILED, None
         try:
@@ -129,6 +133,8 @@ class Map:
                 end = self._run_items(ledger, progress, fd), None
             return end[0]
         except BaseException as failure:
+            if isinstance(failure, Interrupted):
+                failure.hint = f"{self._again(self.run_id)} goes on"
             hidden = self.secrets.hide(failure) if isinstance(failure, PflowError) else failure
             end = end_of(hidden, self.wired.flow.name, "map")
             raise
@@ -166,10 +172,54 @@ class Map:
             reopened.commit()
             return reopened.log
         limits = {name: getattr(self.flags, name) for name in budget.BUDGET.values()}
+        about = {"map": {"ledger": self.ledger_path, "digest": self._digest()}}
         more = {"map": asdict(self.options), "limits": limits}
-        log = open_log(self.beginning, self.run_id, self.flags, {"map": {"ledger": self.ledger_path}}, more)
+        log = open_log(self.beginning, self.run_id, self.flags, about, more)
         assert log is not None
         return log
+
+    def _digest(self) -> str:
+        """Return what this map has in common with a later one of the same flow, flags and items, in the same place."""
+        items = [getattr(self.options, name) for name in ("words", "form", "limit", "sample", "shard", "ledger")]
+        return digest_of([self._facts(), self.beginning.place, items])
+
+    def _unfinished(self) -> Reopened | None:
+        """Reopen the last map that was the same, if it is unfinished, and --resume or a person wants it to go on."""
+        if self.options.ledger:
+            return None
+        wanted, digest = self.beginning.flow_text(), self._digest()
+        runs = map(Run, (each for each in run_directories() if read_kept(each, FLOW) == wanted))
+        same = (run for run in runs if run.map_digest == digest)
+        for run in takewhile(lambda run: run.status not in (DONE, FINISHED), same):
+            done = _count_done(run)
+            if self.resumes or (done and run.status != RUNNING and self._goes_on(run, done)):
+                reopened, self.is_resumed = Reopened(run, Resumption(), self.secrets), True
+                self._say(reopened.told())
+                return reopened
+            if done:
+                break
+        return None
+
+    def _goes_on(self, run: Run, done: int) -> bool:
+        """Say what a map has done that began alike, and return True if a person wants it to go on.
+
+        Raises PflowError (1) if a person wants neither that nor a new map.
+        """
+        told = f"{done:,}{f' of {self.total:,}' if self.total else ''} are done in the run {run.id}"
+        terminal = None if self.items.is_stdin or self.asks_nothing else open_terminal()
+        if terminal is None:
+            say(PROGRAM, f"{told}: {self._again(run.id)}; this map begins anew, --resume goes on")
+            return False
+        with terminal:
+            answer = "?"
+            while answer == "?":
+                answer = terminal.choose(f"{told} [{', '.join(map(': '.join, _ANSWERS.items()))}] ", _ANSWERS)
+        if answer == "n":
+            raise PflowError("the map was not begun", hint=f"{self._again(run.id)} goes on", exit=FAILED)
+        return answer == "g"
+
+    def _again(self, run: str) -> str:
+        return f"{'… | ' if self.items.is_stdin else ''}pflow resume {run}"
 
     def _ledger_path(self) -> str:
         """Return the path of the ledger: that of --ledger, else one of the run's own."""
@@ -251,7 +301,7 @@ class Map:
 
     def _ended(self, loop: MapLoop) -> int:
         """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""
-        again = f"pflow resume {self.run_id}"
+        again = self._again(self.run_id)
         if self.is_resumed and self.items.is_stdin and not loop.ended:
             raise _without_items(self.run_id)
         if loop.stopped is not None:
@@ -268,6 +318,15 @@ class Map:
         what = f"{loop.failed:,} of {loop.ended:,} items failed: pflow trace {self.run_id} lists them"
         say(PROGRAM, f"{what}; {again} --failed tries them again{begun}")
         return FAILED
+
+
+def _count_done(run: Run) -> int:
+    """Count the items that a map has done; 0 without a ledger that can be read."""
+    try:
+        with closing(Ledger(run.ledger, is_read=True)) as ledger:
+            return ledger.counts().get(DONE, 0)
+    except PflowError:
+        return 0
 
 
 def _without_items(run: str) -> PflowError:

@@ -40,10 +40,11 @@ class Interrupted(BaseException):
         super().__init__(message)
         self.signal = signal
         self.message = message
+        self.hint = ""
         self.exit = 128 + signal if signal else TIMED_OUT
 
     def as_error(self) -> PflowError:
-        return PflowError(f"cannot finish: {self.message}", exit=self.exit)
+        return PflowError(f"cannot finish: {self.message}", hint=self.hint, exit=self.exit)
 
 
 def die_quietly_of_interrupt() -> None:

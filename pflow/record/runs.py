@@ -47,7 +47,8 @@ class Run:
     once; `missed` is the first that was looked for in the cache, and ran. `failed_items` counts the items that batches
     left out, `usage` is what models took in all, `limits` are the flags of those that ended it. `begun` is in seconds;
     `ms` is its duration, for a killed run until its last event, None for a running one. A map has a `ledger`, and
-    counts `items`: total, done, failed, left, None where that is unknown; `begun_items` failed and take --redo.
+    counts `items`: total, done, failed, left, None where that is unknown; `begun_items` failed and take --redo. Maps of
+    one `map_digest` are of the same flow, flags and items.
     """
 
     def __init__(self, directory: str) -> None:
@@ -66,6 +67,7 @@ class Run:
         self.missed = missed_step(log)
         self.exit: int | None = end.get("exit")
         self.ledger = str(about.get("map", {}).get("ledger", ""))
+        self.map_digest = str(about.get("map", {}).get("digest", ""))
         counts = read_status(directory) if self.ledger else {}
         self.items = {name: counts.get(name) for name in ("total", "done", "failed", "left")} if self.ledger else {}
         self.begun_items: int = counts.get("begun") or 0

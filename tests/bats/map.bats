@@ -63,6 +63,50 @@ done
     [ -z "$(find .cache -name 'entries' 2>/dev/null)" ] # the ledger has the results; the cache is used when it is asked for
 }
 
+@test "a map typed again after ^C says what is done before it asks, and goes on with it or begins anew" {
+    local flow='shell "cat >>log; test -e ready || ! grep -q 3 log || { touch here; sleep 60; }" --repeats' id
+    seq 4 >items
+    interrupted() { # id is what the map names before it ends
+        rm -f here ready log
+        env --default-signal=INT pflow map "$flow" "$@" -j 1 -q 2>err 3>&- <items &
+        until_true test -e here
+        kill -INT $! && wait $! || [ $? -eq 130 ]
+        id=$(sed -n 's/.*pflow resume \(.*\) goes on$/\1/p' err)
+        touch ready
+    }
+    again() { run --separate-stderr pflow map "$flow" items --from=lines -q "$@" </dev/null; }
+    interrupted items --from=lines
+    run --separate-stderr pflow run --resume "$flow" -nq
+    [[ $stderr != *resum* ]] # a run is no map
+    again --resume
+    expect 0 ''
+    [ "$(tr -d '\n' <log)" = 12334 ]
+    again
+    [[ $stderr != *'in the run'* ]]
+    interrupted items --from=lines
+    again --limit=1
+    [[ $stderr != *'in the run'* ]]
+    again
+    expect 0 '' "2 of 4 are done in the run $id: pflow resume $id; this map begins anew, --resume goes on"
+    again
+    [[ $stderr != *'in the run'* ]] # it is done since
+    interrupted
+    [[ $(cat err) == *"; … | pflow resume $id goes on" ]]
+    run --separate-stderr pflow map "$flow" -q <items
+    expect 0 '' "2 are done in the run $id: … | pflow resume $id; this map"
+    interrupted items --from=lines
+    in_terminal bash --norc -i
+    type_line "clear; pflow map '$flow' items --from=lines -q; echo \"<\$?>\""
+    shows "2 of 4 are done in the run $id [g: go on with it, a: begin anew, n: no]"
+    type_line n
+    shows '<1>'
+    type_line "clear; pflow map '$flow' items --from=lines -q; echo \"<\$?>\""
+    shows 'begin anew, n: no]'
+    type_line g
+    shows '<0>'
+    [ "$(tr -d '\n' <log)" = 12334 ]
+}
+
 @test "equal items are asked once, also by --refresh, which asks each anew" {
     for flags in --cache '--cache --refresh' '--cache --refresh'; do
         # shellcheck disable=SC2086

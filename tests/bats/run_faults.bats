@@ -77,7 +77,7 @@ all_ended() {
         [ "$code" -eq "$wanted" ] || { echo "$flow: $code" && return 1; }
         all_ended "$flow $signal"
         [ "$(jq '.["$pflow"].error.exit' out)" -eq "$code" ]
-        [ "$(grep -v warning err)" = "pflow run: cannot finish: it was ended by SIG$signal" ] || { cat err && return 1; }
+        [ "$(grep -v warning err)" = "pflow run: cannot finish: it was ended by SIG$signal; pflow resume $(pflow runs | awk 'NR == 1 { print $1 }') goes on" ] || { cat err && return 1; }
         grep -q 'did not end\|failed' trace
     done <<'END'
 HUP 129 step

@@ -249,7 +249,7 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
         before = _begin_of(directory)
         if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
             run = Run(directory)
-            if run.status not in (DONE, FINISHED):
+            if run.status not in (DONE, FINISHED) and not run.ledger:
                 found = Reopened(run, Choices(), beginning.secrets)
                 if not found.is_outdated(flags.quiet):
                     return found
