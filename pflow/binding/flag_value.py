@@ -9,7 +9,7 @@ from pflow.interface.interface import Interface, Item
 from pflow.values.jsontext import compact, decode
 from pflow.values.paths import Path, write_path
 from pflow.values.plain import change_texts
-from pflow.values.templates import braced_references, expand, is_reference, references
+from pflow.values.templates import Bare, expand, is_reference, references, unfilled_references
 from pflow.values.types import Type, fit, from_text
 
 _ANY = Type("any")
@@ -84,15 +84,20 @@ class FlagValue:
 def unfilled(
     item: Item, interface: Interface, text: Any, is_there: Callable[[Path], bool]
 ) -> Iterator[tuple[str, str]]:
-    """Yield a warning and its remedy for each `${…}` in a `[verbatim]` text that names something that is there."""
-    if "verbatim" not in item.marks or not isinstance(text, str):
-        return
-    for path in filter(is_there, braced_references(text)):
-        name = write_path(path)
-        remedy = "values go in as arguments, or on stdin"
+    """Yield a warning and its remedy for each reference in a `[verbatim]` value to something that is there."""
+    texts: list[str] = []
+    change_texts(text if "verbatim" in item.marks else None, texts.append)
+    found: dict[str, str] = {}
+    for paths in [paths for each in texts for paths in unfilled_references(each)]:
+        for path in [path for path in paths if is_there(path)][:1]:
+            name = write_path(path)
+            found[f"${name}" if isinstance(paths[0], Bare) else f"${{{name}}}"] = name
+    for shown, name in found.items():
+        remedy = "write the value itself"
         if "args" in interface.reads:
-            remedy = f"--args='{f'${name}' if name.isidentifier() else f'${{{name}}}'}' hands it over, as \"$1\""
-        yield f"'${{{name}}}' in '{item.name}' is never filled, though there is {name}", remedy
+            value = f"'{f'${name}' if name.isidentifier() else f'${{{name}}}'}'"
+            remedy = f'--args={value} hands it over, as "$1", and --input={value} on stdin'
+        yield f"'{shown}' in '{item.name}' is never filled, though there is {name}", remedy
 
 
 def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:

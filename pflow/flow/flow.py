@@ -126,6 +126,8 @@ class Step:
         """The reads whose mapping counts only if the store has no key of their name."""
         self.is_unfed = False
         """True if it was written with --map-in=KEY=, which keeps what the pipe carries out of its `[pipe]` read."""
+        self.is_verbatim = False
+        """True if it was written with --verbatim, so a person knows that nothing is filled in it."""
         self.retries = retries
         self.wait = wait
         self.timeout = timeout

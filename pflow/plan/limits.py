@@ -11,6 +11,7 @@ from pflow.errors import shorten
 from pflow.flow.findings import Finding
 from pflow.flow.flow import FlowSpec, Step
 from pflow.flow.rules.answers import dropped_answers, finding_of
+from pflow.flow.rules.paths import check_unfilled
 from pflow.flow.wired import WiredFlow
 from pflow.library.save import secrets_of
 from pflow.plan.declare_inputs import says
@@ -195,7 +196,8 @@ def _check_overwriting(wired: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_answers(wired: WiredFlow) -> Iterator[Finding]:
-    """Find PF18 as an error if a read takes an older write: a model sees no warnings, and nothing of a run."""
+    """Find PF14 in commands as an error, and PF18 where a read takes an older write: a model sees no warnings."""
+    yield from check_unfilled(wired, is_warning=False)
     found = dropped_answers(wired)
     if any(dropped.older for dropped in found):
         yield from (finding_of(wired, dropped, is_warning=False) for dropped in found)

@@ -94,9 +94,9 @@ class Stage(Visitor):
         self.flags, self.interface = flags, flags.interface
         self.has_secrets = has_secrets(flags.interface)
         self.binding = binding = bind(flags.interface, flags, document)
-        for key, item in flags.interface.reads.items():
-            text = flags.data[key].value if key in flags.data else ""
-            for doubt in unfilled(item, flags.interface, text, lambda path: has(document, path)):
+        given = {} if flags.verbatim else {**flags.data, **flags.params}
+        for item, value in ((flags.items[key], each.value) for key, each in given.items() if key in flags.items):
+            for doubt in unfilled(item, flags.interface, value, lambda path: has(document, path)):
                 self.warn("; ".join(doubt))
         view = self.open(document)
         params = binding.find_params(document)

@@ -104,18 +104,30 @@ def double_braces(text: str) -> Iterator[tuple[str, str]]:
             yield f"{{{{{inner}}}}}", f"${{{inner.strip()}}}"
 
 
-def braced_references(text: str) -> list[Path]:
-    """List the braced references in a text without templates; a shell's own forms and names are left out."""
-    found = []
-    for rest in text.split("${")[1:]:
-        inner, close, _ = rest.partition("}")
-        try:
-            path = braced_path(inner) if close else None
-        except ValueError:
-            continue
-        if path is not None and not _is_set_in(text, inner):
-            found.append(path)
-    return list(dict.fromkeys(found))
+def unfilled_references(text: str) -> Iterator[list[Path]]:
+    """Yield the paths that each reference in a text without templates may mean: for `$a.b` both (a,) and (a, b).
+
+    A shell's own forms and the variables that the text sets are left out, and so is `$name` where no shell expands it:
+    behind a backslash and in single quotes.
+    """
+    at, quote = 0, ""
+    while at < len(text):
+        letter, at = text[at], at + 1
+        if letter == "\\" and quote != "'":
+            at += 1
+        elif letter in "'\"" and quote in ("", letter):
+            quote = "" if quote else letter
+        elif letter == "$" and (quote != "'" or text.startswith("{", at)):
+            try:
+                path, at = _reference(text, at)
+            except ValueError:
+                continue
+            if path is not None and not _is_set_in(text, write_path(path)):
+                end = at
+                while isinstance(path, Bare) and end < len(text) and text[end] in "." + _WORD:
+                    end += 1
+                keys = text[at:end].rstrip(".").split(".")[1:]
+                yield [path, (*path, *keys)] if keys and all(keys) else [path]
 
 
 def _is_set_in(command: str, name: str) -> bool:

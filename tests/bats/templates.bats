@@ -172,19 +172,32 @@ setup() { quick_llm; }
 }
 
 @test "what a command calls \${city}, and no template fills, is warned of where there is a city" {
-    warning="warning: '\${city}' in 'command' is never filled, though there is city; --args='\$city' hands it over, as \"\$1\""
+    warning="warning: '\${city}' in 'command' is never filled, though there is city; --args='\$city' hands it over, as \"\$1\", and --input='\$city' on stdin"
     run --separate-stderr sh -c 'pflow-set -n city=Oslo | pflow-shell --command="echo \"<\${city}>\" \${HOME} \${arr[@]:0}" --no-check -q'
     expect 0 - "pflow-shell: $warning"
     echo '{"inputs": {"city": {"type": "str"}}, "nodes": [{"type": "shell", "inputs": {"command": "echo ${city}"}}]}' >flow.json
     run --separate-stderr pflow check flow.json
     expect 0 "flow.json: nodes[0].inputs.command: PF14: $warning"
     run --separate-stderr pflow check 'shell:one --command="echo hi" => shell --command="echo ${stdout}"'
-    expect 0 "pipe: nodes[1].inputs.command: PF14: warning: '\${stdout}' in 'command' is never filled, though there is stdout; --args='\$stdout' hands it over, as \"\$1\""
+    expect 0 "pipe: nodes[1].inputs.command: PF14: warning: '\${stdout}' in 'command' is never filled, though there is stdout; --args='\$stdout' hands it over, as \"\$1\", and --input='\$stdout' on stdin"
     run --separate-stderr pflow run flow.json --city=Oslo -n -r
     expect 0 '' "pflow run: nodes[0].inputs.command: PF14: $warning"
     run --separate-stderr pflow run "shell --command='echo \${HOME} >/dev/null; echo \"\$1\"' --args='\$city'" --city=Oslo -n -r
     expect 0 Oslo
     [ -z "$stderr" ]
+}
+
+@test "\$city in a command is warned of alike, with --verbatim it is not" {
+    warning="warning: '\$city' in 'command' is never filled, though there is city; --args='\$city' hands it over"
+    run --separate-stderr sh -c 'pflow-set -n city=Oslo | pflow-shell "echo [\$city]" -r'
+    expect 0 '[]' "pflow-shell: $warning"
+    run --separate-stderr sh -c 'pflow-set -n city=Oslo | pflow-shell "echo [\$city]" -r --verbatim'
+    expect 0 '[]'
+    [ -z "$stderr" ]
+    run --separate-stderr sh -c 'pflow-set -n a=1 | pflow-http http://127.0.0.1:1/ --header="A: \$a"'
+    expect 69 - "pflow-http: warning: '\$a' in 'header' is never filled, though there is a; write the value itself"
+    run --separate-stderr pflow check 'llm hi => shell "echo \$response" --verbatim'
+    expect 0 'pipe: 2 steps, pipe syntax: no findings'
 }
 
 @test "neither shell's command nor a value of pflow-set is a template" {

@@ -94,6 +94,8 @@ READ_AND_WRITTEN = [
         ({"nodes": [ask(), inside({"id": "s", "type": "shell"})],
           "mappings": {"in": {"input_mappings": {"command": "ask.response"}}}}, "PL08",
          "mappings.in.input_mappings.command"),
+        *(({"nodes": [ask(), {"id": "s", "type": "shell", "inputs": {"command": f"test {name} = yes"}}]}, "PF14",
+           "nodes[1].inputs.command") for name in ("$response", "$ask.response", '"${response}"')),
         # an older write is taken, so what else is dropped is told too
         ({"nodes": READ_AND_WRITTEN}, "PF18", "nodes[0]"),
         ({"nodes": READ_AND_WRITTEN}, "PF18", "nodes[1]"),

@@ -72,6 +72,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     if id is not None and flags.id not in (None, id):
         raise PflowError(f"cannot name a step '{id}' and '{flags.id}'", hint="choose one", exit=USAGE)
     step = Step(id or flags.id or "", type, batch=batch, flow=flow)
+    step.is_verbatim = flags.verbatim
     for flag, written in own.items():
         setattr(step, flag.name, flag_value(flag.flag, flag.type, written[0]))
     check_common({**vars(flags), "max_visits": step.max_visits})

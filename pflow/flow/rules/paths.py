@@ -20,7 +20,7 @@ def check_paths(flow: WiredFlow) -> Iterator[Finding]:
     for id, parts in flow.parts.items():
         for part in parts:
             yield from _check_part(part, flow.steps.get(id))
-            yield from _check_verbatim(flow, part, flow.steps.get(id))
+    yield from check_unfilled(flow)
     for wired in flow.steps.values():
         yield from _check_targets(wired)
     for reference in flow.references:
@@ -85,20 +85,25 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
             yield Finding("PF14", part.place, message, f"{shorten(remedy)} is one", is_warning=True)
 
 
-def _check_verbatim(flow: WiredFlow, part: Part, wired: WiredStep | None) -> Iterator[Finding]:
-    """Warn of a `${…}` in a `[verbatim]` text that names an input or a write, wherever that went."""
-    item = wired.interface.reads.get(part.key) if wired and part.role in (INPUT, PARAM) else None
-    if wired is None or item is None:
-        return
+def check_unfilled(flow: WiredFlow, *, is_warning: bool = True) -> Iterator[Finding]:
+    """Find the references in `[verbatim]` values that name an input or a write, but those under --verbatim."""
+    for wired in [wired for wired in flow.steps.values() if not wired.step.is_verbatim]:
+        for part in flow.parts[wired.id]:
+            if part.role in (INPUT, PARAM):
+                yield from _check_verbatim(flow, part, wired, is_warning=is_warning)
+
+
+def _check_verbatim(flow: WiredFlow, part: Part, wired: WiredStep, *, is_warning: bool) -> Iterator[Finding]:
+    item = wired.interface.reads.get(part.key) or wired.interface.params.get(part.key)
 
     def is_there(path: Path) -> bool:
         reference = Reference(wired.id, part, path)
         resolve(flow, reference, wired)
         is_written = reference.writes or any(path[0] in each.interface.writes for each in flow.before(wired.id))
-        return bool(is_written) or reference.is_item or reference.input in flow.inputs
+        return bool(is_written) or reference.is_item or reference.input in {*flow.inputs, "stdin"}
 
-    for message, remedy in unfilled(item, wired.interface, part.written, is_there):
-        yield Finding("PF14", part.place, message, remedy, is_warning=True)
+    for message, remedy in unfilled(item, wired.interface, part.written, is_there) if item else ():
+        yield Finding("PF14", part.place, message, remedy, is_warning=is_warning)
 
 
 def _check_targets(wired: WiredStep) -> Iterator[Finding]:

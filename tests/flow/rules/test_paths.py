@@ -67,7 +67,9 @@ PATHS = [
             ("echo ${line}", [0]),
             ("echo ${one.stdout}", [1]),
             ("echo ${stdout}", [1]),
-            ("echo $city ${city:-x} ${HOME} ${arr[@]} ${#city} ${other.stdout} ${town}", []),
+            ('echo $city "$city.txt" $line $one.stdout "$stdout"', [0, 0, 1, 1, 1]),
+            ("echo '$city' \\$city $$city $city_ $other.stdout $CITY", []),
+            ("echo ${city:-x} ${HOME} ${arr[@]} ${#city} ${other.stdout} ${town}", []),
             ('city=$1; echo "${city}.txt"', []),
             ('while IFS= read -r city; do echo "${city}"; done', []),
             ('for city in "$@"; do\n echo "${city}"; done', []),
@@ -125,7 +127,7 @@ WORDS = [
     (
         flow("fetch", {"id": "a", "type": "shell", "inputs": {"command": "echo ${fetch.issue_data.title}"}}),
         "PF14: warning: '${fetch.issue_data.title}' in 'command' is never filled, though there is "
-        "fetch.issue_data.title; --args='${fetch.issue_data.title}' hands it over, as \"$1\"",
+        "fetch.issue_data.title; --args='${fetch.issue_data.title}' hands it over, as \"$1\", and --input='${fetch",
     ),
     (mapped("${fetch.issue_data}"), "'${fetch.issue_data}' is a template: write fetch.issue_data;"),
     (mapped("Fix: ${fetch.issue_data}"), "is a template: write template:Fix: ${fetch.issue_data};"),
