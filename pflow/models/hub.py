@@ -3,6 +3,8 @@
 import os
 import re
 import shutil
+from io import FileIO
+from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, causes, not_written
 from pflow.files.installation import no_extra
@@ -61,18 +63,40 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
         raise PflowError(f"{act}: nobody agreed to {megabytes}", hint="--yes does", exit=DENIED)
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
     part = f"{path}.{digest[:12]}.part"
-    with open(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b") as opened:
+    with _Part(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), size) as opened:
         there = opened.seek(0, os.SEEK_END)
+        if there > size:  # the hub has said another size, or something else has written it
+            there = opened.seek(opened.truncate(0))
         if shutil.disk_usage(os.path.dirname(path)).free < size - there:
             raise PflowError(f"{act}: there is no room for {megabytes}", exit=CANNOT_WRITE)
         url, headers = hf_hub_url(repo, file, revision=told.sha), build_hf_headers()
-        http_get(url, opened, resume_size=there, headers=headers, expected_size=size, displayed_filename=file)
-        opened.flush()
+        try:
+            http_get(url, opened, resume_size=there, headers=headers, expected_size=size, displayed_filename=file)
+        except _TooLong:
+            os.unlink(part)
+            raise PflowError(f"{act}: more came than the {megabytes} that the hub says", exit=BAD_DATA) from None
         if file_digest(part) != digest:
             os.unlink(part)
             raise PflowError(f"{act}: what came has another digest than the hub says", exit=BAD_DATA)
         os.replace(part, path)
     return path, True
+
+
+class _TooLong(Exception):
+    """More has come than was agreed to."""
+
+
+class _Part(FileIO):
+    """The file of a download, which takes no more than the agreed size: the library compares sizes at the end."""
+
+    def __init__(self, fd: int, size: int) -> None:
+        super().__init__(fd, "r+")
+        self.size = size
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > self.size:
+            raise _TooLong
+        return super().write(data)
 
 
 def choose_file(act: str, files: list[str], quant: str, file: str) -> str:

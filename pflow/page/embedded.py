@@ -11,13 +11,14 @@ from pflow.record.events import is_sound
 from pflow.record.trace import Trace, with_visits
 from pflow.record.trace_formats import document
 from pflow.record.trace_text import trace_text
+from pflow.values.json_values import has_too_many_values
 from pflow.values.jsontext import decode, encode
 
 _BEGIN, _END = b'<script type="application/gzip" id="trace">', b"</script>"
 """Of a type that no browser runs."""
 _GZIP = 31
-_MOST = 1 << 30
-"""Bytes of the largest trace in a page: a page may come from anybody."""
+_MOST = 1 << 28
+"""The most bytes of a page, and of the trace in it: a page may come from anybody."""
 
 
 def embed(trace: Trace) -> str:
@@ -30,7 +31,7 @@ def read_page(file: str) -> Trace:
     """Return the trace in a page. Raises PflowError: 66 or 77 if it is unreadable, 65 if it holds none."""
     try:
         with open(file, "rb") as opened:
-            page = opened.read()
+            page = opened.read(_MOST)
     except OSError as error:
         raise PflowError(f"cannot read '{file}': {reason_of(error)}", exit=exit_code(error)) from None
     begin = page.find(_BEGIN) + len(_BEGIN)
@@ -40,9 +41,10 @@ def read_page(file: str) -> Trace:
         raise PflowError(what, hint="pflow trace RUN --html=FILE writes one", exit=BAD_DATA)
     try:
         unpacked = zlib.decompressobj(_GZIP)
-        kept = decode(unpacked.decompress(b64decode(page[begin:end], validate=True), _MOST))
-        if not unpacked.eof:
-            raise ValueError("the data are cut")
+        data = unpacked.decompress(b64decode(page[begin:end], validate=True), _MOST)
+        if not unpacked.eof or has_too_many_values(data):
+            raise ValueError("the data are cut, or too large")
+        kept = decode(data)
         is_run = bool(kept["flow"])
         events = [
             each for each in kept["events"] if not is_run or (isinstance(each.get("event"), str) and is_sound(each))

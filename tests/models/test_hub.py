@@ -1,6 +1,7 @@
 """Models from a hub: which file it is, and what is there after each way that getting it can end."""
 
 from functools import partial
+from hashlib import sha256
 
 import pytest
 
@@ -71,6 +72,14 @@ def test_a_download_that_was_cut_goes_on_and_is_no_model_before(model, server, m
     assert ([*model.parent.iterdir()], model.read_bytes()) == ([model], CONTENT)
 
 
+def test_a_part_that_is_longer_than_the_file_begins_anew_and_so_does_what_the_hub_makes_longer(model, server):
+    assert (get("endless/tree")[0], [*model.parent.iterdir()]) == (65, [])
+    part = model.with_name(f"{FILE}.{sha256(CONTENT).hexdigest()[:12]}.part")
+    part.write_bytes(CONTENT + b"more")
+    assert get("good/tree") == (str(model), True)
+    assert ([*model.parent.iterdir()], model.read_bytes()) == ([model], CONTENT)
+
+
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
@@ -78,6 +87,7 @@ def test_a_download_that_was_cut_goes_on_and_is_no_model_before(model, server, m
         ("gone/tree", 66, "there is no such repository"),
         ("odd/tree", 75, "its answer is garbled"),
         ("wrong/tree", 65, "another digest"),
+        ("endless/tree", 65, "more came than the 0 MB that the hub says"),
         ("large/tree", 77, "nobody agreed to 1,000 MB; --yes"),
     ],
 )

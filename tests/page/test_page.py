@@ -1,7 +1,11 @@
 """The page of a run: what its first screen says, that data is text, and that the trace in it can be read back."""
 
 import contextlib
+import gzip
 import re
+import subprocess
+import sys
+from base64 import b64encode
 from html.parser import HTMLParser
 
 import pytest
@@ -180,6 +184,16 @@ def test_a_page_gives_back_the_trace_that_it_holds(page):
     file, trace = page
     found = document(read_page(str(file)), with_store=True)
     assert {name: found[name] for name in document(trace, with_store=True)} == document(trace, with_store=True)
+
+
+@pytest.mark.parametrize("filling", [b"[],", b" ", b'"",'])
+def test_a_page_with_a_bomb_is_refused_before_it_fills_the_memory(tmp_path, filling):
+    events = gzip.compress(b'{"flow": 1, "events": [' + filling * (100_000_000 // len(filling)) + b"0]}")
+    file = tmp_path / "page.html"
+    file.write_bytes(b'<script type="application/gzip" id="trace">' + b64encode(events) + b"</script>")
+    code = "import resource; resource.setrlimit(resource.RLIMIT_AS, (10**9,) * 2); import pflow.commands.main as m; m.main()"
+    ended = subprocess.run([sys.executable, "-c", code, "trace", file], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (65, f"pflow: cannot read the trace in '{file}': it is damaged\n")
 
 
 @given(st.data())
