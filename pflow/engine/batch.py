@@ -192,7 +192,7 @@ class BatchStep(StepNode):
         recorder = self.context.recorder
 
         def serve(place: int, parent: Parent) -> Any:
-            self.context.services.parent = parent.ask
+            self.context.services.parent = parent
             if recorder is not None:
                 self.context.recorder = recorder.to(parent.take)
             return self._run_item(shared, numbers[place])

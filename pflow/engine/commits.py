@@ -10,19 +10,26 @@ from pflow.record.records import batch_of, is_within
 from pflow.values.masks import Secrets
 
 if TYPE_CHECKING:
-    from pflow.process.workers import Ask
+    from pflow.process.parent import Parent
     from pflow.record.records import Record
     from pflow.words.budget import Account, Amounts, Question
 
 
+_SERVICES = ("keep", "claim", "release", "learn", "charge")
+
+
 class Services:
-    """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it."""
+    """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it.
+
+    `outside` answers what is not a service of the run: of a map, whose items have services of their own.
+    """
 
     def __init__(self, journal: Journal | None, secrets: Secrets, account: Account | None) -> None:
         self.journal = journal
         self.secrets = secrets
         self.account = account
-        self.parent: Ask | None = None
+        self.parent: Parent | None = None
+        self.outside: Callable[[str, Any], Any] = lambda name, question: None
         self.files = journal.records.files if journal and journal.records else FileStates()
         self._writers: dict[str, dict[str, str]] = {}
         """For each batch, by its path, the item that wrote each file."""
@@ -35,7 +42,7 @@ class Services:
         """Write a record to the journal. Raises PflowError (73)."""
         self.files.add(record)
         if self.parent is not None:
-            self.parent("keep", record)
+            self.parent.ask("keep", record)
         elif self.journal is not None:
             wrote = self._wrote.pop(str(record.get("end")), None)
             self.journal.write({**record, "wrote": wrote} if wrote else record)
@@ -43,7 +50,7 @@ class Services:
     def claim(self, request: tuple[str, str]) -> str:
         """Note that an item writes a file; return the path of the item of its batch that wrote the file first."""
         if self.parent is not None:
-            return str(self.parent("claim", request))
+            return str(self.parent.ask("claim", request))
         item, file = request
         writer = self._writers.setdefault(batch_of(item), {}).setdefault(file, item)
         if writer == item and self.journal is not None:
@@ -53,26 +60,38 @@ class Services:
     def release(self, batch: str) -> None:
         """Forget the files of a batch that has ended."""
         if self.parent is not None:
-            self.parent("release", batch)
+            self.parent.ask("release", batch)
         else:
             self._writers.pop(batch, None)
 
     def learn(self, secrets: list[Any]) -> None:
         """Keep these values out of the journal."""
         if self.parent is not None:
-            self.parent("learn", secrets)
+            self.parent.ask("learn", secrets)
         else:
             self.secrets.add(secrets)
 
     def charge(self, question: Question) -> Amounts:
         """Count against the budget; return what is left of it. Raises PflowError (79)."""
         if self.parent is not None:
-            return self.parent("charge", question)  # type: ignore[no-any-return]
+            return self.parent.ask("charge", question)  # type: ignore[no-any-return]
         return {} if self.account is None else self.account.charge(question)
 
-    def answer(self, name: str, request: Any) -> Any:
-        """Do what a child process requests by the name of a method."""
-        return getattr(self, name)(request)
+    def ask(self, name: str, question: Any) -> Any:
+        """Ask for what is not a service of the run."""
+        return self.outside(name, question) if self.parent is None else self.parent.ask(name, question)
+
+    def answer(self, name: str, request: Any, reply: Callable[[Any], None]) -> None:
+        """Do what a child process requests by the name of a service, or pass the request on without waiting."""
+        from pflow.process.parent import own_parent  # only who has processes needs it
+
+        above = self.parent if name in _SERVICES else own_parent()
+        if above is not None:
+            if name == "keep":
+                self.files.add(request)
+            above.ask_later(name, request, reply)
+        else:
+            reply(getattr(self, name)(request) if name in _SERVICES else self.outside(name, request))
 
 
 class Commits:

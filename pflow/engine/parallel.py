@@ -87,7 +87,7 @@ class ForkNode(pocketflow.BaseNode):  # type: ignore[misc,unused-ignore]
         before = dict(context.visits)
         changes: dict[Path, Any] = {}
         context.watchers.append(changes)
-        context.services.parent = parent.ask
+        context.services.parent = parent
         if context.recorder is not None:
             lane = f"{context.recorder.prefix}{self.fork.source}/{start}"
             context.recorder = context.recorder.to(parent.take, lane)
@@ -108,7 +108,7 @@ class IsolatedStep(StepNode):
 
         def serve(number: int, parent: Parent) -> Any:
             self.context.emit = emit and parent.take
-            self.context.services.parent = parent.ask
+            self.context.services.parent = parent
             try:
                 changes, found = StepNode.run_once(self, store, visit)
                 changes = {key: storable(key, value) for key, value in changes.items()}

@@ -270,7 +270,7 @@ class DaskExecutor:
             return
         for file in result.pop("claims", ()):
             firsts: list[str | None] = []
-            self.answer("claim", (item.id, file), firsts.append)
+            self.answer("claim_file", (item.id, file), firsts.append)
             if result["status"] == DONE and firsts[0] not in (None, item.id):
                 error = f"cannot keep a file that it wrote: the item {firsts[0]} writes it too"
                 result |= {"status": FAILED, "exit": CANNOT_WRITE, "error": error}

@@ -32,7 +32,7 @@ ITEM = "item"
 PARTS = {f"{ITEM}_{part}": part for part in (NAME, STEM, DIR)}
 
 Tell = Callable[[str, Any], Any]
-"""Asks the process that runs the map, by the name of a request: `start` and `claim` (ItemFlow.run)."""
+"""Asks the process that runs the map, by the name of a request: `start` and `claim_file` (ItemFlow.run)."""
 
 
 class ItemFlow:
@@ -87,7 +87,7 @@ class ItemFlow:
         """Run the flow for an item, on a store of its own.
 
         `tell` is asked to keep that a step begins that does not repeat (`start`, the id), and that the item writes a
-        file (`claim`, the id and the file's digest): it answers with the id of the item that wrote the file first.
+        file (`claim_file`, the id and the file's digest): it answers with the id of the item that wrote the file first.
         """
         began, usage = time.perf_counter(), Usage()
         result: Result = {"status": DONE, "exit": OK, "outputs": None, "carried": "", "error": ""}
@@ -108,7 +108,8 @@ class ItemFlow:
         return {**result, "usage": usage.total(), "ms": round((time.perf_counter() - began) * 1000, 3)}
 
     def _outcome(self, id: str, values: Mapping[str, Any], tell: Tell, usage: Usage) -> Result:
-        context = self._context(id, tell, usage)
+        context = self._context(id, usage)
+        context.services.outside, tell = tell, context.services.ask
         store: dict[str, Any] = {}
         data = {step: dict(given) for step, given in self.inputs.data.items()}
         for path, value in self.inputs.stored().items():
@@ -129,17 +130,18 @@ class ItemFlow:
                 file_paths.claim = None
         return self._outputs(store, context)
 
-    def _context(self, id: str, tell: Tell, usage: Usage) -> Context:
+    def _context(self, id: str, usage: Usage) -> Context:
         context = Context(max_visits=self.max_visits, secrets=self.secrets, run_id=self.run_id, cache=self.cache)
         context.prefix = f"{id}/"
         context.recorder = Tally(usage)
         if not self.repeats:
+            tell = context.services.ask
             context.commits = Commits(lambda record: tell("start", id) if "start" in record else None, {})
         return context
 
     def _claim(self, id: str, file: str, tell: Tell) -> None:
         """Refuse a file that another item has written. Raises PflowError (73)."""
-        first = tell("claim", (id, bytes_digest(encodable(file).encode())))
+        first = tell("claim_file", (id, bytes_digest(encodable(file).encode())))
         if first not in (None, id):
             hint = f"give each item a path of its own, as with '${ITEM}_name' in it"
             what = f"cannot write '{file}': the item {first} writes it too"

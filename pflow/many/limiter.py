@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pflow.driver.budget import over_budget
 from pflow.errors import BAD_CONFIG, DENIED, UNAVAILABLE, PflowError
+from pflow.process.parent import line_of_descent
 from pflow.process.signals import Paused
 from pflow.words.usage import Usage
 
@@ -36,7 +36,7 @@ def gate_of(ask: Callable[[str, Any], Any]) -> Callable[[str, dict[str, Any]], A
     """Return what a worker sets as `budget.gate`; `ask` asks the driver. Its time limits stand still meanwhile."""
 
     def gate(name: str, question: dict[str, Any]) -> Any:
-        question["owner"] = os.getpid()
+        question["owner"] = line_of_descent()
         if name != "begin":
             return ask(name, question)
         with Paused():
@@ -55,7 +55,7 @@ class _Model:
     def __init__(self, window: float, now: float) -> None:
         self.window = window
         self.rate: float | None = None
-        self.waiting: deque[tuple[int, float, Callable[[Any], None]]] = deque()
+        self.waiting: deque[tuple[Sequence[int], float, Callable[[Any], None]]] = deque()
         self.in_flight = 0
         self.begun = self.due = self.held = self.refused_at = now
         self.recent: deque[float] = deque(maxlen=32)
@@ -115,8 +115,10 @@ class Limiter:
         self._rpm, self._tpm = rpm, tpm
         self._most, self._jobs, self._clock = jobs or most, jobs, clock
         self._models: dict[str, _Model] = {}
-        self._open: dict[int, tuple[str, int, float, float]] = {}
-        """The calls in flight by ticket: model, owner, when they began, and tokens that they may take."""
+        self._open: dict[int, tuple[str, Sequence[int], float, float]] = {}
+        """The calls in flight by ticket: model, owner, when they began, and tokens that they may take. An owner is the
+        process that makes a call, behind those that it descends from.
+        """
         self._tickets = 0
         self._answers: deque[dict[str, float]] = deque(maxlen=1000)
         self._usual: dict[str, float] = {}
@@ -131,16 +133,19 @@ class Limiter:
         """Return True if calls wait for their turn."""
         return any(model.waiting for model in self._models.values())
 
-    def answer(self, name: str, question: dict[str, Any], reply: Callable[[Any], None]) -> None:
+    def answer(self, name: str, question: Any, reply: Callable[[Any], None]) -> None:
         """Answer a worker's gate, at once or later."""
         if name == "begin":
             self.begin(question["model"], reply, size=question.get("size", 0), owner=question["owner"])
         elif name == "end":
             reply(self.end(question))
+        elif name == "lost":
+            self.lost(question)
+            reply(None)
         else:
             reply(self._spend(question) if name == "spent" else self._left())
 
-    def begin(self, model: str, reply: Callable[[Any], None], *, size: int = 0, owner: int = 0) -> None:
+    def begin(self, model: str, reply: Callable[[Any], None], *, size: int = 0, owner: Sequence[int] = ()) -> None:
         """Reply with a ticket once a call may begin, or with a PflowError (79, 77); `size` is its characters."""
         if model not in self._models:
             self._models[model] = _Model(self._jobs or min(START, self._most), self._clock())
@@ -179,11 +184,11 @@ class Limiter:
     def lost(self, owner: int) -> None:
         """End all calls of a process that is gone."""
         for ticket, (name, other, _, _) in list(self._open.items()):
-            if other == owner:
+            if owner in other:
                 del self._open[ticket]
                 self._models[name].in_flight -= 1
         for model in self._models.values():
-            model.waiting = deque(each for each in model.waiting if each[0] != owner)
+            model.waiting = deque(each for each in model.waiting if owner not in each[0])
 
     def turn(self) -> float | None:
         """Let the calls begin that are due; return the seconds until the next is, None if it waits for an answer."""

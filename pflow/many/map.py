@@ -34,6 +34,7 @@ from pflow.many.merge import parse_shard
 from pflow.many.options import Options, parse_halt
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
+from pflow.process.parent import ask_parent
 from pflow.process.signals import Interrupted
 from pflow.process.streams import divert_prints, is_readable, write_pieces
 from pflow.process.workers import Parent, Pool
@@ -279,13 +280,13 @@ class Map:
             if name == "start":
                 loop.start(question)
                 reply(None)
-            elif name == "claim":
+            elif name == "claim_file":
                 reply(loop.ledger.claim_file(*question))
             else:
                 limiter.answer(name, question, reply)
 
         def work(id: str, item: Any, parent: Parent) -> Result:
-            budget.gate = gate_of(parent.ask)
+            budget.gate = gate_of(ask_parent)
             return self.flow.run(id, item, parent.ask)
 
         budget.is_priced = "cost" in self.flags.limits

@@ -94,7 +94,7 @@ def main(parent: int) -> None:
     claims: list[str] = []
 
     def tell(name: str, about: Any) -> None:
-        if name == "claim":
+        if name == "claim_file":
             claims.append(about[1])
 
     try:

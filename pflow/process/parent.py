@@ -84,16 +84,20 @@ def _outcome(number: int, serve: Serve, about: tuple[Any, ...], parent: Parent) 
 class Parent:
     """The process that forked this one: `take` sends it a line, `ask` sends a request and waits for the answer.
 
-    Several threads may ask at once. A signal ends the wait for an answer, but cuts no message.
+    Several threads may ask at once. A signal ends the wait for an answer, but cuts no message. `ask_later` passes on
+    what a process below asks: to wait for that answer would be to hear no other process below. The pool that has them
+    listens meanwhile (`hear`).
     """
 
     def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.child = os.getpid()
         self._inbox = Inbox(fd)
         self._sending = _thread.allocate_lock()
         self._reading = _thread.allocate_lock()
         self._numbers = count(1)
         self._work: Box = _queue.SimpleQueue()
-        self._answers: dict[int, Box] = {}
+        self._answers: dict[int, Callable[[Any], None]] = {}
         self._threads = 0
 
     def take(self, line: Any) -> None:
@@ -101,17 +105,31 @@ class Parent:
 
     def ask(self, name: str, question: Any) -> Any:
         """Return the answer to a request. Raises it if it is a PflowError."""
-        number = next(self._numbers)
         box: Box = _queue.SimpleQueue()
-        self._answers[number] = box
+        number = self.ask_later(name, question, box.put)
         try:
-            self._send(framed(ASKED, number, (name, question)))
             answer = self._next(box)
         finally:
-            del self._answers[number]
+            self._answers.pop(number, None)
         if isinstance(answer, PflowError):
             raise answer
         return answer
+
+    def ask_later(self, name: str, question: Any, reply: Callable[[Any], None]) -> int:
+        """Send a request, and call `reply` when its answer, or a PflowError, is read; return the request's number."""
+        number = next(self._numbers)
+        self._answers[number] = reply
+        self._send(framed(ASKED, number, (name, question)))
+        return number
+
+    def hear(self) -> None:
+        """Read what has come, unless another thread does."""
+        if not self._threads and self._reading.acquire(blocking=False):
+            try:
+                if wait_for(self.fd, seconds=0):
+                    self._read()
+            finally:
+                self._reading.release()
 
     def serve(self, serve: Serve) -> None:
         """Do the work that comes, a piece at a time. It ends with an exception."""
@@ -157,13 +175,32 @@ class Parent:
             for kind, number, value in self._inbox.read():
                 if kind == WORK:
                     self._work.put((number, value))
-                elif number in self._answers:
-                    self._answers[number].put(value)
+                elif (reply := self._answers.pop(number, None)) is not None:
+                    reply(value)
         except EOFError:
             raise _parent_is_gone() from None
         finally:
             held.release()
         return self._work.qsize()
+
+
+_parents: list[Parent] = []
+"""The Parent of this process, behind those of the processes that it descends from."""
+
+
+def own_parent() -> Parent | None:
+    """Return what a process that was forked for work asks; None in any other."""
+    return _parents[-1] if _parents else None
+
+
+def ask_parent(name: str, question: Any) -> Any:
+    """Ask the process that forked this one: never that one's own parent, whose answers only it can hear."""
+    return _parents[-1].ask(name, question)
+
+
+def line_of_descent() -> list[int]:
+    """Return the ids of the processes from the first that was forked for work to this one."""
+    return [parent.child for parent in _parents]
 
 
 def _parent_is_gone() -> BaseException:  # SystemExit ends a thread in silence
@@ -180,6 +217,7 @@ def serve_parent(serve: Serve, fd: int, unused: list[int], held: HeldSignals, pa
         end_with_parent(parent)
         held.release()
         above = Parent(fd)
+        _parents.append(above)
         vars(messages)["say_once"] = lambda text: above._send(framed(SAID, 0, text))
         above.serve_in_threads(serve, threads) if threads else above.serve(serve)
     except Interrupted as interrupted:

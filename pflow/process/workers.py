@@ -9,7 +9,7 @@ import time
 from pflow import TYPE_CHECKING, Any, Callable
 from pflow.errors import FAILED, NO_MEMORY, TRY_AGAIN, PflowError, bug_error, reason_of
 from pflow.process.children import GRACE, collect_children
-from pflow.process.parent import ANSWER, ASKED, GONE, LINE, RESULT, SAID, WORK, framed
+from pflow.process.parent import ANSWER, ASKED, GONE, LINE, RESULT, SAID, WORK, framed, own_parent
 from pflow.process.parent import Parent as Parent
 from pflow.process.worker import Worker
 from pflow.terminal import messages
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pflow.process.parent import Serve
 
     Take = Callable[[Any], None]
-    Ask = Callable[[str, Any], Any]
-    """Passes a request on to the method of this name, and returns the answer."""
     AskLater = Callable[[str, Any, Callable[[Any], None]], None]
     """Takes a request and the function for its answer, which it calls now or later; a PflowError is raised there."""
     Rescue = Callable[[int, PflowError], Any]
@@ -56,20 +54,23 @@ class Died(Lost):
 
 def run_all(
     count: int, serve: Callable[[int, Parent], Any], *, jobs: int | None, is_reused: bool, take: Take,
-    ask: Ask = lambda name, question: None, rescue: Rescue | None = None,
+    ask: AskLater = lambda name, question, reply: reply(None), rescue: Rescue | None = None,
     done: Callable[[int, Any], None] = lambda number, result: None,
 ) -> list[Any]:  # fmt: skip
     """Return the results of the numbers 0 to `count` - 1, in order, worked on by at most `jobs` processes at once.
 
     With `is_reused` a process works on several numbers, else on one. The first failure ends all processes and is
     raised, and so does any exception in this one. A failure that ends the run is raised after the other processes have
-    finished their numbers. `take` gets the lines that they send, `ask` answers their requests, `rescue` turns the death
-    of a process into a result, and `done` gets each number and its result as it comes.
+    finished their numbers. `take` gets the lines that they send, `ask` answers their requests, `lost` with its id too
+    for each that is gone before its time, `rescue` turns the death of a process into a result, and `done` gets each
+    number and its result as it comes.
     """
     results: list[Any] = [None] * count
     last: PflowError | None = None
     waiting = list(range(count))[::-1]
-    pool = Pool(serve, jobs=jobs or count, ask=lambda name, question, reply: reply(ask(name, question)), take=take)
+    pool = Pool(
+        serve, jobs=jobs or count, ask=ask, take=take, on_lost=lambda pid: ask("lost", pid, lambda nothing: None)
+    )
     try:
         while waiting or pool.places:
             while waiting and pool.has_room():
@@ -159,15 +160,21 @@ class Pool:
         found: list[tuple[int, Any]] = []
         until = time.monotonic() + seconds if seconds is not None else float("inf")
         is_over = seconds is None and not self.places
+        parent = own_parent()
         while not (found or is_over):
             self._look(found)
             left = 0 if found else min(self._looked + _LOOK, until) - time.monotonic()
             poll = select.poll()
+            if parent is not None:
+                poll.register(parent.fd, select.POLLIN)
             by_fd = {worker.fd: worker for worker in self.workers}
             for fd, worker in by_fd.items():
                 poll.register(fd, select.POLLIN | (select.POLLOUT if worker.rest else 0))
             for fd, events in poll.poll(1000 * max(left, 0)):
                 is_over = True
+                if parent is not None and fd == parent.fd:
+                    parent.hear()
+                    continue
                 if events & select.POLLOUT:
                     by_fd[fd].send(b"")
                 if events & ~select.POLLOUT:
@@ -246,9 +253,12 @@ class Pool:
         for worker in self.workers:
             worker.kill(_signal.SIGTERM)
             worker.hang_up()
+        lost = [worker.pid for worker in self.workers if worker.numbers]
         limit = time.monotonic() + seconds
         for worker in list(self.workers):
             while not worker.has_ended() and time.monotonic() < limit:
                 time.sleep(0.005)
             worker.kill(_signal.SIGKILL)
             worker.close()
+        for pid in lost:
+            self.on_lost(pid)

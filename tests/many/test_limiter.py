@@ -124,7 +124,7 @@ def test_three_refused_keys_stop_the_map():
 def test_the_calls_of_a_process_that_is_gone_count_no_more():
     clock, begun = [0], []
     limiter = Limiter({}, {}, jobs=1, clock=lambda: clock[-1])
-    for owner in (1, 1, 1, 2):
+    for owner in ([1], [3, 1], [1, 4], [2]):
         limiter.begin("m", begun.append, owner=owner)
     assert begun == [1]
     limiter.lost(1)

@@ -25,6 +25,11 @@ def nothing(line):
     raise AssertionError(line)
 
 
+def by(answer):
+    """Answer at once by a function, but for what is lost."""
+    return lambda name, question, reply: reply(answer(name, question)) if name != "lost" else None
+
+
 def test_results_come_in_order_from_processes_that_are_used_again_or_not():
     def work(number, parent):
         return number, os.getpid()
@@ -222,10 +227,10 @@ def test_what_a_process_asks_goes_up_to_who_answers_however_deep_it_is():
             return error.message, error.hint, error.exit
 
     def nested(number, parent):
-        return run_all(4, ask, jobs=2, is_reused=True, take=nothing, ask=parent.ask)
+        return run_all(4, ask, jobs=2, is_reused=True, take=nothing, ask=parent.ask_later)
 
     expected = ["é0", "é1", ("cannot say", "ask another", 79), "é3"]
-    assert run_all(2, nested, jobs=2, is_reused=False, take=nothing, ask=answer) == [expected] * 2
+    assert run_all(2, nested, jobs=2, is_reused=False, take=nothing, ask=by(answer)) == [expected] * 2
     assert sorted(asked) == [("it", number) for number in range(4) for _ in range(2)]
 
 
@@ -236,7 +241,7 @@ def test_threads_of_one_process_ask_in_turn():
         with ThreadPoolExecutor(8) as pool:
             return list(pool.map(lambda each: parent.ask("it", each), range(50)))
 
-    answers = run_all(1, work, jobs=1, is_reused=False, take=nothing, ask=lambda name, question: question)
+    answers = run_all(1, work, jobs=1, is_reused=False, take=nothing, ask=by(lambda name, question: question))
     assert answers == [list(range(50))]
 
 
@@ -253,7 +258,7 @@ def test_processes_that_wait_for_an_answer_end_with_whom_they_asked(marks, end):
         until(lambda: len(os.listdir(marks)) == 2)
         os.kill(os.getpid(), end)
 
-    said = in_a_process(lambda: run_all(2, work, jobs=2, is_reused=True, take=nothing, ask=answer))
+    said = in_a_process(lambda: run_all(2, work, jobs=2, is_reused=True, take=nothing, ask=by(answer)))
     assert said == ("Interrupted: it was ended by SIGTERM\n" if end == signal.SIGTERM else "")
     if end == signal.SIGKILL:
         until(lambda: not any(is_running(int(path.stem)) for path in marks.iterdir()))
@@ -271,8 +276,8 @@ def test_one_that_is_killed_as_it_waits_for_an_answer_is_a_failure():
 
     with pytest.raises(Died, match="signal 9 killed it"):
         run_all(
-            2, lambda number, parent: parent.ask("it", os.getpid()), jobs=1, is_reused=True, take=nothing, ask=answer
-        )  # fmt: skip
+            2, lambda _, parent: parent.ask("it", os.getpid()), jobs=1, is_reused=True, take=nothing, ask=by(answer)
+        )
     assert len(pids) == 1
 
 
@@ -288,4 +293,30 @@ def test_a_time_limit_that_passes_as_a_process_asks_cuts_no_message():
     def answer(name, question):
         return question if isinstance(question, int) else "y" * 100_000
 
-    assert run_all(20, work, jobs=1, is_reused=True, take=nothing, ask=answer) == list(range(20))
+    assert run_all(20, work, jobs=1, is_reused=True, take=nothing, ask=by(answer)) == list(range(20))
+
+
+def test_a_process_is_heard_while_another_waits_for_its_answer_however_deep_they_are():
+    waiting = []
+
+    def answer(name, question, reply):
+        if name == "wait":
+            waiting.append(reply)
+        elif name == "go":
+            reply(bool(waiting))
+            while waiting:
+                waiting.pop()("gone")
+
+    def ask(number, parent):
+        while number and not parent.ask("go", None):
+            pass
+        return parent.ask("wait", None) if not number else "on"
+
+    def deep(number, parent):
+        return run_all(2, ask, jobs=2, is_reused=False, take=nothing, ask=parent.ask_later)
+
+    def nested(number, parent):
+        return run_all(1, deep, jobs=1, is_reused=False, take=nothing, ask=parent.ask_later)
+
+    with Deadline(60, act="cannot finish"):
+        assert run_all(1, nested, jobs=1, is_reused=False, take=nothing, ask=answer) == [[["gone", "on"]]]
