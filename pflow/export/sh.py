@@ -59,6 +59,7 @@ class _Script:
         self.required = [each for each in self.inputs if each.required and each.readers != [wired.first_read]]
         taken = {"word"}
         self.names = {each.name: variable(each.name, taken) for each in self.inputs}
+        self.flags = _flags_of(self.inputs)
         self.commands: list[str] = []
         self.takes_pipe = wired.first_read is not None or _names_stdin(wired)
         is_by_name = any(each.step is None and each not in self.required for each in wired.inputs.values())
@@ -152,7 +153,7 @@ class _Script:
     def _cases(self, needed: FlowInput) -> Iterator[str]:
         """Yield the branches of `case` for one input: `--name=…`; for a switch also `--name` and `--no-name`."""
         name, path = self.names[needed.name], write_path(needed.path)
-        names = (needed.name, *needed.flags)
+        names = self.flags[needed.name]
         end = f"; has_{name}=1 ;;" if self._is_noted(needed) else " ;;"
         if needed.type.name == "bool":
             for value in (True, False):
@@ -161,6 +162,21 @@ class _Script:
         equals = "=" if needed.type.name in _TEXTS else ":="
         pattern = " | ".join(dict.fromkeys(f"{quote(f'{spell_flag(each)}=')}*" for each in names))
         yield f'    {pattern}) set -- "$@" {quote(path + equals)}"${{word#*=}}"{end}'
+
+
+def _flags_of(inputs: list[FlowInput]) -> dict[str, list[str]]:
+    """Return each input's names as flags: its own, and the aliases that no other input has. Raises PflowError (65)."""
+
+    def spelled(each: FlowInput, *names: str) -> set[str]:
+        return {spell_flag(name, value) for name in names for value in (True, each.type.name != "bool")}
+
+    own = [flag for each in inputs for flag in spelled(each, each.name)]
+    if shared := [flag for flag in own if own.count(flag) > 1]:
+        raise refused(f"two of its inputs have the flag {shared[0]}")
+    every = [flag for each in inputs for flag in spelled(each, each.name, *each.flags)]
+    return {
+        each.name: [each.name, *(name for name in each.flags if every.count(spell_flag(name)) == 1)] for each in inputs
+    }
 
 
 def _one_line(wired: WiredFlow) -> list[WiredStep]:

@@ -49,6 +49,8 @@ class FlowFlags:
         self.targets: dict[str, dict[Target, Item]] = {}
         self.refused: dict[str, tuple[WiredStep, str]] = {}
         """For each refused flag, the step and the key that it would set."""
+        self.named = {*wired.flow.inputs, *(reference.input for reference in wired.references)}
+        """The inputs that a person named, where they declared one or in a reference."""
         self.fed: set[tuple[str, str]] = set()
         """The reads and params that an input gives unchanged: its flags are theirs."""
         for each in wired.inputs.values():
@@ -162,23 +164,19 @@ class FlowFlags:
         raise PflowError(f"cannot take {flag}: no such flag", hint="pflow run FLOW --help lists the flags", exit=USAGE)
 
     def _meant(self, name: str) -> dict[Target, Item]:
-        """Return what a flag may set; the name of a declared input means only that input."""
+        """Return what a flag may set; the name that a person gave an input means only that input."""
         targets = self.targets.get(name, {})
         for target, item in targets.items():
-            if target[0] == INPUT and _plain(target[2]) == name and self.wired.inputs[target[2]].declared:
+            if target[0] == INPUT and _plain(target[2]) == name and target[2] in self.named:
                 return {target: item}
         return targets
 
     def shown(self, wanted: FlowInput) -> str:
-        """Return the shortest unambiguous flag of an input: its name or an alias, else `--ID.READ`.
+        """Return the unambiguous flag of an input: the name that a person gave it, else its shortest one, or `--ID.READ`.
 
-        A declared input goes by its name and the aliases of reads of that name. A flag of `pflow run` itself is never
-        an input's.
+        A flag of `pflow run` itself is never an input's.
         """
-        names = _names_of(wanted)
-        if wanted.declared:
-            reads = [self.wired.steps[id].interface.reads.get(key) for id, key in wanted.readers if key == wanted.name]
-            names = [wanted.name, *(flag for read in reads if read for flag in read.flags)]
+        names = [wanted.name] if wanted.name in self.named else _names_of(wanted)
         alone = [name for name in names if _plain(name) not in OF_RUNS and len(self._meant(_plain(name))) == 1]
         dotted = [f"{id}.{key}" for id, key in wanted.readers if (id, key) in self.fed]
         alone = alone or [name for name in dotted if len(self._meant(_plain(name))) == 1][:1]

@@ -17,7 +17,7 @@ from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired import ITEM, WiredFlow, WiredStep, item_reader
 from pflow.flow.written import path_text
-from pflow.interface.interface import Interface, Item
+from pflow.interface.interface import Interface, Item, spell_flag
 from pflow.values.types import Type
 from pflow.words.naming import guess
 
@@ -141,7 +141,8 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         marks["verbatim"] = any(taker is not None and taker.marks >= {"explicit", "verbatim"} for taker in takers)
         marks[ITEM] = bool(first and reader and not given.pipe and (first.id, reader.name) in given.readers)
         item.marks = {mark for mark, is_so in marks.items() if is_so}
-        item.flags = [flag for flag in given.flags if flag != given.name]
+        is_named = given.flag == spell_flag(given.name)  # outside, no other flag is shown either
+        item.flags = [] if is_named else [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = item
     for name, type in _outputs(flow).items():
         interface.writes[name] = Item("write", name, type)

@@ -25,6 +25,25 @@ As a pipe
   shell --command='wc -w'"
 }
 
+@test "the name in a template is the flag of a flow at every door" {
+    need jq
+    in_shells 'export HOME=$PWD PATH=$PWD/.local/bin:$PATH
+        pflow save --command wonder "shell --command=cat --input=\$question" --description=Ask >/dev/null
+        pflow list | cut -c 1-18; pflow list --json | jq -r ".[0].needs[0].flag"
+        pflow show wonder | grep -o -e "--question "; pflow-wonder --help | grep -o -e "--question T"
+        for to in sh python; do pflow export --to=$to wonder -o made; ./made --question=Hi | pflow-get stdout; rm made; done
+        pflow-wonder --question=Hi -r; pflow run "wonder => llm Then" </dev/null -q; echo $?; pflow wonder </dev/null -q; rm -r .local'
+    expect 0 'wonder  --question
+--question
+--question 
+--question T
+Hi
+Hi
+Hi
+66'
+    [[ $stderr == *'--question='*'--question='* && $stderr != *--input* ]]
+}
+
 @test "a malformed saved flow is an error in words, whatever is done with it" {
     mkdir -p "$flows"
     while read -r malformed; do

@@ -17,7 +17,7 @@ END
 @test "in a script it is 66 with all the flags to give, each with its type" {
     in_shells 'pflow fix-issue -r; echo $?'
     expect 0 66 "'issue_number' (issue number)"
-    [[ $stderr == *"; --issue=INT '--tone=warm|cold' --labels=LIST --draft=BOOL" ]]
+    [[ $stderr == *"; --issue-number=INT '--tone=warm|cold' --labels=LIST --draft=BOOL" ]]
     flags=$(sed 's/.*(PF03); //; s/INT/7/; s/warm|//; s/LIST/a/; s/BOOL/true/' <<<"$stderr")
     in_shells "pflow fix-issue -r $flags"
     expect 0 '7 cold ["a"] true'
@@ -28,9 +28,9 @@ END
 @test "on a terminal each is asked for by its type; a wrong answer says why and asks again" {
     in_terminal bash --norc -i
     type_line 'pflow fix-issue'
-    shows 'needs --issue (issue number): int?'
+    shows 'needs --issue-number (issue number): int?'
     type_line 12x
-    shows "cannot take --issue='12x': it is not an int"
+    shows "cannot take --issue-number='12x': it is not an int"
     type_line 12
     shows 'needs --tone (how to say it): warm|cold?'
     type_line hot
@@ -47,7 +47,7 @@ END
     echo '{"nodes": [{"id": "all", "type": "flow:fix-issue", "inputs": {"tone": "cold", "labels": [], "draft": false}}]}' >outer.pflow.json
     in_terminal bash --norc -i
     type_line 'pflow run outer.pflow.json -r'
-    shows 'flow:fix-issue needs --issue'
+    shows 'flow:fix-issue needs --issue-number'
     shows 'int?'
     type_line 5
     shows '5 cold [] false'

@@ -134,6 +134,16 @@ def test_flags_of_a_script_are_checked_before_anything_runs(tmp_path, flags, exi
     assert said in done.stderr.decode()
 
 
+def test_two_inputs_of_a_script_share_no_flag():
+    """Nor does a switch turned off: --no-x."""
+    two = chain(node("a", "llm", inputs={"prompt": "$question"}), node("b", "llm", inputs={"prompt": "$style"}))
+    assert "--prompt=*" not in script(two)
+    assert "    --question=* | --prompt=*)" in script(chain(two["nodes"][0]))
+    inputs = {"x": {"type": "bool"}, "no_x": {"type": "str"}}
+    with pytest.raises(PflowError, match="two of its inputs have the flag --no-x"):
+        script(chain(node("a", "llm", inputs={"prompt": "$x$no_x"}), inputs=inputs))
+
+
 @pytest.mark.parametrize(
     ("stdin", "flags", "exit"),
     [(b"in", (), 0), (b"in", ("--content=x",), 64), (b"", ("--content=x",), 0), (None, (), 66)],

@@ -143,7 +143,7 @@ def test_a_mapping_to_what_nothing_writes_is_an_input_under_the_reads_flags():
     needed = plan(Step("f", "fetch", input_mappings={"issue_number": "number"})).inputs["number"]
     assert (str(needed.type), needed.required) == ("int", True)
     assert needed.flags == ["issue_number", "issue"]
-    assert needed.flag == "--issue"
+    assert needed.flag == "--number"
 
 
 def test_declared_inputs_are_all_there_are():
@@ -238,18 +238,24 @@ def flags_of(plan):
     return {name: given.flag for name, given in plan.inputs.items()}
 
 
-def test_an_input_is_shown_under_the_shortest_flag_that_means_it_alone():
+def test_an_input_that_nobody_named_is_shown_under_its_shortest_flag():
     assert flags_of(plan(Step("f", "fetch"))) == {"issue_number": "--issue"}
-    assert flags_of(plan(Step("a", "say", input_mappings={"prompt": "the_question"}))) == {
-        "the_question": "--prompt",
-        "tone": "--tone",
-    }
 
 
-def test_a_declared_input_is_shown_under_its_own_name_or_an_alias_of_it():
-    mapped = Step("a", "say", input_mappings={"prompt": "the_question"})
-    assert flags_of(plan(mapped, inputs={"the_question": Input("str")})) == {"the_question": "--the-question"}
-    assert flags_of(plan(Step("f", "fetch"), inputs={"issue_number": Input("int")})) == {"issue_number": "--issue"}
+def test_the_name_that_a_person_gave_is_the_flag_however_the_flow_grows():
+    steps = [
+        Step("a", "say", inputs={"prompt": "$the_question"}),
+        Step("b", "say", inputs={"prompt": "$its"}),
+        Step("c", "say", inputs={"prompt": "$the_question, and $temperature"}),
+        Step("d", "fetch", inputs={"issue_number": "$issue_number"}),
+    ]
+    for count in range(1, 5):
+        named = {name: flag for name, flag in flags_of(plan(*steps[:count])).items() if name != "tone"}
+        assert named == {name: f"--{name.replace('_', '-')}" for name in named}
+        assert len(named) == count
+    for inputs in ({"the_question": Input("str")}, {}):
+        mapped = plan(Step("a", "say", input_mappings={"prompt": "the_question"}), inputs=inputs)
+        assert flags_of(mapped)["the_question"] == "--the-question"
 
 
 def test_a_flag_that_fits_several_is_not_the_one_that_is_shown():

@@ -88,7 +88,7 @@ def test_a_line_has_no_bindings_and_its_keys_are_the_nodes_own(place, tube, pipe
         (flow(), [URL, "--raw_transcript=other"], 2, "fetch"),
         (flow(), [URL, "--config={}"], 2, "PF01"),
         (flow(), [URL, "--summarise.output_bindings={}"], 2, "PF01"),
-        (flow(), [], 66, "--url"),
+        (flow(), [], 66, "--video-url"),
         (flow(output_bindings={"summary": "stdin"}), [URL], 65, "nodes[1].output_bindings.summary: PF05"),
         (
             flow(output_bindings={"summary": "raw_transcript"}),
