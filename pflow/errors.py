@@ -72,8 +72,8 @@ class PflowError(Exception):
     `is_permanent`: another try would fail too; by default the exit code decides. `details` are further JSON members of
     the error document. `store` is the store document that came in, to be handed on. `usage` is the cost of the failed
     calls of models (pflow.words.usage). `ends_run`: no `error` edge catches it and no batch keeps going; running steps
-    end in order, and no other begins. `is_cut`: the step was interrupted, so its effects are unknown. `is_refusal`: the
-    server did nothing, because it got too many requests.
+    end in order, and no other begins. `is_cut`: the step was interrupted, so its effects are unknown. `refusal`: the
+    server did nothing, because it got too many requests; in words, `429 from HOST`.
     """
 
     def __init__(
@@ -95,7 +95,8 @@ class PflowError(Exception):
         self.details = details or {}
         self.store: Any = None
         self.usage: Any = None
-        self.is_cut = self.is_refusal = False
+        self.is_cut = False
+        self.refusal = ""
         self.ends_run = False
 
     def within(self, act: str) -> PflowError:

@@ -83,7 +83,11 @@ _RATE = click.FloatRange(min=0, min_open=True)
 @click.option("--resume", is_flag=True, help="Go on with the same map if it was not finished, else begin one.")
 @click.option("--failed", is_flag=True, help="Try the failed items of the ledger again, however often they were tried.")
 @click.option("--estimate", is_flag=True, help="Count the tokens, say cost and time, and ask no model.")
-@click.option("--progress", type=click.Choice(["json"]), help="Report the progress as JSON lines, one a minute.")
+@click.option(
+    "--progress",
+    type=click.Choice(["json"]),
+    help="Report the progress as JSON lines: at the start, each minute, at the end.",
+)
 @click.option(
     "--executor", type=click.Choice(["local", "dask"]), default="local", help="Where the items are worked on."
 )

@@ -139,7 +139,11 @@ class DaskExecutor:
         if item.ticket is not None:
             about = {"ticket": item.ticket, "spent": result["usage"], "exit": result["exit"], "hint": ""}
             about |= {"message": result["error"], "is_cut": result["status"] != DONE}
-            self.answer("end", {**about, "is_refusal": result["exit"] == TRY_AGAIN}, again.append)
+            self.answer(
+                "end",
+                {**about, "refusal": f"a refusal of {self.model}" if result["exit"] == TRY_AGAIN else ""},
+                again.append,
+            )
         return again == [True]
 
     def wait(self, seconds: float | None) -> list[tuple[int, Result | PflowError]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pflow.driver.budget import over_budget
@@ -62,6 +63,7 @@ class _Model:
         self.sent = self.steady = self.denied = 0
         self.wait = 0.5
         self.refused_since: float | None = None
+        self.refusal = ""
 
     def answered(self, most: int) -> None:
         is_full = self.waiting or self.in_flight + 1 >= self.window
@@ -119,6 +121,8 @@ class Limiter:
         """The calls in flight by ticket: model, owner, when they began, and tokens that they may take. An owner is the
         process that makes a call, behind those that it descends from.
         """
+        self._ended = 0.0
+        """When the last call ended."""
         self._tickets = 0
         self._answers: deque[dict[str, float]] = deque(maxlen=1000)
         self._usual: dict[str, float] = {}
@@ -132,6 +136,19 @@ class Limiter:
     def holds(self) -> bool:
         """Return True if calls wait for their turn."""
         return any(model.waiting for model in self._models.values())
+
+    def waits(self) -> tuple[str, float]:
+        """Return what the map waits for and how many seconds: `429 from HOST, next try in`; empty if it goes on."""
+        now = self._clock()
+        waits = []
+        for model in self._models.values():
+            if model.waiting:
+                what = f"{model.refusal}, next try in" if model.held > model.due else "next call in"
+                waits.append((max(model.held, model.due) - now, what))
+        for name, _, began, _ in islice(self._open.values(), 1):
+            waits.append((now - max(began, self._ended), f"no answer from {name} for"))
+        seconds, what = max(waits, default=(0.0, ""))
+        return (what, seconds) if seconds >= 1 else ("", 0.0)
 
     def answer(self, name: str, question: Any, reply: Callable[[Any], None]) -> None:
         """Answer a worker's gate, at once or later."""
@@ -159,12 +176,14 @@ class Limiter:
         name, _, at, tokens = self._open.pop(about["ticket"])
         model, now, exit = self._models[name], self._clock(), about.get("exit")
         model.in_flight -= 1
+        self._ended = now
         spent = self._spend(about)
         if self._tpm:
             model.due += (spent["tokens"] - tokens) * 60 / self._tpm
         wait, again = about.get("retry_after"), False
-        if about.get("is_refusal"):
+        if refusal := about.get("refusal"):
             self.used["calls"] -= 1
+            model.refusal = refusal
             model.refused(at, now, wait)
             again = now - (model.refused_since or now) < _PATIENCE and (wait or 0) <= _LONGEST_WAIT
         elif exit in _HOPELESS:

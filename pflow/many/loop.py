@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import select
 import time
 from collections import deque
@@ -10,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pflow.errors import BAD_DATA, TIMED_OUT, PflowError
+from pflow.errors import BAD_DATA, TIMED_OUT, PflowError, shorten
 from pflow.errors import FAILED as EXIT_FAILED
 from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Result, unfinished
 from pflow.many.items import BadItem
@@ -24,6 +25,9 @@ from pflow.process.workers import Lost
 TRIES = 3
 """How often a failing item is tried over all resumes, and one whose process dies in one map."""
 
+
+_VARIES = re.compile(r"'[^']*'|(line|column|item|byte) \d+")
+"""What differs in the messages of failures with one cause."""
 
 _GLANCE = 0.05
 """Seconds between two looks at the items that are still to be read."""
@@ -91,6 +95,7 @@ class MapLoop:
         self._looked = time.monotonic()
         self.stopped: PflowError | None = None
         self.failed = self.ended = self.begun = 0
+        self._causes: dict[str, tuple[int, str]] = {}
         self.running: dict[int, Task] = {}
         self._again: deque[Task] = deque()
         self._equals: dict[str, list[Task]] = {}
@@ -120,6 +125,8 @@ class MapLoop:
             self._begin_again()
             if select.select([fd], [], [], 0 if self.running else self._seconds())[0]:
                 return
+            if not self.running:
+                self.progress.show("waiting for items")
             self._take_results(min(self._seconds(), _GLANCE))
         raise StopReading
 
@@ -132,6 +139,7 @@ class MapLoop:
         self._end_late()
         self.ledger.commit()
         self.rows.flush()
+        self.progress.show(*self.limiter.waits())
 
     def _fill(self) -> bool:
         """Begin as many items as there is room for; return True if one waits for room."""
@@ -238,9 +246,19 @@ class MapLoop:
         self.ended += 1
         self.failed += entry.status != DONE
         self.begun += entry.status != DONE and entry.has_begun
+        if entry.status != DONE:
+            kind = _VARIES.sub("", entry.error)
+            count, message = self._causes.get(kind, (0, entry.error))
+            self._causes[kind] = count + 1, message
         self.rows.put(index, item, entry)
         self.progress.note(entry, is_new)
-        self.progress.show()
+        if not is_new:
+            self.progress.show()
+
+    def cause(self) -> str:
+        """Return how often the most frequent failure came, and what it says, by its first example."""
+        count, message = max(self._causes.values())
+        return f"{count:,} failed like this: {shorten(message or 'a step has begun that does not repeat', 200)}"
 
     def _seconds(self) -> float:
         """Return how long to wait for a result at most."""
@@ -250,7 +268,7 @@ class MapLoop:
             self.ledger.note_used(self._noted)
         if self.choices.timeout:
             due += [task.limit - time.monotonic() for task in self.running.values()]
-        return max(min(due, default=1.0), 0.0)
+        return max(min([1.0, *due]), 0.0)  # the progress goes by the clock
 
     def _end_late(self) -> None:
         """Give up the items whose time is over and whose process has not noticed."""

@@ -254,7 +254,8 @@ class Map:
 
         def write(data: bytes) -> None:
             if not flags.quiet:
-                progress.clear()
+                if os.isatty(fd):
+                    progress.clear()
                 write_pieces(fd, [data])
 
         rows = Rows(
@@ -305,6 +306,8 @@ class Map:
         again = self._again(self.run_id)
         if self.is_resumed and self.items.is_stdin and not loop.ended:
             raise _without_items(self.run_id)
+        if loop.failed:
+            say(PROGRAM, loop.cause())
         if loop.stopped is not None:
             stopped = loop.stopped
             stopped.hint = f"{again} goes on" + (f"; {stopped.hint}" if stopped.hint else "")

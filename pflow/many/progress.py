@@ -13,10 +13,13 @@ from pflow.many.executor import DONE
 from pflow.many.ledger import Entry
 from pflow.record.status import write_status
 from pflow.terminal import messages
+from pflow.terminal.columns import rough_time
 from pflow.terminal.messages import say, write_stderr
 
 _OFTEN = 1.0
 """Seconds between two status files, and between two drawings of the line."""
+_LONG = 10.0
+"""Seconds of waiting that a log is told at once."""
 
 
 class MapProgress(BatchProgress):
@@ -32,6 +35,8 @@ class MapProgress(BatchProgress):
         is_drawn = self.form == "line" and os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb")
         self.line = LastLine() if is_drawn else None
         self.due = self.begun
+        self.said -= PERIOD if self.form == "json" else 0
+        self.waits = self._told = ""
         self.begun_items = 0
         self.marks = deque([(self.begun, 0)])
         """The times of the last minute, and how many items had been run then."""
@@ -51,29 +56,33 @@ class MapProgress(BatchProgress):
 
     def pace(self, now: float) -> list[str]:
         rate = self.rate(now)
-        return [f"{rate * 60:,.0f}/min", *super().pace(now)] if rate else []
+        pace = [f"{rate * 60:,.0f}/min", *super().pace(now)] if rate else []
+        return [*pace, self.waits] if self.waits else pace
 
-    def show(self) -> None:
-        """Show how far the map is, if it is time for that."""
+    def show(self, what: str = "", seconds: float = 0) -> None:
+        """Show how far the map is, if it is time for that, and what it waits for (`429 from HOST, next try in`)."""
         now = self.clock()
-        if now < self.due:
-            return
-        self.due = now + _OFTEN
-        self.marks.append((now, self.done - self.before))
-        while self.marks[1][0] <= now - PERIOD:
-            self.marks.popleft()
-        self._write_status()
+        is_due = now >= self.due
+        self.waits = f"{what} {rough_time(seconds)}" if seconds else what
+        if is_due:
+            self.due = now + _OFTEN
+            self.marks.append((now, self.done - self.before))
+            while self.marks[1][0] <= now - PERIOD:
+                self.marks.popleft()
+            self._write_status()
         if self.line is not None:
-            self.line.draw("  ".join(self.words(now)))
-        elif now - self.said >= PERIOD:
-            self.said = now
+            if is_due or not self.line.is_mid_line:
+                self.line.draw("  ".join(self.words(now)))
+        elif is_due and (now - self.said >= PERIOD or (seconds >= _LONG and what != self._told)):
+            self.said, self._told = now, what
             self._say(now)
 
     def _say(self, now: float) -> None:
         if self.form == "json":
             left = self.left(now)
             pace = {"per_minute": round(self.rate(now) * 60, 1), "left_s": left and round(left)}
-            write_stderr(json.dumps({**self._counts(), "cost": self.usage.cost, **pace, "time": time.time()}) + "\n")
+            about = {**self._counts(), "cost": self.usage.cost, **pace, "waits": self.waits or None}
+            write_stderr(json.dumps({**about, "time": time.time()}) + "\n")
         elif self.form:
             say("pflow map", ", ".join(self.words(now)))
 
@@ -94,5 +103,6 @@ class MapProgress(BatchProgress):
         """Show the last counts."""
         self.clear()
         self._write_status()
+        self.waits = ""
         if self.form == "json":
             self._say(self.clock())

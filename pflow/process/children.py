@@ -23,6 +23,7 @@ _PART = 1 << 16
 _WHOLE_PIPE = 1 << 20
 _TICK = 50
 _DEAD = (b"Z", b"X")
+_MAY_WRITE = 0o200
 
 
 def run(
@@ -251,10 +252,11 @@ def holder(file: str) -> str:
     return min(found, default=(0, ""))[1]
 
 
-def comes_from_stage(fd: int) -> bool:
-    """Return True if a program of pflow can write to this pipe; False if the system has no /proc."""
-    may_write = 0o200
-    return any(name.startswith(b"pflow") and mode & may_write for _, name, _, mode in _holders(fd))
+def writers(fd: int) -> list[str]:
+    """Return the processes that can write to a pipe, the newest first, `4711 (sleep)`; empty without /proc."""
+    found = [(int(about[19]), f"{pid} ({name.decode(errors='replace')})") for pid, name, about, mode in _holders(fd)
+             if mode & _MAY_WRITE]  # fmt: skip
+    return [each for _, each in sorted(found, reverse=True)]
 
 
 def _holders(file: str | int) -> Iterator[tuple[int, bytes, list[bytes], int]]:

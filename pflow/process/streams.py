@@ -64,14 +64,16 @@ def _wait_for_first_byte(limit: Deadline | None) -> None:
     patience = [_PATIENCE] if os.isatty(2) else []
     pauses = [limit.seconds / 2] if limit is not None and limit.seconds else []
     while patience + pauses and not wait_for(0, seconds=min(patience + pauses)):
-        if patience and (not pauses or patience[0] <= pauses[0]):
-            write_stderr("waiting for stdin (-n if this step needs no input)\n")
-            patience = []
-        elif limit is not None:
-            from pflow.process.children import comes_from_stage
+        from pflow.process.children import writers
 
-            if comes_from_stage(0):
+        found = writers(0)
+        if any("(pflow" in each for each in found):
+            if limit is not None:
                 limit.restart()
+        elif patience and patience <= (pauses or patience):
+            source = f" from {found[0]}" if found else ""
+            write_stderr(f"waiting for stdin{source} (-n if this step needs no input)\n")
+            patience = []
 
 
 _LARGE = 1 << 16

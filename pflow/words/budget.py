@@ -70,7 +70,7 @@ class Call:
             return False
         about: dict[str, Any] = {"ticket": self._ticket, "spent": usage, "is_cut": error is not None}
         if isinstance(error, PflowError):
-            about |= {name: getattr(error, name) for name in ("message", "hint", "exit", "retry_after", "is_refusal")}
+            about |= {name: getattr(error, name) for name in ("message", "hint", "exit", "retry_after", "refusal")}
         return bool(gate("end", about))
 
 

@@ -42,6 +42,9 @@ done
     echo B >missing
     run --separate-stderr pflow map read-file failed.jsonl -r
     expect 0 B
+    run --separate-stderr pflow map 'read-file' x y z . --from=files --jobs=1
+    expect 1 - "pflow map: 3 failed like this: read-file: cannot read 'x': no such file or directory
+pflow map: 4 of 4 items failed"
 }
 
 @test "a ledger goes on where it was: only what is missing runs, and it belongs to one flow" {

@@ -223,3 +223,11 @@ http://127.0.0.1:$(cat "$PEER/port")/v1#reply
     [[ $stderr == *'is not kept: it is empty'*'is not kept: it stands among other words'* ]]
     [ "$(requests_with never-kept)" -eq 7 ]
 }
+
+@test "a terminal sees what a map waits for below its rows" {
+    in_terminal sh
+    type_line "seq 2 | PFLOW_MODEL=echo pflow map 'llm Go' --rpm=1 -r"
+    shows 'min  next call in'
+    "${tmux[@]}" send-keys C-c
+    shows 'ended by SIGINT'
+}

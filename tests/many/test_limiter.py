@@ -56,7 +56,7 @@ class Provider:
         if self.exit is None and (self.bucket < 1 or 0 < self.most <= self.live):
             self.refused += 1
             wait = (1 - self.bucket) / self.rate if self.rate and self.hint else None
-            self.end_after(0.003, {**about, "exit": 75, "is_refusal": True, "retry_after": wait})
+            self.end_after(0.003, {**about, "exit": 75, "refusal": "429 from m", "retry_after": wait})
         elif self.exit is not None:
             self.end_after(0.003, about)
         else:

@@ -1,22 +1,33 @@
 """The word to whoever waits at a terminal for what a stage waits for."""
 
 import os
+import shutil
+import subprocess
+
+import pytest
 
 from pflow.process import streams
 from pflow.process.streams import read_all
 
 
-def test_who_waits_at_a_terminal_is_told_for_what(monkeypatch):
-    monkeypatch.setattr(streams, "_PATIENCE", 0.001)
-    monkeypatch.setattr(os, "isatty", lambda fd: fd == 2)
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("slow", b"waiting for stdin from %d (slow) (-n if this step needs no input)\n"), ("pflow-slow", b"")],
+)
+def test_who_waits_at_a_terminal_is_told_for_which_program_but_not_behind_a_stage(monkeypatch, tmp_path, name, told):
     (source, writer), (heard, said) = os.pipe(), os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.dup2(source, 0)
-        os.dup2(said, 2)
+    looks = iter([False, False, False, True])
+    monkeypatch.setattr(streams, "wait_for", lambda fd, seconds: next(looks) and os.write(2, b"looked") > 0)
+    monkeypatch.setattr(os, "isatty", lambda fd: fd == 2)
+    with subprocess.Popen([shutil.copy(shutil.which("sleep"), tmp_path / name), "100"], stdout=writer) as process:
+        pid = os.fork()
+        if pid == 0:
+            os.dup2(source, 0)
+            os.dup2(said, 2)
+            os.close(writer)
+            os._exit(0 if read_all() == b"late" else 1)
+        os.write(writer, b"late")
         os.close(writer)
-        os._exit(0 if read_all() == b"late" else 1)
-    assert os.read(heard, 100) == b"waiting for stdin (-n if this step needs no input)\n"
-    os.write(writer, b"late")
-    os.close(writer)
-    assert os.waitpid(pid, 0)[1] == 0
+        assert os.read(heard, 100) == (told % process.pid if told else b"looked")
+        process.kill()
+        assert os.waitpid(pid, 0)[1] == 0
