@@ -191,7 +191,7 @@ def test_a_page_with_a_bomb_is_refused_before_it_fills_the_memory(tmp_path, fill
     events = gzip.compress(b'{"flow": 1, "events": [' + filling * (100_000_000 // len(filling)) + b"0]}")
     file = tmp_path / "page.html"
     file.write_bytes(b'<script type="application/gzip" id="trace">' + b64encode(events) + b"</script>")
-    code = "import resource; resource.setrlimit(resource.RLIMIT_AS, (10**9,) * 2); import pflow.commands.main as m; m.main()"
+    code = "from resource import *; setrlimit(RLIMIT_AS, (10**9,) * 2); import pflow.commands.main as m; m.main()"
     ended = subprocess.run([sys.executable, "-c", code, "trace", file], capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stderr) == (65, f"pflow: cannot read the trace in '{file}': it is damaged\n")
 
