@@ -21,7 +21,7 @@ import struct
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from signal import SIGHUP, SIGINT, SIGTERM
+from signal import ITIMER_VIRTUAL, SIGHUP, SIGINT, SIGTERM, alarm, setitimer
 from typing import Any
 
 from pflow.broker.program import MOST
@@ -34,6 +34,10 @@ IDLE = 600.0
 """Seconds without a call after which a broker without an owner ends."""
 
 _TICK = 0.2
+_CPU = 20
+"""The most seconds of CPU between two turns of the loop: then something holds it that nothing else interrupts."""
+_ENDING = 4
+"""Seconds that the sessions have to end."""
 _LONGEST = 2 * MOST
 _BACKLOG = 512
 
@@ -65,6 +69,13 @@ class _Kept:
         return not (self.session.is_over or self.session.peer.has_ended) and self.state == _state_of(self.name)
 
 
+async def _stay_alive() -> None:
+    """Let the kernel end us, by a signal that no Python handles, if the loop has no turn for too long."""
+    while True:
+        setitimer(ITIMER_VIRTUAL, _CPU)
+        await asyncio.sleep(1)
+
+
 def _state_of(name: str) -> tuple[int, int] | None:
     try:
         about = os.stat(server_file(name))
@@ -92,16 +103,18 @@ class Broker:
         _sweep(path)
         os.umask(0o077)
         server = await asyncio.start_unix_server(self._talk, path, limit=_LONGEST, backlog=_BACKLOG)
-        watching = asyncio.create_task(self._watch())
+        watching = [asyncio.create_task(each) for each in (self._watch(), _stay_alive())]
         _say({"result": {}})
         await self.ended.wait()
-        watching.cancel()
+        alarm(2 * _ENDING)  # which ends us, whatever does not
+        for task in watching:
+            task.cancel()
         with suppress(FileNotFoundError):
             os.unlink(path)
         server.close()
         for kept in self.kept.values():
             kept.done.set()
-        await asyncio.wait([*self.tasks, *(kept.task for kept in self.kept.values())] or [watching])
+        await asyncio.wait([*watching, *self.tasks, *(kept.task for kept in self.kept.values())], timeout=_ENDING)
 
     async def _watch(self) -> None:
         """Set `ended` when the owner has ended, or after a long silence."""

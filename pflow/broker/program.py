@@ -7,22 +7,27 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from signal import SIGCONT, SIGKILL, SIGTERM
+from typing import Any
 
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
 from pflow.broker.servers import Server
 from pflow.errors import BAD_CONFIG, BAD_DATA, UNAVAILABLE, PflowError, reason_of, shorten
 from pflow.process.children import running_groups, signal_session
 from pflow.process.guard import Guard
+from pflow.values.json_values import has_too_many_values
 
 MOST = 50 << 20
 """The most bytes of a server's answer."""
 
 GRACE = 0.7
 """Seconds that a server has to end once its stdin is closed, and once more after SIGTERM."""
+
+MESSAGE = 1024
+"""The bytes that any message counts for at least: each one takes time."""
 
 Streams = tuple[ObjectReceiveStream[SessionMessage | Exception], ObjectSendStream[SessionMessage]]
 
@@ -42,6 +47,8 @@ class Program:
         self.server, self.on_fault = server, on_fault
         self.pid, self.has_ended = 0, False
         self.said: deque[str] = deque(maxlen=_REMEMBERED)
+        self._awaited: set[Any] = set()
+        self._unasked = 0
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[Streams]:
@@ -57,7 +64,7 @@ class Program:
             self.pid = process.pid
             tasks = [
                 asyncio.create_task(each)
-                for each in (self._read(process, sender), self._listen(process), _write(process, receiver, sender))
+                for each in (self._read(process, sender), self._listen(process), self._write(process, receiver, sender))
             ]
             try:
                 yield messages, answers
@@ -87,23 +94,32 @@ class Program:
         """Pass on the messages of its stdout, whose end ends the session."""
         assert process.stdout
         async with sender:
-            while True:
-                try:
-                    line = await process.stdout.readline()
-                except ValueError:
-                    self.on_fault(too_long())
-                    return
-                if not line:
-                    self.has_ended = True
-                    return
-                try:
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError:
-                    shown = shorten(line[:200].decode(errors="replace").strip())
-                    self.on_fault(PflowError(f"it writes what is not a message: '{shown}'", exit=UNAVAILABLE))
-                    continue
-                with suppress(anyio.BrokenResourceError):
-                    await sender.send(SessionMessage(message))
+            try:
+                while self._unasked <= MOST and (line := await process.stdout.readline()):
+                    with suppress(anyio.BrokenResourceError):
+                        await self._pass_on(line, sender)
+                if self._unasked > MOST:
+                    self.on_fault(PflowError("it sends more and more that nobody asked for", exit=BAD_DATA))
+            except ValueError:
+                self.on_fault(too_long())
+            finally:
+                self.has_ended = True
+
+    async def _pass_on(self, line: bytes, sender: ObjectSendStream[SessionMessage | Exception]) -> None:
+        """Pass on a line's message. Raises ValueError if it is too large."""
+        self._unasked += max(len(line), MESSAGE)
+        if has_too_many_values(line):
+            raise ValueError
+        try:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            shown = shorten(line[:200].decode(errors="replace").strip())
+            self.on_fault(PflowError(f"it writes what is not a message: '{shown}'", exit=UNAVAILABLE))
+            return
+        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id in self._awaited:
+            self._awaited.remove(message.id)
+            self._unasked = 0
+        await sender.send(SessionMessage(message))
 
     async def _listen(self, process: Process) -> None:
         assert process.stderr
@@ -112,27 +128,31 @@ class Program:
             *lines, rest = (rest + part).split(b"\n")
             rest = rest[-_LONGEST_LINE:]
             self.said.extend(line for each in lines if (line := each.decode(errors="replace").strip()))
+            if len(part) == _LONGEST_LINE:
+                await asyncio.sleep(_TICK)  # it says more than anybody reads
+
+    async def _write(
+        self,
+        process: Process,
+        receiver: ObjectReceiveStream[SessionMessage],
+        sender: ObjectSendStream[SessionMessage | Exception],
+    ) -> None:
+        """Write our messages to its stdin. If it does not read them, the session ends."""
+        assert process.stdin
+        try:
+            async for each in receiver:
+                if isinstance(each.message, JSONRPCRequest):
+                    self._awaited.add(each.message.id)
+                text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
+                process.stdin.write(text.encode() + b"\n")
+                await process.stdin.drain()
+        except OSError:
+            await sender.aclose()
 
 
 def too_long() -> PflowError:
     """Return the failure of an answer over the limit."""
     return PflowError(f"its answer is longer than {MOST >> 20} MB", exit=BAD_DATA)
-
-
-async def _write(
-    process: Process,
-    receiver: ObjectReceiveStream[SessionMessage],
-    sender: ObjectSendStream[SessionMessage | Exception],
-) -> None:
-    """Write our messages to its stdin. If it does not read them, the session ends."""
-    assert process.stdin
-    try:
-        async for each in receiver:
-            text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
-            process.stdin.write(text.encode() + b"\n")
-            await process.stdin.drain()
-    except OSError:
-        await sender.aclose()
 
 
 async def _end(process: Process) -> None:

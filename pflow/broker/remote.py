@@ -2,19 +2,25 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
+import anyio
 import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
-from pflow.broker.program import MOST, too_long
+from pflow.broker.program import GRACE, MESSAGE, MOST, too_long
 from pflow.broker.servers import Server
 from pflow.errors import DENIED, UNAVAILABLE, PflowError
+from pflow.kit.web.bounded import check_body
 from pflow.kit.web.headers import read_headers
+from pflow.values.json_values import MOST_VALUES, has_too_many_values
 from pflow.values.masks import Secrets
 
 _LOGIN = "--header='Authorization: Bearer env:TOKEN', or -- npx mcp-remote URL, which logs in"
 _SECONDS = 30.0
+_PACE = 1.0
+"""Seconds between two requests for a stream: the SDK asks again at once where the server says so."""
 
 
 class RemoteServer:
@@ -24,6 +30,7 @@ class RemoteServer:
         self.server, self.secrets, self.on_fault = server, secrets, on_fault
         self.pid, self.has_ended = 0, False
         self.said: tuple[str, ...] = ()
+        self._next = 0.0
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[TransportStreams]:
@@ -32,12 +39,22 @@ class RemoteServer:
         headers, secrets = read_headers(texts, are_private=True)
         self.secrets.add(secrets)
         timeout = httpx2.Timeout(_SECONDS, read=None)
-        hooks = {"response": [self._look_at]}
-        async with (
-            httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as client,
-            streamable_http_client(self.server.url, http_client=client, max_sse_event_size=MOST) as streams,
-        ):
-            yield streams
+        hooks: dict[str, list[Any]] = {"request": [self._pace], "response": [self._look_at]}
+        with anyio.CancelScope() as closing:
+            async with (
+                httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as client,
+                streamable_http_client(self.server.url, http_client=client, max_sse_event_size=MOST) as streams,
+            ):
+                try:
+                    yield streams
+                finally:  # the SDK's last request asks the server to end the session
+                    closing.deadline = anyio.current_time() + GRACE
+
+    async def _pace(self, request: httpx2.Request) -> None:
+        if request.method == "GET":
+            now = anyio.current_time()
+            at, self._next = max(now, self._next), max(now, self._next) + _PACE
+            await anyio.sleep(at - now)
 
     async def _look_at(self, response: httpx2.Response) -> None:
         if response.status_code == 401:
@@ -50,25 +67,27 @@ class RemoteServer:
             self.on_fault(PflowError("it refuses access (HTTP 403)", exit=DENIED))
         elif response.status_code >= 500:
             self.on_fault(PflowError(f"it answers with HTTP {response.status_code}", exit=UNAVAILABLE))
-        else:
-            assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _Bounded(response.stream, self.on_fault)
+        is_stream = "event-stream" in response.headers.get("content-type", "")
+        check_body(response, _Meter(self.on_fault, MESSAGE * is_stream).count)
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """The body of an answer, which ends with an error when a line of it gets too long, as no event's may either."""
+class _Meter:
+    """Ends an answer, or a stream of messages, that gets too long, or would take too much memory once it is parsed.
 
-    def __init__(self, stream: httpx2.AsyncByteStream, on_fault: Callable[[PflowError], None]) -> None:
-        self.stream, self.on_fault = stream, on_fault
+    Each line of it counts for `line` bytes more.
+    """
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for part in self.stream:
-            size = len(part) - part.rfind(b"\n") if b"\n" in part else size + len(part)
-            if size > MOST:
-                self.on_fault(too_long())
-                raise httpx2.ReadError("too long")
-            yield part
+    def __init__(self, on_fault: Callable[[PflowError], None], line: int) -> None:
+        self.on_fault, self.line = on_fault, line
+        self.body = bytearray()
+        self.marks = self.lines = 0
 
-    async def aclose(self) -> None:
-        await self.stream.aclose()
+    def count(self, part: bytes) -> None:
+        self.body += part
+        self.lines += part.count(b"\n") + part.count(b"\r")
+        self.marks += sum(map(part.count, (b",", b"[", b"{")))
+        is_heavy = self.marks > MOST_VALUES and has_too_many_values(self.body)
+        self.marks = 0 if self.marks > MOST_VALUES else self.marks
+        if is_heavy or len(self.body) + self.lines * self.line > MOST:
+            self.on_fault(too_long())
+            raise httpx2.ReadError("too long")

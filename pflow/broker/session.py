@@ -9,13 +9,15 @@ import anyio
 import httpx2
 import mcp_types as types
 from mcp import Client
+from mcp.client._transport import TransportStreams
 from mcp.client.session import ClientRequestContext
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from pflow import __version__
-from pflow.broker.program import Program
+from pflow.broker.program import MOST, Program, too_long
 from pflow.broker.remote import RemoteServer
 from pflow.broker.replies import reply_of, texts_of
 from pflow.broker.servers import INHERITED, Server
@@ -34,6 +36,14 @@ _AFTER_FAULT = 3.0
 _CLOSED = ("Connection closed", "SSE stream ", "Session terminated")
 """How the SDK's errors of a session that is over begin; a server may use their codes for its own errors."""
 
+_MOST_TOOLS = 10_000
+"""The most tools of a server."""
+_MOST_PAGES = 1_000
+"""The most pages that list them."""
+
+_FEW = 20
+"""The most names in a message of what a server asks for."""
+
 _LONGEST = 2_000
 """The most characters of an error that a server words."""
 
@@ -42,7 +52,7 @@ class Session:
     """A session with one server, as long as `open` lasts; several calls may run at once.
 
     Its errors are PflowErrors: 1 for a tool's own, with its `result` in `details`, 65 for an answer that is too long or
-    not as declared, 69 for a server that cannot be reached, ends, is silent or sends garbage, 77 if it asks for a
+    not of the protocol, 69 for a server that cannot be reached, ends, is silent or sends garbage, 77 if it asks for a
     login, 78 if it cannot be started, 124 at a call's own limit, 127 for a tool that is gone. None holds a secret of
     the server's.
     """
@@ -93,12 +103,20 @@ class Session:
         """Read all pages of the server's tools."""
         tools: list[types.Tool] = []
         cursor: str | None = None
-        while True:
+        size = 0
+        for _ in range(_MOST_PAGES):
             page = await self.client.list_tools(cursor=cursor, cache_mode="bypass")
             tools += page.tools
-            if page.next_cursor in (None, "", cursor):
+            size += len(page.model_dump_json())
+            if size > MOST:
+                raise too_long()
+            if page.next_cursor in (None, "", cursor) or len(tools) > _MOST_TOOLS:
                 break
             cursor = page.next_cursor
+        else:
+            raise PflowError("its list of tools has no end", exit=BAD_DATA)
+        if len(tools) > _MOST_TOOLS:
+            raise PflowError(f"it has more than {_MOST_TOOLS:,} tools", exit=BAD_DATA)
         self.tools = {tool.name: tool for tool in tools}
 
     async def call(self, tool: str, arguments: dict[str, Any], limit: float | None, tell: Tell) -> dict[str, Any]:
@@ -127,7 +145,12 @@ class Session:
 
     def _client(self) -> Client:
         about = types.Implementation(name="pflow", version=__version__)
-        return Client(self.peer.run(), client_info=about, elicitation_callback=self._decline)
+        return Client(self._transport(), client_info=about, elicitation_callback=self._decline)
+
+    @asynccontextmanager
+    async def _transport(self) -> AsyncIterator[TransportStreams]:
+        async with self.peer.run() as (messages, answers):
+            yield _Lightened(messages), answers
 
     async def _answered(self, answer: Awaitable[T], limit: float | None) -> T:
         """Wait for an answer, at most `limit` seconds, or until the server has been silent for too long."""
@@ -159,7 +182,7 @@ class Session:
                 if limit is None:
                     scope.deadline = anyio.current_time() + SILENCE
             steps = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
-            tell(f"{steps} {message or ''}".rstrip())
+            tell(shorten(f"{steps} {message or ''}".rstrip(), _LONGEST))
 
         return heed
 
@@ -168,7 +191,8 @@ class Session:
         if isinstance(params, types.ElicitRequestURLParams):
             self._asked = "a visit to a page"
         else:
-            self._asked = ", ".join(f"'{shorten(name)}'" for name in params.requested_schema.get("properties", {}))
+            names = [*params.requested_schema.get("properties", {})][:_FEW]
+            self._asked = ", ".join(f"'{shorten(name)}'" for name in names)
         return types.ElicitResult(action="decline")
 
     def _silent(self) -> PflowError:
@@ -190,12 +214,12 @@ class Session:
                 return self._fault or PflowError(self._shown(error.message), exit=UNAVAILABLE)
             if self._fault is None or not (self.server.url or error.code == types.INTERNAL_ERROR):
                 return self._own(error.message)
-        elif isinstance(error, ValidationError | RuntimeError):  # the SDK's check of what the tool declares
+        elif isinstance(error, ValidationError | RuntimeError):
             why = str(error)
             if isinstance(error, ValidationError):
                 first = error.errors()[0]
                 why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-            return PflowError(f"its answer is not as declared: {self._shown(why)}", exit=BAD_DATA)
+            return PflowError(f"its answer is not as the protocol says: {self._shown(why)}", exit=BAD_DATA)
         self.is_over = True
         if self._fault is not None:
             return self._fault
@@ -206,6 +230,40 @@ class Session:
 
     def _shown(self, text: str) -> str:
         return shorten(self.secrets.mask(text).partition("\n")[0], 200)
+
+
+class _Lightened:
+    """A stream of a server's messages, in which tools have no schema of their results: the server checks those itself.
+
+    The SDK would check them too, and a `pattern` or a `$ref` of the server's could take for ever: nothing interrupts
+    `re`. More tools than a server may have are cut off.
+    """
+
+    def __init__(self, messages: Any) -> None:
+        self.messages = messages
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.messages, name)
+
+    async def __aenter__(self) -> "_Lightened":
+        await self.messages.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self.messages.__aexit__(*error)
+
+    def __aiter__(self) -> "_Lightened":
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        item: SessionMessage | Exception = await self.messages.__anext__()
+        message = getattr(item, "message", None)
+        if isinstance(message, types.JSONRPCResponse) and isinstance(tools := message.result.get("tools"), list):
+            del tools[_MOST_TOOLS + 1 :]
+            for tool in tools:
+                if isinstance(tool, dict):
+                    tool.pop("outputSchema", None)
+        return item
 
 
 def list_tools(server: Server) -> dict[str, Any]:

@@ -9,7 +9,7 @@ _OTHERS = bytes({*range(256)} - {*b',[{"\r\n'})
 _PART = 1 << 20
 
 
-def has_too_many_values(data: bytes) -> bool:
+def has_too_many_values(data: bytes | bytearray) -> bool:
     """Return True if JSON, or lines that hold some, have more than MOST_VALUES values."""
     most = MOST_VALUES
     if sum(map(data.count, (b",", b"[", b"{"))) <= most:

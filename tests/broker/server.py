@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import time
+from threading import Thread
 from typing import Any
 
 TOOLS = {
@@ -21,6 +22,9 @@ TOOLS = {
     "picture": {},
     "remember": {"type": "object", "properties": {"text": {"type": "string"}}},
     "deep": {},
+    "flood": {},
+    "shout": {},
+    "values": {},
 }
 """The tools and their schemas; what is empty takes no arguments."""
 
@@ -86,6 +90,15 @@ def call(id: Any, name: str, given: dict[str, Any], token: Any) -> None:
         result(id, text(" ".join(remembered)))
     elif name == "deep":
         write(f'{{"jsonrpc": "2.0", "id": {id}, "result": ' + '{"a":' * 100_000 + "1" + "}" * 100_001 + "\n")
+    elif name == "flood":
+        while True:
+            write(
+                '{"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}\n' * 99
+            )
+    elif name == "shout":
+        Thread(target=lambda: [print("x" * 10_000, file=sys.stderr) for _ in range(50_000)], daemon=True).start()
+    elif name == "values":
+        write(f'{{"jsonrpc": "2.0", "id": {id}, "result": [{"[],{}," * 7_000_000}0]}}\n')
 
 
 def answer(message: dict[str, Any]) -> None:

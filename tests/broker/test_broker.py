@@ -102,6 +102,9 @@ def pid_of(broker: Broker, server: str = "hostile") -> int:
         ("fail", 1, "such thing: ***"),
         ("ask", 1, "nobody: decline; it asked for 'user_name', which pflow declines"),
         ("huge", 65, "its answer is longer than 50 MB"),
+        ("values", 65, "its answer is longer than 50 MB"),
+        ("flood", 65, "it sends more and more that nobody asked for"),
+        ("shout", 124, "it took longer than 1 s"),
         ("garbage", 69, "it writes what is not a message"),
         ("deep", 69, "it writes what is not a message"),
         ("cut", 69, "it writes what is not a message"),
@@ -112,7 +115,7 @@ def pid_of(broker: Broker, server: str = "hostile") -> int:
 def test_a_fault_of_a_server_is_one_error_and_the_next_call_works(
     broker: Broker, tool: str, exit: int, said: str
 ) -> None:
-    error = broker.call(tool)["error"]
+    error = broker.call(tool, timeout=1 if tool == "shout" else None)["error"]
     assert (error["exit"], said in error["message"]) == (exit, True), error
     assert error["message"].startswith(f"cannot call '{tool}' of the MCP server 'hostile': ")
     assert CANARY not in json.dumps(error)
@@ -229,3 +232,14 @@ def test_all_pages_of_tools_are_listed(tmp_path: Path, monkeypatch: pytest.Monke
     found = list_tools(load_server("hostile"))
     assert found["info"] == {"name": "hostile", "version": "1.2", "protocol": "2025-11-25"}
     assert [tool["name"] for tool in found["tools"]] == list(TOOLS)
+
+
+def test_a_broker_that_nothing_interrupts_is_ended_by_the_kernel() -> None:
+    code = """import asyncio, re; from pflow.broker import broker
+async def held():
+    task = asyncio.create_task(broker._stay_alive())
+    await asyncio.sleep(0)
+    re.match("(a+)+$", "a" * 60 + "!")
+broker._CPU = 0.5
+asyncio.run(held())"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == -signal.SIGVTALRM

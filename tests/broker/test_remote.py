@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -10,12 +11,16 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
-from pflow.broker.servers import Server
+from pflow.broker.servers import Server, save_server
 from pflow.broker.session import list_tools
 from pflow.errors import PflowError
+from tests.broker.remote_server import BODIES, Hostile
+from tests.broker.remote_server import Server as HostileServer
+from tests.broker.test_broker import Broker
 
 
 class Refusing(BaseHTTPRequestHandler):
@@ -100,3 +105,28 @@ def until_it_listens(port: int) -> None:
             time.sleep(0.1)
         else:
             return
+
+
+WAYS = {**dict.fromkeys(BODIES, 65), **dict.fromkeys(("pages", "cursors", "many"), 65), "silent": 124, "pattern": 0}
+WAYS["references"] = WAYS["delete"] = 0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_server_holds_a_call_or_the_broker_or_fills_its_memory(way: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with HostileServer(("127.0.0.1", 0), Hostile) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        save_server(Server("far", url=f"http://127.0.0.1:{server.server_port}/{way}"))
+        broker = Broker(tmp_path, os.getpid())
+        try:
+            failed = broker.call("go", "far", timeout=2 if way == "silent" else 60).get("error", {})
+            assert failed.get("exit", 0) == WAYS[way], failed
+            about = Path(f"/proc/{broker.process.pid}")
+            peak = re.search(r"VmHWM:\s+(\d+)", (about / "status").read_text())
+            used = (about / "stat").read_text().rpartition(")")[2].split()
+            assert peak and int(peak[1]) < 700_000, "its memory grew"
+            assert sum(map(int, used[11:13])) / os.sysconf("SC_CLK_TCK") < 15, "it spins"
+        finally:
+            broker.process.terminate()
+            broker.process.wait(15)
+        server.shutdown()

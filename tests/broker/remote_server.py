@@ -1,0 +1,102 @@
+"""An MCP server by hand that is reached by its URL, whose path names what it does wrong: `python remote_server.py PORT`."""
+
+import gzip
+import json
+import sys
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import repeat
+from typing import Any
+
+JSON, EVENTS = "application/json", "text/event-stream"
+BOMB = gzip.compress(b'{"jsonrpc": "2.0", "id": 1, "result": "' + bytes(1 << 28), 1)
+PART = b'{"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}'
+BODIES: dict[str, tuple[int, str, str, Iterator[bytes]]] = {
+    "packed": (200, JSON, "gzip", iter(repeat(BOMB, 4))),
+    "newlines": (200, JSON, "", repeat(b"\n" * 65536)),
+    "values": (200, JSON, "", repeat(b"[[],{},0," * 8192)),
+    "events": (200, EVENTS, "", repeat((b"data: " + PART + b"\n\n") * 500)),
+    "comments": (200, EVENTS, "", repeat(b": \n" * 20000)),
+    "refused": (400, JSON, "", repeat(b" " * 65536)),
+}
+"""The answers to a call that do not end: status, type, coding, and parts."""
+
+SCHEMAS = {
+    "pattern": {"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}},
+    "references": {"$ref": "#/$defs/0"}
+    | {"$defs": {str(n): {"allOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(40)} | {"40": {}}},
+}
+"""Schemas of results whose check would not end."""
+
+
+class Hostile(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    @property
+    def way(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        about, method = {"jsonrpc": "2.0", "id": asked.get("id")}, asked["method"]
+        if method == "tools/call" and self.way in BODIES:
+            return self.send(*BODIES[self.way])
+        if method == "tools/call" and self.way == "silent":
+            time.sleep(1000)
+        results = {"initialize": _begun, "tools/list": self.tools, "tools/call": _called}
+        if method in results:
+            about["result"] = results[method](asked.get("params", {}))
+        else:
+            about["error"] = {"code": -32601, "message": "no"}
+        return self.send(200, JSON, "", [json.dumps(about).encode()])
+
+    def tools(self, params: dict[str, Any]) -> dict[str, Any]:
+        tool = {"name": "go", "inputSchema": {"type": "object"}}
+        if self.way in SCHEMAS:
+            tool["outputSchema"] = SCHEMAS[self.way]
+        tool["description"] = "x" * 1_000_000 * (self.way == "pages")
+        more = {"nextCursor": str(int(params.get("cursor", 0)) + 1)} if self.way in ("pages", "cursors") else {}
+        many = [{**tool, "name": f"go{n}"} for n in range(20_000)] if self.way == "many" else []
+        return {"tools": [tool, *many] if self.way != "cursors" else [], **more}
+
+    def do_GET(self) -> None:
+        self.send(200, EVENTS, "", [b"id: 1\nretry: 0\ndata:\n\n"])
+
+    def do_DELETE(self) -> None:
+        time.sleep(1000)
+
+    def send(self, status: int, kind: str, coding: str, parts: Any) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Encoding", coding or "identity")
+        self.send_header("Mcp-Session-Id", "a-session")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for part in parts:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def _begun(params: dict[str, Any]) -> dict[str, Any]:
+    about = {"name": "hostile", "version": "1.2"}
+    return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}
+
+
+def _called(params: dict[str, Any]) -> dict[str, Any]:
+    return {"content": [], "structuredContent": {"a": "a" * 40 + "!"}}
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, address: Any) -> None:
+        """A client that has hung up is right."""
+
+
+if __name__ == "__main__":
+    Server(("127.0.0.1", int(sys.argv[1])), Hostile).serve_forever()
