@@ -16,8 +16,6 @@ import asyncio
 import json
 import logging
 import os
-import socket
-import struct
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -28,7 +26,7 @@ from pflow.broker.program import MOST
 from pflow.broker.servers import load_server, server_file
 from pflow.broker.session import Session
 from pflow.errors import BAD_CONFIG, PflowError, bug_error, not_written
-from pflow.kit.mcp.place import SOCKET, is_running, owner_of
+from pflow.kit.mcp.place import SOCKET, is_peer_ours, is_running, owner_of, was_named
 
 IDLE = 600.0
 """Seconds without a call after which a broker without an owner ends."""
@@ -89,6 +87,7 @@ class Broker:
 
     def __init__(self, owner: int) -> None:
         self.owner = owner
+        self.path = ""
         self.kept: dict[str, _Kept] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self.ended = asyncio.Event()
@@ -101,6 +100,7 @@ class Broker:
         for signum in (SIGTERM, SIGHUP, SIGINT):
             loop.add_signal_handler(signum, self.ended.set)
         _sweep(path)
+        self.path = path
         os.umask(0o077)
         server = await asyncio.start_unix_server(self._talk, path, limit=_LONGEST, backlog=_BACKLOG)
         watching = [asyncio.create_task(each) for each in (self._watch(), _stay_alive())]
@@ -138,7 +138,8 @@ class Broker:
         """Answer one connection, request by request."""
         self.talking += 1
         try:
-            if _is_peer_ours(writer.get_extra_info("socket")):
+            peer = writer.get_extra_info("socket")
+            if is_peer_ours(peer) and was_named(peer, self.path):
                 await self._answer_all(reader, writer)
         except (OSError, ValueError):
             pass  # it has hung up, or sent more than anybody needs
@@ -238,13 +239,6 @@ def _sweep(path: str) -> None:
 
 def _failed(error: PflowError) -> Answer:
     return {"error": {"message": error.message, "hint": error.hint, "exit": error.exit, "details": error.details}}
-
-
-def _is_peer_ours(peer: socket.socket) -> bool:
-    if not hasattr(socket, "SO_PEERCRED"):
-        return True  # the directory is ours alone
-    about = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    return bool(struct.unpack("3i", about)[1] == os.geteuid())
 
 
 def _say(about: Answer) -> None:

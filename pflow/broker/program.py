@@ -16,7 +16,9 @@ from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_mes
 
 from pflow.broker.servers import Server
 from pflow.errors import BAD_CONFIG, BAD_DATA, UNAVAILABLE, PflowError, reason_of, shorten
+from pflow.files.beneath import CONFINED
 from pflow.process.children import running_groups, signal_session
+from pflow.process.confine import restrict
 from pflow.process.guard import Guard
 from pflow.values.json_values import has_too_many_values
 
@@ -81,7 +83,7 @@ class Program:
         try:
             return await asyncio.create_subprocess_exec(
                 *words, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=MOST, env=self.server.env, cwd=folder,
-                start_new_session=True,
+                start_new_session=True, preexec_fn=restrict if os.environ.get(CONFINED) else None,
             )  # fmt: skip
         except (OSError, ValueError) as error:
             why = f"'{folder}' is no directory" if not os.path.isdir(folder) else f"'{words[0]}': {reason_of(error)}"

@@ -7,10 +7,10 @@ value. -n leaves stdin alone.
 
 Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not
 hidden. Commands, files that are elsewhere, hidden or not known yet, and MCP servers need --allow. While it runs, no
-link leads to other files (77). If the kernel has Landlock (Linux 6.2), commands can write only there too, and in
-pflow's and llm's own directories; they can still read anywhere, and change modes and times of files that are yours.
-Without Landlock, a node of yours that opens files needs --allow=paths, which ends the confinement. pflow plan prints
-the flow without running it.
+link leads to other files (77), and nothing of the plan writes pflow's or llm's own files. If the kernel has Landlock
+(Linux 6.2), this holds for commands too; they can still read anywhere, and change modes and times of files that are
+yours. Without Landlock, commands are not confined, and a node of yours that opens files needs --allow=paths, which ends
+the confinement. pflow plan prints the flow without running it.
 """
 
 import os

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     """The first record of a journal: store {kind, header, keys (all, in their order), values (of keys with a secret),
     own}, texts (the JSON of all other keys, in the bytes that it came in), inputs {values, params, data}, environment
     (by variable, of params), secrets (digests by variable), flags, place {directory, flow_directory, file, script}, and
-    the Facts; sealed: the path of each secret, where it has null, and its digest; key: by which that of this user's
-    state is known again.
+    the Facts; bounds: the seal of what it may touch; sealed: the path of each secret, where it has null, and its
+    digest; key: by which that of this user's state is known again.
     """
 
 _INPUTS = ("values", "params", "data")

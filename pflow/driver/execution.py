@@ -19,6 +19,7 @@ from pflow.errors import PflowError
 from pflow.flow.leads import led_by_data
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.kit.mcp.place import begin_run
 from pflow.process.signals import ClosedPipe, Deadline, Interrupted
 from pflow.stage.document import Document, new_run_id
 from pflow.stage.intake import Intake
@@ -54,6 +55,7 @@ def execute(
         if inputs.confined:
             from pflow.process.confine import confine
 
+            begin_run()  # the socket of its broker is not where its programs may write
             confine(inputs.confined)
         return Execution(Beginning(inputs, intake, secrets), flags, output, note).run()
     left = pretend(inputs, document)

@@ -61,7 +61,8 @@ class Listeners:
         """Reopen the log of a run, and count its events so far."""
         try:
             before = Snapshot.read(reopened.run.read_json(SNAPSHOT))  # which knows flags that the flow has by now
-            before.flow_hash, self.snapshot = self.snapshot.flow_hash, before
+            before.flow_hash, before.place = self.snapshot.flow_hash, self.snapshot.place  # with its bounds
+            self.snapshot = before
         except (KeyError, TypeError, ValueError, AttributeError):
             pass  # it is damaged: what the journal knows is enough
         for chosen in reopened.models:

@@ -14,6 +14,7 @@ from pflow.flow.unload import flow_hash
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.record.log import SNAPSHOT
 from pflow.record.runs import Run
+from pflow.record.seal import ANEW, UNSEALED, bounds_seal
 from pflow.record.snapshot import Snapshot, environment_params, own_params
 from pflow.stage import VERSION
 from pflow.stage.document import Document
@@ -23,15 +24,18 @@ from pflow.values.paths import Path, parse_path, write_path
 
 
 class Replay:
-    """A run to be done again. Raises PflowError: 65 if its snapshot is damaged."""
+    """A run to be done again. Raises PflowError: 65 if its snapshot is damaged, 78 if it is not sealed."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         try:
-            self.kept = Snapshot.read(run.read_json(SNAPSHOT))
+            members = run.read_json(SNAPSHOT)
+            self.kept = Snapshot.read(members)
         except (KeyError, TypeError, ValueError, AttributeError):
             what = f"cannot replay the run '{run.id}': its snapshot is missing or damaged"
             raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA) from None
+        if members.get("seal") != bounds_seal(run.id, self.kept.place):
+            raise PflowError(f"cannot replay the run '{run.id}': {UNSEALED}", hint=ANEW, exit=BAD_CONFIG)
 
     def flow(self) -> FlowSpec:
         """Go to where the run was, and load its flow. Raises PflowError: 66 if either is gone, 65."""

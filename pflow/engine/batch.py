@@ -178,7 +178,7 @@ class BatchStep(StepNode):
             note(rest[place], done)
 
         found = []
-        if self.context.isolate or ((self.batch.jobs or 1) > 1 and len(rest) > 1):
+        if self.context.isolate or self.is_restricted or ((self.batch.jobs or 1) > 1 and len(rest) > 1):
             found = self._run_apart(shared, rest, end)
         else:
             for place, number in enumerate(rest):

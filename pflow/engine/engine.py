@@ -9,8 +9,9 @@ from pflow.binding.sources import AlternativeSource, Fallback, TemplateSource, a
 from pflow.catalog.kinds import FLOW, PROGRAM
 from pflow.engine.context import Commit, Context, StepFailed, failure_of
 from pflow.engine.results import places_behind, results_of, set_defaults
-from pflow.engine.step import PlainStep, StepNode, bind, copied, is_direct
+from pflow.engine.step import PlainStep, StepNode, bind, copied, is_direct, is_restricted
 from pflow.errors import BAD_DATA, FAILED, PflowError
+from pflow.files.beneath import is_confined
 from pflow.flow.graph import ERROR
 from pflow.flow.subflow import FlowKind
 from pflow.flow.wired import WiredFlow, WiredStep
@@ -61,14 +62,14 @@ class Engine(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
             from pflow.engine.batch import BatchStep
 
             return BatchStep(wired, node, binding, self.context)
-        if self.context.isolate and wired.kind.origin != FLOW:
+        if (self.context.isolate or is_restricted(wired, node)) and wired.kind.origin != FLOW:
             from pflow.engine.parallel import IsolatedStep
 
             return IsolatedStep(wired, node, binding, self.context)
         return StepNode(wired, node, binding, self.context)
 
     def _is_plain(self, wired: WiredStep, binding: Binding) -> bool:
-        is_watched = self.context.recorder is not None or self.context.isolate or self.has_forks
+        is_watched = self.context.recorder is not None or self.context.isolate or self.has_forks or is_confined()
         is_simple = binding.is_plain and not wired.targets and wired.step.batch is None
         is_simple = is_simple and not has_secrets(wired.interface)
         assert wired.kind

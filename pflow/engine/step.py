@@ -9,10 +9,11 @@ from pflow.binding.resolve import Binding
 from pflow.binding.secrets import has_secrets
 from pflow.binding.sources import Constant, check_place, has
 from pflow.binding.store import REMOVED, NodeStore
-from pflow.catalog.kinds import FLOW, PROGRAM
+from pflow.catalog.kinds import BUNDLED, FLOW, PROGRAM
 from pflow.engine.context import Context, StepFailed, failure_of, in_words, storable
 from pflow.engine.file_watch import FileWatch, StepFiles
 from pflow.errors import PflowError
+from pflow.files.beneath import CONFINED
 from pflow.flow.graph import ERROR
 from pflow.flow.wired import WiredStep
 from pflow.interface.interface import fresh
@@ -90,6 +91,7 @@ class StepNode(PlainStep, Visitor):
         starts = acts and not self.is_flow and not getattr(node, "waits", False)
         self.may_start = starts  # else no variable is set: threads share it, and the C library never frees an old value
         self.cached = None if self.is_flow else self._cached()
+        self.is_restricted = is_restricted(wired, node)
         self.files = StepFiles(wired) if context.commits is not None else None
 
     def _cached(self) -> CachedNode | None:
@@ -177,6 +179,10 @@ class StepNode(PlainStep, Visitor):
         return {key: self.words.get(key) or (write_path(self.wired.place_of(key)),) for key in keys}
 
     def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
+        if self.is_restricted:  # in a process of its own
+            from pflow.process.confine import restrict
+
+            restrict()
         commits = self.context.commits
         if commits is not None and not self.wired.may_repeat(node.params):
             commits.write({"start": self.visit_path()})
@@ -255,6 +261,15 @@ def is_direct(wired: WiredStep, node: Any, context: Context) -> bool:
     is_streamed = context.emit is not None and context.emitter == wired.id
     tries = getattr(node, "max_retries", 1)
     return not (asks or is_streamed or tries != 1 or isinstance(node, pocketflow.AsyncNode))
+
+
+def is_restricted(wired: WiredStep, node: Any) -> bool:
+    """Return True if a step of a run within bounds could write elsewhere: it is Python that did not come with pflow."""
+    if not os.environ.get(CONFINED) or wired.kind is None or wired.kind.origin in (BUNDLED, FLOW, PROGRAM):
+        return False
+    from pflow.kit.mcp.node import McpNode
+
+    return not isinstance(node, McpNode)
 
 
 def copied(node: Any) -> Any:

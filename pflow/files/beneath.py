@@ -19,6 +19,9 @@ ROOT = "PFLOW_ROOT"
 CONFINED = "PFLOW_CONFINED"
 """The variable that holds the `Bounds` of a run, as JSON: those of a plan under --yes."""
 
+OWN = "pflow's or llm's own files are there"
+"""The fault of a path that no run in bounds may write, whatever directory was allowed."""
+
 _DIRECTORY = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
 _MOST_LINKS = 40
 
@@ -26,19 +29,21 @@ _MOST_LINKS = 40
 class Bounds:
     """The directories that a run's files must be in: `here`, without hidden names (None: nowhere), and all `folders`.
 
-    `programs` are files that the run's steps start, which it must not write. What pflow does not open itself may write
-    in its `own` directories too. All are real paths.
+    It must not write `programs`, files that its steps start, nor below the directories that are `shut`: those of pflow
+    and of llm, wherever they are. All are real paths.
     """
 
     def __init__(
-        self, here: str | None, folders: Sequence[str], programs: Sequence[str] = (), own: Sequence[str] = ()
+        self, here: str | None, folders: Sequence[str], programs: Sequence[str] = (), shut: Sequence[str] = ()
     ) -> None:
-        self.here, self.folders, self.programs, self.own = here, folders, programs, own
+        self.here, self.folders, self.programs, self.shut = here, folders, programs, shut
 
     def fault_of(self, real: str, *, writes: bool = False) -> str:
         """Say why a real path is out of bounds; empty if it is allowed."""
         if writes and real in self.programs:
             return "a step of this run starts it"
+        if writes and any(is_below(real, folder) for folder in self.shut):
+            return OWN
         if any(is_below(real, folder) for folder in self.folders):
             return ""
         if self.here is None or not is_below(real, self.here):

@@ -33,6 +33,12 @@ def state_directory() -> str | None:
     return pflow_directory("XDG_STATE_HOME", ".local/state")
 
 
+def own_directories() -> list[str]:
+    """Return pflow's directories: state, cache, settings, and data with its nodes, flows and MCP servers."""
+    data, settings = pflow_directory("XDG_DATA_HOME", ".local/share"), pflow_directory("XDG_CONFIG_HOME", ".config")
+    return [each for each in (state_directory(), cache_directory(), settings, data) if each]
+
+
 def make_private(folder: str) -> None:
     """Make a directory and its missing parents, only for their owner. Raises OSError."""
     if not os.path.isdir(above := os.path.dirname(folder)):

@@ -6,6 +6,7 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+from pflow.files.beneath import CONFINED
 from pflow.process.guard import Guard
 from pflow.process.signals import HeldSignals
 
@@ -204,18 +205,26 @@ class _Child:
 def _spawn(argv: list[str | bytes], env: Mapping[str, str] | None, theirs: list[int]) -> int:
     """Start a program in its own session: without a terminal, since asking there from the background would stop it.
 
-    Inheritable files stay open in it, as with any shell.
+    Inheritable files stay open in it, as with any shell. One that a run within bounds starts is confined to them.
     """
     files: list[Any] = [] if len(theirs) == 3 else [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
     files += [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(theirs, 3 - len(theirs))]
-    return os.posix_spawnp(
-        argv[0],
-        argv,
-        environment() if env is None else env,
-        file_actions=files,
-        setsid=True,
-        setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
-    )
+
+    def start() -> int:
+        return os.posix_spawnp(
+            argv[0],
+            argv,
+            environment() if env is None else env,
+            file_actions=files,
+            setsid=True,
+            setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # which Python ignores
+        )
+
+    if not os.environ.get(CONFINED):
+        return start()
+    from pflow.process.confine import start_restricted
+
+    return start_restricted(start)
 
 
 def environment() -> Mapping[str, str]:

@@ -1,22 +1,27 @@
-"""A run within its bounds: held by our file layer and, where the kernel has Landlock, in all its processes too."""
+"""A run within its bounds: held by our file layer and, where the kernel has Landlock, in what it starts too."""
 
+import _thread
 import ctypes
 import os
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from pflow.errors import BAD_CONFIG, PflowError, reason_of
 from pflow.files.atomic import open_private
-from pflow.files.beneath import CONFINED, bounds_of
-from pflow.files.directories import cache_directory, make_private, state_directory
+from pflow.files.beneath import CONFINED, Bounds, bounds_of, is_below
+from pflow.files.directories import cache_directory, make_private
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
 _OF_FILES = 1 << 1 | 1 << 14  # write and truncate
 _OF_DIRECTORIES = _OF_FILES | sum(1 << bit for bit in range(4, 14))  # remove, make, link and rename too
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/fd/1", "/dev/fd/2")
+
+_rulesets: dict[str, int] = {}
+_restricted: set[int] = set()
+"""The descriptors of rules, by the text of their bounds, and the threads that are confined."""
 
 
 def has_landlock() -> bool:
@@ -28,36 +33,72 @@ def has_landlock() -> bool:
 
 
 def confine(text: str) -> None:
-    """Confine this process, and all that it starts from now on, to bounds (pflow.files.beneath), for good.
+    """Hold the files that this process opens to bounds (pflow.files.beneath), and confine to them all that it starts.
 
-    With Landlock they write only there, in pflow's own directories and llm's, and into the files that they have open;
-    temporary files are pflow's own then. Reads, modes and times are free: Landlock's writes are of content and names.
-    Raises PflowError (78) if the kernel does not do it.
+    The process itself goes on writing its log, its journal and the cache. With Landlock, its programs and the steps of
+    nodes that are not ours write only within the bounds, into temporary files of their own, and into the files that
+    they have open. Reads, modes and times are free: Landlock's writes are of content and names.
     """
     os.environ[CONFINED] = text
-    if not has_landlock():
-        return
-    bounds, cache, trace = bounds_of(text), cache_directory(), os.environ.get("PFLOW_TRACE", "")
-    if cache:
+    if has_landlock() and (cache := cache_directory()):
         os.environ["TMPDIR"] = os.path.join(cache, "tmp")
-    own = [*bounds.own, state_directory(), cache, cache and os.environ["TMPDIR"]]
-    folders = [*filter(None, [bounds.here, *bounds.folders])]
+
+
+def restrict() -> None:
+    """Confine this thread and all that it starts, once and for good, if there are bounds. Raises PflowError (78)."""
+    text, thread = os.environ.get(CONFINED), _thread.get_native_id()
+    if not text or thread in _restricted or not has_landlock():
+        return
     try:
-        ruleset = _call(_CREATE_RULESET, struct.pack("Q", _OF_DIRECTORIES), 8, 0)
-        for path in folders:
-            _allow(ruleset, os.path.dirname(path) if os.path.isfile(path) else path, os.makedirs)
-        for path in filter(None, own):
-            _allow(ruleset, path, make_private)
-        for path in _DEVICES:
-            _allow(ruleset, path)
-        if trace not in ("", "0", "1"):
-            _allow(ruleset, trace, lambda path: os.close(open_private(path)))
+        if text not in _rulesets:
+            _rulesets[text] = _make_ruleset(bounds_of(text))
         ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        _call(_RESTRICT_SELF, ruleset, 0)
-        os.close(ruleset)
+        _call(_RESTRICT_SELF, _rulesets[text], 0)
     except OSError as error:
         what = f"cannot confine the run to the directories that it may write: {reason_of(error)}"
         raise PflowError(what, hint="--allow=paths does not confine it", exit=BAD_CONFIG) from error
+    _restricted.add(thread)
+
+
+def start_restricted(start: Callable[[], int]) -> int:
+    """Start a program in a thread that is confined: so is the program then, and it cannot trace this process."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(restrict).result()
+        return thread.submit(start).result()
+
+
+def _make_ruleset(bounds: Bounds) -> int:
+    cache, trace = cache_directory(), os.environ.get("PFLOW_TRACE", "")
+    ruleset = _call(_CREATE_RULESET, struct.pack("Q", _OF_DIRECTORIES), 8, 0)
+    for path in filter(None, [bounds.here, *bounds.folders]):
+        folder = os.path.dirname(path) if os.path.isfile(path) else path
+        _allow_around(ruleset, folder, bounds.shut, hides=path == bounds.here)
+    if cache:
+        _allow(ruleset, os.path.join(cache, "tmp"), make_private)
+    for path in _DEVICES:
+        _allow(ruleset, path)
+    if trace not in ("", "0", "1"):
+        _allow(ruleset, trace, lambda path: os.close(open_private(path)))
+    return ruleset
+
+
+def _allow_around(ruleset: int, folder: str, shut: Sequence[str], *, hides: bool) -> None:
+    """Let processes write below a directory, but not below those that are `shut`.
+
+    Landlock takes nothing back below what it allows. So a directory that holds a shut one gets no new entries, and each
+    of its other entries is allowed: with `hides` only those whose names are not hidden.
+    """
+    if any(is_below(folder, each) for each in shut):
+        return
+    if not any(is_below(each, folder) for each in shut):
+        _allow(ruleset, folder, os.makedirs)
+        return
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_symlink() and not (hides and entry.name[0] == "."):
+                _allow_around(ruleset, entry.path, shut, hides=hides)
 
 
 def _allow(ruleset: int, path: str, make: Callable[[str], None] | None = None) -> None:

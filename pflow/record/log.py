@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, PflowError, not_written, reason_of
 from pflow.files.atomic import failpoint, open_private, replace, take_lock, write_all
-from pflow.files.directories import make_private, state_directory
+from pflow.files.directories import is_on_network, make_private, state_directory
 from pflow.files.state_key import state_key
 from pflow.stage import WRITER
 from pflow.stage.trace import event_line
@@ -105,7 +106,10 @@ class RunLog:
 
     def write_snapshot(self, snapshot: dict[str, Any]) -> None:
         """Keep a snapshot in place of an earlier one, whole or not at all."""
+        from pflow.record.seal import bounds_seal
+
         try:
+            snapshot = {**snapshot, "seal": bounds_seal(os.path.basename(self.directory), snapshot)}
             self._put(SNAPSHOT, encode(snapshot) + b"\n")
         except PflowError as error:
             _warn(f"cannot keep the snapshot of this run: {error.message}")
@@ -125,12 +129,13 @@ class RunLog:
     def open_journal(self, secrets: Secrets, begin: dict[str, Any]) -> None:
         """Begin the journal. Raises PflowError (73, 78) and removes the run's directory if that fails."""
         from pflow.record.journal import Journal
-        from pflow.record.seal import seal
+        from pflow.record.seal import bounds_seal, seal
 
         try:
             self.journal = Journal(self.directory, secrets, state_key())
             seal(begin, secrets, self.journal.key)
-            self.journal.write({"begin": os.path.basename(self.directory), **begin})
+            run = os.path.basename(self.directory)
+            self.journal.write({"begin": run, "bounds": bounds_seal(run, begin["place"]), **begin})
         except PflowError:
             _remove(self.directory)
             raise
@@ -196,14 +201,17 @@ def _remove(directory: str) -> None:
 
 def _lock(directory: str) -> int:
     """Lock a run's directory, and write into the lock whose it is. Raises BlockingIOError if it stays locked."""
-    fd = open_private(os.path.join(directory, LOCK))
-    os.set_inheritable(fd, True)
-    take_lock(fd)
-    try:
-        os.pwrite(fd, mark_of(os.getpid()), 0)  # for `pflow cancel`; each mark has the same length
-    except OSError:
-        pass  # a full disk
-    return fd
+    file = os.path.join(directory, LOCK)
+    mark = open_private(file)
+    try:  # programs inherit it, and write nothing there; but NFS locks only what is open for writing
+        fd = os.dup(mark) if is_on_network(directory) else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        os.set_inheritable(fd, True)
+        take_lock(fd)
+        with suppress(OSError):  # a full disk
+            os.pwrite(mark, mark_of(os.getpid()), 0)  # for `pflow cancel`; each mark has the same length
+        return fd
+    finally:
+        os.close(mark)
 
 
 def mark_of(pid: int) -> bytes:

@@ -1,18 +1,30 @@
-"""The secrets in the first record of a journal: digests take their place until each is given again."""
+"""What is sealed with the user's key: the secrets in the first record of a journal, and what its run may touch."""
 
 from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any, Callable, Iterator
+from pflow import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 from pflow.binding.sources import assign
+from pflow.files.state_key import state_key
 from pflow.record.journal import raw
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import decode
 from pflow.values.masks import Secrets
 
+UNSEALED = "what says which files it may touch has changed, or belongs to another run"
+ANEW = "pflow run begins another run"
+
 if TYPE_CHECKING:
     Begin = dict[str, Any]
+
+
+def bounds_seal(run: str, about: Mapping[str, Any]) -> str:
+    """Return the seal of the bounds that a record says a run has: it fits no other run, and no other bounds.
+
+    Raises PflowError (73, 78) without a key.
+    """
+    return keyed_digest(state_key(), ["bounds", run, about.get("confined") or ""])
 
 
 def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from pflow.broker.servers import Server, load_server, save_server
 from pflow.broker.session import list_tools
+from pflow.kit.mcp.place import name_peer
 from tests.broker.server import TOOLS
 
 SERVER = str(Path(__file__).with_name("server.py"))
@@ -36,6 +37,7 @@ class Broker:
     def connect(self) -> socket.socket:
         peer = socket.socket(socket.AF_UNIX)
         peer.settimeout(60)
+        name_peer(peer, self.path)
         peer.connect(self.path)
         return peer
 

@@ -133,7 +133,7 @@ def test_pure_steps_leave_the_same_store(runs, words, given):
     first = runs.store("run", *words, **given)
     kept = {"LOUD_TOKEN": "hush"} if "LOUD_TOKEN" in given else {}
     assert runs.store("replay", "last", **{"LOUD_LEVEL": "9", **kept}) == first
-    before, after = runs.snapshots()
+    before, after = ({**each, "seal": ""} for each in runs.snapshots())
     assert {**after, "config_overrides": before["config_overrides"]} == before
     assert runs.store("replay", "last", **kept) == first
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+from pflow.process.confine import has_landlock
 from tests.faults import families
 from tests.faults.points import Point, hold, remove
 
@@ -45,6 +46,7 @@ TOOLS: dict[str, tuple[str, Callable[[], object]]] = {
 
 RIGHTS: dict[str, tuple[str, Callable[[], object]]] = {
     "root": ("not root", lambda: os.geteuid() == 0),
+    "landlock": ("no Landlock", has_landlock),
     "namespaces": ("no namespaces of mounts and processes", lambda: os.geteuid() == 0 and _has_namespaces()),
 }
 """What a machine may not give."""

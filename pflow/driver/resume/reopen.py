@@ -24,7 +24,7 @@ from pflow.record.journal import Journal, read_lines
 from pflow.record.log import FLOW, RunLog, runs_directory
 from pflow.record.records import JOURNAL, name_of
 from pflow.record.runs import DONE, FINISHED, RUNNING, Run, read_kept, run_directories
-from pflow.record.seal import seal, unseal
+from pflow.record.seal import ANEW, UNSEALED, bounds_seal, seal, unseal
 from pflow.stage import WRITER
 from pflow.stage.intake import Intake
 from pflow.stage.trace import event_line
@@ -60,12 +60,13 @@ class Reopened:
         self.records = self.journal.records
         self.begin = self.records.begin
         self.decided: list[Record] = []
-        if not {"store", "inputs", "place", "nodes", "key"} <= self.begin.keys():
+        if not {"store", "inputs", "place", "nodes", "key", "bounds"} <= self.begin.keys():
             why, hint = "another version of pflow began it", f"pflow replay {run.id} runs it anew"
             raise cannot_resume(run.id, why, hint, BAD_DATA)
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
-            why = "the key of pflow's state has changed"
-            raise cannot_resume(run.id, why, f"pflow replay {run.id} runs it anew", BAD_CONFIG)
+            raise cannot_resume(run.id, "the key of pflow's state has changed", ANEW, BAD_CONFIG)
+        if self.begin["bounds"] != bounds_seal(run.id, self.begin["place"]):
+            raise cannot_resume(run.id, UNSEALED, ANEW, BAD_CONFIG)
 
     @property
     def models(self) -> list[list[str]]:

@@ -6,8 +6,8 @@ import os
 import sys
 
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
-from pflow.errors import BAD_DATA, UNAVAILABLE, PflowError, exit_code, reason_of
-from pflow.kit.mcp.place import make_place, owner_of, run_socket, socket_of
+from pflow.errors import BAD_DATA, DENIED, UNAVAILABLE, PflowError, exit_code, reason_of
+from pflow.kit.mcp.place import is_peer_ours, make_place, name_peer, owner_of, run_socket, socket_of
 from pflow.process.signals import time_left
 from pflow.values.jsontext import encode, scan
 
@@ -114,10 +114,17 @@ def _connect(path: str, act: str) -> socket:
 
 
 def _open(path: str) -> socket:
-    """Connect to a broker that listens. Raises OSError, PflowError (77)."""
+    """Connect to a broker of ours that listens. Raises OSError, PflowError (77)."""
     make_place(path)
     connection = socket(1, 1)  # AF_UNIX, SOCK_STREAM
-    connection.connect(path)
+    name = name_peer(connection, path)
+    try:
+        connection.connect(path)
+    except OSError:
+        os.unlink(name)
+        raise
+    if not is_peer_ours(connection):
+        raise PflowError(f"cannot use the socket '{path}': a process of another user listens there", exit=DENIED)
     return connection
 
 

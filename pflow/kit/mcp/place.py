@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 
+from pflow import Any
 from pflow.errors import DENIED, PflowError
-from pflow.files.beneath import CONFINED
 from pflow.files.directories import make_private, pflow_directory
 
 RUN = "PFLOW_BROKER"
@@ -14,6 +15,9 @@ RUN = "PFLOW_BROKER"
 
 SOCKET = ".sock"
 """The ending of all sockets."""
+
+_PEER = ".peer-"
+"""The beginning of the names of those who ask."""
 
 _LONGEST = 107
 """The most bytes of a socket's path."""
@@ -51,7 +55,7 @@ def is_running(pid: int) -> bool:
 
 def socket_of(name: str) -> str:
     """Return the path of the socket of `up`, or of a process's number, for the servers that are kept in our place."""
-    base = "" if os.environ.get(CONFINED) else os.environ.get("XDG_RUNTIME_DIR", "")
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
     if os.path.isabs(base) and os.path.isdir(base):
         return os.path.join(base, "pflow", name + _ending())
     folder = os.path.abspath(os.environ.get("TMPDIR") or "/tmp")
@@ -76,3 +80,36 @@ def make_place(path: str) -> None:
         return
     why = f"a socket's path has at most {_LONGEST} bytes" if is_ours else "others may use it too"
     raise PflowError(f"cannot use '{folder}' for sockets: {why}", hint="set XDG_RUNTIME_DIR", exit=DENIED)
+
+
+def is_peer_ours(peer: Any) -> bool:
+    """Return True if the process at the other end of a connection has our user, as far as the system says."""
+    import _socket
+
+    if not hasattr(_socket, "SO_PEERCRED"):
+        return True  # the directory is ours alone
+    about = peer.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    return int.from_bytes(about[4:8], sys.byteorder) == os.geteuid()
+
+
+def name_peer(peer: Any, path: str) -> str:
+    """Name our end of a connection beside the socket `path`, which a process cannot do that is confined to bounds.
+
+    Return the name. Raises PflowError (77) if we are confined, OSError.
+    """
+    name = os.path.join(os.path.dirname(path), _PEER + os.urandom(4).hex())
+    try:
+        peer.bind(name)
+    except PermissionError:
+        what = "cannot ask an MCP server: this process may only write where its run may"
+        raise PflowError(what, hint="make the tool a step of the run, with --allow=mcp-NAME", exit=DENIED) from None
+    return name
+
+
+def was_named(peer: Any, path: str) -> bool:
+    """Return True if the other end of a connection has its name beside our socket, and remove the name."""
+    name = os.fsdecode(peer.getpeername())
+    if os.path.dirname(name) != os.path.dirname(path) or not os.path.basename(name).startswith(_PEER):
+        return False
+    os.unlink(name)
+    return True

@@ -13,9 +13,11 @@ from pflow.errors import USAGE, PflowError, shorten
 from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM, Effect, effects_of_flow
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
-from pflow.files.beneath import Bounds
+from pflow.files.beneath import OWN, Bounds
+from pflow.files.directories import own_directories
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import ANYTHING as OPEN
+from pflow.kit.mcp.place import socket_of
 from pflow.models.identity import settings_directory
 from pflow.process.confine import has_landlock
 from pflow.values.paths import write_path
@@ -45,7 +47,10 @@ class Allowed:
         real = [self.real_path(os.path.expanduser(each)) for each in folders]
         here = self.real_path(".")
         # Services start in /, and everything is below it.
-        self.bounds = Bounds(None if here == "/" else here, list(filter(None, real)), own=[settings_directory()])
+        shut = filter(
+            None, map(self.real_path, [*own_directories(), settings_directory(), os.path.dirname(socket_of(""))])
+        )
+        self.bounds = Bounds(None if here == "/" else here, list(filter(None, real)), shut=list(shut))
 
     def allows(self, word: str) -> bool:
         return bool({word, ANYTHING} & self.words)
@@ -57,10 +62,12 @@ class Allowed:
         except (OSError, ValueError):  # the working directory is gone, or a NUL in it
             return None
 
-    def fault_of(self, path: str) -> str:
+    def fault_of(self, path: str, *, writes: bool) -> str:
         """Say why a path, taken literally or with ~ expanded, is not allowed; empty if it is."""
         found = [self.real_path(each) for each in (os.path.expanduser(path), path)]
-        faults = ("its place is unknown" if real is None else self.bounds.fault_of(real) for real in found)
+        faults = (
+            "its place is unknown" if real is None else self.bounds.fault_of(real, writes=writes) for real in found
+        )
         return next(filter(None, faults), "")
 
 
@@ -223,8 +230,9 @@ class Gate:
             if not (is_held and allowed.bounds.folders):
                 flag = "--allow=DIR" if is_held else f"--allow={PATHS}"
                 yield Refusal(step, f"{does} a file that is not known yet: {key} {why}", flag)
-        elif fault := allowed.fault_of(path):
-            yield Refusal(step, f"{does} '{shown}': {fault}", _flag_for(real))
+        elif fault := allowed.fault_of(path, writes=does == "writes"):
+            flag = f"--allow={PATHS}" if fault == OWN else _flag_for(real)
+            yield Refusal(step, f"{does} '{shown}': {fault}", flag)
 
 
 def _programs(wired: WiredFlow, allowed: Allowed) -> set[str]:

@@ -4,13 +4,16 @@ import signal
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
 from pflow.errors import PflowError
-from pflow.kit.mcp import place
+from pflow.files.beneath import CONFINED
+from pflow.kit.mcp import client, place
 from pflow.kit.mcp.client import call, is_listening, request
 from pflow.kit.mcp.node import McpNode
+from pflow.process.confine import has_landlock, restrict
 
 
 @pytest.fixture(autouse=True)
@@ -145,3 +148,35 @@ def test_a_single_line_from_the_pipe_loses_its_newline(piped, sent):
         properties = {"zone": "timeZone"}  # noqa: RUF012
 
     assert Now().prep({"zone": piped, "note": "x\n"}) == {"timeZone": sent, "note": "x\n"}
+
+
+def test_what_a_confined_process_asks_is_refused_by_client_and_broker(directory, tmp_path, monkeypatch):
+    path = place.socket_of("up")
+    broker = request(path, {"status": True}, "ask")["pid"]
+    with socket.socket(socket.AF_UNIX) as peer, peer.makefile("rwb") as lines:
+        peer.bind(str(tmp_path / "elsewhere"))
+        peer.connect(path)
+        lines.write(b'{"status": true}\n')
+        with suppress(OSError):  # it may hang up before it has read
+            lines.flush()
+            assert lines.readline() == b""
+    monkeypatch.setenv(CONFINED, json.dumps({"here": str(tmp_path), "folders": [], "shut": [str(directory)]}))
+    if has_landlock():
+        with ThreadPoolExecutor(1, initializer=restrict) as confined:
+            found = confined.submit(request, path, {"status": True}, "ask").exception()
+        assert (found.exit, "this process may only write" in found.message) == (77, True)
+    monkeypatch.delenv(CONFINED)
+    assert request(path, {"down": True}, "end") == {}
+    os.waitpid(broker, 0)
+
+
+def test_a_socket_of_another_user_is_not_used(directory, monkeypatch):
+    path = place.socket_of("up")
+    place.make_place(path)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    monkeypatch.setattr(client, "make_place", lambda path: None)
+    with listener, pytest.raises(PflowError, match="a process of another user listens there"):
+        request(path, {"status": True}, "ask")

@@ -11,8 +11,11 @@ from pflow.broker.servers import Server, save_server
 from pflow.broker.tools import tool_nodes
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
+from pflow.files.beneath import OWN
+from pflow.files.directories import own_directories
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
+from pflow.models.identity import settings_directory
 from pflow.plan.approval import gate
 from pflow.plan.approval.gate import Allowed, Gate
 from pflow.plan.approval.proposal import Proposal
@@ -494,3 +497,10 @@ def test_a_default_with_a_param_in_it_is_the_file_that_the_node_will_write(place
     node = {"id": "s", "type": "save-results", "inputs": {"results": "x"}, "params": params}
     ir = {"nodes": [node], "inputs": {"form": {"type": "str", "default": "md"}}}
     assert [each.replace(str(place.parent / "outside"), "paths") for each in found(ir)] == refusals
+
+
+def test_pflows_own_files_are_read_and_not_written_whatever_is_allowed(place):
+    for folder in (*own_directories(), settings_directory()):
+        assert Allowed(["/"]).fault_of(f"{folder}/x", writes=True) == OWN
+        assert Allowed(["/"]).fault_of(f"{folder}/x", writes=False) == ""
+        assert found(writing(f"{folder}/x"), "/") == ["s --allow=paths"]
