@@ -10,7 +10,7 @@ from pflow.catalog.lines import inferred_in_words
 from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
-from pflow.interface.interface import ANYTHING, spell_flag
+from pflow.interface.interface import ANYTHING, ONE_OF, spell_flag
 from pflow.process.streams import raw_form
 from pflow.values.paths import kind_of
 from pflow.values.types import Type
@@ -199,6 +199,8 @@ def _misfit(type: Type, value: Any, place: str) -> str:
 @check("actions", "the action that it returns is declared")
 def action_is_declared(trial: Trial) -> None:
     action, declared = trial.answer.action, trial.interface.actions
+    flags = trial.samples.words.get(declared[0].removeprefix(ONE_OF), ())
+    declared = (*declared, *(flag.partition("=")[2] for flag in flags))
     if action not in declared:
         change = f"declare it: - Actions: {', '.join([*declared, action])}"
         trial.good.fail(f"the action {action!r}", f"one of {', '.join(declared)}", change)

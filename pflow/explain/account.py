@@ -165,7 +165,7 @@ def _edges(
     """Yield the actions that have an edge, then the node's actions without one."""
     edges = flow.graph.next[id]
     at = order.get(id, 0)
-    for action in dict.fromkeys([*edges, *flow.steps[id].interface.actions]) if edges else ():
+    for action in dict.fromkeys([*edges, *flow.steps[id].actions]) if edges else ():
         is_implied = action == ERROR and action not in edges
         taken = "default" if is_implied else action
         targets = edges.get(taken, [])

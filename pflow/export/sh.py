@@ -199,7 +199,7 @@ def _check_edges(wired: WiredFlow, step: WiredStep, following: WiredStep | None)
             raise refused(f"'{step.id}' forks, but a pipe has no branches")
         if following is None or targets[0] != following.id:
             raise refused(f"the edge from '{step.id}' to '{targets[0]}' leads back, but a pipe has no loops")
-    for action in step.interface.actions if following is not None else ():
+    for action in step.actions if following is not None else ():
         if action not in ("default", ERROR):  # an error takes the default edge
             raise refused(f"'{step.id}' may return {action}, which ends the flow there, but a pipe would go on")
 

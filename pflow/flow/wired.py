@@ -5,10 +5,11 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.sources import PathSource
 from pflow.binding.store import OUTPUT_KEY, named_place
+from pflow.catalog.interfaces import BUNDLED, TOOL
 from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.flow.writes import END, ReachingWrites, Write
-from pflow.interface.interface import UNDECLARED, Interface, Item, word_reads
+from pflow.interface.interface import ONE_OF, UNDECLARED, Interface, Item, word_reads
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, leading_references
 from pflow.values.types import Type, type_below
@@ -103,6 +104,24 @@ class WiredStep:
     def is_known(self) -> bool:
         """True if its keys and params are known."""
         return self.kind is not None and not self.interface.open
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The actions that it can return; `one of KEY` if only its run tells."""
+        if self.step.batch is not None:
+            return ("default",)
+        key = self.interface.actions[0].removeprefix(ONE_OF)
+        words: Any = {**self.step.params, **dict.fromkeys(self.step.input_mappings), **self.step.inputs}.get(key)
+        is_constant = isinstance(words, list) and "$" not in str(words) and key not in self.interface.actions
+        return tuple(map(str, words)) if is_constant and words else self.interface.actions
+
+    @property
+    def are_actions_known(self) -> bool:
+        """True if it can return no other action than `actions`, as a class can that declares none, and `error`."""
+        if self.step.batch is None and self.subflow is not None:
+            return all(each.are_actions_known for each in self.subflow.steps.values())
+        is_closed = self.interface.declares_actions or getattr(self.kind, "origin", "") in (BUNDLED, TOOL)
+        return self.step.batch is not None or (self.is_known and is_closed and not self.actions[0].startswith(ONE_OF))
 
     def is_wired(self, key: str) -> bool:
         """Return True if a read has a source other than the store's key of its name, which must be there."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pflow import NoReturn
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.common import LETTERS, OF_FLOWS, RESERVED, is_shared
-from pflow.interface.interface import ANYTHING, IMPLIES, IS, UNLESS, Interface, Item, piped, word_reads
+from pflow.interface.interface import ANYTHING, IMPLIES, IS, ONE_OF, UNLESS, Interface, Item, piped, word_reads
 from pflow.values.jsontext import scan
 from pflow.values.types import parse_type
 from pflow.words.printable import clean
@@ -207,7 +207,9 @@ def _take_letter(item: Item, text: str) -> None:
 
 def _take_actions(interface: Interface, rest: str) -> None:
     names, _, interface.actions_doc = (clean(part.strip()) for part in rest.partition("#"))
-    interface.actions = tuple(name.strip() for name in names.split(","))
+    interface.actions, interface.declares_actions = tuple(name.strip() for name in names.split(",")), True
+    if names.startswith(ONE_OF) and names.removeprefix(ONE_OF) in interface.reads:
+        return
     for name in interface.actions:
         if not name.replace("-", "_").isidentifier():
             _fail(f"'{name}' is not the name of an action")

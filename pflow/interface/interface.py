@@ -14,6 +14,9 @@ UNLESS = "unless "
 IS = " is "
 """Its separator between the param and the values."""
 
+ONE_OF = "one of "
+"""The beginning of an Actions line whose actions are the items of a read."""
+
 IMPLIES = "implies "
 """The beginning of a mark: a flag for the item gives another param a value, `implies method=POST`."""
 
@@ -97,6 +100,7 @@ class Interface:
         self.writes: dict[str, Item] = {}
         self.params: dict[str, Item] = {}
         self.actions: tuple[str, ...] = ("default",)
+        self.declares_actions = False
         self.actions_doc = ""
         self.effects: tuple[str, ...] = ()
         self.repeats = "no"

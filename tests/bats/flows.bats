@@ -163,6 +163,17 @@ END
     expect 66 - 'pflow run: read-file'
 }
 
+@test "choose takes the edge of an answer, and an edge for an answer of another node stops the run" {
+    local ways='choose:c yes no; c =yes=> shell "cat; echo Y"; c =no=> shell "echo N"'
+    run --separate-stderr bash -c 'for answer in Yes. " no
+" maybe; do printf %s "$answer" | pflow run "$1" -r; echo $?; done' sh "$ways"
+    expect 0 $'Yes.Y\n0\nN\n0\n65' "pflow run: c (choose): cannot choose: 'maybe' is none of yes, no"
+    run --separate-stderr pflow run -n 'shell:judge "echo yes"; judge =yes=> shell "touch done"'
+    expect 65 - "'judge' never returns 'yes'"
+    run --separate-stderr bash -c 'echo yes | pflow-choose yes no | tee document | pflow-get; grep -o "\"action\":\"[a-z]*" document'
+    expect 0 $'yes\n"action":"yes'
+}
+
 @test "a flow carries and leaves what the hand-written pipe does, and ends with its code" {
     need jq
     printf 'one two\nthree\n' >data

@@ -78,7 +78,7 @@ NODES = {
         def post(self, shared, prepared, bill):
             shared["usage"] = bill
     ''',
-    "choose": '''
+    "branch": '''
         """Return an action.
 
         Interface:

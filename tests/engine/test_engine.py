@@ -66,7 +66,7 @@ def test_a_path_that_begins_with_a_step_means_its_write():
         (flow(step("c", "count")), {"n": "many"}, 65, "cannot read 'n'"),
         (flow(step("t", "text")), {}, 66, "cannot find 'text'"),
         (flow(step("c", "count"), into={"c.n": "start"}), {}, 66, "'start'"),
-        (flow(step("a", "choose")), {"action": ["left"]}, 1, "not an action"),
+        (flow(step("a", "branch")), {"action": ["left"]}, 1, "not an action"),
         (flow(step("b", "echo", batch={"over": "items"})), {"items": 7}, 65, "it is an int"),
         (flow(step("b", "echo", batch={"over": "items"})), {"items": '["cut'}, 65, "as JSON and is not a list"),
         (flow(step("f", "fail"), step("c", "count")), {}, 1, "cannot do it"),
@@ -108,7 +108,7 @@ def test_a_loop_that_asks_a_model_stops_after_20_visits_unless_more_are_allowed(
 
 def test_the_last_write_counts_where_several_edges_arrive():
     ir = flow(
-        step("a", "choose"),
+        step("a", "branch"),
         step("l", "echo", inputs={"value": "left"}),
         step("r", "echo", inputs={"value": "right"}),
         step("e", "text"),
@@ -122,7 +122,7 @@ def test_the_last_write_counts_where_several_edges_arrive():
 
 
 def test_an_action_without_an_edge_ends_the_flow_with_a_warning():
-    ran = run(flow(step("a", "choose"), step("b", "count"), edges="a-left-b"), {"action": "right"})
+    ran = run(flow(step("a", "branch"), step("b", "count"), edges="a-left-b"), {"action": "right"})
     assert (ran.action, ran.store) == ("right", {"action": "right"})
     assert ran.warnings == ["'a' returned right, which has no edge (left): the flow ends"]
 
@@ -149,7 +149,7 @@ def test_an_error_that_the_node_declares_goes_on_by_the_default_edge_where_it_ha
 
 
 def test_an_error_that_the_node_does_not_declare_ends_the_flow():
-    ran = run(flow(step("a", "choose"), step("b", "count")), {"action": "error"})
+    ran = run(flow(step("a", "branch"), step("b", "count")), {"action": "error"})
     assert (ran.action, ran.store) == ("error", {"action": "error"})
     assert ran.warnings == ["'a' returned error, which has no edge (default): the flow ends"]
 
@@ -314,7 +314,7 @@ def test_a_branch_fixes_its_own_failure():
 def test_what_a_branch_wrote_before_it_failed_is_there_for_the_step_that_takes_the_failure():
     steps = [step("b", "text", inputs={"text": "x"}), step("f", "fail"), step("c", "count", inputs={"n": 1})]
     ir = flow(
-        *(step("a", "count"), *steps, step("m", "choose"), step("h", "echo")),
+        *(step("a", "count"), *steps, step("m", "branch"), step("h", "echo")),
         edges="a-b b-f a-c f-m c-m f-error-h",
         into={"h.value": "b.out"},
         out={"c.n": "c.n"},
@@ -520,7 +520,7 @@ def test_what_kills_an_isolated_step_or_a_branch_fails_it(nodes):
 
 def test_a_signal_while_a_process_starts_leaves_no_child_and_no_file(tmp_path, monkeypatch):
     inner = write_flow(tmp_path, "inner", flow(step("x", "count")))
-    ir = flow(step("s", inner, timeout=60), step("h", "choose"), edges="s-error-h")
+    ir = flow(step("s", inner, timeout=60), step("h", "branch"), edges="s-error-h")
     fork, children = os.fork, []
 
     def late() -> int:

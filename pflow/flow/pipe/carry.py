@@ -120,8 +120,7 @@ def carried_behind(flow: WiredFlow) -> str | None:
 
 def endings(flow: WiredFlow, id: str) -> list[str]:
     """Return the actions that end the flow after a step: those without an edge; `error` may take the default one."""
-    edges = flow.graph.next[id].keys()
-    actions = ("default",) if flow.steps[id].step.batch is not None else flow.steps[id].interface.actions
+    edges, actions = flow.graph.next[id].keys(), flow.steps[id].actions
     return [action for action in actions if action not in edges and (action != ERROR or "default" not in edges)]
 
 

@@ -66,7 +66,7 @@ def _unused(flow: WiredFlow, found: dict[str, Dropped]) -> list[str]:
 def _used(flow: WiredFlow, but: Collection[tuple[str, str]]) -> set[str]:
     """Return the steps with a write that is read, `but` by these reads, or whose own action an edge waits for."""
     used = {write.step for _, id, key, writes in uses(flow) if (id, key) not in but for write in writes}
-    awaited = {id: flow.graph.next[id].keys() & flow.steps[id].interface.actions for id in flow.order}
+    awaited = {id: flow.graph.next[id].keys() & flow.steps[id].actions for id in flow.order}
     return used.union(id for id, actions in awaited.items() if actions - {"default"})
 
 

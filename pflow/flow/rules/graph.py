@@ -7,6 +7,7 @@ from pflow.catalog.kinds import FLOW
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.graph import ERROR
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.interface.interface import ONE_OF
 from pflow.values.paths import Path, is_step_name, write_path
 from pflow.words.naming import guess, joined, meant
 
@@ -72,12 +73,13 @@ def _may_leave(flow: WiredFlow, step: WiredStep, loop: list[str]) -> bool:
 
 def _has_actions(step: WiredStep) -> bool:
     """Return True if a step's actions are known; a flow's are those of its last step."""
-    return step.is_known and step.kind is not None and step.kind.origin != FLOW
+    is_flow = step.kind is None or step.kind.origin == FLOW
+    return step.is_known and not is_flow and not step.actions[0].startswith(ONE_OF)
 
 
 def _own_actions(step: WiredStep) -> list[str]:
     """Return the declared actions without `error`, with which any step may end."""
-    return [action for action in step.interface.actions if action != ERROR]
+    return [action for action in step.actions if action != ERROR]
 
 
 def _check_forks(flow: WiredFlow) -> Iterator[Finding]:
@@ -98,13 +100,17 @@ def _check_forks(flow: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_actions(flow: WiredFlow) -> Iterator[Finding]:
-    """Warn of edges that are never taken."""
+    """Find edges that are never taken: an error if the step's actions are declared."""
     for edge in flow.flow.edges:
         step = flow.steps.get(edge.source)
-        if step and _has_actions(step) and edge.action not in (*step.interface.actions, ERROR):
+        is_known = step is not None and step.are_actions_known
+        if step and (is_known or _has_actions(step)) and edge.action not in (*step.actions, ERROR):
             message = f"'{step.id}' never returns '{edge.action}'"
-            remedy = guess(edge.action, step.interface.actions)
-            yield Finding("PF12", (*edge.place, "action"), message, remedy, is_warning=True)
+            others = dict.fromkeys(each.action for each in flow.flow.edges if each.source == step.id)
+            words = " ".join(each for each in others if each not in ("default", ERROR))
+            to_branch = f"to branch on its answer: '{step.id} => choose:answer {words}; answer ={edge.action}=> …'"
+            remedy = guess(edge.action, step.actions, to_branch if step.interface.actions == ("default",) else "")
+            yield Finding("PF12", (*edge.place, "action"), message, remedy, is_warning=not is_known)
 
 
 def _check_ends(step: WiredStep, edges: dict[str, list[str]]) -> Iterator[Finding]:

@@ -3,6 +3,9 @@
 from tests.flow.checked import edges, flow, found, only, told
 from tests.flow.rules.flows import FORK, has_errors, has_just, says
 
+SHELL = {"id": "b", "type": "shell", "inputs": {"command": "true"}}
+CHOICE = {"id": "c", "type": "choose", "inputs": {"words": ["a"]}}
+
 GRAPH = [
     (flow("a:query", "b:judge"), []),
     (flow("a:query", "b:save", "a:query", "a:query"), ["PF12 nodes[2].id", "PF12 nodes[3].id"]),
@@ -25,6 +28,22 @@ GRAPH = [
         ["PF12 nodes[0]"],
     ),
     (flow("query", "judge", edges=edges("query judge", "query maybe judge")), ["PF12? edges[1].action"]),
+    *(
+        (flow({"id": "c", "type": "choose", **given}, SHELL, edges=edges("c error b", *taken)), expected)
+        for given, taken, expected in (
+            ({"inputs": {"words": ["yes", "no"]}}, ["c yes b", "c no b"], []),
+            (
+                {"inputs": {"words": ["a", "b"]}},
+                ["c on b", "c default b"],
+                ["PF12 edges[1].action", "PF12 edges[2].action"],
+            ),
+            ({"inputs": {"words": ["yes", "$names"]}}, ["c maybe b"], []),
+            ({"inputs": {"words": "$names"}}, ["c maybe b"], []),
+            ({"inputs": {"words": ["yes"]}, "batch": {"over": "names"}}, ["c yes b"], ["PF12 edges[1].action"]),
+            ({"type": "llm", "inputs": {"prompt": "p"}}, ["c yes b"], ["PF12 edges[1].action"]),
+            ({"type": "flow", "nodes": [CHOICE]}, ["c a b", "c b b"], ["PF12 edges[2].action"]),
+        )
+    ),
     ({"nodes": []}, ["PF00 nodes"]),
 ]
 
@@ -61,7 +80,13 @@ test_a_finding_says_what_is_wrong_and_what_to_do = says(WORDS)
 
 def test_an_action_that_never_comes_is_named_with_the_nearest():
     document = flow("query", "judge", "save", edges=edges("query judge", "judge fialed query", "judge save"))
-    assert "edges[1].action: PF12: warning: 'judge' never returns 'fialed'; did you mean failed?" in told(document)
+    assert "edges[1].action: PF12: 'judge' never returns 'fialed'; did you mean failed?" in told(document)
+
+
+def test_an_edge_for_an_answer_is_refused_with_the_way_to_branch_on_it():
+    document = flow("a:llm", "b:llm", edges=edges("a yes b", "a no b", "a error b"), inputs={"prompt": {}})
+    way = "to branch on its answer: 'a => choose:answer yes no; answer =yes=> …'"
+    assert f"edges[0].action: PF12: 'a' never returns 'yes'; {way}" in told(document)
 
 
 def test_edges_between_branches_are_one_finding():

@@ -1,0 +1,42 @@
+"""The choose node: choose an edge by a word."""
+
+from __future__ import annotations
+
+from pflow.errors import BAD_DATA, PflowError, shorten
+from pflow.node import Node, Shared, flow_safe
+
+
+@flow_safe
+class Choose(Node):
+    """Choose the edge to follow by a word, such as a model's yes or no.
+
+    The action is the one of the words that the text is. White space around the text, a full stop at its end and case do
+    not count. Any other text fails (65); an edge for the action error leads on from there. The text stays in the pipe.
+
+    Interface:
+    - Reads: shared["text"]: str [pipe]  # the text that is one of the words
+    - Reads: shared["words"]: list[str] [explicit] [own] [word]  # the words, each an action
+    - Actions: one of words  # the word that the text is, as it is written in words
+
+    Examples:
+        echo 'Yes.' | pflow-choose yes no | pflow-get stdin
+        echo no | pflow 'choose:answer yes no; answer =yes=> shell "echo go"; answer =no=> shell "echo stop"' -r
+    """
+
+    def prep(self, shared: Shared) -> tuple[str, list[str]]:
+        return shared["text"], shared["words"]
+
+    def exec(self, prepared: tuple[str, list[str]]) -> str:
+        text, words = prepared
+        found = [word for word in words if _plain(word) == _plain(text)]
+        if not found:
+            what = f"cannot choose: '{shorten(text.strip())}' is none of {', '.join(words)}"
+            raise PflowError(what, hint="the text must be one of the words, and nothing else", exit=BAD_DATA)
+        return found[0]
+
+    def post(self, shared: Shared, prepared: object, word: str) -> str:
+        return word
+
+
+def _plain(text: str) -> str:
+    return text.strip().removesuffix(".").rstrip().casefold()
