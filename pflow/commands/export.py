@@ -1,4 +1,4 @@
-"""pflow export: Export a flow as Python, as a shell script, or as a picture.
+"""pflow export: Export a flow as JSON, Python, a shell script, or a picture.
 
 FLOW is a file, a saved flow, pipe syntax, or - for stdin. A flow that breaks a rule, or that the target cannot express,
 is not exported (65); stderr says why.
@@ -6,6 +6,7 @@ is not exported (65); stderr says why.
 \b
 pflow export --to=python -o report.py examples/report.pflow.json
 pflow export --to=sh 'list-files --pattern=*.txt => shell --command=wc' >wc.sh
+pflow export --to=json 'read-file --path=examples/notes.txt => llm Summarize' -o summary.pflow.json
 pflow export --to=mermaid examples/report.pflow.json
 """
 

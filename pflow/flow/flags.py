@@ -172,7 +172,7 @@ class FlowFlags:
         return targets
 
     def shown(self, wanted: FlowInput) -> str:
-        """Return the unambiguous flag of an input: the name that a person gave it, else its shortest one, or `--ID.READ`.
+        """Return the unambiguous flag of an input: the name that a person gave it, else its shortest, or `--ID.READ`.
 
         A flag of `pflow run` itself is never an input's.
         """

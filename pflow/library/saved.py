@@ -1,7 +1,9 @@
 """The saved flows: their names, and the purpose, inputs, outputs and types of each, from its file alone."""
 
 import os
+import shlex
 from dataclasses import dataclass, field
+from glob import glob
 from typing import Any
 
 from pflow.catalog.kinds import is_node_name
@@ -19,7 +21,7 @@ LONGEST = 100
 
 @dataclass
 class Saved:
-    """A saved flow as its file describes it, not wired or checked.
+    """A saved flow, or a project's own, as its file describes it, not wired or checked.
 
     `inputs` and `outputs` are the IR's members, `types` the types of its steps; `fault` says why it cannot be read.
     """
@@ -31,6 +33,16 @@ class Saved:
     outputs: dict[str, str] = field(default_factory=dict)
     types: list[str] = field(default_factory=list)
     fault: str = ""
+
+    @property
+    def is_of_project(self) -> bool:
+        """True if it is not saved, but in a file of this directory: that is its name."""
+        return self.name == self.file
+
+    @property
+    def command(self) -> str:
+        """What a person types to run it."""
+        return f"pflow run {shlex.quote(self.file)}" if self.is_of_project else f"pflow {self.name}"
 
 
 def list_saved() -> list[Saved]:
@@ -44,6 +56,13 @@ def list_saved() -> list[Saved]:
         what = f"cannot list the saved flows in '{folder}': {reason_of(error)}"
         raise PflowError(what, exit=exit_code(error)) from None
     return [_read(name, os.path.join(folder or "", name + SUFFIX)) for name in map(flow_name, files) if name]
+
+
+def list_project(saved: list[Saved]) -> list[Saved]:
+    """Return the flows in this directory and in flows/ below it that are not `saved`, each named by its path."""
+    known = {os.path.realpath(each.file) for each in saved}
+    found = [file for folder in ("./", "flows/") for file in sorted(glob(f"{folder}*{SUFFIX}"))]
+    return [_read(file, file) for file in found if os.path.realpath(file) not in known]
 
 
 def readable(saved: list[Saved], program: str) -> list[Saved]:

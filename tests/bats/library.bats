@@ -44,6 +44,22 @@ Hi
     [[ $stderr == *'--question='*'--question='* && $stderr != *--input* ]]
 }
 
+@test "the flows of a directory are listed beside the saved ones, with what runs them" {
+    need jq
+    in_shells 'export HOME=$PWD; exec </dev/null; mkdir flows; echo "{" >flows/odd.pflow.json
+        pflow export --to=json "shell cat --input=\$text" -o "a b.pflow.json"; cp a*.json flows/c.pflow.json
+        pflow save mine ./a*.json --description=Mine >/dev/null; pflow list
+        pflow list --json | jq -r ".[].run // empty" | while read -r line; do sh -c "$line --text=x -n -r" 2>&1 | cut -c 1-30; done
+        cd .local/share/pflow/flows && pflow list'
+    expect 0 "mine                          --text [--args]  Mine
+pflow run './a b.pflow.json'  --text [--args]
+pflow run flows/c.pflow.json  --text [--args]
+x
+x
+x
+mine  --text [--args]  Mine" "cannot read the flow 'flows/odd.pflow.json'"
+}
+
 @test "a malformed saved flow is an error in words, whatever is done with it" {
     mkdir -p "$flows"
     while read -r malformed; do

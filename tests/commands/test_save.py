@@ -132,6 +132,7 @@ def test_a_list_as_json_has_all_of_it(home, capfd):
     bad, good = json.loads(capfd.readouterr().out)
     assert (bad["name"], list(bad)) == ("bad", ["name", "file", "fault"])
     del good["file"], good["needs"]
+    assert good.pop("run") == "pflow good"
     assert good == {"name": "good", "description": "D", "inputs": {"a": {}}, "outputs": {"b": "c"}, "types": ["llm"]}
 
 

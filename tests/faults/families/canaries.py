@@ -334,7 +334,7 @@ def _check_page(surface: str, page: str, text: str) -> None:
     assert "<" not in text or text not in page, surface
 
 
-TARGETS = ("sh", "python", "pipe", "mermaid", "dot")
+TARGETS = ("sh", "python", "json", "pipe", "mermaid", "dot")
 
 
 def exports(seed: int) -> Iterator[Point]:
@@ -367,6 +367,8 @@ def run_export(target: str, text: str) -> Ended | None:
         return run("sh", "-c", "sh ./exported </dev/null | pflow-get told")
     if target == "python":
         return run("python", "exported", "-n", "-r")
+    if target == "json":
+        return run("sh", "-c", "pflow run ./exported -n -r")
     if target == "pipe" and "\0" not in text:  # which no word can hold
         return run("sh", "-c", f"pflow run {quote(text.strip())} -n -r")
     return None
