@@ -21,6 +21,7 @@ import click
 
 from pflow.commands._click import run_click, seconds
 from pflow.driver.arguments import RunFlags, own_flags
+from pflow.driver.budget import Budget
 from pflow.driver.driver import Driver, end_early, ends_early, refuse_errors
 from pflow.driver.inputs import missing_inputs
 from pflow.driver.questions import inputs_missing
@@ -42,6 +43,7 @@ from pflow.stage.words import take_words
 from pflow.terminal.ask import Terminal, open_terminal
 from pflow.terminal.columns import colour_of
 from pflow.terminal.messages import say
+from pflow.words import budget
 from pflow.words.printable import clean
 
 T = TypeVar("T")
@@ -100,6 +102,9 @@ def command(
         document = intake.document
         if ends_early(intake, flags):
             return end_early(Output(words), intake, flags, "flow")
+        planning = Budget(flags.limits, whose="the plan")
+        if flags.limits:
+            budget.gate, budget.is_priced = planning.answer, planning.is_priced
         with Diverted():  # stdout is for the result, not for what a model's library prints
             planned = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
             proposal = Proposal(planned.flow, words)
@@ -107,7 +112,7 @@ def command(
             decided = _ask(proposal, terminal) if terminal else _hold(proposal, allowed if yes else None, intake)
         for fd in closed if decided else ():
             os.close(fd)
-        return _run(decided, intake, allowed if yes else None) if decided else OK
+        return _run(decided, intake, allowed if yes else None, planning) if decided else OK
 
     try:
         return with_signals(work)
@@ -116,9 +121,10 @@ def command(
         raise
 
 
-def _run(decided: Proposal, intake: Intake, allowed: Allowed | None) -> int:
+def _run(decided: Proposal, intake: Intake, allowed: Allowed | None, planning: Budget) -> int:
     """Run a flow, within what is `allowed`, with the inputs that were shown: the incoming store might have others."""
     driver = Driver()
+    driver.planned = [{"event": "budget", "used": planning.used, "limits": {}}]
     driver.confined = bounds_text(decided.wired, allowed) if allowed else ""
     code = driver.run_flow(lambda: decided.flow, decided.words, decided.values, intake)
     if code and allowed and driver.confined and allowed.allows(COMMANDS) and has_landlock():

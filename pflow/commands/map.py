@@ -67,9 +67,9 @@ _RATE = click.FloatRange(min=0, min_open=True)
 @click.option("--shard", default="", metavar="I/N", help="Take only the I-th of N shares of the items, from 1.")
 @click.option("--rpm", type=_RATE, metavar="N", help="Make at most N calls of a model a minute.")
 @click.option("--tpm", type=_RATE, metavar="N", help="Use at most N tokens of a model a minute.")
-@click.option("--max-cost", metavar="USD", help="Stop (79) before more than this is spent.")
+@click.option("--max-cost", metavar="USD", help="Stop (79) before a call that may spend more than this in all.")
 @click.option("--max-calls", metavar="N", help="Stop (79) after this many calls of models.")
-@click.option("--max-tokens-total", metavar="N", help="Stop (79) after this many tokens.")
+@click.option("--max-tokens-total", metavar="N", help="Stop (79) before a call that may use more tokens in all.")
 @click.option(
     "--max-visits",
     metavar="N",

@@ -1,10 +1,10 @@
-"""The budget of a run: a limit on all its calls of models, counted in its driver, try by try."""
+"""The account of a run or a map: what its calls of models may take, have taken, and may still take in flight."""
 
 from __future__ import annotations
 
 import os
 
-from pflow import TYPE_CHECKING, Any, Iterable
+from pflow import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 from pflow.errors import OVER_BUDGET, PflowError
 from pflow.interface.interface import spell_flag
 from pflow.record.log import RunLog
@@ -13,64 +13,154 @@ from pflow.words.budget import BUDGET
 from pflow.words.usage import Usage, dollars
 
 if TYPE_CHECKING:
-    from pflow.words.budget import Amounts, Question
+    from pflow.words.budget import Amounts
 
     Event = dict[str, Any]
+    Hold = tuple[str, Sequence[int], Amounts]
+    """The model of a call in flight, the process that makes it, behind those that it descends from, what is held."""
 
 
 class Budget:
-    """The limits of a run, and what it has `used`, its earlier parts included.
+    """The limits of a run or a map, what it has `used`, earlier parts included, and what is held for calls in flight.
 
-    Both are in the events of its log, each call before it begins, so kill -9 makes a run forget none.
+    A call begins only if all that it may take is left when each call in flight takes all that it may. What is held is
+    an upper bound of the question and the answer, or the most that an answer of the model has taken, if that is more.
+    What an answer does not tell counts as it was held; so does the call of a process that is gone. `note` is told
+    before each call begins and after it has ended, so that kill -9 makes a run forget none.
     """
 
-    def __init__(self, limits: Amounts, used: Amounts, log: RunLog | None) -> None:
+    def __init__(
+        self, limits: Amounts, used: Amounts | None = None, *, whose: str = "the run", again: str = "",
+        note: Callable[[Budget], None] = lambda budget: None,
+    ) -> None:  # fmt: skip
+        """`again` is the command that goes on with the run, if there is one."""
         self.limits = limits
-        self.used = used
-        self.log = log
+        self.used: Amounts = {"calls": 0, "tokens": 0, "cost": 0.0, **(used or {})}
+        self.whose = whose
+        self.again = again
+        self.note = note
         self.is_priced = "cost" in limits
-        self._note()
+        self._held: dict[int, Hold] = {}
+        self._seen: dict[str, Amounts] = {}
+        """The most that an answer of each model has taken."""
+        self._tickets = 0
+        self.note(self)
 
-    def charge(self, question: Question) -> Amounts:
-        """Count a call, or what one spent; return what is left. Raises PflowError (79) if the budget is reached."""
-        if "call" in question:
-            for name, limit in self.limits.items():
-                if self.used[name] >= limit:
-                    raise self._reached(name, limit, question["call"])
-            self.used["calls"] += 1
-        if "spent" in question:
-            spent = Usage(question["spent"])
-            self.used["tokens"] += sum(spent.tokens.values())
-            self.used["cost"] += spent.cost or 0
-        if question:
-            self._note()
-        return {name: max(limit - self.used[name], 0) for name, limit in self.limits.items()}
+    def answer(self, name: str, question: dict[str, Any]) -> Any:
+        """Answer a gate of pflow.words.budget. Raises PflowError (79)."""
+        if name == "begin":
+            return self.begin(question)
+        if name == "held":
+            return self._held[question["ticket"]][2]
+        answers: dict[str, Callable[[Any], Any]] = {"end": self.end, "lost": self.lose, "spent": self.spend}
+        answers[name](question)
+        return False
 
-    def _note(self) -> None:
-        if self.log is not None:
-            self.log.line(event_line("budget", {"used": self.used, "limits": self.limits}))
+    def begin(self, question: dict[str, Any]) -> int | None:
+        """Hold what a call may take; return its ticket, or None if it has to wait for one in flight.
 
-    def _reached(self, name: str, limit: float, model: str) -> PflowError:
-        error = over_budget(name, self.used[name], limit, model, "the run")
-        if self.log is not None and self.log.journal is not None:
-            error.hint = f"pflow resume {os.path.basename(self.log.directory)} {spell_flag(BUDGET[name])}=… goes on"
+        Raises PflowError (79) if it may take more than is left.
+        """
+        model, most = question["model"], self._most(question)
+        for name in self.limits:
+            if most[name] > self._left(name):
+                if self._held:
+                    return None
+                raise self._refused(name, model, most[name])
+        self._tickets += 1
+        self._held[self._tickets] = (model, question.get("owner", ()), most)
+        self.used["calls"] += most["calls"]
+        self.note(self)
+        return self._tickets
+
+    def end(self, about: dict[str, Any]) -> Amounts:
+        """Count what a call took, and return it: as it `spent`, or as it was held, if that is known not to be all."""
+        if about["ticket"] not in self._held:  # its process had ended it, and was gone before that was heard
+            return {"calls": 0, "tokens": 0, "cost": 0}
+        model, _, most = self._held.pop(about["ticket"])
+        usage, seen = Usage(about["spent"]), self._seen.setdefault(model, {})
+        told = {"tokens": sum(usage.tokens.values()) if usage.tokens else None, "cost": usage.cost}
+        is_held = bool(about["spent"]) or about.get("is_untold", False)
+        took = {"calls": usage.calls or most["calls"]}
+        for name, amount in told.items():
+            seen[name] = max(seen.get(name, 0), amount or 0)
+            took[name] = (most.get(name, 0) if is_held else 0) if amount is None else amount
+        self._add({**took, "calls": took["calls"] - most["calls"]})
+        return took
+
+    def spend(self, about: dict[str, Any]) -> None:
+        """Count what a node took that does not ask before its calls."""
+        usage = Usage(about["spent"])
+        self._add({"tokens": sum(usage.tokens.values()), "cost": usage.cost or 0})
+
+    def lose(self, owner: int) -> None:
+        """Count the calls of a process that is gone as they were held."""
+        for ticket in [ticket for ticket, hold in self._held.items() if owner in hold[1]]:
+            self.end({"ticket": ticket, "spent": {}, "is_untold": True})
+
+    def taken(self) -> Amounts:
+        """Return what was used, and may have been by the calls in flight."""
+        return {name: round(amount + self._in_flight(name), 12) for name, amount in self.used.items()}
+
+    def _most(self, question: dict[str, Any]) -> Amounts:
+        """Return what a call may take of each amount."""
+        asked: Amounts = {"calls": 1, **question.get("most", {})}
+        seen = self._seen.get(question["model"], {})
+        for name in self.limits.keys() - {"calls"}:
+            if question.get("is_capped"):
+                most, left = asked.get(name, float("inf")), self._left(name)
+                asked[name] = min(most, left) if left > 0 else most
+            else:
+                asked[name] = max(asked.get(name, 0), seen.get(name, 0))
+        return asked
+
+    def _left(self, name: str) -> float:
+        return round(self.limits[name] - self.used[name] - self._in_flight(name), 12)
+
+    def _in_flight(self, name: str) -> float:
+        return 0 if name == "calls" else sum(most.get(name, 0) for _, _, most in self._held.values())
+
+    def _add(self, more: Amounts) -> None:
+        for name, amount in more.items():
+            self.used[name] = round(self.used[name] + amount, 12)
+        self.note(self)
+
+    def _refused(self, name: str, model: str, most: float) -> PflowError:
+        """Return the failure (79) of a call that an amount has no room for."""
+        used, limit, left, flag = self.used[name], self.limits[name], self._left(name), spell_flag(BUDGET[name])
+        if name == "calls" or left <= 0:
+            what = f"{self.whose} has {'spent' if name == 'cost' else 'used'} {_words(name, used, limit)}"
+            hint = f"{flag} allows more"
+        else:
+            what = f"a call may take {_words(name, most)}, and {self.whose} has {_words(name, left, limit)} left"
+            hint = f"{flag} allows more, a smaller --max-tokens of its step takes less"
+        if self.again:
+            hint = f"{self.again} {flag}=… goes on"
+        error = PflowError(f"cannot ask '{model}': {what}", hint=hint, exit=OVER_BUDGET, is_permanent=True)
+        error.ends_run = True
         return error
 
 
-def over_budget(name: str, used: float, limit: float, model: str, whose: str) -> PflowError:
-    """Return the failure (79) of a call of a model that an amount has no room for."""
-    what = f"spent {dollars(used)} of {dollars(limit)}" if name == "cost" else f"used {used:,} of {limit:,} {name}"
-    hint = f"{spell_flag(BUDGET[name])} allows more"
-    error = PflowError(f"cannot ask '{model}': {whose} has {what}", hint=hint, exit=OVER_BUDGET, is_permanent=True)
-    error.ends_run = True
-    return error
+def _words(name: str, amount: float, limit: float | None = None) -> str:
+    """Return `2 of 3 calls`, `4,106 tokens` or `$0.41`."""
+    each = [dollars(value) if name == "cost" else f"{value:,.0f}" for value in (amount, limit) if value is not None]
+    return " of ".join(each) + (f" {name}" if name != "cost" else "")
 
 
 def budget_of(limits: Amounts, log: RunLog | None, events: Iterable[Event] = ()) -> Budget | None:
     """Return the budget of a run; None without limits. `events` are those of its earlier parts."""
     used, before = read_budget(events)
     limits = before | limits
-    return Budget(limits, used, log) if limits else None
+    if not limits:
+        return None
+    if log is None:
+        return Budget(limits, used)
+
+    def note(budget: Budget) -> None:
+        log.line(event_line("budget", {"used": budget.taken(), "limits": limits}))
+
+    again = f"pflow resume {os.path.basename(log.directory)}" if log.journal is not None else ""
+    return Budget(limits, used, again=again, note=note)
 
 
 def read_budget(events: Iterable[Event]) -> tuple[Amounts, Amounts]:

@@ -41,6 +41,8 @@ class Driver:
         self.secrets = Secrets()
         self.confined = ""
         """The bounds of its run, empty for none (RunInputs.confined)."""
+        self.planned: list[dict[str, Any]] = []
+        """What planning its flow took (RunInputs.planned)."""
         self.name = "flow"
         self.entry: dict[str, Any] = {"node": "flow:flow"}
 
@@ -103,7 +105,7 @@ class Driver:
         wired = checked(flow)
         self._note(wired)
         flags, inputs = parse(wired, words, pinned)
-        inputs.confined = self.confined
+        inputs.confined, inputs.planned = self.confined, self.planned
         return self._execute(flags, inputs, intake)
 
     def _note(self, wired: WiredFlow) -> None:

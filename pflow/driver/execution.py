@@ -152,7 +152,8 @@ class Execution:
         if self.flags.limits or self.reopened:
             from pflow.driver.budget import budget_of
 
-            account = budget_of(self.flags.limits, listeners.log, self.reopened.events if self.reopened else ())
+            before = self.reopened.events if self.reopened else self.inputs.planned
+            account = budget_of(self.flags.limits, listeners.log, before)
         # It records even if nobody listens: only a recorded step is held to its interface.
         return Context(
             write=listeners.write,

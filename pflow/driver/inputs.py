@@ -42,6 +42,8 @@ class RunInputs:
         """The path of the input that takes what the pipe carries."""
         self.confined = ""
         """The bounds of the run (pflow.files.beneath), those of a plan under --yes; empty for none."""
+        self.planned: list[dict[str, Any]] = []
+        """The events that tell what planning the flow took."""
         self.replayed: Snapshot | None = None
         """The snapshot of the run that this one replays."""
         self.reopened: Any = None

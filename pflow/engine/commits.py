@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 from pflow import TYPE_CHECKING, Any, Callable, Mapping
 from pflow.errors import TIMED_OUT, PflowError
+from pflow.process.signals import Paused
 from pflow.record.file_states import FileStates
 from pflow.record.journal import Journal
 from pflow.record.records import batch_of, is_within
@@ -12,22 +15,40 @@ from pflow.values.masks import Secrets
 if TYPE_CHECKING:
     from pflow.process.parent import Parent
     from pflow.record.records import Record
-    from pflow.words.budget import Account, Amounts, Question
+
+_MOMENT = 0.05
+"""Seconds after which a call that has to wait asks again: its turn depends on those of other processes."""
 
 
-_SERVICES = ("keep", "claim", "release", "learn", "charge")
+def gate_of(ask: Callable[[str, Any], Any]) -> Callable[[str, dict[str, Any]], Any]:
+    """Return what a process sets as `budget.gate`; `ask` asks the driver. Its time limits stand still meanwhile."""
+
+    def gate(name: str, question: dict[str, Any]) -> Any:
+        from pflow.process.parent import line_of_descent
+
+        question["owner"] = line_of_descent()
+        if name != "begin":
+            return ask(name, question)
+        with Paused():
+            while (ticket := ask(name, question)) is None:
+                time.sleep(_MOMENT)
+            return ticket
+
+    return gate
+
+
+_SERVICES = ("keep", "claim", "release", "learn")
 
 
 class Services:
     """The services of a run's driver to its steps; in a child process, `parent` passes each request on to it.
 
-    `outside` answers what is not a service of the run: of a map, whose items have services of their own.
+    `outside` answers what is not a service of the run: its budget does, or the map whose item it is.
     """
 
-    def __init__(self, journal: Journal | None, secrets: Secrets, account: Account | None) -> None:
+    def __init__(self, journal: Journal | None, secrets: Secrets) -> None:
         self.journal = journal
         self.secrets = secrets
-        self.account = account
         self.parent: Parent | None = None
         self.outside: Callable[[str, Any], Any] = lambda name, question: None
         self.files = journal.records.files if journal and journal.records else FileStates()
@@ -70,12 +91,6 @@ class Services:
             self.parent.ask("learn", secrets)
         else:
             self.secrets.add(secrets)
-
-    def charge(self, question: Question) -> Amounts:
-        """Count against the budget; return what is left of it. Raises PflowError (79)."""
-        if self.parent is not None:
-            return self.parent.ask("charge", question)  # type: ignore[no-any-return]
-        return {} if self.account is None else self.account.charge(question)
 
     def ask(self, name: str, question: Any) -> Any:
         """Ask for what is not a service of the run."""

@@ -9,7 +9,7 @@ from pflow.binding.resolve import failure_in, nothing_gives
 from pflow.binding.sources import assign, has, remove
 from pflow.binding.store import REMOVED
 from pflow.cache.wishes import Wishes
-from pflow.engine.commits import Commits, Services
+from pflow.engine.commits import Commits, Services, gate_of
 from pflow.errors import PflowError
 from pflow.files.state_key import state_key
 from pflow.flow.wired import WiredStep
@@ -131,12 +131,13 @@ class Context:
         self._warn = warn
         self._warned: set[str] = set()
         self.secrets = Secrets() if secrets is None else secrets
-        self.services = Services(journal, self.secrets, account)
+        self.services = Services(journal, self.secrets)
         self.commits: Commits | None = None
         if journal is not None:
             self.commits = Commits(self.services.keep, journal.records.done if journal.records else {})
         if account is not None:
-            budget.charge, budget.is_priced = self.services.charge, account.is_priced
+            self.services.outside = account.answer
+            budget.gate, budget.is_priced = gate_of(self.services.ask), account.is_priced
         self._begin_store(emit, emitter)
 
     def _begin_store(self, emit: Callable[[Any], None] | None = None, emitter: str = "") -> None:

@@ -111,8 +111,8 @@ OF_FLOWS = {**BATCH, **OF_VISITS}
 
 _TURNS = Type("choice", choices=("skip", "wait", "fail"))
 _TURN = "if another run of this flow is going: skip this one, wait for its end, or fail (75)"
-_COST = "end the run (79) before a call of a model once it has spent this many dollars"
-_TOKENS = "end the run (79) before a call of a model once it has used this many tokens"
+_COST = "end the run (79) before a call of a model that may spend more than this in all, in dollars"
+_TOKENS = "end the run (79) before a call of a model that may use more tokens than this in all"
 _CALLS = "end the run (79) before a call of a model after this many calls"
 RUN_FLAGS = _by_name(
     CommonFlag("refresh", "rerun the cached steps, or only STEP, and keep their results", word="STEP"),

@@ -13,10 +13,10 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pflow.engine.context import drop
-from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, USAGE, PflowError, reason_of
+from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TIMED_OUT, TRY_AGAIN, USAGE, PflowError, reason_of
 from pflow.files.installation import no_extra
 from pflow.many.executor import DONE, FAILED, TODO, Result, unfinished
 from pflow.many.item import ItemFlow
@@ -24,6 +24,9 @@ from pflow.many.remote import LOST, forget, order_of, run_items
 from pflow.process.children import GRACE
 from pflow.process.workers import Lost
 from pflow.values.fast_json import decode, encode
+
+if TYPE_CHECKING:
+    from pflow.words.budget import Amounts
 
 POLL, PATIENCE, NO_WORKER = 0.5, 8.0, 60.0
 """Seconds between two looks at the cluster, in which the scheduler has to answer, and that a map waits for workers."""
@@ -59,9 +62,12 @@ class DaskExecutor:
     """
 
     def __init__(
-        self, scheduler: str, flow: ItemFlow, record: dict[str, Any], answer: Answer, *, jobs: int | None = None
-    ) -> None:
+        self, scheduler: str, flow: ItemFlow, record: dict[str, Any], answer: Answer, *, jobs: int | None = None,
+        most: Callable[[Any], Amounts] | None = None,
+    ) -> None:  # fmt: skip
         """`record` is the first of the map's journal, `answer` answers what a flow tells (ItemFlow.run).
+
+        `most` returns what the calls of an item may take, for the budget: the limiter knows them only as one.
 
         Raises PflowError: 2 without a scheduler, 75 if it does not answer or has no workers, 78 if the flow cannot run
         on one of them.
@@ -79,6 +85,7 @@ class DaskExecutor:
         self.model = next(_models_of(flow), "")
         """The model that an item asks once, as far as the limiter knows; empty if none."""
         self.answer = answer
+        self.most = most
         self.jobs = jobs or sys.maxsize
         self.map = os.urandom(8).hex()
         self.threads: dict[str, int] = {}
@@ -120,7 +127,8 @@ class DaskExecutor:
         taken = _Item(number, id, line, alone or len(line) > LARGE)
         if self.model:
             self.held += 1
-            question = {"model": self.model, "size": len(line), "owner": 0}
+            most = self.most(item) if self.most else {}
+            question = {"model": self.model, "size": len(line), "owner": (), "most": most}
             self.answer("begin", question, partial(self._let, taken))
         else:
             self._waiting.append(taken)
@@ -139,11 +147,9 @@ class DaskExecutor:
         if item.ticket is not None:
             about = {"ticket": item.ticket, "spent": result["usage"], "exit": result["exit"], "hint": ""}
             about |= {"message": result["error"], "is_cut": result["status"] != DONE}
-            self.answer(
-                "end",
-                {**about, "refusal": f"a refusal of {self.model}" if result["exit"] == TRY_AGAIN else ""},
-                again.append,
-            )
+            about["is_untold"] = result["status"] == LOST or result["exit"] == TIMED_OUT
+            about["refusal"] = f"a refusal of {self.model}" if result["exit"] == TRY_AGAIN else ""
+            self.answer("end", about, again.append)
         return again == [True]
 
     def wait(self, seconds: float | None) -> list[tuple[int, Result | PflowError]]:

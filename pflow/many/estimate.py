@@ -1,4 +1,4 @@
-"""The estimate of a map: its tokens, dollars and time, without asking a model."""
+"""The estimate of a map, without asking a model: its tokens, dollars and time; and the most that an item may take."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pflow.binding.resolve import environment
-from pflow.errors import PflowError
-from pflow.flow.wired import WiredStep
+from pflow.errors import BAD_CONFIG, PflowError
 from pflow.many.executor import DONE
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.ledger import Ledger
 from pflow.terminal.columns import rough_time
 from pflow.values.jsontext import text_of
 from pflow.values.templates import TEMPLATE
+from pflow.words import budget
+from pflow.words.budget import BYTES
 from pflow.words.usage import dollars
+
+if TYPE_CHECKING:
+    from pflow.models.choose import Model
+    from pflow.words.budget import Amounts
 
 SAMPLE = 1000
 """The items, and the answers so far, that are looked at; all others are taken to be like them."""
 
-BYTES = 4
-"""The bytes of UTF-8 that a token stands for."""
-
 ANSWER = 200
-"""The tokens of an answer of which nothing is known."""
+"""The tokens that an answer usually has, if nothing is known of it. A budget holds the most that it may have."""
 
 
 @dataclass
@@ -71,48 +73,95 @@ def estimate(
     total = count if total is None else total
     done = min(ledger.counts().get(DONE, 0), total) if ledger is not None else 0
     found = Estimate(done, total - done)
-    steps = [each for each in flow.wired.all_steps() if each.subflow is None and each.asks_model]
+    questions = questions_of(flow)
     entries = [] if ledger is None else [*islice(ledger.entries(DONE), SAMPLE)]
-    if steps:
+    if questions:
         said = [each.usage["tokens"]["out"] for each in entries if "out" in each.usage.get("tokens", {})]
-        answer = sum(said) / len(said) / len(steps) if said else None
-        _count_tokens(found, flow, steps, sum(sizes) / max(len(sizes), 1), answer)
-    if steps and rpm:
-        found.seconds = found.to_do * len(steps) / rpm * 60
+        answer = sum(said) / len(said) / len(questions) if said else None
+        _count_tokens(found, questions, sum(sizes) / max(len(sizes), 1), answer)
+    if questions and rpm:
+        found.seconds = found.to_do * len(questions) / rpm * 60
     elif entries:
         found.seconds = found.to_do * sum(each.ms or 0 for each in entries) / len(entries) / 1000 / jobs
     return found
 
 
-def _count_tokens(found: Estimate, flow: ItemFlow, steps: list[WiredStep], size: float, answer: float | None) -> None:
-    """Count the tokens and dollars of the items that are to do; each of the `steps` asks a model once an item."""
-    found.assumptions.append(f"{BYTES} bytes are a token")
-    found.cost = 0.0
-    for step in steps:
+@dataclass
+class Question:
+    """What a step asks a model, once an item: `size` is the bytes that it adds to those of the item.
+
+    `model` is None if only an item says which, or if an agent asks it.
+    """
+
+    step: str
+    model: Model | None
+    size: int
+    options: dict[str, Any]
+
+
+def questions_of(flow: ItemFlow) -> list[Question]:
+    """Return what the steps of a flow ask models. Raises PflowError for a model that is not there."""
+    from pflow.models.ask import options_for, parse_options
+    from pflow.models.choose import choose
+
+    found = []
+    for step in flow.wired.all_steps():
+        if step.subflow is not None or not step.asks_model:
+            continue
         given = {**step.step.params, **flow.inputs.params.get(step.id, {})}
         params = {**environment(step.interface, given), **given}
         mapped = [str(each) for each in step.step.input_mappings.values()]
         templates = [each.removeprefix(TEMPLATE) for each in mapped if each.startswith(TEMPLATE)]
         texts = [*templates, *{**step.step.inputs, **params, "model": None}.values()]
-        tokens_in = (size + sum(_bytes(text) for text in texts if isinstance(text, str | dict))) / BYTES
-        tokens_out = params.get("max_tokens") or answer
+        name = params.get("model")
+        is_known = "max_budget" not in step.interface.params and (name is None or "$" not in str(name))
+        size = sum(_bytes(text) for text in texts if isinstance(text, str | dict))
+        model = choose(name) if is_known else None
+        chosen = parse_options({"option": None, "max_tokens": None, **params}, "max_tokens")
+        found.append(Question(step.id, model, size, options_for(model, chosen) if model else {}))
+    return found
+
+
+def _count_tokens(found: Estimate, questions: list[Question], size: float, answer: float | None) -> None:
+    """Count the tokens and dollars of the items that are to do; each asks each of the questions once."""
+    from pflow.models.prices import cost_of, limit_of, longest_answer
+
+    found.assumptions.append(f"{BYTES} bytes are a token")
+    found.cost = 0.0
+    for each in questions:
+        tokens_in = (size + each.size) / BYTES
+        tokens_out = limit_of(each.options) or answer
         if tokens_out is None:
             tokens_out = ANSWER
-            found.assumptions.append(f"an answer of '{step.id}' has {ANSWER} tokens")
+            held = f" ({longest_answer(each.model, {}):,} for a budget, which holds the most)" if each.model else ""
+            found.assumptions.append(f"an answer of '{each.step}' has {ANSWER} tokens{held}")
         found.tokens_in += round(tokens_in * found.to_do)
         found.tokens_out += round(tokens_out * found.to_do)
-        price = _price(params.get("model"), tokens_in, tokens_out)
+        price = cost_of(each.model, round(tokens_in), round(tokens_out), {}) if each.model else None
         if price is None:
-            found.assumptions.append(f"the price of the model of '{step.id}' is not known")
+            found.assumptions.append(f"the price of the model of '{each.step}' is not known")
         found.cost = None if price is None or found.cost is None else found.cost + price * found.to_do
 
 
-def _price(name: Any, tokens_in: float, tokens_out: float) -> float | None:
-    from pflow.models.choose import choose
-    from pflow.models.prices import cost_of
+def most_of_item(flow: ItemFlow, questions: list[Question], item: Any) -> Amounts:
+    """Return the calls, tokens and dollars that an item may take, if each question has the answers before it.
 
-    is_named = name is None or (isinstance(name, str) and "$" not in name)
-    return cost_of(choose(name), round(tokens_in), round(tokens_out), {}) if is_named else None
+    Raises PflowError (78) for a price that is not known, if money is limited.
+    """
+    from pflow.models.prices import longest_answer, most_of
+
+    most: Amounts = {"calls": len(questions), "tokens": 0, "cost": 0}
+    size = _size(flow, item)
+    for each in questions:
+        more: Amounts = {}
+        if each.model:
+            more = most_of(each.model, size + each.size, longest_answer(each.model, each.options))
+        if budget.is_priced and "cost" not in more:
+            what = f"cannot hold '{each.step}' to --max-cost: what it may cost is not known before it asks"
+            raise PflowError(what, hint="a map without --executor=dask holds each call", exit=BAD_CONFIG)
+        most |= {name: most[name] + amount for name, amount in more.items()}
+        size = round(more.get("tokens", 0) * BYTES)
+    return most
 
 
 def _size(flow: ItemFlow, item: Any) -> int:

@@ -11,6 +11,7 @@ from pflow.many.ledger_file import LedgerFile
 from pflow.values.digest import bytes_digest, digest_of
 from pflow.values.fast_json import decode, encode
 from pflow.words.naming import joined
+from pflow.words.usage import Usage
 
 _COLUMNS = (
     "id, digest, position, status, exit, outputs, carried, error, tries, usage, ms, has_begun, pass, equals, time"
@@ -58,16 +59,24 @@ class Ledger(LedgerFile):
     def __init__(self, path: str, *, is_read: bool = False) -> None:
         super().__init__(path, is_read=is_read)
         self.changed = 0
+        self.run = ""
+        self.usage: dict[str, Usage] = {}
+        """What each model took in the map that is open, its resumes included."""
         self.passes = int(self.one("SELECT pass FROM map WHERE rowid = 1")[0])
 
-    def begin(self, about: dict[str, Any], *, accepts_changes: bool = False) -> None:
-        """Begin a pass over the items of a map. Raises PflowError (78) if an earlier one was `about` something else."""
+    def begin(self, about: dict[str, Any], run: str = "", *, accepts_changes: bool = False) -> None:
+        """Begin a pass over the items of a map, which is this run.
+
+        Raises PflowError (78) if an earlier one was `about` something else.
+        """
         if not accepts_changes:
             hint = "--accept-changes goes on anyway, another --ledger begins anew"
             self.expect(about, f"cannot go on with the ledger '{self.path}'", hint)
         self.passes += 1
         values = (encode(about).decode(), self.passes, round(time.time(), 3))
         self.one("UPDATE map SET about = ?, pass = ?, began = ? WHERE rowid = 1", values)
+        self.one("INSERT OR IGNORE INTO runs VALUES (?, 0, 0, 0, '[]')", (run,))
+        self.run, self.usage = run, {each["model"] or "": Usage(each) for each in self.told(run)}
         self.commit(at_once=True)
 
     def about(self) -> dict[str, Any]:
@@ -116,6 +125,10 @@ class Ledger(LedgerFile):
         known = ("status", "exit", "outputs", "carried", "error", "usage", "ms")
         vars(entry).update({name: result[name] for name in known}, tries=entry.tries + 1, time=round(time.time(), 3))
         self.save(entry)
+        if entry.usage.get("calls"):
+            self.usage.setdefault(entry.usage.get("model", ""), Usage()).add(entry.usage)
+            told = encode([{"model": None, **each.total()} for each in self.usage.values()]).decode()
+            self.one("UPDATE runs SET usage = ? WHERE id = ?", (told, self.run))
         return True
 
     def claim_file(self, id: str, digest: str) -> str:
@@ -123,16 +136,24 @@ class Ledger(LedgerFile):
         self.one("INSERT OR IGNORE INTO files VALUES (?, ?)", (digest, id))
         return str(self.one("SELECT id FROM files WHERE digest = ?", (digest,))[0])
 
-    def used(self) -> dict[str, float]:
-        """Return the calls of models, their tokens and their cost over all maps, those of merged ledgers too."""
-        found = self.one("SELECT sum(calls), sum(tokens), sum(cost) FROM map")
-        return dict(zip(("calls", "tokens", "cost"), found, strict=True))
+    def runs(self, run: str = "") -> Iterator[tuple[Any, ...]]:
+        """Yield the row of a run, or those of all maps, merged ledgers too. Ledgers of pflow 0.1 have none."""
+        if self.one("SELECT 1 FROM sqlite_master WHERE name = 'runs'"):
+            yield from self.rows("SELECT * FROM runs WHERE ? IN ('', id)", (run,))
+
+    def used(self, run: str = "") -> dict[str, float]:
+        """Return the calls of models, their tokens and their cost in a run, or over all maps."""
+        rows = [*self.runs(run)]
+        return {name: sum(row[at] for row in rows) for at, name in enumerate(("calls", "tokens", "cost"), 1)}
 
     def note_used(self, used: dict[str, float]) -> None:
-        """Keep what `used` returns from now on."""
-        more = [used[name] - before for name, before in self.used().items()]
-        if any(more):
-            self.one("UPDATE map SET calls = calls + ?, tokens = tokens + ?, cost = cost + ? WHERE rowid = 1", more)
+        """Keep what the map that is open has used."""
+        values = (used["calls"], used["tokens"], used["cost"], self.run)
+        self.one("UPDATE runs SET calls = ?, tokens = ?, cost = ? WHERE id = ?", values)
+
+    def told(self, run: str) -> list[dict[str, Any]]:
+        """Return what each model took in a run, as `Usage.total`, by what its items told."""
+        return [each for row in self.runs(run) for each in self._json(row[4])]
 
     def counts(self) -> dict[str, int]:
         """Count the items of each status."""

@@ -1,4 +1,4 @@
-"""The limiter of a map: how many calls each model gets at once and a second, and what all of them may cost."""
+"""The limiter of a map: how many calls each model gets at once and a second, as far as the budget has room."""
 
 from __future__ import annotations
 
@@ -6,16 +6,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pflow.driver.budget import over_budget
+from pflow.driver.budget import Budget
 from pflow.errors import BAD_CONFIG, DENIED, UNAVAILABLE, PflowError
-from pflow.process.parent import line_of_descent
-from pflow.process.signals import Paused
-from pflow.words.usage import Usage
-
-if TYPE_CHECKING:
-    from pflow.words.budget import Amounts
+from pflow.words.budget import BYTES
 
 START = 8
 """Calls in flight before the first answer."""
@@ -33,19 +28,6 @@ _DENIED = 3
 """Refused keys, unknown models and missing servers in a row that stop the map."""
 
 
-def gate_of(ask: Callable[[str, Any], Any]) -> Callable[[str, dict[str, Any]], Any]:
-    """Return what a worker sets as `budget.gate`; `ask` asks the driver. Its time limits stand still meanwhile."""
-
-    def gate(name: str, question: dict[str, Any]) -> Any:
-        question["owner"] = line_of_descent()
-        if name != "begin":
-            return ask(name, question)
-        with Paused():
-            return ask(name, question)
-
-    return gate
-
-
 class _Model:
     """The calls of one model: at most `window` at once, `rate` a second, and none before the time `held`.
 
@@ -56,7 +38,8 @@ class _Model:
     def __init__(self, window: float, now: float) -> None:
         self.window = window
         self.rate: float | None = None
-        self.waiting: deque[tuple[Sequence[int], float, Callable[[Any], None]]] = deque()
+        self.waiting: deque[tuple[dict[str, Any], Callable[[Any], None]]] = deque()
+        """The calls that wait, each with the function that takes its ticket."""
         self.in_flight = 0
         self.begun = self.due = self.held = self.refused_at = now
         self.recent: deque[float] = deque(maxlen=32)
@@ -102,17 +85,16 @@ class _Model:
 
 
 class Limiter:
-    """Lets calls begin, in the driver. `used` is what the map has taken so far, `stopped` why it takes no more.
+    """Lets calls begin, in the driver. `budget` counts what they take, `stopped` is why the map makes no more.
 
     Without `jobs` a model's window begins small, and grows up to `most`. `rpm` and `tpm` are of each model.
     """
 
     def __init__(
-        self, limits: Amounts, used: Amounts, *, rpm: float | None = None, tpm: float | None = None, most: int = 256,
+        self, budget: Budget, *, rpm: float | None = None, tpm: float | None = None, most: int = 256,
         jobs: int | None = None, clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
-        self.limits = limits
-        self.used = {"calls": 0, "tokens": 0, "cost": 0.0, **used}
+        self.budget = budget
         self.stopped: PflowError | None = None
         self._rpm, self._tpm = rpm, tpm
         self._most, self._jobs, self._clock = jobs or most, jobs, clock
@@ -123,10 +105,6 @@ class Limiter:
         """
         self._ended = 0.0
         """When the last call ended."""
-        self._tickets = 0
-        self._answers: deque[dict[str, float]] = deque(maxlen=1000)
-        self._usual: dict[str, float] = {}
-        """The 95th percentile of each amount."""
 
     def items(self) -> int:
         """Return how many items are useful in flight."""
@@ -153,20 +131,19 @@ class Limiter:
     def answer(self, name: str, question: Any, reply: Callable[[Any], None]) -> None:
         """Answer a worker's gate, at once or later."""
         if name == "begin":
-            self.begin(question["model"], reply, size=question.get("size", 0), owner=question["owner"])
-        elif name == "end":
-            reply(self.end(question))
+            self.begin(question, reply)
         elif name == "lost":
             self.lost(question)
             reply(None)
         else:
-            reply(self._spend(question) if name == "spent" else self._left())
+            reply(self.end(question) if name == "end" else self.budget.answer(name, question))
 
-    def begin(self, model: str, reply: Callable[[Any], None], *, size: int = 0, owner: Sequence[int] = ()) -> None:
-        """Reply with a ticket once a call may begin, or with a PflowError (79, 77); `size` is its characters."""
+    def begin(self, question: dict[str, Any], reply: Callable[[Any], None]) -> None:
+        """Reply with a ticket once a call may begin, or with a PflowError (79, 77)."""
+        model = question["model"]
         if model not in self._models:
             self._models[model] = _Model(self._jobs or min(START, self._most), self._clock())
-        self._models[model].waiting.append((owner, size / 4, reply))
+        self._models[model].waiting.append((question, reply))
         self.turn()
 
     def end(self, about: dict[str, Any]) -> bool:
@@ -177,12 +154,12 @@ class Limiter:
         model, now, exit = self._models[name], self._clock(), about.get("exit")
         model.in_flight -= 1
         self._ended = now
-        spent = self._spend(about)
+        spent = self.budget.end(about)
         if self._tpm:
             model.due += (spent["tokens"] - tokens) * 60 / self._tpm
         wait, again = about.get("retry_after"), False
         if refusal := about.get("refusal"):
-            self.used["calls"] -= 1
+            self.budget.used["calls"] -= spent["calls"]
             model.refusal = refusal
             model.refused(at, now, wait)
             again = now - (model.refused_since or now) < _PATIENCE and (wait or 0) <= _LONGEST_WAIT
@@ -192,22 +169,18 @@ class Limiter:
                 self._stop(PflowError(about["message"], hint=about["hint"], exit=exit))
         elif not about["is_cut"]:
             model.answered(self._most)
-            self._answers.append(spent)
-            for each in ("cost", "tokens"):
-                if each in self.limits:
-                    amounts = sorted(answer[each] for answer in self._answers)
-                    self._usual[each] = amounts[int(0.95 * len(amounts))]
         self.turn()
         return again
 
     def lost(self, owner: int) -> None:
         """End all calls of a process that is gone."""
+        self.budget.lose(owner)
         for ticket, (name, other, _, _) in list(self._open.items()):
             if owner in other:
                 del self._open[ticket]
                 self._models[name].in_flight -= 1
         for model in self._models.values():
-            model.waiting = deque(each for each in model.waiting if owner not in each[0])
+            model.waiting = deque(each for each in model.waiting if owner not in each[0]["owner"])
 
     def turn(self) -> float | None:
         """Let the calls begin that are due; return the seconds until the next is, None if it waits for an answer."""
@@ -219,50 +192,30 @@ class Limiter:
                 if now < due:
                     soonest = due - now if soonest is None else min(soonest, due - now)
                     break
-                if full := self._full():
-                    if not self._open and self.stopped is None:
-                        self._stop(over_budget(full, self.used[full], self.limits[full], name, "the map"))
+                try:
+                    ticket = self.budget.begin(model.waiting[0][0])
+                except PflowError as error:
+                    self.stopped = self.stopped or error
                     break
-                self._let_begin(name, model, now)
+                if ticket is None:
+                    break
+                self._let_begin(ticket, name, model, now)
         if self.stopped is not None:
             for model in self._models.values():
                 while model.waiting:
-                    model.waiting.popleft()[2](self.stopped)
+                    model.waiting.popleft()[1](self.stopped)
         return soonest
 
-    def _let_begin(self, name: str, model: _Model, now: float) -> None:
-        owner, tokens, reply = model.waiting.popleft()
+    def _let_begin(self, ticket: int, name: str, model: _Model, now: float) -> None:
+        question, reply = model.waiting.popleft()
+        tokens = question.get("size", 0) / BYTES
         pace = max(model.pace(now), 60 / self._rpm if self._rpm else 0, tokens * 60 / self._tpm if self._tpm else 0)
         model.due = max(model.due, now - _LATE) + pace
         model.recent.append(now)
         model.sent += 1
         model.in_flight += 1
-        self.used["calls"] += 1
-        self._tickets += 1
-        self._open[self._tickets] = (name, owner, now, tokens)
-        reply(self._tickets)
-
-    def _full(self) -> str:
-        """Return the amount that has no room for another call; empty if there is room."""
-        if self.used["calls"] >= self.limits.get("calls", float("inf")):
-            return "calls"
-        for name in self.limits.keys() & {"cost", "tokens"}:
-            usual, left = self._usual.get(name), self.limits[name] - self.used[name]
-            if left <= 0 or (usual is None and len(self._open) >= START) or (len(self._open) + 1) * (usual or 0) > left:
-                return name
-        return ""
-
-    def _left(self) -> Amounts:
-        """Return what is left of each limit besides what the calls in flight may take."""
-        taken = {name: self.used[name] + len(self._open) * self._usual.get(name, 0) for name in self.limits}
-        return {name: max(limit - taken[name], 0) for name, limit in self.limits.items()}
-
-    def _spend(self, about: dict[str, Any]) -> dict[str, float]:
-        usage = Usage(about["spent"])
-        spent = {"tokens": sum(usage.tokens.values()), "cost": usage.cost or 0}
-        for name, amount in spent.items():
-            self.used[name] += amount
-        return spent
+        self._open[ticket] = (name, question["owner"], now, tokens)
+        reply(ticket)
 
     def _stop(self, error: PflowError) -> None:
         error.ends_run = error.is_permanent = True

@@ -100,7 +100,6 @@ class MapLoop:
         self._again: deque[Task] = deque()
         self._equals: dict[str, list[Task]] = {}
         self._began: set[str] = set()
-        self._noted = dict(limiter.used)
         self._numbers = 0
 
     def run(self, executor: Executor) -> None:
@@ -263,9 +262,6 @@ class MapLoop:
     def _seconds(self) -> float:
         """Return how long to wait for a result at most."""
         due = [each for each in (self.limiter.turn(),) if each is not None]
-        if self.limiter.used != self._noted:
-            self._noted = dict(self.limiter.used)
-            self.ledger.note_used(self._noted)
         if self.choices.timeout:
             due += [task.limit - time.monotonic() for task in self.running.values()]
         return max(min([1.0, *due]), 0.0)  # the progress goes by the clock

@@ -7,28 +7,31 @@ import sys
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from dataclasses import asdict
+from functools import partial
 from itertools import islice, takewhile
 from typing import Any
 
 from pflow.driver.arguments import RunFlags, own_flags
 from pflow.driver.begin import Beginning
+from pflow.driver.budget import Budget
 from pflow.driver.driver import checked, parse, refuse_errors
 from pflow.driver.inputs import RunInputs
 from pflow.driver.listeners import end_of, open_log
 from pflow.driver.resume.choices import Choices as Resumption
 from pflow.driver.resume.reopen import Reopened, alone
+from pflow.engine.commits import gate_of
 from pflow.errors import BAD_CONFIG, BAD_STDIN, FAILED, OK, USAGE, PflowError
 from pflow.files.directories import state_directory
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.rules import check
 from pflow.flow.subflow import load_named
 from pflow.kit.mcp.place import begin_run
-from pflow.many.estimate import Estimate, estimate
+from pflow.many.estimate import Estimate, estimate, most_of_item, questions_of
 from pflow.many.executor import DONE, Executor, Result
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.items import Items, chosen
 from pflow.many.ledger import Ledger
-from pflow.many.limiter import Limiter, gate_of
+from pflow.many.limiter import Limiter
 from pflow.many.loop import Choices, MapLoop
 from pflow.many.merge import parse_shard
 from pflow.many.options import Options, parse_halt
@@ -128,9 +131,11 @@ class Map:
         end: tuple[int, dict[str, Any] | None] = FAILED, None
         try:
             with closing(Ledger(self.ledger_path)) as ledger:
-                ledger.begin(self._facts(), accepts_changes=self.accepts_changes)
+                ledger.begin(self._facts(), self.run_id, accepts_changes=self.accepts_changes)
                 total = self._begun(ledger)
                 progress = MapProgress(log.directory, self.options.progress, total)
+                for each in ledger.told(self.run_id):
+                    progress.usage.add(each)
                 end = self._run_items(ledger, progress, fd), None
             return end[0]
         except BaseException as failure:
@@ -247,9 +252,8 @@ class Map:
         options, flags = self.options, self.flags
         here = None if self.wired.waits else os.cpu_count() or 1
         jobs = flags.jobs or (here if options.executor == "local" else sys.maxsize)
-        limits = {name: limit / self.shards if self.shards > 1 else limit for name, limit in flags.limits.items()}
         paces = [each and each / self.shards for each in (options.rpm, options.tpm)]
-        limiter = Limiter(limits, ledger.used(), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
+        limiter = Limiter(self._budget(ledger), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
         secret = frozenset(name for name, each in self.wired.inputs.items() if each.secret)
 
         def write(data: bytes) -> None:
@@ -276,6 +280,21 @@ class Map:
             progress.finish()
         return self._ended(loop)
 
+    def _budget(self, ledger: Ledger) -> Budget:
+        """Return the budget of this map and its resumes; a shard has its share."""
+        limits = {
+            name: limit / self.shards if name == "cost" else limit // self.shards
+            for name, limit in self.flags.limits.items()
+        }
+
+        def note(budget: Budget) -> None:
+            ledger.note_used(budget.taken())
+            if limits:
+                ledger.commit()
+
+        whose = f"shard {self.options.shard} of the map" if self.shards > 1 else "the map"
+        return Budget(limits, ledger.used(self.run_id), whose=whose, note=note)
+
     def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None) -> Executor:
         def answer(name: str, question: Any, reply: Callable[[Any], None]) -> None:
             if name == "start":
@@ -287,7 +306,7 @@ class Map:
                 limiter.answer(name, question, reply)
 
         def work(id: str, item: Any, parent: Parent) -> Result:
-            budget.gate = gate_of(ask_parent)
+            budget.gate, budget.in_map = gate_of(ask_parent), True
             return self.flow.run(id, item, parent.ask)
 
         budget.is_priced = "cost" in self.flags.limits
@@ -295,7 +314,8 @@ class Map:
             from pflow.many.dask import DaskExecutor
 
             record = self.beginning.record(self.flags)
-            return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs)
+            most = partial(most_of_item, self.flow, questions_of(self.flow)) if self.flags.limits else None
+            return DaskExecutor(self.options.scheduler, self.flow, record, answer, jobs=self.flags.jobs, most=most)
         memory = self.options.max_memory and self.options.max_memory << 20
         return Pool(
             work, jobs=jobs or MOST_WAITING, threads=self.wired.waits, ask=answer, memory=memory, on_lost=limiter.lost

@@ -8,10 +8,10 @@ from pflow.many.executor import DONE
 from pflow.many.ledger import Ledger
 
 _ADD = (
-    "INSERT INTO map VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = max(calls, excluded.calls),"
-    " tokens = max(tokens, excluded.tokens), cost = max(cost, excluded.cost)"
+    "INSERT INTO runs VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = excluded.calls,"
+    " tokens = excluded.tokens, cost = excluded.cost, usage = excluded.usage WHERE excluded.calls >= calls"
 )
-"""Adds the row of another ledger's table `map`, or brings it up to date if that was merged before."""
+"""Adds what another ledger knows of a run, or brings it up to date if that was merged before."""
 
 
 def parse_shard(text: str) -> tuple[int, int]:
@@ -60,7 +60,7 @@ def _absorb(united: Ledger, other: Ledger) -> None:
         best = min(own, entry, key=lambda each: (each.status != DONE, each.time or float("inf")))
         best.has_begun, best.tries = own.has_begun or entry.has_begun, max(own.tries, entry.tries)
         united.save(best)
-    for row in other.rows("SELECT * FROM map"):
+    for row in other.runs():
         united.one(_ADD, row)
     values = other.one("SELECT about, pass FROM map WHERE rowid = 1")
     united.one("UPDATE map SET about = ?, pass = max(pass, ?) WHERE rowid = 1", values)

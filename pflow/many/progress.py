@@ -47,7 +47,7 @@ class MapProgress(BatchProgress):
         self.before += not is_new
         self.failed += entry.status != DONE
         self.begun_items += entry.status != DONE and entry.has_begun
-        self.usage.add(entry.usage)
+        self.usage.add(entry.usage if is_new else {})
 
     def rate(self, now: float) -> float:
         """Return how many items were run in a second, over the last minute."""

@@ -68,7 +68,7 @@ def flow_of(order: Order) -> ItemFlow:
     """Return the flow. Raises PflowError (78) if it, or a node, is another one here, or a secret is missing."""
     enter(order["place"]["directory"], "run the map")
     restore_environment(order)
-    budget.is_priced = order["is_priced"]
+    budget.is_priced, budget.in_map = order["is_priced"], True
     flow = restore_flow("", order["place"], compact(order["ir"]))
     flow.items = (ITEM,)
     secrets, intake = Secrets(), Intake(Document(), NOTHING)

@@ -17,13 +17,7 @@ from pflow.words.usage import usage_words
 STATUSES = (DONE, FAILED, POISON, BEGUN, TODO)
 
 _FAILURE = "'exit', exit, 'message', error, 'count', count(*), 'number', min(position), 'id', id"
-_MODEL, _CALLS, _UNPRICED, _COST, _IN, _OUT = (
-    f"json_extract(usage, '$.{name}')" for name in ("model", "calls", "unpriced", "cost", "tokens.in", "tokens.out")
-)
-_TOKENS = f"json_object('in', sum({_IN}), 'out', sum({_OUT}))"
-_USED = f"'calls', sum({_CALLS}), 'unpriced', sum({_UNPRICED}), 'cost', sum({_COST}), 'tokens', {_TOKENS}"
 _QUERIES = {
-    "models": f"SELECT json_object('model', {_MODEL}, {_USED}) FROM items WHERE {_CALLS} GROUP BY {_MODEL}",
     "failures": f"SELECT json_object('status', status, {_FAILURE}) FROM items WHERE status NOT IN ('{DONE}', '{TODO}')"
     " GROUP BY status, exit, error ORDER BY count(*) DESC, min(position) LIMIT 10",
     "slowest": "SELECT json_object('number', position, 'id', id, 'ms', ms) FROM items ORDER BY ms DESC LIMIT 3",
@@ -39,7 +33,8 @@ def map_report(run: Run) -> dict[str, Any]:
         found = {name: [decode(row[0].encode()) for row in ledger.rows(sql)] for name, sql in _QUERIES.items()}
         if run.status == RUNNING:  # what has begun is under way
             found["failures"] = [each for each in found["failures"] if each["exit"] is not None]
-        return {"ledger": run.ledger, "items": run.items, "statuses": ledger.counts(), **found}
+        counts = {"items": run.items, "statuses": ledger.counts()}
+        return {"ledger": run.ledger, **counts, "models": ledger.told(run.id), **found}
 
 
 MOST_DOTS = 5000
@@ -81,7 +76,9 @@ def item_lines(run: Run, word: str) -> list[str]:
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
         entry = ledger.find(word)
     facts = [entry.status + (f" with {entry.exit}" if entry.exit else ""), f"tries {entry.tries}"]
-    facts += ([duration(entry.ms)] if entry.ms else []) + usage_words(entry.usage)
+    is_earlier = (entry.time or run.begun) < run.begun
+    facts += [duration(entry.ms)] if entry.ms else []
+    facts += ["in an earlier map"] if is_earlier else usage_words(entry.usage)
     is_left = entry.has_begun and entry.status != DONE
     how = "runs it" if entry.status == TODO else "--redo runs it again" if is_left else "--failed runs it again"
     begun, again = _BEGUN, f"pflow resume {run.id} {how}"

@@ -18,7 +18,7 @@ from pflow.models.choose import check_key, is_small
 from pflow.models.client import watch
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, garbled, hide_keys
 from pflow.models.media import SVG, media_type
-from pflow.models.prices import cost_of, is_priced, no_price, no_tokens
+from pflow.models.prices import MAX_TOKENS, call_of, cost_of, no_tokens
 from pflow.models.schema import ask_for, is_bare, load_schema, read_answer
 from pflow.models.settings import default_options
 from pflow.process.signals import time_left
@@ -28,9 +28,6 @@ from pflow.words import budget
 from pflow.words.naming import read_pairs
 from pflow.words.printable import clause, one_line
 from pflow.words.usage import amount, answer_members
-
-MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
-"""Names for a token limit; the first that a model has is its own."""
 
 BRIEF = 200
 """The most tokens of a text by the small local model, if no limit is set: a longer one only repeats and invents."""
@@ -46,6 +43,12 @@ def parse_options(params: Mapping[str, Any], *names: str) -> dict[str, Any]:
 def fit_options(model: Model, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return `wanted` as this model takes it. Raises PflowError (2) for an unknown option or a value it refuses."""
     return {_name(model, name): _fit(model, _name(model, name), value) for name, value in wanted.items()}
+
+
+def options_for(model: Model, wanted: Mapping[str, Any], *, has_schema: bool = False) -> dict[str, Any]:
+    """Return all options of a call: those that are `wanted`, llm's defaults for the model, a small one's limit."""
+    usual = {"max_tokens": BRIEF} if is_small(model) and not has_schema else {}
+    return fit_options(model, {**usual, **default_options(model), **wanted})
 
 
 def _name(model: Model, name: str) -> str:
@@ -109,7 +112,7 @@ def ask(conversation: Conversation, request: Request, emit: Callable[[str], None
         model, ending = watch(chosen)
         conversation.model = model
         response = _prepare(conversation, model, request, schema)
-        with budget.Call(model.model_id, len(request.prompt) + len(request.system or "")) as call:  # or once more
+        with call_of(model, response.prompt) as call:  # or once more
             answer = _take(conversation, request, schema, response, ending, emit)
             call.usage = answer_members(answer.usage)
             return answer
@@ -129,13 +132,13 @@ def _take(
         text = "".join(parts)
         check_ending(ending, response, model, text)
         answer = text if schema is None else read_answer(text, schema, model.model_id)
-        usage = _usage(response, ending, model)
+        usage = usage_in(response, ending, model)
         if budget.is_priced and "cost" not in usage:
             raise no_tokens(model)
     except PflowError as error:
         error.hint = "it stops at its token limit: --max-tokens raises it" if ending.kind == LIMIT else error.hint
         if parts:
-            error.usage = answer_members(_usage(response, ending, model))
+            error.usage = answer_members(usage_in(response, ending, model))
         raise
     if ending.kind == LIMIT and not any(name in request.options for name in MAX_TOKENS):
         where = f", after {usage['output']} tokens" if "output" in usage else ""
@@ -153,14 +156,11 @@ def _flaw(ending: Ending, text: str, *, has_schema: bool) -> str:
 
 def _prepare(conversation: Conversation, model: Model, request: Request, schema: dict[str, Any] | None) -> Response:
     """Make llm's request; nothing is sent until its answer is read."""
-    usual = {"max_tokens": BRIEF} if is_small(model) and schema is None else {}
-    options = fit_options(model, {**usual, **default_options(model), **request.options})
+    options = options_for(model, request.options, has_schema=schema is not None)
     try:
         check_key(model)
-        if budget.is_priced and not is_priced(model):
-            raise no_price(model)
     except PflowError as error:
-        error.ends_run = budget.gate is not None  # no item of the map can do better
+        error.ends_run = budget.in_map
         raise
     more: dict[str, Any] = {}
     prompt, more["attachments"] = attach(model, request.prompt, request.piped, request.places)
@@ -213,7 +213,7 @@ def check_ending(ending: Ending, response: Response, model: Model, text: str) ->
         raise PflowError(f"cannot get an answer from '{model.model_id}': it refused{said}", exit=FAILED)
 
 
-def _usage(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
+def usage_in(response: Response, ending: Ending, model: Model) -> dict[str, Any]:
     """Return the model, tokens and cost, as the provider said them; else the cost follows from the tokens' price."""
     details, said = response.token_details or {}, ending.usage
     known = {

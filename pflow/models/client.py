@@ -67,7 +67,7 @@ def _unlimited(client: Any) -> Any:
     """
     warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # of what a server says
     client.max_retries = 0
-    if budget.gate is None or "LLM_OPENAI_SHOW_RESPONSES" in os.environ:
+    if not budget.in_map or "LLM_OPENAI_SHOW_RESPONSES" in os.environ:
         return client
     import httpx2
     import openai

@@ -67,6 +67,7 @@ class LocalModel(llm.Model):
     supports_schema = True
     cost = 0
     """The price of an answer."""
+    default_max_tokens = LONGEST
 
     class Options(llm.Options):
         temperature: float | None = Field(default=None, ge=0, le=2)

@@ -1,31 +1,42 @@
-"""The price of an answer: by the user's own prices, else by the list of genai-prices, without the network."""
+"""The price of an answer, known without the network: by the user's own prices, else by the list of genai-prices.
+
+And the most that an answer may take, for a budget.
+"""
 
 import os
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from llm import Model
+from llm import Attachment, Model, Prompt
 
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.files.directories import pflow_directory
+from pflow.values.jsontext import text_of
+from pflow.words import budget
 
 T = TypeVar("T")
 
+MAX_TOKENS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict", "max_new_tokens")
+"""Names for a token limit; the first that a model has is its own."""
+
+LONGEST = 4096
+"""The tokens of an answer without a limit, of a model that has none of its own."""
+
+_PICTURE = 50_000
+"""The most tokens that a provider counts for a picture, however many bytes it has."""
+
 _ONE = 1_000_000
 """Tokens that a price, in dollars, is for."""
-
-
-def is_priced(model: Model) -> bool:
-    """Return True if the model's price is known before it is asked. Raises PflowError (78) for a malformed file."""
-    return cost_of(model, 0, 0, {}) is not None
 
 
 def no_price(model: Model) -> PflowError:
     """Return the error for a model that --max-cost cannot limit."""
     what = f"cannot ask '{model.model_id}' under --max-cost: its price is not known"
     hint = f"{_file() or 'prices.toml'} can give it, in dollars for a million tokens: {_example(model.model_id)}"
-    return PflowError(what, hint=hint, exit=BAD_CONFIG)
+    error = PflowError(what, hint=hint, exit=BAD_CONFIG)
+    error.ends_run = budget.in_map  # no other item can do better
+    return error
 
 
 def no_tokens(model: Model) -> PflowError:
@@ -34,6 +45,51 @@ def no_tokens(model: Model) -> PflowError:
     error = PflowError(what, hint="limit it with --max-calls", exit=BAD_CONFIG, is_permanent=True)
     error.ends_run = True
     return error
+
+
+def limit_of(options: Mapping[str, Any]) -> int | None:
+    """Return the tokens that options allow an answer; None without such a limit."""
+    return next((limit for name in MAX_TOKENS if isinstance(limit := options.get(name), int) and limit > 0), None)
+
+
+def longest_answer(model: Model, options: Mapping[str, Any]) -> int:
+    """Return the most tokens of an answer: as the options say, else the model's own limit, else LONGEST."""
+    return limit_of(options) or getattr(model, "default_max_tokens", None) or LONGEST
+
+
+def call_of(model: Model, prompt: Prompt) -> budget.Call:
+    """Return the call that sends a prompt. Raises PflowError (78) for a model that --max-cost cannot limit."""
+    size = size_of(prompt)
+    most = most_of(model, size, longest_answer(model, vars(prompt.options)))
+    if budget.is_priced and "cost" not in most:
+        raise no_price(model)
+    return budget.Call(model.model_id, size, most)
+
+
+def most_of(model: Model, size: float, answer: int) -> dict[str, float]:
+    """Return the most that a call may take: a question of so many bytes, an answer of so many tokens; dollars if known.
+
+    A price is looked for only if money is limited.
+    """
+    question = -(-size // budget.BYTES)
+    cost = cost_of(model, round(question), answer, {}) if budget.is_priced else None
+    return {"tokens": question + answer} | ({} if cost is None else {"cost": cost})
+
+
+def size_of(prompt: Prompt) -> int:
+    """Return the bytes that are sent: the question, earlier turns, a schema, attachments."""
+    parts: list[Any] = [part for message in prompt.messages for part in message.parts]
+    texts = [getattr(part, "text", "") for part in parts] + [text_of(prompt.schema)] * bool(prompt.schema)
+    found = [part.attachment for part in parts if getattr(part, "attachment", None)]
+    return sum(len(text.encode("utf-8", "replace")) for text in texts) + sum(map(_size_of, found))
+
+
+def _size_of(attachment: Attachment) -> int:
+    most = _PICTURE * budget.BYTES
+    if attachment.url:  # nobody has fetched it
+        return most
+    size = os.path.getsize(attachment.path) if attachment.path else len(attachment.content or b"")
+    return min(size, most) if (attachment.type or "").startswith("image/") else size
 
 
 def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> float | None:

@@ -4,14 +4,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import llm
-from llm import Model
+from llm import Model, Response
 
 from pflow.errors import TRY_AGAIN, PflowError
-from pflow.models.ask import begin, check_ending, parts_of
+from pflow.models.ask import begin, check_ending, parts_of, usage_in
 from pflow.models.choose import check_key
 from pflow.models.client import watch
-from pflow.models.errors import LIMIT
+from pflow.models.errors import LIMIT, Ending
+from pflow.models.prices import call_of
 from pflow.process.signals import Deadline, TimedOut
+from pflow.words.usage import answer_members
 
 LONGEST = 1 << 20
 """Characters of an answer after which reading ends."""
@@ -66,6 +68,12 @@ class Talk:
         more: dict[str, Any] = {"schema": schema} if schema else {}
         more |= {"system": self._system or None, "messages": list(self._said)}
         response = begin(self._conversation, model, text, **more)
+        with call_of(model, response.prompt) as call:
+            said = self._take(response, model, ending)
+            call.usage = answer_members(usage_in(response, ending, model))
+        return said
+
+    def _take(self, response: Response, model: Model, ending: Ending) -> Said:
         answer, arriving = "", parts_of(response, model, ending)
         for part in arriving:
             answer += part

@@ -23,7 +23,7 @@ def limited(server, tmp_path, monkeypatch):
     from pflow.models import choose
 
     choose.warm()  # or each process would do it
-    monkeypatch.setattr(budget, "charge", None)
+    monkeypatch.setattr(budget, "gate", None)
     monkeypatch.setattr(budget, "is_priced", False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     (tmp_path / "config" / "pflow").mkdir(parents=True)
@@ -81,15 +81,17 @@ def test_each_try_is_a_call_a_failed_one_too(limited, server):
 @pytest.mark.parametrize(
     ("limits", "words", "calls", "isolate"),
     [
-        ({"tokens": 11}, "used 20 of 11 tokens", 2, True),
-        ({"cost": 0.0001}, "spent $0.0006 of $0.0001", 1, False),
-        ({"cost": 0.001}, "spent $0.0012 of $0.001", 2, False),
-        ({"cost": 0.001, "calls": 1}, "used 1 of 1 calls", 1, False),
+        ({"tokens": 4099}, "a call may take 4,100 tokens, and the run has 4,099 of 4,099 tokens left", 0, True),
+        ({"tokens": 4119}, "a call may take 4,100 tokens, and the run has 4,099 of 4,119 tokens left", 2, True),
+        ({"cost": 0.0001}, "a call may take $0.0004, and the run has $0.0001 of $0.0001 left", 0, False),
+        ({"cost": 0.001}, "a call may take $0.0006, and the run has $0.0004 of $0.001 left", 1, False),
+        ({"cost": 0.0012}, "the run has spent $0.0012 of $0.0012", 2, False),
+        ({"cost": 0.002, "calls": 1}, "the run has used 1 of 1 calls", 1, False),
     ],
 )
-def test_what_was_spent_ends_a_run_before_its_next_call(limited, server, limits, words, calls, isolate):
+def test_what_a_call_may_take_ends_a_run_before_it(limited, server, limits, words, calls, isolate):
     ran = limited(flow(llm("a"), llm("b"), llm("c"), llm("d")), limits, isolate=isolate)
-    assert (ran.error.message, ran.error.exit) == (f"cannot ask 'reply': the run has {words}", 79)
+    assert (ran.error.message, ran.error.exit) == (f"cannot ask 'reply': {words}", 79)
     assert (len(server.requests()), ran.used["calls"]) == (calls, calls)
 
 
@@ -139,11 +141,11 @@ def test_what_earlier_parts_used_and_their_limits_are_in_the_log():
 def test_a_step_that_asks_many_times_is_held_to_the_budget_between_two_of_them(limited, server):
     text = "\n\n".join(f"Paragraph {number} has a few words of its own." for number in range(40))
     step = {"id": "s", "type": "summarise-text", "params": {"model": "reply", "chunk": 200}, "inputs": {"text": text}}
-    ran = limited(flow(step), {"tokens": 200})
+    ran = limited(flow(step), {"tokens": 4300})
     assert ran.error.exit == 79
     calls = len(server.requests("reply"))
-    assert calls < 9
-    assert (ran.used["calls"], ran.used["tokens"] >= 200) == (calls, True)
+    assert 0 < calls < 9
+    assert (ran.used["calls"], ran.used["tokens"] <= 4300) == (calls, True)
     whole = limited(flow(step), {"tokens": 100_000})
     assert whole.used["calls"] == len(server.requests("reply")) - calls
     assert whole.used["tokens"] == sum(whole.store["usage"][side] for side in ("input", "output"))

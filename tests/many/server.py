@@ -3,7 +3,8 @@
 From pytest: `with Server(rate=600) as server`, then `server.model()` is for --model and `server.counts()` says what
 came. From a shell: `python tests/many/server.py --rate=600 --ms=50`, which prints its address and ends with its stdin.
 Past `rate` requests a minute (`burst` at once), or `most` at once, it answers 429 with Retry-After and the usual
-headers. The model no-credit is always refused, the model no-key too; the answers of `unequal` differ in length.
+headers. The model no-credit is always refused, the model no-key too; the answers of `unequal` differ in length, and
+`billed` says that each answer costs $2.
 """
 
 import argparse
@@ -21,7 +22,7 @@ STREAM = """data: {%s,"choices":[{"index":0,"delta":{"role":"assistant","content
 
 data: {%s,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
 
-data: {%s,"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}
+data: {%s,"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d%s}}
 
 data: [DONE]
 
@@ -67,7 +68,8 @@ class Answering:
         self.counts["answers"] += 1
         self.counts["tokens"] += out
         text = json.dumps(asked["messages"][-1]["content"])
-        return 200, STREAM % (ABOUT, text, ABOUT, ABOUT, size // 4, out, size // 4 + out), self.hints()
+        bill = ',"cost":2' if asked["model"] == "billed" else ""
+        return 200, STREAM % (ABOUT, text, ABOUT, ABOUT, size // 4, out, size // 4 + out, bill), self.hints()
 
     def has_room(self) -> bool:
         """Take a request from the bucket, unless it is empty or too many are being answered."""

@@ -47,7 +47,7 @@ ASK = "llm 'Who answers?' -m reply"
             ["x" * 28] * 50,
             {"rpm": 10},
             "0 done, 50 to do, about $10.00, about 500 tokens in and 10,000 out, about 5m00s; 4 bytes are a token; "
-            "an answer of 'llm' has 200 tokens",
+            "an answer of 'llm' has 200 tokens (4,096 for a budget, which holds the most)",
         ),
         (
             ASK,
@@ -69,7 +69,13 @@ ASK = "llm 'Who answers?' -m reply"
             "0 done, 2 to do, about $0.0038, about 18 tokens in and 2 out; 4 bytes are a token",
         ),
         ("template '$item'", ["a"] * 3, {"rpm": 10}, "0 done, 3 to do"),
-        (ASK, [], {}, "0 done, 0 to do, about $0; 4 bytes are a token; an answer of 'llm' has 200 tokens"),
+        (
+            ASK,
+            [],
+            {},
+            "0 done, 0 to do, about $0; 4 bytes are a token; an answer of 'llm' has 200 tokens (4,096 for a budget, "
+            "which holds the most)",
+        ),
     ],
 )
 def test_an_estimate_counts_what_is_sent_and_says_what_it_assumes(

@@ -30,9 +30,12 @@ def path(tmp_path):
     return str(tmp_path / "new" / "map.db")
 
 
-def opened(path, about=ABOUT):
+ASKED = {"model": None, "cost": 1.5, "calls": 3, "unpriced": 0}
+
+
+def opened(path, about=ABOUT, run="R"):
     ledger = Ledger(path)
-    ledger.begin(about)
+    ledger.begin(about, run)
     return closing(ledger)
 
 
@@ -133,7 +136,7 @@ def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
         ledger.note_used({"calls": 3, "tokens": 9, "cost": 1.5})
         assert (ledger.claim_file(f"{a}.0", "f"), ledger.claim_file(f"{b}.0", "f")) == (f"{a}.0", f"{a}.0")
     with opened(path) as ledger:
-        assert ledger.used() == {"calls": 3, "tokens": 9, "cost": 1.5}
+        assert (ledger.used("R"), ledger.told("R")) == ({"calls": 3, "tokens": 9, "cost": 1.5}, [ASKED])
         assert [ledger.claim(at, a).status for at in (7, 8)] == [DONE, TODO]
         assert (ledger.claim(9, other, "named").status, ledger.changed) == (TODO, 1)
         assert ledger.counts() == {DONE: 2, TODO: 3}

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pflow.driver.budget import Budget
 from pflow.errors import PflowError
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter
@@ -81,7 +82,7 @@ def mapped(path, items, engine, **choices):
     ledger, rows = Ledger(str(path)), Kept()
     ledger.begin({"flow": "f"})
     progress = MapProgress(str(path.parent), "", None)
-    loop = MapLoop(enumerate(items), ledger, rows, Choices(**choices), Limiter({}, {}, jobs=99), progress)
+    loop = MapLoop(enumerate(items), ledger, rows, Choices(**choices), Limiter(Budget({}), jobs=99), progress)
     engine.begins = engine.begins and loop.start
     try:
         loop.run(engine)

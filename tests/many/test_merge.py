@@ -15,7 +15,7 @@ ITEMS = [item_digest({"n": number % 90}) for number in range(100)]
 
 
 def run(path, shard=0, count=1, failed=(), about=ABOUT):
-    with opened(path, about) as ledger:
+    with opened(path, about, path) as ledger:
         for index, digest in enumerate(ITEMS):
             if share_of(digest, count) == shard:
                 entry = ledger.claim(index, digest)

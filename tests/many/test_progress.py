@@ -46,12 +46,12 @@ def test_a_log_gets_a_line_a_minute_with_the_rate_of_the_last_minute(said, tmp_p
     clock = Clock()
     shown = MapProgress(str(tmp_path), "", 10_000, clock)
     for _ in range(1000):
-        shown.note(DONE, False)  # done in an earlier pass: they cost, and tell nothing about the rate
+        shown.note(DONE, False)  # done in an earlier map, or counted before: they tell nothing about cost and rate
     go(shown, clock, 60, [DONE, FAILED])
     go(shown, clock, 60)
     assert said == [
-        "1,120/10,000, 60 failed, $10.60, 120/min, 1h14m left",
-        "1,180/10,000, 60 failed, $11.20, 60/min, 2h27m left",
+        "1,120/10,000, 60 failed, $0.60, 120/min, 1h14m left",
+        "1,180/10,000, 60 failed, $1.20, 60/min, 2h27m left",
     ]
     shown.finish()
     assert len(said) == 2

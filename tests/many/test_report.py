@@ -28,7 +28,7 @@ def log(tmp_path, monkeypatch):
     log = RunLog.open(ID, b"{}", {"name": "map", "steps": 1, "map": {"ledger": path}})
     assert log is not None
     ledger = Ledger(path)
-    ledger.begin({})
+    ledger.begin({}, ID)
     for at in range(6):
         entry = ledger.claim(at, item_digest(at), f"item-{at}")
         result = {**END, "ms": 10.0 * at}

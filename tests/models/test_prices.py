@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from pflow.errors import PflowError
-from pflow.models.prices import cost_of, is_priced
+from pflow.models.prices import cost_of
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ CLAUDE = model("anthropic/claude-opus-4-5", "anthropic")
 )
 def test_a_price_is_that_of_the_provider_at_the_address_or_of_the_key(asked):
     cost = cost_of(asked, 1000, 100, {})
-    assert is_priced(asked)
+    assert cost_of(asked, 0, 0, {}) is not None
     assert cost == 0 if asked.model_id == "SmolLM2" else 0 < cost < 0.1
     assert cost_of(asked, None, 100, {}) in (None, 0)
 
@@ -57,13 +57,13 @@ def test_a_price_is_that_of_the_provider_at_the_address_or_of_the_key(asked):
 )
 def test_a_known_name_at_an_unknown_place_has_no_price(asked):
     assert cost_of(asked, 1000, 100, {}) is None
-    assert not is_priced(asked)
+    assert cost_of(asked, 0, 0, {}) is None
 
 
 def test_an_address_in_the_environment_is_where_a_model_is(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1")
-    assert not is_priced(OPENAI)
-    assert is_priced(CLAUDE)
+    assert cost_of(OPENAI, 0, 0, {}) is None
+    assert cost_of(CLAUDE, 0, 0, {}) is not None
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_your_own_price_comes_before_the_list(prices):
 def test_a_malformed_file_is_named(prices, text):
     prices.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(PflowError, match=r"cannot read '.*/prices\.toml'") as caught:
-        is_priced(OPENAI)
+        cost_of(OPENAI, 0, 0, {})
     assert caught.value.exit == 78
 
 

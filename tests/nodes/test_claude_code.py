@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from pflow.driver.budget import Budget
 from pflow.errors import PflowError
 from pflow.nodes.claude_code import ClaudeCode
 from pflow.words import budget
@@ -265,11 +266,12 @@ def test_what_is_expected_of_it_must_hold(directory, monkeypatch, expect, answer
 )
 def test_the_budget_of_a_run_bounds_its_own(directory, monkeypatch, own, passed, ends_run):
     asked = []
-    monkeypatch.setattr(budget, "charge", lambda question: asked.append(question) or {"cost": 0.25, "calls": 3})
+    run = Budget({"cost": 0.25, "calls": 3})
+    monkeypatch.setattr(budget, "gate", lambda name, about: asked.append(about) or run.answer(name, about))
     monkeypatch.setenv("CLAUDE_PEER", "budget")
     error = refuse(max_budget=own, model="opus")
     assert f"--max-budget-usd={passed}" in seen()["words"]
-    assert (error.exit, error.ends_run, asked[0]) == (79, ends_run, {"call": "opus"})
+    assert (error.exit, error.ends_run, asked[0]["model"], asked[0]["is_capped"]) == (79, ends_run, "opus", True)
     assert error.hint == f"--max-{'cost' if ends_run else 'budget'} allows more"
     monkeypatch.setenv("CLAUDE_PEER", "turns")
     assert not refuse(max_budget=own).ends_run

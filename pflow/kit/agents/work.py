@@ -68,17 +68,18 @@ def work(agent: Agent, task: AgentTask) -> AgentReply:
     """Have an agent do a task. Raises PflowError if it fails; its changes stay."""
     _check(agent, task)
     while True:
-        with budget.Call(task.model or agent.program) as call:
-            answer = _work(agent, task)
+        most = {"cost": task.max_budget} if task.max_budget else {}
+        with budget.Call(task.model or agent.program, most=most, is_capped=True) as call:
+            answer = _work(agent, task, call.held().get("cost"))
             call.usage = answer_members(answer.usage)
             return answer
 
 
-def _work(agent: Agent, task: AgentTask) -> AgentReply:
-    left = budget.left().get("cost")
-    is_by_run = left is not None and (task.max_budget is None or left < task.max_budget)
+def _work(agent: Agent, task: AgentTask, held: float | None) -> AgentReply:
+    """Work for at most so many dollars as are held for it in a run whose money is limited."""
+    is_by_run = held is not None and (task.max_budget is None or held < task.max_budget)
     if is_by_run:
-        task = replace(task, max_budget=left)
+        task = replace(task, max_budget=held)
     secrets = Secrets()
     for name in agent.secrets:
         secrets.add(os.environ.get(name))
