@@ -1,8 +1,7 @@
-"""An MCP server by hand that is reached by its URL, whose path names what it does wrong: `python remote_server.py PORT`."""
+"""An MCP server by hand that is reached by its URL, whose path names what it does wrong."""
 
 import gzip
 import json
-import sys
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -96,7 +95,3 @@ class Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, address: Any) -> None:
         """A client that has hung up is right."""
-
-
-if __name__ == "__main__":
-    Server(("127.0.0.1", int(sys.argv[1])), Hostile).serve_forever()
