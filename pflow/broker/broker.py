@@ -14,7 +14,6 @@ or {"error": {"message", "hint", "exit", "details"}}. Who hangs up while its cal
 
 import asyncio
 import json
-import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -253,7 +252,6 @@ def _say(about: Answer) -> None:
 def main(path: str, owner: str) -> None:
     """Serve on the socket `path` for the process `owner`."""
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # a lock or a pipe of the script that runs `pflow mcp up`
-    logging.disable()  # the SDK logs what its errors say
     os.chdir("/")
     try:
         asyncio.run(Broker(int(owner)).serve(path))

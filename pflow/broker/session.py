@@ -22,6 +22,7 @@ from pflow.broker.remote import RemoteServer
 from pflow.broker.replies import reply_of, texts_of
 from pflow.broker.servers import INHERITED, Server
 from pflow.errors import BAD_DATA, FAILED, NOT_FOUND, TIMED_OUT, UNAVAILABLE, PflowError, reason_of, shorten
+from pflow.terminal.foreign import silence
 from pflow.values.masks import Secrets
 
 T = TypeVar("T")
@@ -58,6 +59,7 @@ class Session:
     """
 
     def __init__(self, server: Server) -> None:
+        silence("mcp")
         self.server = server
         self.is_over = False
         self.calls = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sys
 import time
@@ -23,6 +22,7 @@ from pflow.many.item import ItemFlow
 from pflow.many.remote import LOST, forget, order_of, run_items
 from pflow.process.children import GRACE
 from pflow.process.workers import Lost
+from pflow.terminal.foreign import silence
 from pflow.values.fast_json import decode, encode
 
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ class DaskExecutor:
         self._results: list[tuple[int, Result | PflowError]] = []
         self._events: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._worked = time.monotonic()
-        for name in ("distributed", "distributed.client", "asyncio"):
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what counts of it is an event here
+        silence("distributed", "distributed.client", "asyncio")
         try:
             self.client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:

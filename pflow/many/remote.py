@@ -25,6 +25,7 @@ from pflow.process.signals import Interrupted, catch_signals
 from pflow.process.workers import Died
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake
+from pflow.terminal.foreign import tame_stderr
 from pflow.values.fast_json import decode, encode
 from pflow.values.jsontext import compact
 from pflow.values.masks import Secrets
@@ -90,6 +91,7 @@ def main(parent: int) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     end_with_parent(parent)
+    tame_stderr()
     catch_signals()
     claims: list[str] = []
 

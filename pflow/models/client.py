@@ -13,6 +13,7 @@ from typing import Any
 
 from pflow.models.errors import Ending
 from pflow.process.signals import Deadline, time_left
+from pflow.values.masks import everything
 from pflow.words import budget
 
 _kept: dict[Any, Any] = {}
@@ -43,6 +44,7 @@ def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     key = (os.getpid(), type(model), args, *kwargs.items(), *about, *settings)  # a fork shares no connection
     with _making:
         if key not in _kept:
+            everything.add([*args])
             _kept[key] = _unlimited(model.get_client(*args, **kwargs))
         return _kept[key]
 

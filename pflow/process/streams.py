@@ -10,6 +10,7 @@ from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.errors import BAD_STDIN, CANNOT_WRITE, PflowError, no_memory, reason_of
 from pflow.files.reading import read_to_end
 from pflow.process.signals import ClosedPipe, Deadline
+from pflow.terminal.foreign import tame_stderr
 from pflow.terminal.messages import for_terminal, write_stderr
 
 if TYPE_CHECKING:
@@ -85,8 +86,9 @@ begun: set[int] = set()
 def secure_standard_files() -> list[int]:
     """Open /dev/null for closed standard descriptors, so that no file opened later gets their numbers.
 
-    Returns which of 0, 1 and 2 were closed.
+    Returns which of 0, 1 and 2 were closed. What libraries print on stderr is tamed from here on.
     """
+    tame_stderr()
     closed = []
     for fd in (0, 1, 2):
         try:

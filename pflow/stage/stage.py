@@ -41,7 +41,6 @@ class Stage(Visitor):
         self.document: Document | None = None
         self.debug = False
         self.secrets: list[Any] = []
-        self.learn = self.secrets.extend
         self.untaken = 0
         self.entry: dict[str, Any] = {"id": name, "node": name}
         self.visited: Visit | None = None
@@ -233,6 +232,12 @@ class Stage(Visitor):
             header = self.document.header if self.document else {}
             context: dict[str, Any] = {name: header[name] for name in ("run", "traceparent") if name in header}
             write_line(self.program, event_line(event, {"pid": os.getpid(), **context, **self.entry, **about}))
+
+    def learn(self, secrets: list[Any]) -> None:
+        from pflow.values.masks import everything
+
+        self.secrets += secrets
+        everything.add(secrets)
 
     def _fail(self, error: PflowError) -> int:
         """Report the error on stderr, pass on an error document, and return the exit code."""

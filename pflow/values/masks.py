@@ -32,12 +32,11 @@ class Secrets:
 
     def add(self, value: Any) -> bool:
         """Add a value's text and each of its lines; of a list or object, all items. Return True if any is new."""
-        known = len(self._texts)
-        self._texts.update(_texts(value))
-        is_new = len(self._texts) > known
-        if is_new:
-            self._forms = []
-        return is_new
+        new = {*_texts(value)} - self._texts
+        for known in (self, everything) if new else ():
+            known._texts |= new
+            known._forms = []
+        return bool(new)
 
     def mask(self, text: str) -> str:
         """Mask each secret in a text, be it plain, quoted, escaped or URL-encoded."""
@@ -72,6 +71,10 @@ class Secrets:
     def masked(self, value: Any) -> Any:
         """Return a copy of a value with the secrets in its texts masked."""
         return change_texts(value, self.mask)
+
+
+everything = Secrets()
+"""All secrets that are known in this process."""
 
 
 def masked(error: Failure, *secrets: Any) -> Failure:

@@ -29,7 +29,16 @@ SCHEMAS = {
 """Schemas of results whose check would not end."""
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    is_listed = False
+
+    def handle_error(self, request: Any, address: Any) -> None:
+        """A client that has hung up is right."""
+
+
 class Hostile(BaseHTTPRequestHandler):
+    server: Server
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
@@ -42,6 +51,9 @@ class Hostile(BaseHTTPRequestHandler):
         about, method = {"jsonrpc": "2.0", "id": asked.get("id")}, asked["method"]
         if method == "tools/call" and self.way in BODIES:
             return self.send(*BODIES[self.way])
+        if method == "tools/list" and (self.way == "teller" or (self.way == "told" and self.server.is_listed)):
+            return self.send(200, JSON, "", [f'{{"x": "{self.headers["Key"]}"'.encode()])
+        self.server.is_listed |= method == "tools/list" and self.way == "told"
         if method == "tools/call" and self.way == "silent":
             time.sleep(1000)
         results = {"initialize": _begun, "tools/list": self.tools, "tools/call": _called}
@@ -88,10 +100,3 @@ def _begun(params: dict[str, Any]) -> dict[str, Any]:
 
 def _called(params: dict[str, Any]) -> dict[str, Any]:
     return {"content": [], "structuredContent": {"a": "a" * 40 + "!"}}
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, address: Any) -> None:
-        """A client that has hung up is right."""

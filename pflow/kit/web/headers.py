@@ -4,7 +4,7 @@ import os
 import re
 
 from pflow.errors import BAD_CONFIG, DENIED, USAGE, PflowError
-from pflow.values.masks import is_secret_name
+from pflow.values.masks import everything, is_secret_name
 
 _FROM_ENVIRONMENT = re.compile(r"(?<![\w:])env:([A-Za-z_]\w*)")
 _SECRET = {"authorization", "cookie", "proxy-authorization"}
@@ -32,6 +32,7 @@ def read_headers(texts: list[str], *, are_private: bool = False) -> tuple[dict[s
         parts[1::2] = [_value_of(variable, f"cannot send '{name}'", DENIED) for variable in parts[1::2]]
         headers[name] = "".join(parts)
         secrets += [*parts[1::2], *(headers[name].split()[-1:] if are_private else [])]
+    everything.add(secrets)
     return headers, secrets
 
 

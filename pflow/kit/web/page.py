@@ -1,6 +1,5 @@
 """The readable text of a web page, by trafilatura."""
 
-import logging
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
@@ -8,6 +7,7 @@ from pflow.files.installation import no_extra
 from pflow.kit.web.address import show
 from pflow.kit.web.answer import check, content_of
 from pflow.kit.web.client import request
+from pflow.terminal.foreign import silence
 
 Page = tuple[str, str]
 """The text and title of a page."""
@@ -45,6 +45,5 @@ def _library(act: str) -> Any:
         import trafilatura
     except ImportError as error:
         raise no_extra(act, error.name or "trafilatura", "web") from error
-    for name in ("trafilatura", "htmldate", "courlan"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # our own errors say the same
+    silence("trafilatura", "htmldate", "courlan")
     return trafilatura

@@ -13,6 +13,8 @@ from shlex import quote
 from typing import Any
 from urllib.parse import quote as percent
 
+from tests.broker.remote_server import Hostile
+from tests.broker.remote_server import Server as HostileServer
 from tests.faults.points import Point, processes, spread
 from tests.faults.programs import Ended, run, run_warm
 from tests.peers.openai_server import OpenAIServer
@@ -21,7 +23,9 @@ NEEDS: tuple[str, ...] = ()
 WEIGHT = 150
 
 NODE = '''
+import logging
 import os
+import threading
 
 from pflow import Node
 from pflow.errors import PflowError
@@ -42,8 +46,19 @@ class Tell(Node):
         return shared["text"], shared["pass"]
 
     def exec(self, given):
+        try:
+            self.leak(*given)
+        except ExceptionGroup:
+            logging.getLogger("a library").exception("no %s", given[1])
+        other = threading.Thread(target=self.leak, args=given)
+        other.start()
+        other.join()
         if os.path.exists("fails"):
             raise PflowError(f"no {given[1]} {self.params['token']!r} for {given[0]}", exit=69)
+
+    def leak(self, text, secret):
+        secrets = [ValueError(f"not {each!r}\\nbut {each}") for each in (secret, self.params["token"])]
+        raise ExceptionGroup(secret, secrets)
 
     def post(self, shared, given, done):
         shared["told"] = given[0]
@@ -182,6 +197,20 @@ def asked(given: dict[str, Any]) -> Ended:
     return ended
 
 
+def added(given: dict[str, Any]) -> Ended:
+    """Add a server that tells the header that it got, where the SDK cannot read it; its tools can be read once."""
+    with HostileServer(("127.0.0.1", 0), Hostile) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"--url=http://127.0.0.1:{server.server_port}"
+        failed, ended = (
+            run("pflow", "mcp", "add", way, f"{url}/{way}", "--header=Key: env:MY_TOKEN") for way in ("teller", "told")
+        )
+        said = [run("pflow", "mcp", act, "told") for act in ("test", "refresh")]
+        server.shutdown()
+    assert (ended.code, [each.code for each in said]) == (0, [69, 69]), said
+    return Ended(0, "", "".join(each.stderr for each in (failed, ended, *said)))
+
+
 SECRETS = {
     "plain": "canary-4711-xyz",
     "quotes": "can\"ary'4711\\xyz",
@@ -222,8 +251,10 @@ OURS = ("items", "pass", "keys.json")
 
 
 def secrets(seed: int) -> Iterator[Point]:
-    for act_name, act in {**ACTS, "asked": asked}.items():
+    for act_name, act in {**ACTS, "asked": asked, "added": added}.items():
         for name, secret in SECRETS.items():
+            if act is added and not (secret.isascii() and secret.isprintable()):
+                continue  # no header holds it
 
             def check(directory: Path, act: Callable[[dict[str, Any]], Ended] = act, secret: str = secret) -> None:
                 prepare()
