@@ -10,6 +10,7 @@ from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, NOT_FOUND, USAGE, PflowError, not_written, reason_of, shorten
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private
+from pflow.files.reading import read_regular
 from pflow.words.naming import guess
 from pflow.words.printable import one_line
 
@@ -74,8 +75,7 @@ def load_server(name: str) -> Server:
         hint = guess(name, list_servers(), otherwise=ADD)
         raise PflowError(f"cannot find the MCP server '{shorten(name)}'", hint=hint, exit=NOT_FOUND)
     try:
-        with open(file, encoding="utf-8") as text:
-            server = Server(**json.load(text))
+        server = Server(**json.loads(read_regular(file)))
         if server.name != name or any(
             type(each) is not type(vars(Server(name))[key]) for key, each in vars(server).items()
         ):

@@ -50,7 +50,8 @@ def _end(run: Run, timeout: float) -> None:
     """Signal the run's own process, and wait for its end. Raises PflowError: 75, 77, 69 if the system lacks pidfds."""
     act, lock = f"cannot cancel the run {run.id}", os.path.join(run.directory, LOCK)
     mark = read_kept(run.directory, LOCK)
-    pid = int(mark[:20].strip() or 0)
+    number = mark[:20].strip()
+    pid = int(number) if number.isdigit() else 0
     if not hasattr(os, "pidfd_open"):
         raise PflowError(f"{act}: this system cannot signal just that process", hint=f"kill {pid}", exit=UNAVAILABLE)
     try:

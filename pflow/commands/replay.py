@@ -56,7 +56,10 @@ def _prepare(words: list[str]) -> tuple[RunFlags, RunInputs, Intake]:
     """Return the flags, inputs and piped input of the run. Raises PflowError as Replay does; 2 for wrong words."""
     flags, word = _parse(words)
     run = find_run(word)
-    if run.ledger:
+    if run.is_map is None:
+        what = f"cannot replay the run {run.id}: its log is damaged, and does not say whether it was a map"
+        raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=errors.BAD_DATA)
+    if run.is_map:
         hint = "pflow map runs its flow again, pflow resume goes on with it"
         raise PflowError(f"cannot replay the run {run.id}: it is a map", hint=hint, exit=errors.USAGE)
     replay = Replay(run)

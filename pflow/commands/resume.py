@@ -44,6 +44,7 @@ from pflow.driver.resume.reopen import Reopened
 from pflow.errors import USAGE, PflowError
 from pflow.flow.rules import check
 from pflow.process.signals import end_in_order
+from pflow.record.journal import first_record
 from pflow.record.runs import Run, find_run
 from pflow.stage.intake import Intake
 from pflow.terminal.messages import say_error
@@ -89,7 +90,8 @@ def command(
         name: [value] for name, value in flags.items() if value is not None and value is not False
     }
     run = find_run(unfinished)
-    if run.ledger:
+    begin = first_record(run.directory)
+    if run.is_map if begin is None else "map" in begin:
         return _resume_map(run, choices, texts)
     if "" in redo:
         raise PflowError("cannot take --redo without a step", hint="--redo=STEP, but for a map", exit=USAGE)
@@ -118,11 +120,12 @@ def _resume_map(run: Run, choices: Choices, texts: dict[str, list[str | bool]]) 
 def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> tuple[RunFlags, RunInputs, Intake]:
     """Return the run's flags, inputs and piped input. Raises PflowError as Reopened does; 65 if it breaks a rule."""
     reopened = Reopened(run, choices, secrets)
-    wired = reopened.load()
-    refuse_errors(check(wired), "resume")
-    begun = reopened.begin["flags"]
-    vars(flags).update(begun, max_visits=flags.max_visits or begun.get("max_visits"))
-    return flags, *reopened.restore(wired)
+    with reopened.reading():
+        wired = reopened.load()
+        refuse_errors(check(wired), "resume")
+        begun = reopened.begin["flags"]
+        vars(flags).update(begun, max_visits=flags.max_visits or begun.get("max_visits"))
+        return flags, *reopened.restore(wired)
 
 
 def _file(word: str) -> tuple[str, str]:

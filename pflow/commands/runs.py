@@ -6,9 +6,9 @@ event (`ms` in --json), since the moment of the kill is not known. `2/3` means t
 loop repeats steps, and an edge can skip some. `failed items: 3` is the number of items that a batch went on without. A
 map is shown with its items, `142,310/1,000,000  3 failed`; `items` in --json has total, done, failed and left. A run
 that asked models is shown with their cost. --json has their `usage`: calls, tokens, cost, and in `unpriced` the calls
-whose cost is not known. The end of the line, and `next` in --json, say what to type next: pflow resume to continue the
-run, or pflow why for a step that was not in the cache. --html makes a page of the list: on a terminal runs.html, into a
-pipe the page itself.
+whose cost is not known. `damaged` names the files of a run that cannot be read. The end of the line, and `next` in
+--json, say what to type next: pflow resume to continue the run, or pflow why for a step that was not in the cache.
+--html makes a page of the list: on a terminal runs.html, into a pipe the page itself.
 
 \b
 pflow run examples/words.pflow.json --pattern='examples/*.txt' -q
@@ -85,6 +85,7 @@ def _members(run: Run) -> dict[str, Any]:
     about: dict[str, Any] = {"run": run.id, "name": run.name, "status": run.status, "exit": run.exit}
     about |= {"steps": run.steps, "steps_done": run.steps_done, "failed_items": run.failed_items, "usage": run.usage}
     about |= {"items": run.items} if run.ledger else {}
+    about |= {"damaged": run.damaged} if run.damaged else {}
     return {**about, "began": run.begun, "ms": run.ms, "next": run.next_commands(), "directory": run.directory}
 
 
@@ -103,6 +104,7 @@ def _line(run: Run, colour: Colour) -> str:
         usage.price() if usage.calls else "",
         colour.warning(run.status) if run.status == FINISHED else "",
         colour.warning(f"failed items: {run.failed_items}") if run.failed_items and not failed else "",
+        colour.fault(f"damaged: {', '.join(run.damaged)}") if run.damaged else "",
         *map(clean, run.next_commands()[:1]),
     ]
     return "  ".join(filter(None, facts)) + "\n"

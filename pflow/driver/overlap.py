@@ -10,6 +10,7 @@ from pflow import Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import open_private
 from pflow.files.directories import make_private, state_directory
+from pflow.files.reading import open_regular, read_regular
 from pflow.flow.flow import FlowSpec
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
@@ -90,7 +91,7 @@ class Turn:
         with Deadline(seconds):
             self._lock()
             while other := self._other():
-                with open(other.lock, "rb") as lock:
+                with open(open_regular(other.lock), "rb") as lock:
                     fcntl.flock(lock, fcntl.LOCK_SH)
 
     def _other(self) -> Other | None:
@@ -128,8 +129,7 @@ class Turn:
             pass  # a full disk: the lock holds all the same
 
     def _noted(self) -> Other:
-        with open(self.path, encoding="ascii", errors="replace") as file:
-            run, _, pid = file.read().partition(" ")
+        run, _, pid = str(read_regular(self.path), "ascii", "replace").partition(" ")
         return Other(run, int(pid) if pid.strip().isdecimal() else 0, self.path)
 
     def release(self) -> None:

@@ -13,6 +13,7 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.unload import flow_hash
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.record.log import SNAPSHOT
+from pflow.record.records import UNSOUND
 from pflow.record.runs import Run
 from pflow.record.seal import ANEW, UNSEALED, bounds_seal
 from pflow.record.snapshot import Snapshot, environment_params, own_params
@@ -31,7 +32,7 @@ class Replay:
         try:
             members = run.read_json(SNAPSHOT)
             self.kept = Snapshot.read(members)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except UNSOUND:
             what = f"cannot replay the run '{run.id}': its snapshot is missing or damaged"
             raise PflowError(what, hint=f"pflow trace {run.id} shows what is known of it", exit=BAD_DATA) from None
         if members.get("seal") != bounds_seal(run.id, self.kept.place):

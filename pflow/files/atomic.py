@@ -8,6 +8,7 @@ import stat
 
 from pflow import Callable
 from pflow.files.beneath import Place, hold_link, locate, mode_of, open_file
+from pflow.files.reading import open_regular
 
 _PART = 1 << 20
 """Bytes that are copied at a time."""
@@ -122,8 +123,8 @@ def take_lock(fd: int) -> None:
 
 
 def open_private(path: str, flags: int = 0) -> int:
-    """Open a file for writing, only for its owner; make it if it is missing."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+    """Open a regular file for writing, only for its owner; make it if it is missing."""
+    fd = open_regular(path, os.O_WRONLY | os.O_CREAT | flags)
     os.fchmod(fd, 0o600)
     return fd
 

@@ -1,7 +1,8 @@
 """pflow's own directories, as XDG names them, and the files of its cache."""
 
 import os
-import stat
+
+from pflow.files.reading import open_regular
 
 _LARGEST_CACHED = 1 << 24
 """The most bytes read from a file of the cache."""
@@ -65,12 +66,12 @@ def read_cached(path: str, largest: int = _LARGEST_CACHED) -> bytes | None:
     write.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        fd = open_regular(path)
     except OSError:
         return None
     try:
         status = os.fstat(fd)
-        is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+        is_ours = status.st_uid == os.geteuid() and not status.st_mode & 0o022
         return os.read(fd, status.st_size) if is_ours and status.st_size <= largest else None
     except OSError:
         return None

@@ -1,6 +1,8 @@
 """Reading to the end: in parts, so that signals and time limits are seen, and never more than the limit."""
 
+import errno
 import os
+import stat
 from io import BytesIO
 
 from pflow.errors import BAD_DATA, PflowError
@@ -16,6 +18,24 @@ def limit_input(most: int) -> None:
     """Set how many bytes one input of this process may have (--max-input)."""
     global _most
     _most = most
+
+
+def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
+    """Open one of pflow's own files, without waiting for the other end of a pipe or for a device; `flags` may make it.
+
+    Raises OSError for what is no regular file.
+    """
+    fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return fd
+
+
+def read_regular(path: str) -> bytes:
+    """Read one of pflow's own files. Raises OSError, for what is no regular file too."""
+    with open(open_regular(path), "rb", buffering=0) as file:
+        return file.read()
 
 
 def read_to_end(fd: int, act: str) -> bytes:

@@ -5,6 +5,7 @@ import os
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import replace
 from pflow.files.directories import make_private, state_directory
+from pflow.files.reading import read_regular
 
 _KEY_SIZE = 32
 
@@ -31,8 +32,7 @@ def state_key() -> bytes:
 
 def _read_key(path: str) -> bytes:
     try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read(_KEY_SIZE + 1) or b"\0"
+        return read_regular(path)[: _KEY_SIZE + 1] or b"\0"
     except FileNotFoundError:
         return b""
 

@@ -100,18 +100,19 @@ class Map:
         """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
         failed, chosen.failed = chosen.failed, True  # a map that is finished, with failures, goes on too
         reopened = Reopened(run, chosen, secrets)
-        wired = reopened.load()
-        refuse_errors(check(wired), "resume")
-        limits = reopened.begin["limits"]
-        begun = {**reopened.begin["flags"], **{name: getattr(flags, name) or limit for name, limit in limits.items()}}
-        vars(flags).update(begun)
-        options = Options(**reopened.begin["map"])
-        options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
-        chosen.failed = False  # of items of batches inside an item nothing is kept
-        inputs = reopened.restore(wired)[0]
-        if not options.words and not is_readable("items"):
-            raise _without_items(run.id)
-        each = cls(flags, options, inputs, secrets)
+        with reopened.reading():
+            wired = reopened.load()
+            refuse_errors(check(wired), "resume")
+            limits = reopened.begin["limits"]
+            new = {name: getattr(flags, name) or limit for name, limit in limits.items()}
+            vars(flags).update({**reopened.begin["flags"], **new})
+            options = Options(**reopened.begin["map"])
+            options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
+            chosen.failed = False  # of items of batches inside an item nothing is kept
+            inputs = reopened.restore(wired)[0]
+            if not options.words and not is_readable("items"):
+                raise _without_items(run.id)
+            each = cls(flags, options, inputs, secrets)
         each.accepts_changes, each.is_resumed = chosen.accepts_changes, True
         return each.run(reopened)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
 from pflow.files.directories import pflow_directory
+from pflow.files.reading import read_regular
 from pflow.models.identity import settings_directory
 from pflow.process.signals import Deadline
 from pflow.values.digest import bytes_digest
@@ -19,12 +20,11 @@ _PATIENCE = 30.0
 
 def configured() -> str | None:
     """Return the name of the embedding model: PFLOW_EMBEDDING_MODEL, else llm's default; None if neither is set."""
-    name = os.environ.get(VARIABLE)
-    if name:
-        return name
+    if given := os.environ.get(VARIABLE):
+        return given
     try:
-        with open(os.path.join(settings_directory(), "default_embedding_model.txt"), encoding="utf-8") as file:
-            return file.read(1000).strip() or None
+        name = read_regular(os.path.join(settings_directory(), "default_embedding_model.txt"))
+        return str(name, "utf-8").strip() or None
     except (OSError, ValueError):
         return None
 

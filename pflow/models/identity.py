@@ -9,6 +9,7 @@ from pflow import Any
 from pflow.cache.place import digest_of_file, remembered
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, PflowError
+from pflow.files.reading import read_regular
 from pflow.models.servers import split_address
 from pflow.values.jsontext import decode
 from pflow.values.types import names_schema_file
@@ -72,8 +73,7 @@ def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, A
 def options_of(id: str) -> dict[str, Any]:
     """Return the options that `llm models options set` chose for a model; empty if they are malformed."""
     try:
-        with open(os.path.join(settings_directory(), "model_options.json"), "rb") as file:
-            options = decode(file.read()).get(id)
+        options = decode(read_regular(os.path.join(settings_directory(), "model_options.json"))).get(id)
     except (OSError, ValueError, AttributeError):
         return {}
     return options if isinstance(options, dict) else {}

@@ -12,6 +12,7 @@ from llm import Attachment, Model, Prompt
 
 from pflow.errors import BAD_CONFIG, PflowError
 from pflow.files.directories import pflow_directory
+from pflow.files.reading import read_regular
 from pflow.values.jsontext import text_of
 from pflow.words import budget
 
@@ -120,8 +121,7 @@ def _own_prices() -> dict[str, dict[str, float]]:
     """Read the user's prices by model: input and output, in dollars for a million tokens."""
     file = _file()
     try:
-        with open(file or "", "rb") as opened:
-            prices = tomllib.load(opened)
+        prices = tomllib.loads(str(read_regular(file or ""), "utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:

@@ -17,6 +17,7 @@ from llm.models import ModelWithAliases
 from llm.plugins import load_plugins, pm
 
 from pflow.errors import BAD_CONFIG, PflowError, reason_of, shorten
+from pflow.files.reading import read_regular
 from pflow.models.lean_openai import defer_types
 from pflow.process.signals import HeldSignals
 from pflow.terminal.messages import say
@@ -196,7 +197,7 @@ def _members(file: Path) -> dict[str, Any]:
 def _read(file: Path) -> tuple[dict[str, Any], str]:
     """Read a JSON object; without one, say why, unless the file is missing."""
     try:
-        found = json.loads(file.read_text())
+        found = json.loads(read_regular(str(file)))
     except FileNotFoundError:
         return {}, ""
     except (OSError, ValueError, RecursionError) as error:

@@ -8,6 +8,7 @@ from binascii import crc32
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.errors import BAD_DATA, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import failpoint, open_private, write_all
+from pflow.files.reading import open_regular, read_regular
 from pflow.process.signals import HeldSignals
 from pflow.record.records import JOURNAL, Records, compacted
 from pflow.values.digest import keyed_digest
@@ -68,8 +69,7 @@ class Journal:
         self._left(os.fstat(self._fd).st_size)
 
     def _read(self) -> bytes:
-        with open(self.path, "rb") as file:
-            return file.read()
+        return read_regular(self.path)
 
     def _left(self, size: int) -> None:
         """Note the size, and the one at which it is compacted."""
@@ -212,6 +212,19 @@ def read_lines(data: bytes) -> tuple[list[Record], int]:
         records.append(record)
     last = _record_in(rest)
     return (records, len(data) - len(rest)) if last is None else ([*records, last], len(data))
+
+
+def first_record(directory: str) -> Record | None:
+    """Return what a run began with; None before its journal has that. Raises PflowError (65) for a damaged one."""
+    try:
+        with open(open_regular(os.path.join(directory, JOURNAL)), "rb") as file:  # not whole: it may be long
+            line = file.readline()
+    except OSError:
+        return None
+    try:
+        return next(iter(read_lines(line)[0]), None)
+    except PflowError as error:
+        raise error.within(f"cannot resume the run {os.path.basename(directory)}") from None
 
 
 def _record_in(line: bytes) -> Record | None:

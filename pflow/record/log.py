@@ -10,6 +10,7 @@ from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, PflowError, not_written, reason_of
 from pflow.files.atomic import failpoint, open_private, replace, take_lock, write_all
 from pflow.files.directories import is_on_network, make_private, state_directory
+from pflow.files.reading import open_regular
 from pflow.files.state_key import state_key
 from pflow.stage import WRITER
 from pflow.stage.trace import event_line
@@ -227,7 +228,7 @@ def mark_of(pid: int) -> bytes:
 
 def _cut_torn_line(file: str) -> None:
     """Cut off a last line without a newline: its process was killed."""
-    with open(file, "r+b") as log:
+    with open(open_regular(file, os.O_RDWR), "r+b") as log:
         data = log.read()
         log.truncate(data.rfind(b"\n") + 1)
 

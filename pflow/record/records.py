@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 JOURNAL = "journal.jsonl"
 """The journal's name in a run's directory."""
 
+UNSOUND = (AttributeError, LookupError, TypeError, ValueError)
+"""What data of another shape than ours raises."""
+
 
 class Records:
     """The state of a run that has not finished, by the paths of its visits and items (Context.visit_path).
@@ -23,14 +26,17 @@ class Records:
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
-        """Raises PflowError (65) if they do not begin as a journal does."""
+        """Raises PflowError (65) if they do not begin as a journal does, or one is no record of this version."""
         self.begin: Record = {}
         self.done: dict[str, Record] = {}
         self.interrupted: dict[str, Record] = {}
         self.failed: dict[str, Record] = {}
         self.files = FileStates()
-        for record in records:
-            self.add(record)
+        for number, record in enumerate(records, 1):
+            try:
+                self.add(record)
+            except UNSOUND:
+                raise PflowError(f"cannot read the journal: its line {number} is no record", exit=BAD_DATA) from None
         if "begin" not in self.begin:
             raise PflowError("cannot read the journal: it does not begin as one", exit=BAD_DATA)
 
@@ -63,6 +69,7 @@ class Records:
         return next((each for each in (*outer_paths(path), path) if each in self.done), "")
 
     def _end(self, path: str, record: Record) -> None:
+        {tuple(place) for place, *_ in [[record.get("carried", ())], *record.get("changes", ())]}  # or it is no end
         start = self.interrupted.get(path)
         self._forget(path)
         over = (f"{path}/", f"{path}[", *record.get("over", ()))

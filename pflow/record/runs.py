@@ -13,6 +13,7 @@ from itertools import islice, takewhile
 from pflow import TYPE_CHECKING, Any, Callable, Iterator
 from pflow.errors import MISSING, PflowError, exit_code, reason_of
 from pflow.files.atomic import open_private
+from pflow.files.reading import open_regular, read_regular
 from pflow.record.events import (
     first_event,
     limits_reached,
@@ -24,7 +25,7 @@ from pflow.record.events import (
 )
 from pflow.record.log import LOCK, PRUNED, TRACE, runs_directory
 from pflow.record.records import JOURNAL
-from pflow.record.status import read_status
+from pflow.record.status import STATUS, read_status
 from pflow.values.jsontext import decode
 
 DONE, FAILED, RUNNING, KILLED = "done", "failed", "running", "killed"
@@ -58,6 +59,10 @@ class Run:
         log = read_kept(directory, TRACE)
         first, last = first_event([log.partition(b"\n")[0]]), first_event(lines_back(log))
         about = first if first.get("event") == "run" else {}
+        self.damaged = [] if about else [TRACE]
+        """The files in its directory that do not say what they should."""
+        self.is_map = "map" in about if about else _is_map(directory)
+        """None if neither its log nor its journal says that."""
         end = last if last.get("event") == "finish" else {}
         self.name = str(about.get("name") or "")
         self.flow_hash = str(about.get("flow_hash") or "")
@@ -69,6 +74,7 @@ class Run:
         self.ledger = str(about.get("map", {}).get("ledger", ""))
         self.map_digest = str(about.get("map", {}).get("digest", ""))
         counts = read_status(directory) if self.ledger else {}
+        self.damaged += [STATUS] if not counts and os.path.lexists(os.path.join(directory, STATUS)) else []
         self.items = {name: counts.get(name) for name in ("total", "done", "failed", "left")} if self.ledger else {}
         self.begun_items: int = counts.get("begun") or 0
         self.limits = limits_reached(log, end)
@@ -78,7 +84,7 @@ class Run:
         self.status = ended if end else RUNNING if is_running else KILLED
         self.ms: float | None = end.get("ms")
         if self.ms is None and not is_running:
-            self.ms = max(0.0, (max(last.get("time", self.begun), counts.get("time", 0.0)) - self.begun) * 1000)
+            self.ms = max(0.0, (max(last.get("time", self.begun), counts.get("time") or 0.0) - self.begun) * 1000)
 
     def progress(self) -> list[str]:
         """Return `1/3`, the steps done; of a map `142,310/1,000,000`, the items, and `3 failed`."""
@@ -136,8 +142,7 @@ class Run:
         """Return the events of its log, and warnings for lines left out. Raises PflowError if it is unreadable."""
         path = os.path.join(self.directory, TRACE)
         try:
-            with open(path, "rb") as file:
-                return read_events(file.read())
+            return read_events(read_regular(path))
         except OSError as error:
             raise PflowError(f"cannot read the log '{path}': {reason_of(error)}", exit=exit_code(error)) from None
 
@@ -147,6 +152,17 @@ class Run:
             return decode(read_kept(self.directory, name))
         except ValueError:
             return None
+
+
+def _is_map(directory: str) -> bool | None:
+    """Return True if the journal of a run says that it is a map; None if there is none, or it is damaged."""
+    from pflow.record.journal import first_record
+
+    try:
+        record = first_record(directory)
+    except PflowError:
+        return None
+    return None if record is None else "map" in record
 
 
 def list_runs(
@@ -178,11 +194,11 @@ def find_run(word: str = "last") -> Run:
 
 
 def run_directories() -> Iterator[str]:
-    """Yield the directory of each run that has a log, newest first."""
+    """Yield the directory of each run that has a log or a journal, newest first."""
     place = runs_directory() or ""
-    for id in _ids_in(place):
-        if os.path.isfile(os.path.join(place, id, TRACE)):
-            yield os.path.join(place, id)
+    for directory in (os.path.join(place, id) for id in _ids_in(place)):
+        if any(os.path.lexists(os.path.join(directory, name)) for name in (TRACE, JOURNAL)):
+            yield directory
 
 
 def _ids_in(place: str) -> list[str]:
@@ -210,7 +226,7 @@ def time_of(id: str) -> float:
 def is_locked(directory: str) -> bool:
     """Return True while the run, or a program that it started, goes on."""
     try:
-        fd = os.open(os.path.join(directory, LOCK), os.O_RDONLY)
+        fd = open_regular(os.path.join(directory, LOCK))
     except OSError:
         return False
     try:
@@ -227,8 +243,7 @@ def is_locked(directory: str) -> bool:
 def read_kept(directory: str, name: str) -> bytes:
     """Return the bytes of a file in a run's directory; b"" if it is unreadable."""
     try:
-        with open(os.path.join(directory, name), "rb", buffering=0) as file:
-            return file.read() or b""
+        return read_regular(os.path.join(directory, name))
     except OSError:
         return b""
 

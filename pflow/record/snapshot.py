@@ -13,6 +13,8 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.reaching import is_stored
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import Item
+from pflow.record.log import SNAPSHOT
+from pflow.record.records import UNSOUND
 from pflow.stage.intake import NOTHING, RAW, STORE, Intake
 from pflow.values.digest import bytes_digest
 from pflow.values.jsontext import encode, path_value, text_or_bytes
@@ -21,6 +23,8 @@ from pflow.values.paths import Path, parse_path, write_path
 from pflow.values.plain import change_texts
 
 if TYPE_CHECKING:
+    from pflow.record.runs import Run
+
     Values = Mapping[str, Mapping[str, Any]]
 
 MOST_PIPED = 10_000_000
@@ -50,8 +54,8 @@ class Snapshot:
         """Return the snapshot in a file's JSON. Raises KeyError, TypeError, ValueError or AttributeError if damaged."""
         snapshot = cls()
         snapshot.flow_hash = str(members["flow_hash"])
-        snapshot.config_overrides = {id: dict(params) for id, params in members["config_overrides"].items()}
-        snapshot.cli_injections = dict(members["cli_injections"])
+        snapshot.config_overrides = {id: {**params} for id, params in members["config_overrides"].items()}
+        snapshot.cli_injections = {**members["cli_injections"]}
         snapshot.piped |= members.get("piped", {})
         snapshot.place = {name: os.fsdecode(members[name]) for name in PLACE}
         snapshot.place["confined"] = str(members.get("confined", ""))
@@ -174,6 +178,17 @@ class Snapshot:
             **({"piped": self.piped} if self.piped["paths"] else {}),
             **{name: each for name, each in self.place.items() if each or name in PLACE},
         }
+
+
+def kept_snapshot(run: Run) -> dict[str, Any]:
+    """Return the members of a run's snapshot; none if it is missing or damaged."""
+    members: dict[str, Any] = run.read_json(SNAPSHOT)
+    try:
+        overrides = members.get("config_overrides", {})
+        parts = [overrides, members.get("cli_injections", {}), *overrides.values()]
+    except UNSOUND:
+        return {}
+    return members if all(isinstance(part, dict) for part in parts) else {}
 
 
 def place_of(flow: FlowSpec) -> dict[str, Any]:

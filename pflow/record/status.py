@@ -7,9 +7,12 @@ from contextlib import suppress
 
 from pflow import Any
 from pflow.files.atomic import replace
+from pflow.files.reading import read_regular
 from pflow.values.jsontext import decode, encode
+from pflow.words.usage import amount
 
 STATUS = "status.json"
+_AMOUNTS = ("total", "left", "done", "failed", "begun", "time")
 
 
 def write_status(directory: str, counts: dict[str, Any]) -> None:
@@ -25,8 +28,9 @@ def write_status(directory: str, counts: dict[str, Any]) -> None:
 def read_status(directory: str) -> dict[str, Any]:
     """Return the status; empty if there is none, as of a run that is no map, or if it is damaged."""
     try:
-        with open(os.path.join(directory, STATUS), "rb") as file:
-            counts = decode(file.read())
+        counts = decode(read_regular(os.path.join(directory, STATUS)))
     except (OSError, ValueError):
         return {}
-    return counts if isinstance(counts, dict) else {}
+    are_sound = isinstance(counts, dict) and isinstance(counts.get("usage", {}), dict)
+    is_sound = are_sound and all(counts.get(name) is None or amount(counts[name]) is not None for name in _AMOUNTS)
+    return counts if is_sound else {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pflow.record.events import Event, is_sound
-from pflow.record.log import SNAPSHOT
 from pflow.record.runs import DONE, FAILED, FINISHED, RUNNING, Run, time_of
+from pflow.record.snapshot import kept_snapshot
 from pflow.stage.document import Document
 from pflow.values.paths import describe
 from pflow.words.usage import MEMBERS, Usage
@@ -53,7 +53,7 @@ def trace_of_run(run: Run, events: list[Event]) -> Trace:
             "parent": about.get("parent", ""),
             "error": end.get("error", {}),
             "usage": run.usage,
-            "snapshot": run.read_json(SNAPSHOT),
+            "snapshot": kept_snapshot(run) or None,
             "next": run.next_commands(),
             "store": end.get("store", {}) if end else None,
             "events": events,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pflow.cache.differences import SHORT, differences
 from pflow.errors import PflowError
 from pflow.record.events import Event, is_shape, read_events
-from pflow.record.log import FLOW, KEYS, SNAPSHOT
+from pflow.record.log import FLOW, KEYS
+from pflow.record.records import UNSOUND
 from pflow.record.runs import Run, read_kept, run_directories
+from pflow.record.snapshot import kept_snapshot
 from pflow.terminal.messages import say
 from pflow.values.digest import digest_of
 
@@ -71,11 +74,12 @@ def _is_part(part: Any) -> bool:
 
 def _kept_values(run: Run) -> Iterator[Any]:
     """Yield the values in a run's snapshot and its flow, for whatever step."""
-    snapshot = run.read_json(SNAPSHOT) or {}
+    snapshot = kept_snapshot(run)
     for values in [snapshot.get("cli_injections", {}), *snapshot.get("config_overrides", {}).values()]:
         yield from values.values()
-    for node in (run.read_json(FLOW) or {}).get("nodes", ()):
-        yield from [*node.get("params", {}).values(), *node.get("inputs", {}).values()]
+    with suppress(*UNSOUND):  # the flow is missing or damaged
+        for node in run.read_json(FLOW).get("nodes", ()):
+            yield from [*node.get("params", {}).values(), *node.get("inputs", {}).values()]
 
 
 def earlier(run: Run, step: str) -> Visits | None:

@@ -377,3 +377,14 @@ def test_pruning_takes_whole_runs_that_have_ended_and_nothing_else(place):
     log.finish(0, None, {})
     prune(str(place))
     assert len(list_runs()) == 1
+
+
+def test_a_run_with_a_damaged_file_is_listed_as_such_and_only_its_journal_says_that_it_is_a_map(place):
+    keep(place, OLD, b"\n" + LOG)
+    (place / NEW).mkdir()
+    os.mkfifo(place / NEW / "trace.jsonl")
+    (place / NEW / JOURNAL).write_bytes(b"".join(pieces_of({"begin": NEW, "map": {}})))
+    keep(place, third := new_run_id(), LOG)
+    (place / third / "status.json").write_text('{"total":"many"}')
+    found = [(run.id, run.damaged, run.is_map) for run in list_runs()]
+    assert found == [(third, ["status.json"], False), (NEW, ["trace.jsonl"], True), (OLD, ["trace.jsonl"], None)]

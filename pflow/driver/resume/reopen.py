@@ -20,9 +20,9 @@ from pflow.files.state_key import state_key
 from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
 from pflow.interface.interface import fresh, spell_flag
-from pflow.record.journal import Journal, read_lines
+from pflow.record.journal import Journal, first_record
 from pflow.record.log import FLOW, RunLog, runs_directory
-from pflow.record.records import JOURNAL, name_of
+from pflow.record.records import JOURNAL, UNSOUND, name_of
 from pflow.record.runs import DONE, FINISHED, RUNNING, Run, read_kept, run_directories
 from pflow.record.seal import ANEW, UNSEALED, bounds_seal, seal, unseal
 from pflow.stage import WRITER
@@ -73,13 +73,23 @@ class Reopened:
         """The models that were chosen so far, each after its step and param."""
         return list(self.records.begin.get("models", ()))
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Refuse a run whose journal has what no pflow of this version has written. Raises PflowError (65)."""
+        try:
+            yield
+        except UNSOUND as error:
+            hint = f"pflow replay {self.run.id} runs it anew"
+            why = f"its journal is damaged, or of another version ({type(error).__name__})"
+            raise cannot_resume(self.run.id, why, hint, BAD_DATA) from error
+
     def load(self) -> WiredFlow:
         """Go to the run's directory, and return its flow. Raises PflowError: 66 if one is gone, 65 if damaged."""
         place = self.begin["place"]
         enter(place["directory"], "resume the run")
         restore_environment(self.begin)
         flow = restore_flow(self.run.directory, place)
-        flow.items = ("item",) if self.run.ledger else flow.items
+        flow.items = ("item",) if "map" in self.begin else flow.items
         return wire(flow)
 
     def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
@@ -115,6 +125,10 @@ class Reopened:
 
     def settle(self, beginning: Beginning) -> None:
         """Compare the flow with what the run began with (78), and decide what runs again. Raises as `Decision` does."""
+        with self.reading():
+            self._settle(beginning)
+
+    def _settle(self, beginning: Beginning) -> None:
         decision = Decision(self.run.id, beginning.wired, self.records, self.choices)
         facts = {**beginning.facts(), "secrets": self._secrets()}
         if not self.choices.accepts_changes:
@@ -247,10 +261,10 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
     for directory in run_directories():
         if read_kept(directory, FLOW) != wanted:
             continue
-        before = _begin_of(directory)
+        before = first_record(directory)
         if before is not None and {"begin", "store"} <= before.keys() and is_same(before, record):
             run = Run(directory)
-            if run.status not in (DONE, FINISHED) and not run.ledger:
+            if run.status not in (DONE, FINISHED) and "map" not in before:
                 found = Reopened(run, Choices(), beginning.secrets)
                 if not found.is_outdated(flags.quiet):
                     return found
@@ -258,16 +272,3 @@ def find_unfinished(beginning: Beginning, flags: RunFlags) -> Reopened | None:
                 found.log.release()
                 break
     return None
-
-
-def _begin_of(directory: str) -> Record | None:
-    """Return the first record of a run's journal; None before it is written. Raises PflowError (65)."""
-    try:
-        with open(os.path.join(directory, JOURNAL), "rb") as file:  # not whole: it may be long
-            line = file.readline()
-    except OSError:
-        return None
-    try:
-        return next(iter(read_lines(line)[0]), None)
-    except PflowError as error:
-        raise error.within(f"cannot resume the run {os.path.basename(directory)}") from None
