@@ -40,6 +40,7 @@ class ClaudeCode(Node):
     - Params: time_limit: float = 1800  # the maximum time in seconds (124)
     - Params: expect: list[str] = [] [verbatim]  # a file that must change, or !COMMAND that must succeed
     - Params: load_settings: bool = false  # load the user's settings, and keep the session for claude --resume
+    - Params: allow_empty: bool = false  # work even if all that a template takes is empty
     - Effects: reads files, writes files, network, runs commands
     - Repeats: no
 

@@ -6,11 +6,12 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Collection, Mapping
 from pflow.binding.flag_value import Finder
-from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead
+from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead, is_empty
 from pflow.binding.store import FOUND, INPUT_KEY, OWN, NodeStore, named_place
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, node_error
 from pflow.files.beneath import hold_in_bounds, is_confined
-from pflow.interface.interface import Interface, Item, fresh
+from pflow.interface.common import ALLOW_EMPTY
+from pflow.interface.interface import Interface, Item, fresh, spell_flag
 from pflow.values.jsontext import path_value
 from pflow.values.paths import Path, meet, write_path
 from pflow.values.templates import leading_references
@@ -179,7 +180,7 @@ class Binding:
     def is_plain(self) -> bool:
         """True if every value is the store's own key of that name, whatever its type."""
         finds = self.finders or self.param_finders or self.late_stand_ins
-        return not (finds or self.hidden or self.by_name or self.stand_ins)
+        return not (finds or self.hidden or self.by_name or self.stand_ins or self.refuses_empty)
 
     def is_watched(self, key: str) -> bool:
         """Return True if a change in place counts as a write: only keys the node may write; all, if it is open."""
@@ -214,7 +215,30 @@ class Binding:
         for item in self.unset:
             raise nothing_gives(item)
         self._hold_paths(self.interface.reads, view)
+        if self.refuses_empty:
+            self._refuse_empty(view, store)
         return view
+
+    @property
+    def refuses_empty(self) -> bool:
+        return self.params.get(ALLOW_EMPTY) is False
+
+    def _refuse_empty(self, view: NodeStore, store: Any) -> None:
+        """Refuse data that is empty: what fills the `[pipe]` read, else all that templates take from the store.
+
+        What a person wrote is no data. Raises PflowError (66).
+        """
+        key = self.interface.pipe_read.name if self.interface.pipe_read else ""
+        source = self.sources.get(key, PathSource((key,)))
+        data: dict[str, Any] = {}
+        if not isinstance(source, Constant | TemplateSource) and view.is_given(key):
+            data = {source.origin: view.peek(key)}
+        else:
+            for template in [each.source for each in self.finders if isinstance(each.source, TemplateSource)]:
+                data |= {write_path(path): each.find(store) for path, each in template.sources.items()}
+        if data and all(map(is_empty, data.values())):
+            what = f"'{next(iter(data))}' is empty: did what wrote it fail?"
+            raise PflowError(what, hint=f"{spell_flag(ALLOW_EMPTY)} takes it", exit=MISSING)
 
     def _hold_paths(self, items: Mapping[str, Item], values: Mapping[str, Any]) -> None:
         """Refuse a path that is out of bounds, if there are any. Raises PflowError (77)."""

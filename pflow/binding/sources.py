@@ -258,6 +258,11 @@ class NameSource(Source):
         return "/".join(names)
 
 
+def is_empty(value: Any) -> bool:
+    """Return True for null, and for an empty text or list."""
+    return value is None or (isinstance(value, str | bytes | list) and not value)
+
+
 DIRECTORY, HOST = "directory", "host"
 
 

@@ -69,11 +69,15 @@ class NodeStore(_MutableDict):
         """Return a value without counting it as read; the caller must not change it."""
         return dict.__getitem__(self, key) if dict.__contains__(self, key) else self._look_up(key)[1]
 
+    def is_given(self, key: str) -> bool:
+        """Return True if the store, or a source of its own, has a value; not for a param or default that stands in."""
+        return key in self.found or (key in self._store and key not in self._hidden)
+
     def _is_there(self, key: Any) -> bool:
         """Return True for a key that may be read, but has not been read or changed yet."""
         if key in self._changed:
             return False
-        return key in self.found or (key in self._store and key not in self._hidden) or key in self._stand_ins
+        return self.is_given(key) or key in self._stand_ins
 
     def _look_up(self, key: str) -> tuple[int, Any]:
         if key in self.found:

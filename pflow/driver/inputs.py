@@ -5,13 +5,14 @@ from __future__ import annotations
 from copy import copy
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
-from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has
+from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has, is_empty
 from pflow.errors import BAD_STDIN, MISSING, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
 from pflow.flow.flow import FlowInput
 from pflow.flow.reaching import uses
 from pflow.flow.rules.answers import passed_over
 from pflow.flow.wired import WiredFlow, WiredStep
+from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import fresh
 from pflow.record.snapshot import Snapshot
 from pflow.stage.document import Document
@@ -74,6 +75,8 @@ class RunInputs:
         self.values[name] = value
         known = self.wired.inputs[name]
         self.origins[name] = known.flag
+        for id, _ in known.readers if is_empty(value) else ():
+            self._allow_empty(id)  # a person wrote it
         if known.step is not None:
             self.data.setdefault(known.step, {})[known.readers[0][1]] = value
 
@@ -84,6 +87,12 @@ class RunInputs:
         config = params.get("config", step.step.params.get("config"))
         if isinstance(config, dict) and key in config:
             params["config"] = {**config, key: value}
+
+    def _allow_empty(self, id: str) -> None:
+        """Let a step, and those of its flow, run on empty data."""
+        step = self.wired.steps[id]
+        for name in [name for name in step.interface.params if name.rpartition(".")[2] == ALLOW_EMPTY]:
+            self.set_param(step, name, True)
 
     def stored(self) -> dict[Path, Any]:
         """Return the values that go into the store; a value for one step alone does not."""
@@ -127,6 +136,8 @@ class RunInputs:
             )
         taken = copy(self)
         taken.values = self.values.copy()
+        for id in wired.steps if allow_empty else ():
+            taken._allow_empty(id)
         carried = taken._take_carried(document, document.carried) if document.carried else {}
         there = [each for each in taken.wired.inputs.values() if each.step is None and has(document, each.path)]
         taken.origins = {**{each.name: write_path(each.path) for each in there}, **carried, **self.origins}

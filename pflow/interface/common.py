@@ -139,6 +139,9 @@ RUN_FLAGS = _by_name(
 OF_RUNS = frozenset({*COMMON, *RUN_FLAGS})
 """The flags of `pflow run` itself, whose names no input of a flow may have."""
 
+ALLOW_EMPTY = "allow_empty"
+"""The param of a node that is not to run on empty data unless a person says so."""
+
 # Names that no node may use; --no-cache is a flag of every stage.
 RESERVED = frozenset({*COMMON, *OF_FLOWS, "no_cache"})
 
@@ -150,4 +153,6 @@ def is_asked(name: str, words: Sequence[str]) -> bool:
 
 def is_shared(item: Item | None) -> bool:
     """Return True for a node's own switch that is a common flag too: the flag then sets both."""
-    return item is not None and (item.kind, item.name, item.type.name) == ("param", "exact", "bool")
+    return (
+        item is not None and item.kind == "param" and item.type.name == "bool" and item.name in ("exact", ALLOW_EMPTY)
+    )

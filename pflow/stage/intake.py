@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable
-from pflow.binding.sources import find, has
+from pflow.binding.sources import find, has, is_empty
 from pflow.errors import BAD_DATA, BAD_STDIN, MISSING, PflowError, no_memory
 from pflow.files.reading import limit_input
 from pflow.interface.interface import Interface
@@ -43,8 +43,7 @@ class Intake:
             return self.kind in (EMPTY, NOTHING)
         if not has(self.document, path) or any(meet(path, place) for place in self.document.pretended):
             return False
-        value = find(self.document, path)
-        return value is None or (isinstance(value, str | bytes | list) and not value)
+        return is_empty(find(self.document, path))
 
 
 def take_in_for(flags: Any, warm: Callable[[], None] | None = None) -> Intake:

@@ -63,6 +63,46 @@ store() { sed '1d;$d'; } # the members of a document, without its header
     expect 0 $'0\nint 1 of 10'
 }
 
+@test "no model is asked about empty data, in a pipe, a flow, a batch and a map, unless a person says so" {
+    node asker 'Reads: shared["prompt"]: str = null [own] [word]' 'Reads: shared["text"]: any = null [pipe]' \
+        'Writes: shared["answer"]: str [pipe]' 'Params: allow_empty: bool = false' <<'END'
+    def post(self, shared, prepared, result):
+        shared["answer"] = f"{shared.get('text') or ''}|{shared.get('prompt') or ''}"
+END
+    export PFLOW_NODES=$PWD
+    : >e && echo '[{"q": ""}, {"q": "b"}]' >q.json && echo '["a", ""]' >items.json && printf a >a
+    echo '{"nodes": [{"id": "asker"}], "inputs": {"t": {"type": "str"}},
+        "mappings": {"asker": {"input_mappings": {"text": "t"}}}}' >mapped.pflow.json
+    while IFS=: read -r wanted printed line; do
+        run --separate-stderr bash -c "$line" </dev/null
+        [ "$status $output" = "$wanted $printed" ] || { echo "$line" && expect "$wanted" "$printed"; }
+        [[ $wanted != 66 || $stderr = *"' is empty: did what wrote it fail? --allow-empty takes it" ]]
+    done <<'END'
+66::pflow-read-file e | pflow-llm Sum -r
+66::pflow read-file e -r | pflow-set -n text= | pflow-llm Sum -r
+66::pflow 'read-file e => llm Sum' -nr
+66::pflow 'read-file e => llm "Sum: $content"' -nr
+66::pflow '( read-file e => asker Sum )' -nr
+66::pflow 'read-file e => claude-code "Sum: $content"' -nr
+66::pflow-set -n t= | pflow run mapped.pflow.json -r
+66::pflow 'load-json q.json => asker "is ${item.q}" --each --as=item' -nr
+66::pflow 'read-file items.json => asker Is --each' -nr
+1:["a|Is",null]:pflow run 'read-file items.json => asker Is --each --keep-going --jobs=2' -nr
+0:0 66 :pflow map 'asker Is' items.json --format=record | jq -j '"\(.exit) "'
+0:66 0 :pflow map 'asker "$q $q"' q.json --format=record | jq -j '"\(.exit) "'
+0:a|$ :pflow-read-file a | pflow asker '$$ ' -r
+0:|Sum:pflow-read-file e | pflow asker Sum -r --allow-empty
+0:|Sum:pflow 'read-file e => asker Sum --allow-empty' -nr
+0:|Sum:pflow '( read-file e => asker Sum )' -nr --allow-empty && pflow replay last -q
+0:|Sum:pflow asker Sum --text= -nr
+0:|Sum:pflow run 'asker Sum' --text= -nr
+0:|:pflow run mapped.pflow.json --t= -nr
+0:|is  b:pflow run 'asker "is $x $y"' --x= --y=b -nr
+0:a|Is:pflow 'read-file a => template "" => asker Is --map-in=text=content' -nr
+0::pflow-read-file e | pflow-llm Sum --skip-empty | pflow-get
+END
+}
+
 @test "piped bytes that no step takes are 64, and nothing runs (PF05)" {
     in_shells 'echo hi | pflow run "shell:a --command=touch\ ran --input=x => say" -r; echo $?; ls'
     expect 0 64 'cannot use stdin: no step takes its 3 bytes (PF05); -n leaves stdin to others'
