@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
 """The files in a run's directory."""
 
+BEFORE = "before"
+"""A file in the directory of a run whose id is from a later time than that of a run which began after it: its id."""
+
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
 
@@ -74,6 +77,7 @@ class RunLog:
         try:
             make_private(directory)
             log = cls(directory)
+            _note_order(place, run_id)
             log._put(FLOW, flow)
         except OSError as error:
             if is_needed:
@@ -182,6 +186,15 @@ class RunLog:
             except OSError:
                 pass  # a full disk ended the log before, or a node closed what is not its own
         self._files[TRACE] = -1
+
+
+def _note_order(place: str, run_id: str) -> None:
+    """Note of each run with an id from a later time that it began before this one: the clock has been set back."""
+    for id in os.listdir(place):
+        if len(id) == len(run_id) and id[:10] > run_id[:10]:  # of their milliseconds
+            with suppress(OSError):
+                write_all(fd := open_private(os.path.join(place, id, BEFORE), os.O_EXCL), run_id.encode())
+                os.close(fd)
 
 
 def _no_journal(why: str, exit: int) -> PflowError:

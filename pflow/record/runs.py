@@ -23,7 +23,7 @@ from pflow.record.events import (
     steps_done,
     usage_so_far,
 )
-from pflow.record.log import LOCK, PRUNED, TRACE, runs_directory
+from pflow.record.log import BEFORE, LOCK, PRUNED, TRACE, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.record.status import STATUS, read_status
 from pflow.values.jsontext import decode
@@ -169,8 +169,8 @@ def list_runs(
     limit: int | None = None, *, since: float = 0.0, is_wanted: Callable[[Run], bool] = lambda run: True
 ) -> list[Run]:  # fmt: skip
     """Return the runs, newest first, that began since a moment (in seconds) and are wanted."""
-    newer = takewhile(lambda directory: not since or time_of(os.path.basename(directory)) >= since, run_directories())
-    return list(islice(filter(is_wanted, map(Run, newer)), limit))
+    newer = takewhile(lambda run: run[0] >= since, _with_files())
+    return list(islice(filter(is_wanted, (Run(directory) for _, directory in newer)), limit))
 
 
 def find_run(word: str = "last") -> Run:
@@ -195,18 +195,37 @@ def find_run(word: str = "last") -> Run:
 
 def run_directories() -> Iterator[str]:
     """Yield the directory of each run that has a log or a journal, newest first."""
-    place = runs_directory() or ""
-    for directory in (os.path.join(place, id) for id in _ids_in(place)):
+    return (directory for _, directory in _with_files())
+
+
+def _with_files() -> Iterator[tuple[float, str]]:
+    for begun, directory in _runs_in(runs_directory() or ""):
         if any(os.path.lexists(os.path.join(directory, name)) for name in (TRACE, JOURNAL)):
-            yield directory
+            yield begun, directory
 
 
-def _ids_in(place: str) -> list[str]:
-    """Return the ids of the runs in a place, newest first; an unreadable place has none."""
+def _runs_in(place: str) -> list[tuple[float, str]]:
+    """Return when each run in a place began, and its directory, newest first; an unreadable place has none."""
     try:
-        return sorted(filter(_is_ulid, os.listdir(place)), reverse=True)
+        ids = filter(_is_ulid, os.listdir(place))
     except OSError:
         return []
+    now = time.time()
+    orders = sorted(((*_order(place, id, now), id) for id in ids), reverse=True)
+    return [(time_of(known), os.path.join(place, id)) for known, _, id in orders]
+
+
+def _order(place: str, id: str, now: float) -> tuple[str, int]:
+    """Return an id by which a run is placed, its own or, if that is from the future, of one that began after it; and
+    how many steps before that one.
+    """
+    known, steps = id, 0
+    while time_of(known) > now:
+        after = str(read_kept(os.path.join(place, known), BEFORE), "ascii", "replace")
+        if not _is_ulid(after) or after >= known:
+            break
+        known, steps = after, steps - 1
+    return known, steps
 
 
 def _is_ulid(text: str) -> bool:
@@ -261,10 +280,9 @@ def prune(place: str, *, days: float = DAYS, size: int = SIZE) -> None:
         os.close(file)
     except OSError:
         return
-    for number, id in enumerate(_ids_in(place)):
-        directory = os.path.join(place, id)
+    for number, (begun, directory) in enumerate(_runs_in(place)):
         taken += _size_of(directory)
-        if number and (time_of(id) < oldest or taken > size) and not is_locked(directory):
+        if number and (begun < oldest or taken > size) and not is_locked(directory):
             import shutil
 
             shutil.rmtree(directory, ignore_errors=True)

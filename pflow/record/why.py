@@ -87,8 +87,9 @@ def earlier(run: Run, step: str) -> Visits | None:
 
     A flow is the same if it has the same name, or, without a name, the same wiring.
     """
-    for directory in run_directories():
-        if os.path.basename(directory) >= run.id or not os.path.isfile(os.path.join(directory, KEYS)):
+    newest_first = run_directories()
+    for directory in newest_first if run.directory in newest_first else ():  # `in` goes past the run itself
+        if not os.path.isfile(os.path.join(directory, KEYS)):
             continue
         other = Run(directory)
         is_same = other.name == run.name and (run.name != "flow" or other.flow_hash == run.flow_hash)

@@ -388,3 +388,19 @@ def test_a_run_with_a_damaged_file_is_listed_as_such_and_only_its_journal_says_t
     (place / third / "status.json").write_text('{"total":"many"}')
     found = [(run.id, run.damaged, run.is_map) for run in list_runs()]
     assert found == [(third, ["status.json"], False), (NEW, ["trace.jsonl"], True), (OLD, ["trace.jsonl"], None)]
+
+
+def test_a_run_whose_clock_was_ahead_is_the_last_one_only_until_another_begins(place):
+    first, ahead, further = id_of(1), id_of(-400), id_of(-900)
+    keep(place, first)
+    open_log(further).finish(0, None, {})
+    open_log(ahead).finish(0, None, {})
+    assert find_run("last").id == ahead
+    open_log(now := new_run_id()).finish(0, None, {})
+    assert [find_run(word).id for word in ("last", "@2", "@3", "@4")] == [now, ahead, further, first]
+    assert [run.id for run in list_runs(since=time.time() - 60)] == [now, ahead, further]
+    (place / now).rename(place / (old := id_of(31)))
+    for id in (ahead, further):
+        (place / id / "before").write_text(old)
+    prune(str(place))
+    assert [run.id for run in list_runs()] == [first]
