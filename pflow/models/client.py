@@ -11,6 +11,7 @@ from copy import copy
 from itertools import islice
 from typing import Any
 
+from pflow.kit.web.bounded import limit_body
 from pflow.models.errors import Ending
 from pflow.process.signals import Deadline, time_left
 from pflow.values.masks import everything
@@ -18,6 +19,9 @@ from pflow.words import budget
 
 _kept: dict[Any, Any] = {}
 _making = threading.Lock()
+
+_MOST = 50_000_000
+"""The most bytes of an answer, unpacked."""
 
 _SETTINGS = ("OPENAI_", "LLM_", "SSL_")
 """The beginnings of variables that a client depends on; all that end with _PROXY do so, too."""
@@ -45,7 +49,10 @@ def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     with _making:
         if key not in _kept:
             everything.add([*args])
-            _kept[key] = _unlimited(model.get_client(*args, **kwargs))
+            client = _kept[key] = _unlimited(model.get_client(*args, **kwargs))
+            act = f"cannot take the answer of '{model.model_id}'"
+            if http := getattr(client, "_client", None):
+                http.event_hooks["response"].append(limit_body(_MOST, act))
         return _kept[key]
 
 

@@ -124,12 +124,12 @@ _HINTS = {
 
 def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     """Return the PflowError for an error that asking `model` raised; `act` names the failed act if it was another."""
-    if isinstance(error, PflowError):
-        return error
+    chain = causes(error)
+    if own := next((each for each in chain if isinstance(each, PflowError)), None):
+        return own
     if isinstance(error, NeedsKeyException):
         return no_key(model)
     act = act or f"cannot get an answer from '{model.model_id}'"
-    chain = causes(error)
     status = next((status for cause in chain if (status := _status(cause))), None)
     exit, words = exit_and_words(error, chain, status)
     key = getattr(model, "key_name", model.needs_key)

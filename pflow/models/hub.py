@@ -8,6 +8,8 @@ from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, causes, not_written
 from pflow.files.installation import no_extra
+from pflow.kit.web.bounded import limit_body
+from pflow.kit.web.client import MAX_SIZE
 from pflow.models.errors import exit_and_words
 from pflow.models.local import SUFFIX, place_of
 from pflow.terminal.ask import confirm
@@ -47,10 +49,13 @@ def get_model(name: str, *, is_agreed: bool) -> tuple[str, bool]:
 def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tuple[str, bool]:
     from huggingface_hub import HfApi, hf_hub_url, logging
     from huggingface_hub.file_download import http_get
-    from huggingface_hub.utils import build_hf_headers
+    from huggingface_hub.utils import build_hf_headers, get_session
 
     logging.set_verbosity_error()
+    hooks, limit = get_session().event_hooks["response"], limit_body(MAX_SIZE, act)
+    hooks.append(limit)
     told = HfApi().model_info(repo, files_metadata=True, timeout=30)
+    hooks.remove(limit)
     files = {each.rfilename: each.lfs for each in told.siblings or [] if each.lfs and each.rfilename.isprintable()}
     file = choose_file(act, [*files], quant, file)
     size, digest, path = files[file].size, files[file].sha256, place_of(os.path.basename(file))

@@ -25,7 +25,7 @@ def wait_for(fd: int, *, to_write: bool = False, seconds: float | None = None) -
 
 
 _NULL = os.makedev(1, 3)
-_PATIENCE = 10
+_PATIENCE = 10.0
 
 
 def is_readable(source: str = "auto") -> bool:

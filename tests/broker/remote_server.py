@@ -1,18 +1,24 @@
 """An MCP server by hand that is reached by its URL, whose path names what it does wrong."""
 
-import gzip
 import json
 import time
+import zlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import repeat
 from typing import Any
 
 JSON, EVENTS = "application/json", "text/event-stream"
-BOMB = gzip.compress(b'{"jsonrpc": "2.0", "id": 1, "result": "' + bytes(1 << 28), 1)
 PART = b'{"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}'
+
+
+def bomb() -> Iterator[bytes]:
+    packer = zlib.compressobj(1, wbits=31)
+    return (packer.compress(bytes(1 << 20)) for _ in range(1 << 10))
+
+
 BODIES: dict[str, tuple[int, str, str, Iterator[bytes]]] = {
-    "packed": (200, JSON, "gzip", iter(repeat(BOMB, 4))),
+    "packed": (200, JSON, "gzip", filter(None, bomb())),
     "newlines": (200, JSON, "", repeat(b"\n" * 65536)),
     "values": (200, JSON, "", repeat(b"[[],{},0," * 8192)),
     "events": (200, EVENTS, "", repeat((b"data: " + PART + b"\n\n") * 500)),
@@ -21,12 +27,16 @@ BODIES: dict[str, tuple[int, str, str, Iterator[bytes]]] = {
 }
 """The answers to a call that do not end: status, type, coding, and parts."""
 
-SCHEMAS = {
+WAYS = {**dict.fromkeys(BODIES, 65), **dict.fromkeys(("pages", "cursors", "many"), 65), "silent": 124, "delete": 0}
+"""What a server does wrong, by the exit code of a call."""
+
+SCHEMAS: dict[str, dict[str, Any]] = {
     "pattern": {"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}},
     "references": {"$ref": "#/$defs/0"}
     | {"$defs": {str(n): {"allOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(40)} | {"40": {}}},
 }
 """Schemas of results whose check would not end."""
+WAYS |= dict.fromkeys(SCHEMAS, 0)
 
 
 class Server(ThreadingHTTPServer):

@@ -18,7 +18,7 @@ import pytest
 from pflow.broker.servers import Server, save_server
 from pflow.broker.session import list_tools
 from pflow.errors import PflowError
-from tests.broker.remote_server import BODIES, Hostile
+from tests.broker.remote_server import WAYS, Hostile
 from tests.broker.remote_server import Server as HostileServer
 from tests.broker.test_broker import Broker
 
@@ -105,10 +105,6 @@ def until_it_listens(port: int) -> None:
             time.sleep(0.1)
         else:
             return
-
-
-WAYS = {**dict.fromkeys(BODIES, 65), **dict.fromkeys(("pages", "cursors", "many"), 65), "silent": 124, "pattern": 0}
-WAYS["references"] = WAYS["delete"] = 0
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -389,6 +389,7 @@ class TestFailures:
             ("cut-once", 75, "it did not come"),
             ("torn", 75, "the answer was cut"),
             ("garbled", 75, "its answer is garbled"),
+            ("bomb", 65, "it has more than 50,000,000 bytes"),
             ("overloaded-midway", 75, "502: overloaded"),
             ("filtered", 1, "it refused"),
             ("responses-failed", 75, "the provider failed: out of luck"),

@@ -8,6 +8,7 @@ minutes.
 
 from __future__ import annotations
 
+import gzip
 import json
 import select
 import socket
@@ -228,6 +229,12 @@ def garbled(call: Call) -> None:
     call._write('data: {"choices": [\n\n')
 
 
+def bomb(call: Call) -> None:
+    """Half a gigabyte, packed."""
+    call._send(200, "text/event-stream", {"Content-Encoding": "gzip"})
+    call.wfile.write(gzip.compress(b"data: " + bytes(1 << 29), 1))
+
+
 def silent(call: Call) -> None:
     """Says nothing of tokens, whether that is asked for or not."""
     call.body.pop("stream_options", None)
@@ -352,6 +359,7 @@ MODELS: dict[str, Callable[[Call], None]] = {
     "cut-once": once(replying("", None), replying(REPLY)),
     "torn": torn,
     "garbled": garbled,
+    "bomb": bomb,
     "overloaded-midway": overloaded_midway,
     "stall": stall,
     "stall-midway": stall_midway,
