@@ -21,6 +21,7 @@ from pflow.catalog.kinds import BUNDLED, TOOL, find_node
 from pflow.catalog.registry import PACKAGE, data_directory, names_in
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, USAGE, PflowError, not_written, shorten
 from pflow.files.atomic import replace
+from pflow.files.directories import make_private
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import write_stderr
 
@@ -56,7 +57,7 @@ def command(name: str, lang: str, directory: str | None, is_printed: bool) -> No
         raise PflowError(f"cannot make the node '{name}': '{there}' exists already", hint=hint, exit=CANNOT_WRITE)
     file = module if lang == PYTHON else program
     try:
-        os.makedirs(folder, 0o700, exist_ok=True)
+        make_private(folder)
         replace(file, text, mode=0o666 if lang == PYTHON else 0o777, overwrite=False)
     except OSError as error:
         raise not_written(f"cannot write '{file}'", error, "--dir=DIR") from None

@@ -40,11 +40,11 @@ def own_directories() -> list[str]:
     return [each for each in (state_directory(), cache_directory(), settings, data) if each]
 
 
-def make_private(folder: str) -> None:
-    """Make a directory and its missing parents, only for their owner. Raises OSError."""
-    if not os.path.isdir(above := os.path.dirname(folder)):
-        make_private(above)
-    os.makedirs(folder, 0o700, exist_ok=True)
+def make_private(folder: str, mode: int = 0o700) -> None:
+    """Make a directory and its missing parents, only for their owner unless the `mode` says more. Raises OSError."""
+    if not os.path.isdir(above := os.path.dirname(folder) or "."):
+        make_private(above, mode)
+    os.makedirs(folder, mode, exist_ok=True)
 
 
 def is_on_network(path: str) -> bool:

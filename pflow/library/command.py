@@ -93,7 +93,6 @@ def make_command(name: str, script: Script) -> str:
     check_command(name, script)
     file = command_file(name)
     try:
-        os.makedirs(os.path.dirname(file), exist_ok=True)
         replace(file, os.fsencode(script.text), mode=0o777, overwrite=os.path.lexists(file))
     except OSError as error:
         raise as_error(f"cannot make the command '{file}'", error) from None

@@ -131,7 +131,7 @@ def _keep_old(name: str, data: bytes) -> str:
         if before and Path(before[-1]).read_bytes() == data:
             return before[-1]
     folder = os.path.join(library_folder(), "old")
-    os.makedirs(folder, 0o700, exist_ok=True)
+    make_private(folder)
     last = _OLD.fullmatch(os.path.basename(before[-1])) if before else None
     file = os.path.join(folder, f"{name}.{int(last['number']) + 1 if last else 1}{SUFFIX}")
     write_file(file, data, mode=0o600, overwrite=False)

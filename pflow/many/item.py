@@ -89,16 +89,16 @@ class ItemFlow:
         `tell` is asked to keep that a step begins that does not repeat (`start`, the id), and that the item writes a
         file (`claim_file`, the id and the file's digest): it answers with the id of the item that wrote the file first.
         """
-        began, usage = time.perf_counter(), Usage()
+        began, usage, secrets = time.perf_counter(), Usage(), Secrets(self.secrets)  # no item learns another's
         result: Result = {"status": DONE, "exit": OK, "outputs": None, "carried": "", "error": ""}
         try:
             with Deadline(self.timeout, act="cannot finish"):
-                result |= self._outcome(id, self.values(item), tell, usage)
+                result |= self._outcome(id, self.values(item), tell, usage, secrets)
         except (Interrupted, ClosedPipe):
             raise
         except Exception as error:
             failure = error if isinstance(error, PflowError) else bug_error(error)
-            self.secrets.hide(failure)
+            secrets.hide(failure)
             if not isinstance(failure, StepFailed):
                 usage.add(usage_of(failure))
             hint = f" ({failure.hint})" if failure.hint else ""
@@ -107,8 +107,8 @@ class ItemFlow:
             result |= {"status": TODO if failure.ends_run else FAILED, "exit": failure.exit, "error": words}
         return {**result, "usage": usage.total(), "ms": round((time.perf_counter() - began) * 1000, 3)}
 
-    def _outcome(self, id: str, values: Mapping[str, Any], tell: Tell, usage: Usage) -> Result:
-        context = self._context(id, usage)
+    def _outcome(self, id: str, values: Mapping[str, Any], tell: Tell, usage: Usage, secrets: Secrets) -> Result:
+        context = self._context(id, usage, secrets)
         context.services.outside, tell = tell, context.services.ask
         store: dict[str, Any] = {}
         data = {step: dict(given) for step, given in self.inputs.data.items()}
@@ -130,8 +130,8 @@ class ItemFlow:
                 file_paths.claim = None
         return self._outputs(store, context)
 
-    def _context(self, id: str, usage: Usage) -> Context:
-        context = Context(max_visits=self.max_visits, secrets=self.secrets, run_id=self.run_id, cache=self.cache)
+    def _context(self, id: str, usage: Usage, secrets: Secrets) -> Context:
+        context = Context(max_visits=self.max_visits, secrets=secrets, run_id=self.run_id, cache=self.cache)
         context.prefix = f"{id}/"
         context.recorder = Tally(usage)
         if not self.repeats:
@@ -148,7 +148,7 @@ class ItemFlow:
             raise PflowError(what, hint=hint, exit=CANNOT_WRITE, is_permanent=True)
 
     def _outputs(self, store: Mapping[str, Any], context: Context) -> Result:
-        """Return the declared outputs, else the value that the flow carries, under its name."""
+        """Return the declared outputs, else the value that the flow carries, under its name; their secrets masked."""
         place = self.wired.place_outside(context.carried)
         if self.wired.flow.outputs:
             found = outputs_of(self.wired, store)
@@ -156,7 +156,8 @@ class ItemFlow:
         else:
             carried = str(place[-1]) if place else ""
             found = {carried: find(store, place)} if place else {}
-        return {"outputs": plain(found), "carried": carried}
+        found = {name: context.secrets.without(value) for name, value in plain(found).items()}
+        return {"outputs": found, "carried": carried}
 
 
 class Tally(Recorder):

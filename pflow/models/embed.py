@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
-from pflow.files.directories import pflow_directory
+from pflow.files.directories import make_private, pflow_directory
 from pflow.files.reading import read_regular
 from pflow.models.identity import settings_directory
 from pflow.process.signals import Deadline
@@ -75,7 +75,7 @@ def _database() -> Any:
         return Database(memory=True)
     file = os.path.join(folder, "embeddings.db")
     try:
-        os.makedirs(folder, 0o700, exist_ok=True)
+        make_private(folder)
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         database = Database(file)
         database.execute("PRAGMA user_version = 1")  # raises if it cannot be written

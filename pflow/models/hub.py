@@ -7,6 +7,7 @@ from io import FileIO
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, PflowError, causes, not_written
+from pflow.files.directories import make_private
 from pflow.files.installation import no_extra
 from pflow.kit.web.bounded import limit_body
 from pflow.kit.web.client import MAX_SIZE
@@ -66,7 +67,7 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
     megabytes = f"{size / 10**6:,.0f} MB"
     if size > 10**9 and not is_agreed and not confirm(f"Download {megabytes}?"):
         raise PflowError(f"{act}: nobody agreed to {megabytes}", hint="--yes does", exit=DENIED)
-    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    make_private(os.path.dirname(path))
     part = f"{path}.{digest[:12]}.part"
     with _Part(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), size) as opened:
         there = opened.seek(0, os.SEEK_END)

@@ -21,6 +21,7 @@ from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, UNAVAILABLE, PflowError, not_written
 from pflow.files import atomic
 from pflow.files.beneath import hold_in_bounds
+from pflow.files.directories import make_private
 from pflow.files.installation import read_installation
 from pflow.values.digest import bytes_digest
 
@@ -215,7 +216,7 @@ def get_weights() -> tuple[str, bool]:
     if bytes_digest(content) != _SHA256:
         raise PflowError(f"cannot take {_REQUIREMENT}: its weights have another digest", exit=BAD_DATA)
     try:
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         atomic.replace(path, content)
     except OSError as error:
         raise not_written(f"cannot write '{path}'", error) from error

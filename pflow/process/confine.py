@@ -93,7 +93,7 @@ def _allow_around(ruleset: int, folder: str, shut: Sequence[str], *, hides: bool
     if any(is_below(folder, each) for each in shut):
         return
     if not any(is_below(each, folder) for each in shut):
-        _allow(ruleset, folder, os.makedirs)
+        _allow(ruleset, folder, make_private)
         return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:

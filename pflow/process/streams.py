@@ -135,7 +135,7 @@ def write_pieces(fd: int, pieces: list[Piece]) -> None:
     """Write all pieces. Raises ClosedPipe, or PflowError (73)."""
     begun.add(fd)
     for piece in _joined(pieces):
-        rest = memoryview(for_terminal(fd, bytes(piece)) if os.isatty(fd) else piece)
+        rest = memoryview(for_terminal(fd, bytes(piece), is_data=True) if os.isatty(fd) else piece)
         while rest:
             rest = rest[_write(fd, rest) :]
 

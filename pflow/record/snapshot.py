@@ -156,9 +156,7 @@ class Snapshot:
         Only its digest is noted if all of it together exceeds 10 MB. Bytes that are UTF-8 are text, as in the store.
         """
         shown = MASK if key in secret else _masked(value, secret) if key == "stdin" else value
-        if self._secrets:
-            shown = self._secrets.masked(shown)
-            shown = MASK if self._secrets.are_in(shown) else shown  # in a key, bytes or a number
+        shown = self._secrets.without(shown) if self._secrets else shown
         text = write_path(path)
         data = shown if isinstance(shown, bytes) else shown.encode() if isinstance(shown, str) else encode(shown)
         is_kept = self._size + len(data) <= MOST_PIPED

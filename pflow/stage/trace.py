@@ -7,6 +7,7 @@ import time
 
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import reason_of
+from pflow.files.directories import make_private
 from pflow.terminal.messages import say, write_stderr
 from pflow.values.jsontext import compact
 
@@ -48,7 +49,7 @@ def write_line(program: str, line: bytes) -> None:
             write_stderr(line)
             return
         if target.endswith("/") or os.path.isdir(target):
-            os.makedirs(target, 0o700, exist_ok=True)
+            make_private(target)
             target = os.path.join(target, f"{program}-{os.getpid()}.jsonl")
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         with open(fd, "wb", buffering=0) as file:

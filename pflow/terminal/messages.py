@@ -46,13 +46,13 @@ def write_stderr(text: str | bytes) -> None:
         pass
 
 
-def for_terminal(fd: int, data: bytes) -> bytes:
-    """Return what may be written to a descriptor: unchanged, unless it is a terminal, which no data may control."""
+def for_terminal(fd: int, data: bytes, *, is_data: bool = False) -> bytes:
+    """Return what may be written to a descriptor: unchanged, unless it is a terminal, which no text may control."""
     if not os.isatty(fd):
         return data
     from pflow.words.printable import harmless
 
-    return harmless(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return harmless(data.decode("utf-8", "surrogateescape"), is_data=is_data).encode("utf-8", "surrogateescape")
 
 
 def _say(paint: str, program: str, text: str) -> None:

@@ -23,9 +23,10 @@ _SHORT = 4
 class Secrets:
     """The secret values known so far, which mask texts and errors."""
 
-    def __init__(self) -> None:
-        self._texts: set[str] = set()
-        self._forms: list[str] = []
+    def __init__(self, others: Secrets | None = None) -> None:
+        """Begin with those that are known to `others`, which learn nothing from these."""
+        self._texts: set[str] = set(others._texts) if others else set()
+        self._forms: list[str] = others._forms if others else []
 
     def __bool__(self) -> bool:
         return bool(self._texts)
@@ -71,6 +72,11 @@ class Secrets:
     def masked(self, value: Any) -> Any:
         """Return a copy of a value with the secrets in its texts masked."""
         return change_texts(value, self.mask)
+
+    def without(self, value: Any) -> Any:
+        """Return a value with its secrets masked; where they are in keys, bytes or numbers, the mask alone."""
+        shown = self.masked(value) if self._texts else value
+        return MASK if self.are_in(shown) else shown
 
 
 everything = Secrets()

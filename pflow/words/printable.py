@@ -25,14 +25,20 @@ def _in_json(char: str) -> str:
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t\r"}
 _CONTROLS |= {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(128, 160)}
+_CONTROLS |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}  # order of text
 
 
-def harmless(text: str) -> str:
-    """Escape what could change a terminal, or what it shows elsewhere; lines, tabs, colours and progress stay."""
+def harmless(text: str, *, is_data: bool = False) -> str:
+    """Escape what could change a terminal, or what it shows elsewhere; lines, tabs and colours stay, progress too.
+
+    Data shows no progress: a line that returns to its beginning, or erases itself, would hide some of it.
+    """
+    kept = ("m",) if is_data else ("m", "K")
+    text = text.replace("\r\n", "\n").replace("\r", "\\r") if is_data else text
     first, *rest = text.split("\x1b")
     shown = [first.translate(_CONTROLS)]
     for part in rest:
-        is_kept = part[:1] == "[" and part[1:].lstrip("0123456789;:")[:1] in ("m", "K")
+        is_kept = part[:1] == "[" and part[1:].lstrip("0123456789;:")[:1] in kept
         shown.append(("\x1b" if is_kept else "\\x1b") + part.translate(_CONTROLS))
     return "".join(shown)
 

@@ -35,6 +35,19 @@ teardown() { pflow mcp down 2>/dev/null || true; }
     expect 127 '' "cannot find the MCP server 'box'"
 }
 
+@test "nothing that pflow makes can be written by others, whatever the umask" {
+    rmdir .local/bin .local
+    umask 000
+    pflow mcp add box -- "${real[@]}"
+    pflow save words 'read-file => shell "wc -w"' --command
+    pflow new-node own && pflow new-node other --lang=sh
+    pflow export words --to=sh -o out/words.sh && pflow lock words
+    pflow run 'template "x" --cache' -q && pflow mcp-box-echo --text=hi -q
+    printf 'a\nb\n' | PFLOW_TRACE=traces/ pflow map 'template "$item"' -q --ledger=m.db
+    run find . -perm /022 ! -type l ! -name 'separate-*'
+    expect 0 ''
+}
+
 @test "test shows what differs and changes nothing, refresh takes it" {
     pflow mcp add box -- "${real[@]}"
     run --separate-stderr pflow mcp test

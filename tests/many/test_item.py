@@ -2,6 +2,7 @@
 
 import pytest
 
+from pflow.catalog.kinds import forget_kinds
 from pflow.driver.driver import parse
 from pflow.files import file_paths
 from pflow.flow.pipe.read import parse_pipe
@@ -71,3 +72,36 @@ def test_a_file_that_another_item_has_written_is_refused_before_it_is_opened(tmp
     assert "the item A writes it too" in second["error"]
     assert (tmp_path / "out").read_text() == "one"
     assert file_paths.claim is None
+
+
+def test_a_secret_that_a_result_repeats_is_masked_for_its_item_alone(tmp_path, monkeypatch):
+    (tmp_path / "tell.py").write_text(TELL)
+    monkeypatch.setenv("PFLOW_NODES", str(tmp_path))
+    monkeypatch.setenv("TELL_TOKEN", "canary-77")
+    forget_kinds()
+    flow = flow_of("tell")
+    said = [flow.run("ID", {"name": name, "key": "sesame"})["outputs"]["said"] for name in ("a", "canary-77", "x77")]
+    assert said == ["a *** ***", "*** *** ***", "***"]
+    assert flow.run("ID", {"name": "sesame", "key": ""})["outputs"] == {"said": "sesame *** "}
+
+
+TELL = '''
+from pflow import Node
+
+
+class Tell(Node):
+    """Tell.
+
+    Interface:
+    - Reads: shared["name"]: str [pipe]  # who
+    - Reads: shared["key"]: str [secret]  # a key
+    - Params: token: str = "" [secret] [env TELL_TOKEN]  # a token
+    - Writes: shared["said"]: any [pipe]  # all of it
+    """
+
+    def prep(self, shared):
+        return shared["name"], self.params["token"], shared["key"]
+
+    def post(self, shared, given, done):
+        shared["said"] = {given[1]: 1} if given[0] == "x77" else " ".join(given)
+'''

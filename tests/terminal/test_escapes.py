@@ -14,6 +14,9 @@ from pflow.words.printable import harmless
 from tests.test_imports import SOURCES
 
 EVIL = "\x1b]0;evil\x07\x1b[2J\x9b1A\x08\u202e"
+HIDES = "\rover\x1b[2K"
+"""What would hide the line before it, in data."""
+
 NODE = '''from pocketflow import Node
 class Odd(Node):
     """Odd {evil}.
@@ -37,6 +40,8 @@ SHOWN = {
     "a raw value": "pflow-read-file -r evil.txt",
     "a value of a store": "pflow-get t <store",
     "an item": "pflow-get --each -r list <store",
+    "rows of a map": "for form in jsonl csv record; do pflow map 'template $item.name' evil.csv --format=$form; done",
+    "values of a map": "pflow map 'template ${item.name}' evil.csv -r",
     "a document": "pflow-template -j evil@evil.txt 'x'; cat store | pflow-template -j x",
     "a file that is not there": "pflow-read-file \"no$EVIL\"",
     "a warning of a node": "pflow-shell \": $EVIL\" x",
@@ -62,10 +67,11 @@ def room(tmp_path, monkeypatch):
     for name in ("nodes", "home"):
         (tmp_path / name).mkdir()
     (tmp_path / "nodes" / "odd.py").write_text(NODE.replace("{evil}", EVIL))
-    (tmp_path / "evil.txt").write_text(EVIL)
+    (tmp_path / "evil.txt").write_text(EVIL + HIDES)
+    (tmp_path / "evil.csv").write_text(f'name\n"{EVIL}{HIDES}"\n', newline="")
     for name, document in {"bad.json": FLOW, "good.json": GOOD}.items():
         (tmp_path / name).write_text(json.dumps(document))
-    store = {"$pflow": {"v": 1, "last": "t"}, "t": EVIL, "list": [EVIL]}
+    store = {"$pflow": {"v": 1, "last": "t"}, "t": EVIL + HIDES, "list": [EVIL + HIDES]}
     (tmp_path / "store").write_text(json.dumps(store, ensure_ascii=False))
     for name, value in {"EVIL": EVIL, "HOME": f"{tmp_path}/home", "PFLOW_NODES": f"{tmp_path}/nodes"}.items():
         monkeypatch.setenv(name, value)
@@ -91,11 +97,13 @@ def test_no_data_controls_a_terminal(room, what):
     said = on_terminal(SHOWN[what])
 
     assert "evil" in said
-    assert not re.findall(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\udc80-\udc9f]", re.sub(r"\x1b\[[\d;:]*[mK]", "", said))
+    said = re.sub(r"\r\n|\r?\x1b\[K|\x1b\[[\d;:]*m", "", said)
+    assert not re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\udc80-\udc9f\u202a-\u202e\u2066-\u2069]", said)
 
 
 def test_colours_and_progress_stay():
     assert harmless("\x1b[1;31mred\x1b[0m\r\x1b[K\tx\n") == "\x1b[1;31mred\x1b[0m\r\x1b[K\tx\n"
+    assert harmless("safe\r\x1b[2Kover\x1b[1m\r\n", is_data=True) == "safe\\r\\x1b[2Kover\x1b[1m\n"
     assert harmless("\x1b[2J\x1b\x1b[1A\x9bH\udc9b") == "\\x1b[2J\\x1b\\x1b[1A\\x9bH\\x9b"
 
 

@@ -61,7 +61,7 @@ class Tell(Node):
         raise ExceptionGroup(secret, secrets)
 
     def post(self, shared, given, done):
-        shared["told"] = given[0]
+        shared["told"] = [given, self.params["token"]] if os.path.exists("repeats") else given[0]
 '''
 
 FLOW = {
@@ -166,6 +166,12 @@ def map_failed(given: dict[str, Any]) -> Ended:
     return mapped(given)
 
 
+def map_repeats(given: dict[str, Any]) -> Ended:
+    Path("repeats").touch()
+    mapped(given)
+    return mapped(given)
+
+
 def batched(given: dict[str, Any]) -> Ended:
     tell = {"id": "tell", "type": "tell", "inputs": {"text": "${at.text}", "pass": "${at.pass}"}}
     batch = {"over": "all", "as": "at", "jobs": 2, "on_error": "keep"}
@@ -182,7 +188,7 @@ def batch_failed(given: dict[str, Any]) -> Ended:
 
 ACTS: dict[str, Callable[[dict[str, Any]], Ended]] = {
     each.__name__.replace("_", "-"): each
-    for each in (stage, flow, kept, replayed, resumed, failed, mapped, map_failed, batched, batch_failed)
+    for each in (stage, flow, kept, replayed, resumed, failed, mapped, map_failed, map_repeats, batched, batch_failed)
 }
 
 
