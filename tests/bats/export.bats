@@ -83,28 +83,58 @@ END
         pflow export --to=sh -o flow.sh "read-file a.txt => shell cat => write-file b"; pflow import flow.sh | pflow export --to=sh - | cmp - flow.sh'
     expect 0 $'in capitals: ONE\nno $content\nin capitals: ONE\nno $content'
     [[ $stderr != *"a shell would expand"* ]]
-    in_shells <<'END'
-        for line in 'for f in *; do x; done' 'pflow-read-file a | grep x' 'set -- a' 'pflow-read-file a >b' 'pflow-read-file "$HOME"' \
-            'content=$1; pflow-read-file "$content"' 'x=`date`' 'x=~/a' 'x=1; pflow-template "$x $(date)"' 'pflow-read-file a || true' \
-            'pflow-read-file ~/a' 'pflow-read-file *.txt' 'pflow-read-file a?' 'pflow-read-file [ab]' 'pflow-read-file {a,b}'; do
-            printf '# A script\n\n%s\n' "$line" >no.sh; pflow import no.sh 2>&1 | sed "s/.*line 3: //; s/;.*//"
-        done
+    while IFS='~' read -r script said; do
+        printf '# A script\n\n%b\n' "$script" >no.sh
+        run --separate-stderr pflow run no.sh -r
+        expect 2 '' "$said"
+    done <<'END'
+for f in *; do x; done~line 3: 'for' is not one of pflow's programs; list-files
+pflow-read-file a | grep x~line 3: 'grep' is not one of pflow's programs
+pflow-read-file a | select x~line 3: 'select' is not one of pflow's programs
+set -- a~line 3: 'set' is not one of pflow's programs
+set +e~line 3: 'set' is not one of pflow's programs
+pflow-read-file a >b~line 3: '>b' is a redirection, which only a shell does
+pflow-read-file "$HOME"~line 3: no line before sets '$HOME'
+x=1\npflow-read-file "${x:-2}"~line 4: no line before sets '${x:-2}'
+content=$1; pflow-read-file "$content"~cannot take the variable 'content' as an input: 'read-file' has a key of that name
+x=`date`~line 3: 'x=`date`' is not one of pflow's programs
+x=\0176/a~line 3: 'x=
+x=1&~line 3: 'x=1&' is not one of pflow's programs
+x=1\nx=2~line 4: 'x=2' is not one of pflow's programs; NAME=$1
+PATH=a~line 3: 'PATH=a' is not one of pflow's programs
+x=1 pflow-read-file a~line 3: 'x=1' is not one of pflow's programs
+x=1; pflow-template "$x $(date)"~line 3: pipe syntax runs no commands inside a text
+pflow-read-file a || true~line 3: '|' joins no two programs
+pflow-read-file a => pflow-shell cat~line 3: '=>' joins no two programs
+pflow-read-file a && pflow-read-file b~line 3: '&&' works only in a shell
+pflow-read-file a &~line 3: '&' works only in a shell
+{ pflow-read-file a; }~line 3: '{' is not one of pflow's programs
+pflow-read-file *.txt~line 3: a shell would expand '*.txt'
+pflow-read-file a?~line 3: a shell would expand 'a?'
+pflow-read-file [ab]~line 3: a shell would expand '[ab]'
+pflow-read-file --path={a,b}~line 3: a shell would expand '--path={a,b}'
+x="a b"\npflow-template $x~line 4: a shell would split '$x'; "$x" keeps it whole
+x=$1\npflow-template $x~line 4: a shell would split '$x'
+x=$1\npflow-shell "echo $x"~line 4: nothing fills '$x' in a command; pflow-shell 'echo "$1"' "$x" hands it over
+x=$1\npflow-template '$x'~line 4: '$x' is not the variable here
+set -e\npflow-shell -n 'echo a' -r\npflow-shell -n 'echo b' -r~line 4: its output would be lost
+pflow-shell -n 'echo a' -q\nset -e\npflow-shell -n 'echo b' -r~line 5: a shell would go on here after a failure; set -e
+set -e\npflow-shell -n 'echo a' -q\npflow-shell cat -r~line 5: it would read the script's stdin; -n
 END
-    expect 0 "'for' is not one of pflow's programs
-'grep' is a program, not a node
-'set' is not one of pflow's programs
-'>b' is a redirection, which only a shell does
-no line before sets '\$HOME'
-pflow: cannot take the variable 'content' as an input: 'read-file' has a key of that name
-'x=\`date\`' is not one of pflow's programs
-'x=~/a' is not one of pflow's programs
-pipe syntax runs no commands inside a text
-there is nothing before '|'
-a shell would expand '~/a'
-a shell would expand '*.txt'
-a shell would expand 'a?'
-a shell would expand '[ab]'
-a shell would expand '{a,b}'"
+    while IFS='~' read -r script flags; do
+        printf '%b\n' "$script" >yes.sh
+        run --separate-stderr pflow run -n yes.sh -r $flags
+        expect 0 "$(sh yes.sh "${flags#*=}" </dev/null)"
+    done <<'END'
+x=5\npflow-shell -n "echo [$x]" -r
+x='a $b'; pflow-shell -n "b=1; echo \\"[$x]\\"" -r
+x=s/l; pflow-template -n --template=$x.${x}x -r
+x=\n\npflow-template -n "a$x" -r
+x='$$5'\npflow-template -n "$x\\$\\$" -r
+f=${1:-none}\npflow-shell -n 'y=$1; echo "$y"' "<$f>" -r
+f=${1:-none}\npflow-template -n "<$f>" -r~--f=some
+set -eu\npflow-shell -n 'echo a >x' -q; pflow-read-file x | pflow-shell cat -r
+END
     in_shells "echo 'grep x' >one.sh; pflow import one.sh"
     expect 2 '' "line 1: 'grep' is not one of pflow's programs"
     in_shells 'printf "#!/bin/sh\nset -e\n" >no; echo "grep x" >one.sh; { pflow run one.sh; pflow save x one.sh; pflow one.sh; pflow ./no; } 2>&1 >/dev/null; :'

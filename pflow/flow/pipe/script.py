@@ -1,6 +1,8 @@
-"""A shell script of pflow's pipes, read as one flow: its pipes in a row, its plain variables as inputs."""
+"""A shell script of pflow's pipes, read as one flow: its pipes in a row, its arguments as inputs."""
 
+import os
 import re
+from itertools import pairwise
 
 from pflow.catalog.kinds import Catalog
 from pflow.errors import USAGE, PflowError
@@ -9,50 +11,111 @@ from pflow.flow.pipe.chains import split_chains
 from pflow.flow.pipe.compile import compile_flow
 from pflow.flow.pipe.read import read_flow
 from pflow.flow.pipe.scan import END, LINK, Token, fault, scan
+from pflow.flow.wired import WiredFlow
 from pflow.flow.wiring import wire
+from pflow.flow.written import INPUT, PARAM
 
 NO_FLAGS = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flags" >&2; exit 2; }"""
 """The line of an exported script that has no inputs."""
 
-_PLAIN = re.compile(r"(\w+)=(?:\$[1-9]|\$\{[1-9](?::?-([^$`}\0]*))?\}|(?!~)([^$`]*))", re.ASCII)
-_EXPANDED = re.compile(r"~.*|(?!-).*([*?]|\[.+\]|\{.*,.*\}).*", re.DOTALL)
-"""A word outside of quotes that a shell replaces by names of files, or by several words. Flags never match."""
+_PLAIN = re.compile(r"([A-Za-z_]\w*)=(?:\$[1-9]|\$\{[1-9](?::?-([^$`}\0]*))?\}|([^$`]*))", re.ASCII)
+_SET = re.compile(r"set(?: -[eux]+| -[eux]*o (?:errexit|nounset|pipefail))+")
+_STOPS = re.compile(r"(?:#!|set ).*(?:-\w*e|errexit)")
+"""A line that has a shell end at the first failure."""
+_EXPANDED = re.compile(r"~.*|.*\{.*(?:,|\.\.).*\}.*|(?!-).*([*?]|\[.+\]).*", re.DOTALL)
+"""A word outside of quotes that a shell replaces by names of files, or by several words. Flags are no file's name."""
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\}|\{[^}]*\}?|[@#?*!$-])", re.ASCII)
+_WHOLE = re.compile(r"[\w./:,@%+=-]+", re.ASCII)
+"""A text that a shell does not split or expand."""
+_QUIET, _NO_STDIN = re.compile(r"-[nv]*q[nv]*|--quiet"), re.compile(r"-[qrjv]*n[qrjv]*|--no-stdin")
 
 
 def read_script(text: str, catalog: Catalog) -> FlowSpec:
-    """Read a script. Raises PflowError (2), with the line, for all but pipes, `set -…`, NAME=text and NAME=$1.
+    """Read a script. Raises PflowError (2), with the line, for all but pipes, `set -e`, NAME=text and NAME=$1.
 
     Each pipe has a store of its own, so the steps of all but the last keep their keys under their ids.
     """
     inputs: dict[str, Input] = {}
+    values: dict[str, str] = {}
+    pipes: list[list[list[Token]]] = []
     kept: list[Token] = []
     text = text.replace(NO_FLAGS, "").rstrip("\n") + "\n"
     for words in split_chains(scan(text)):
-        plain = _PLAIN.fullmatch(words[0].loose) if len(words) == 1 else None
-        if plain and plain[1] not in inputs:
-            default = plain[2] if plain[3] is None else words[0].text.partition("=")[2]
-            inputs[plain[1]] = Input(plain[1], default=default, has_default=default is not None)
-        elif words[0].text != "set" or not "".join(word.text for word in words[1:2]).strip("-"):
-            ours = [word for word in words if word.text.rpartition("/")[2].startswith("pflow")]
-            if words[0] not in ours and not (ours and any(word.kind == LINK for word in words)):
-                hint = "list-files '*.txt' => ( … ) --each" if words[0].text == "for" else ""
-                raise fault(text, words[0].at, f"'{words[0].text}' is not one of pflow's programs", hint)
+        is_plain = len(words) == 1 and not set("~&<>()") & set(words[0].bare)
+        plain = _PLAIN.fullmatch(words[0].loose) if is_plain else None
+        if plain and plain[1] not in {**inputs, **values, **os.environ, "IFS": ""}:
+            if plain[3] is not None:
+                values[plain[1]] = words[0].text.partition("=")[2]
+            else:
+                inputs[plain[1]] = Input(plain[1], default=plain[2], has_default=plain[2] is not None)
+        elif not _SET.fullmatch(" ".join(word.bare for word in words)):
+            pipes.append(_stages(text, words))
             for word in words:
-                if _EXPANDED.fullmatch(word.bare):
-                    hint = "list-files finds files; quotes keep it as it is"
-                    raise fault(text, word.at, f"a shell would expand '{word.text}'", hint)
-                if others := {*re.findall(r"\$\{?(\w+|[@#?*!$-])", word.loose)} - {*inputs}:
-                    raise fault(text, word.at, f"no line before sets '${min(others)}'", "NAME=$1 or NAME=text does")
-                word.loose = re.sub(r"\$(?=[\w{])", "\0", word.loose)  # inputs, so nothing warns of them
+                _expand(text, word, values, inputs)
             kept += [*words, Token(END, words[-1].at, [("\n", 0)])]
+    for pipe, following in pairwise(pipes):
+        if not any(_QUIET.fullmatch(word.bare) for word in pipe[-1]):
+            raise fault(text, pipe[0][0].at, "its output would be lost: another pipe follows", "-q prints none")
+        if not any(map(_STOPS.match, text[: pipe[0][0].at].splitlines())):
+            raise fault(text, following[0][0].at, "a shell would go on here after a failure", "set -e ends it")
     flow, apart = read_flow(text, kept, catalog)
     flow.inputs = inputs
     heads = [at for at, step in enumerate(flow.steps) if at and all(edge.target != step.id for edge in flow.edges)]
     flow = compile_flow(flow, apart | {step.id for step in flow.steps[: heads[-1] if heads else 0]})
     flow.edges += [Edge(flow.steps[at - 1].id, flow.steps[at].id) for at in heads]
-    for id, wired in wire(flow).steps.items():
+    _check_values(text, wire(flow), [stage for pipe in pipes for stage in pipe], heads)
+    return flow
+
+
+def _stages(text: str, words: list[Token]) -> list[list[Token]]:
+    """Split a pipe into its programs. Raises PflowError for other separators and other programs."""
+    stages: list[list[Token]] = [[]]
+    for word in words:
+        if word.kind != LINK:
+            stages[-1].append(word)
+        elif word.text != "|" or not stages[-1]:
+            raise fault(text, word.at, f"'{word.text}' joins no two programs", "a | b")
+        else:
+            stages.append([])
+    for word in [stage[0] for stage in stages if stage]:
+        if not os.path.basename(word.text).startswith("pflow"):
+            is_set = "=" in word.bare and "NAME=$1, NAME=${1:-text} or NAME=text, once, if the environment has no NAME"
+            hint = "list-files '*.txt' => ( … ) --each" if word.text == "for" else is_set or ""
+            raise fault(text, word.at, f"'{word.text}' is not one of pflow's programs", hint)
+    return stages
+
+
+def _expand(text: str, word: Token, values: dict[str, str], inputs: dict[str, Input]) -> None:
+    """Put the texts of variables into a word, as a shell does; the names of inputs stay, as templates."""
+    if _EXPANDED.fullmatch(word.bare):
+        hint = "list-files finds files; quotes keep it as it is"
+        raise fault(text, word.at, f"a shell would expand '{word.text}'", hint)
+    for match in _VARIABLE.finditer(word.text):
+        if (match[1] or match[2]) in inputs and not word.loose.startswith("$", match.start()):
+            raise fault(text, word.at, f"'{match[0]}' is not the variable here", "rename the variable")
+    for match in reversed([*_VARIABLE.finditer(word.loose)]):
+        name, (start, end) = match[1] or match[2], match.span()
+        if name not in {**values, **inputs}:
+            raise fault(text, word.at, f"no line before sets '{match[0]}'", "NAME=$1 or NAME=text does")
+        if word.bare.startswith("$", start) and not _WHOLE.fullmatch(values.get(name, "")):
+            raise fault(text, word.at, f"a shell would split '{match[0]}'", f'"{match[0]}" keeps it whole')
+        mask = "\0" * len(values.get(name, match[0]))  # so nothing warns of it
+        word.text = word.text[:start] + values.get(name, match[0]) + word.text[end:]
+        word.bare, word.loose = (each[:start] + mask + each[end:] for each in (word.bare, word.loose))
+
+
+def _check_values(text: str, flow: WiredFlow, stages: list[list[Token]], heads: list[int]) -> None:
+    """Refuse a variable in what is never filled or has a key of its name, and a later pipe that reads stdin."""
+    for at, ((id, wired), words) in enumerate(zip(flow.steps.items(), stages, strict=False)):
         by_name = {key for key in wired.interface.reads if not wired.step.fills(key)}
-        if same := inputs.keys() & (by_name | {*wired.interface.writes}):
+        if same := flow.flow.inputs.keys() & (by_name | {*wired.interface.writes}):
             what = f"cannot take the variable '{min(same)}' as an input: '{id}' has a key of that name"
             raise PflowError(what, hint="rename it", exit=USAGE)
-    return flow
+        parts = [part for part in flow.parts[id] if part.role in (INPUT, PARAM) and not part.is_template]
+        for match in _VARIABLE.finditer(" ".join(str(part.written) for part in parts)):
+            if (match[1] or match[2]) in flow.flow.inputs:
+                hint = f'pflow-shell \'echo "$1"\' "{match[0]}" hands it over'
+                raise fault(text, words[0].at, f"nothing fills '{match[0]}' in a command", hint)
+        read, has_no_stdin = wired.interface.pipe_read, any(_NO_STDIN.fullmatch(word.bare) for word in words)
+        if at in heads and read is not None and not wired.step.fills(read.name) and not has_no_stdin:
+            raise fault(text, words[0].at, "it would read the script's stdin", "-n if it takes none")

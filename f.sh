@@ -1,0 +1,2 @@
+X=mid.txt
+pflow-template -n "hi" | pflow-write-file "$X" -r; cat mid.txt
