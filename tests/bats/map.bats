@@ -83,7 +83,7 @@ pflow map: 4 of 4 items failed"
     [[ $stderr != *resum* ]] # a run is no map
     again --resume
     expect 0 ''
-    [ "$(sort log | tr -d '\n')" = 12334 ]
+    [ "$(fold -w1 log | sort | tr -d '\n')" = 12334 ]
     again
     [[ $stderr != *'in the run'* ]]
     interrupted items --from=lines
@@ -107,7 +107,7 @@ pflow map: 4 of 4 items failed"
     shows 'begin anew, n: no]'
     type_line g
     shows '<0>'
-    [ "$(sort log | tr -d '\n')" = 12334 ]
+    [ "$(fold -w1 log | sort | tr -d '\n')" = 12334 ]
 }
 
 @test "equal items are asked once, also by --refresh, which asks each anew" {

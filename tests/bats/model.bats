@@ -216,11 +216,11 @@ http://127.0.0.1:$(cat "$PEER/port")/v1#reply
 
 @test "an answer that was cut, is empty or had to be mended is never kept, and says so" {
     in_shells '
-        flow="llm:a never-kept -m long --cache => llm:b never-kept -m empty --cache =>
-            llm:c never-kept -m json-fenced --schema=\"name, height int\" --cache"
+        flow="llm:a never-kept -m long --cache => llm:b never-kept -m json-fenced --schema=\"name, height int\" --cache =>
+            llm:c never-kept -m empty --cache"
         for _ in 1 2; do pflow run "$flow" -n -q; done; pflow-llm -n never-kept --cache -q -m empty'
     expect 0 '' "is not kept: the answer stops at its token limit"
-    [[ $stderr == *'is not kept: it is empty'*'is not kept: it stands among other words'* ]]
+    [[ $stderr == *'is not kept: it stands among other words'*'is not kept: it is empty'* ]]
     [ "$(requests_with never-kept)" -eq 7 ]
 }
 
