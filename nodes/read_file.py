@@ -1,11 +1,9 @@
 """The read-file node: read a file exactly."""
 
-from pflow.errors import BAD_DATA, PflowError
-from pflow.files.file_paths import check_encoding, checked_path, read_whole
+from pflow.files.file_paths import checked_path, read_whole
 from pflow.node import Node, Shared
+from pflow.values.encoding import BYTES, decode_as, split_encoding
 from pflow.values.jsontext import text_or_bytes
-
-_BYTES = "bytes"
 
 
 class ReadFile(Node):
@@ -16,7 +14,7 @@ class ReadFile(Node):
     Interface:
     - Reads: shared["path"]: path [explicit] [word]  # the file to read
     - Writes: shared["content"]: any [pipe]  # its content: text, or bytes if it is not UTF-8
-    - Params: encoding: str = null  # the encoding to decode (latin-1, utf-16, …), or bytes: do not decode
+    - Params: encoding: str = null  # the encoding: latin-1, utf-16, utf-8:replace, …; or bytes: do not decode
     - Effects: reads files
 
     Examples:
@@ -28,8 +26,8 @@ class ReadFile(Node):
 
     def prep(self, shared: Shared) -> str:
         path = checked_path(shared["path"], "read")
-        if self.params["encoding"] != _BYTES:
-            check_encoding(self.params["encoding"], " or bytes; without it, UTF-8 is text and anything else bytes")
+        if (encoding := self.params["encoding"] or BYTES) != BYTES:
+            split_encoding(encoding)
         return path
 
     def exec(self, path: str) -> str | bytes:
@@ -43,13 +41,4 @@ class ReadFile(Node):
 def _decode(data: bytes, path: str, encoding: str | None) -> str | bytes:
     if not encoding:
         return text_or_bytes(data)
-    if encoding == _BYTES:
-        return data
-    try:
-        return data.decode(encoding)
-    except UnicodeError as error:
-        raise PflowError(
-            f"cannot read '{path}' as {encoding}: {error}",
-            hint="--encoding=bytes does not decode it",
-            exit=BAD_DATA,
-        ) from None
+    return data if encoding == BYTES else decode_as(encoding, data, path)

@@ -6,6 +6,7 @@ from pflow import Any, Callable, Iterator
 from pflow.binding.sources import Constant, Source, TemplateSource, without_newline
 from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, reason_of, shorten
 from pflow.interface.interface import Interface, Item
+from pflow.values.encoding import ELSE
 from pflow.values.jsontext import compact, decode
 from pflow.values.paths import Path, write_path
 from pflow.values.plain import change_texts
@@ -107,6 +108,7 @@ def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
     except ValueError as error:
         shown = shorten(written if isinstance(written, str) else compact(written))
         hint = f"it takes {type}" if type.items or type.fields else ""  # the error itself names a simple type
+        hint = ELSE if exit == BAD_DATA and "UTF-8" in str(error) else hint
         raise PflowError(f"cannot take {flag}='{shown}': {error}", hint=hint, exit=exit) from None
 
 
@@ -197,6 +199,8 @@ class Finder:
         except ValueError as error:
             origin = f" from {self.source.origin}" if self.source.origin else ""
             hint = f"--map-in {self.key}=PATH takes another place"
+            if isinstance(value, bytes):
+                hint = ELSE
             if self.type.holds_rows and isinstance(value, str | bytes):
                 hint = "load-csv, load-json or load-jsonl makes rows of a text"
             raise PflowError(f"cannot read '{self.key}'{origin}: {error}", hint=hint, exit=BAD_DATA) from None

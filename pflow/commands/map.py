@@ -31,7 +31,7 @@ from pflow.terminal.messages import say_error
 from pflow.values.masks import Secrets
 
 _RUN_FLAGS = (
-    *("timeout", "cache", "refresh", "max_cost", "max_calls", "max_tokens_total", "max_visits"),
+    *("timeout", "encoding", "cache", "refresh", "max_cost", "max_calls", "max_tokens_total", "max_visits"),
     *("quiet", "debug", "dry_run"),
 )
 
@@ -46,6 +46,7 @@ _RATE = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--from", "form", type=click.Choice(FORMS), help="How to read the items, or files: ITEMS are names of files."
 )
+@click.option("--encoding", metavar="CODEC[:HANDLER]", help="Decode items, and the files of steps, as this, not UTF-8.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 10_000), metavar="N", help="Work on at most N items at once.")
 @click.option(
     "--id", "id_field", default="", metavar="FIELD", help="Name each item by this member, not by its content."

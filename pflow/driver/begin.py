@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     """
 
 _INPUTS = ("values", "params", "data")
-_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "refresh", "max_visits")
+_FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "refresh", "max_visits", "encoding")
 
 
 class Beginning:

@@ -243,6 +243,8 @@ def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None =
         error.hint = error.hint.replace("--help lists", "pflow run FLOW --help lists")
         raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)
+    if flags.encoding:
+        texts |= {name: [flags.encoding] for name in flow_flags.encodings() if name not in texts}
     values = flow_flags.values(texts)
     for warning in flow_flags.warnings:
         say(PROGRAM, f"warning: {warning}, and stays as it is")

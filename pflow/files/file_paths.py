@@ -12,7 +12,6 @@ from pflow.errors import (
     CANNOT_WRITE,
     DENIED,
     MISSING,
-    USAGE,
     PflowError,
     exit_code,
     lone_surrogate,
@@ -88,15 +87,6 @@ def read_whole(path: str, decode: Callable[[bytes], Any]) -> Any:
         raise read_failure(act, error) from error
     except MemoryError as error:
         raise no_memory(act, error, os.path.getsize(path)) from error
-
-
-def check_encoding(encoding: str | None, more: str = "") -> None:
-    """Refuse an unknown encoding, or one that is not for text. Raises PflowError (2); `more` ends its hint."""
-    try:
-        b" ".decode(encoding or "utf-8", "ignore")
-    except (LookupError, ValueError):
-        hint = f"utf-8, latin-1, utf-16, cp1252, …{more}"
-        raise PflowError(f"cannot read as '{encoding}': no such encoding", hint=hint, exit=USAGE) from None
 
 
 def write_whole(path: str, data: str | bytes, *, adds: bool = False, overwrite: bool = True, instead: str = "") -> None:

@@ -9,7 +9,7 @@ from pflow.errors import USAGE, PflowError
 from pflow.flow.build import BINDINGS, OF_BINDINGS
 from pflow.flow.flow import FlowInput
 from pflow.flow.wired import WiredFlow, WiredStep
-from pflow.interface.common import OF_RUNS
+from pflow.interface.common import OF_RUNS, is_shared
 from pflow.interface.interface import Item, spell_flag
 from pflow.stage.flags import type_of
 from pflow.stage.words import doubts
@@ -112,6 +112,12 @@ class FlowFlags:
             copy.doc, copy.env = item.doc, item.env
             copy.marks = item.marks - {"word"}  # a flow takes no bare words
         return items
+
+    def encodings(self) -> list[str]:
+        """Return the flags of steps that load text, and whose flow does not say in which encoding."""
+        steps = [step for step in self.wired.steps.values() if is_shared(step.interface.params.get("encoding"))]
+        names = [f"{_plain(step.id)}.encoding" for step in steps if "encoding" not in step.step.params]
+        return [name for name in names if name in self.targets]
 
     @property
     def listed(self) -> str:

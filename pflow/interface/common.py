@@ -14,6 +14,7 @@ one, and the other refuses it; BOTH to either; NODE to neither, unless `pflow ru
 
 SOURCES = Type("choice", choices=("auto", "store", "text", "json"))
 _MOST_INPUT = "the maximum size of stdin, and of each file that is read (65); default: 4 GB"
+_ENCODING = "the encoding of stdin, and of files that steps load; utf-8:replace takes wrong bytes too"
 _SWITCH, _PATH, _PATHS, _COUNT, _NUMBER = Type("bool"), Type("str"), Type("list"), Type("int"), Type("float")
 
 
@@ -53,6 +54,7 @@ COMMON = _by_name(
     CommonFlag(
         "from", "how to read stdin", type=SOURCES, default="auto", metavar="auto|store|text|json", of=STREAM, fd=0
     ),
+    CommonFlag("encoding", _ENCODING, type=_PATH, metavar="CODEC[:HANDLER]", of=RUN, fd=0),
     CommonFlag("no_stdin", "do not read stdin: this stage starts the pipe", letter="n", of=STREAM, fd=0),
     CommonFlag("allow_empty", "take an empty pipe as an empty text", of=STREAM, fd=0),
     CommonFlag(
@@ -152,7 +154,6 @@ def is_asked(name: str, words: Sequence[str]) -> bool:
 
 
 def is_shared(item: Item | None) -> bool:
-    """Return True for a node's own switch that is a common flag too: the flag then sets both."""
-    return (
-        item is not None and item.kind == "param" and item.type.name == "bool" and item.name in ("exact", ALLOW_EMPTY)
-    )
+    """Return True for a node's own param that is a common flag too: the flag then sets both."""
+    shared = (("exact", "bool"), (ALLOW_EMPTY, "bool"), ("encoding", "str"))
+    return item is not None and item.kind == "param" and (item.name, item.type.name) in shared

@@ -1,5 +1,6 @@
 """The items of a map, read as a stream from files and stdin."""
 
+import codecs
 import os
 import random
 import re
@@ -19,6 +20,7 @@ from pflow.files.reading import read_part
 from pflow.process.streams import is_readable
 from pflow.stage.document import Document, read_document
 from pflow.tables.csv_text import stream_csv
+from pflow.values.encoding import ELSE, split_encoding
 from pflow.values.fast_json import decode
 from pflow.values.jsontext import path_value, text_or_bytes
 from pflow.values.types import items_in
@@ -51,11 +53,12 @@ class Items:
     Raises PflowError: 2 for a terminal, and for a file whose name does not tell the form; 66 for a missing file.
     """
 
-    def __init__(self, words: list[str], form: str = "") -> None:
+    def __init__(self, words: list[str], form: str = "", encoding: str = "") -> None:
         words = words or ["-"]
         self.is_stdin = any(map(_is_stream, words))
         self.while_idle: Callable[[int], None] | None = None
         """Called with the descriptor of a stream before each part of it is read; raises to end the reading."""
+        self._encoding = encoding
         self._sources = [(word, _form_of(word, form, is_only=len(words) == 1)) for word in words]
 
     def count(self) -> int | None:
@@ -73,7 +76,8 @@ class Items:
             if not paths:
                 raise PflowError(f"cannot read '{word}': no file matches", exit=MISSING)
             for path in paths:
-                yield from [path_value(path)] if form == "files" else _items_in(self._parts(path), path, form, read)
+                parts = _recoded(self._parts(path), self._encoding) if self._encoding else self._parts(path)
+                yield from [path_value(path)] if form == "files" else _items_in(parts, path, form, read)
 
     def _parts(self, path: str) -> Iterator[bytes]:
         try:
@@ -87,6 +91,17 @@ class Items:
                     yield part
         except OSError as error:
             raise read_failure(f"cannot read '{'stdin' if path == '-' else path}'", error) from error
+
+
+def _recoded(parts: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """Yield the parts of a text of another encoding in UTF-8."""
+    codec, handler = split_encoding(encoding)
+    decoder = codecs.getincrementaldecoder(codec)(handler)
+    for part in chain(parts, [b""]):
+        try:
+            yield decoder.decode(part, final=not part).encode()
+        except UnicodeError:
+            raise PflowError(f"cannot read the items: they are not {codec}", exit=BAD_DATA) from None
 
 
 def _form_of(word: str, form: str, *, is_only: bool) -> str:
@@ -120,7 +135,7 @@ def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[byte
         head = (head + part).removeprefix(b"\xef\xbb\xbf")
     is_binary = head.translate(None, _CONTROLS) != head and "\ufffd" in head.decode(errors="replace")[:-1]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or (is_binary and form != "nul"):
-        raise _fault(name, "it is not UTF-8 text", "iconv -f utf-16 -t utf-8 converts it, zcat unpacks it")
+        raise _fault(name, "it is not UTF-8 text", "--encoding=utf-16, or zcat if it is packed")
     first = head.lstrip(_BLANK)[:1]
     form = form or ("nul" if b"\0" in head else {b"[": "json", b"{": "jsonl"}.get(first, "lines"))
     parts = chain([head], parts)
@@ -157,7 +172,7 @@ def _decoded(data: bytes, read: Callable[[bytes], Any], name: str, place: str) -
     try:
         item = read(data)
     except ValueError as error:
-        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        why = f"it is not UTF-8 ({ELSE})" if isinstance(error, UnicodeDecodeError) else str(error)
         at = getattr(error, "start", getattr(error, "pos", None))
         column = "" if at is None else f", column {at + 1}"
         return BadItem(f"cannot read '{name}': {place}{column}: {why}", data.strip())

@@ -72,7 +72,7 @@ class Map:
         self.inputs = inputs
         self.wired = inputs.wired
         self.secrets = secrets
-        self.items = Items(options.words, options.form)
+        self.items = Items(options.words, options.form, flags.encoding or "")
         self.beginning = Beginning(inputs, Intake(Document(), NOTHING), secrets)
         self.run_id = new_run_id()
         self.accepts_changes = self.asks_nothing = self.is_resumed = self.resumes = False
@@ -93,6 +93,8 @@ class Map:
         if strays := [word for word in flow_flags if word.partition("=")[0] in own_flags()]:
             raise PflowError(f"cannot take {strays[0]} for a map", hint="pflow map --help", exit=USAGE)
         spec.name = spec.name or "map"
+        if flags.encoding:
+            flow_flags = [*flow_flags, f"--encoding={flags.encoding}"]
         return cls(flags, options, parse(checked(spec, "map"), flow_flags)[1], secrets)
 
     @classmethod

@@ -23,6 +23,7 @@ from pflow.models.schema import ask_for, is_bare, load_schema, read_answer
 from pflow.models.settings import default_options
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say
+from pflow.values.encoding import ELSE, not_utf8
 from pflow.values.jsontext import decode
 from pflow.words import budget
 from pflow.words.naming import read_pairs
@@ -255,6 +256,8 @@ def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) ->
         elif each.type == SVG and (text := _text(each.content_bytes())):  # type: ignore[no-untyped-call]
             words.append(text.rstrip("\n"))
         else:
+            if each.type is None and (why := not_utf8(each.content_bytes())):  # type: ignore[no-untyped-call]
+                raise PflowError(f"cannot attach {name}: {why}, and of an unknown type", hint=ELSE, exit=BAD_DATA)
             raise _refused(name, each.type, model)
     return "\n\n".join(filter(None, [*words, prompt])), attachments
 

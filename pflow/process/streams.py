@@ -71,7 +71,7 @@ def _wait_for_first_byte(limit: Deadline | None) -> None:
         if any("(pflow" in each for each in found):
             if limit is not None:
                 limit.restart()
-        elif patience and patience <= (pauses or patience):
+        elif patience and (not pauses or patience[0] <= pauses[0]):
             source = f" from {found[0]}" if found else ""
             write_stderr(f"waiting for stdin{source} (-n if this step needs no input)\n")
             patience = []

@@ -158,6 +158,8 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         flags.data[name] = value
     if item is None or item.kind == "param":
         flags.params[name] = value
+    if name in COMMON and value.references:
+        setattr(flags, name, COMMON[name].default)  # only the node knows then what it is
 
 
 def common_value(flag: CommonFlag, text: str | bool) -> Any:

@@ -11,6 +11,7 @@ from pflow.process.signals import Deadline, load
 from pflow.process.streams import is_readable, read_all, wait_for
 from pflow.stage import VERSION
 from pflow.stage.document import Document, read_document, read_json
+from pflow.values.encoding import BYTES, decode_as, split_encoding
 from pflow.values.jsontext import text_or_bytes
 from pflow.values.paths import meet
 
@@ -50,12 +51,15 @@ def take_in_for(flags: Any, warm: Callable[[], None] | None = None) -> Intake:
     """Read stdin as the flags of a stage or a run say; raises as `take_in`."""
     source = getattr(flags, "from")
     limit_input(flags.max_input)
-    return take_in(flags.no_stdin, source, allow_empty=flags.allow_empty, warm=warm, timeout=flags.timeout)
+    if flags.encoding not in (None, "", BYTES):
+        split_encoding(flags.encoding)
+    about = {"allow_empty": flags.allow_empty, "timeout": flags.timeout, "encoding": flags.encoding or ""}
+    return take_in(flags.no_stdin, source, warm=warm, **about)
 
 
 def take_in(
     no_stdin: bool = False, source: str = "auto", *, allow_empty: bool = False,
-    warm: Callable[[], None] | None = None, timeout: float | None = None,
+    warm: Callable[[], None] | None = None, timeout: float | None = None, encoding: str = "",
 ) -> Intake:  # fmt: skip
     """Read stdin, if it is to be read, and recognize what it holds.
 
@@ -71,22 +75,24 @@ def take_in(
     if not data and not allow_empty:
         return Intake(Document(), EMPTY)
     try:
-        return _tell(data, source)
+        return _tell(data, source, encoding)
     except MemoryError as error:
         raise no_memory("cannot take stdin", error, len(data)) from error
 
 
-def _tell(data: bytes, source: str) -> Intake:
+def _tell(data: bytes, source: str, encoding: str) -> Intake:
     if source in ("auto", "store"):
         document = read_document(data)
         if document is not None:
             return Intake(document, STORE, data)
         if source == "store":
             raise PflowError("cannot read stdin: it is not a store", hint="--from=text", exit=BAD_DATA)
+    if encoding not in ("", BYTES):
+        data = decode_as(encoding, data, "stdin").encode()
     if source == "json" and data:
         return Intake(read_json(data), STORE, data)
     around = Document({"v": VERSION, "last": "stdin"})
-    around.set("stdin", text_or_bytes(data))
+    around.set("stdin", data if encoding == BYTES else text_or_bytes(data))
     return Intake(around, RAW, data)
 
 

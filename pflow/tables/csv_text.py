@@ -12,6 +12,7 @@ from typing import Any
 from pflow.errors import BAD_DATA, MISSING, USAGE, PflowError, shorten
 from pflow.tables.rows import Row, cell, columns_of, infer, use_points
 from pflow.terminal.messages import say
+from pflow.values.encoding import ELSE
 
 DELIMITERS = ",;\t|"
 """The delimiters that are recognized in a header; of two that are equally frequent, the first counts."""
@@ -167,7 +168,7 @@ def _fault_in(lines: list[bytes], before: int, error: Exception, form: dict[str,
     if "field limit" in str(error):
         return f"line {before + 1}: a value has more than {_LONGEST:,} characters"
     if isinstance(error, UnicodeDecodeError):
-        return f"line {before + len(lines)}, byte {error.start + 1}: it is not UTF-8"
+        return f"line {before + len(lines)}, byte {error.start + 1}: it is not UTF-8 ({ELSE})"
     text = b"".join(lines).decode(errors="replace")
     if isinstance(error, csv.Error):
         return _place(text, form, str(error), before)

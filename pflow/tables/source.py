@@ -4,7 +4,8 @@ import os
 from typing import Any
 
 from pflow.errors import BAD_DATA, MISSING, PflowError
-from pflow.files.file_paths import check_encoding, checked_path, read_whole
+from pflow.files.file_paths import checked_path, read_whole
+from pflow.values.encoding import decode_as
 from pflow.values.fast_json import LARGE, decode
 from pflow.values.json_input import place_of
 from pflow.values.jsontext import WHITESPACE
@@ -25,7 +26,9 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
         what = f"cannot read '{text}' as a text: it is the name of a file, as from --each"
         raise PflowError(what, hint="--as=path takes it as the path", exit=BAD_DATA)
     name = STDIN if path is None else checked_path(path, "read")
-    content = text.encode() if isinstance(text, str) and encoding else text  # by chance it was valid UTF-8
+    content = text
+    if encoding and isinstance(text, str) and text.isascii() and not {*"\0\x1b"}.isdisjoint(text):
+        content = text.encode()  # UTF-16 or ISO 2022, which is valid UTF-8 by chance
     if path is not None:
         content = read_whole(name, lambda data: _decode(data, name, encoding))
     elif isinstance(content, bytes):
@@ -38,13 +41,14 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
 
 
 def _decode(data: bytes, name: str, encoding: str | None) -> str:
-    check_encoding(encoding)
+    if encoding:
+        return decode_as(encoding, data, name)
     try:
-        return data.decode(encoding or "utf-8")
-    except UnicodeError as error:
-        start = getattr(error, "start", 0)
+        return data.decode()
+    except UnicodeDecodeError as error:
+        start = error.start
         line, column = data.count(b"\n", 0, start) + 1, start - data.rfind(b"\n", 0, start)
-        place = f"line {line}, byte {column}: it is not {encoding or 'UTF-8'}"
+        place = f"line {line}, byte {column}: it is not UTF-8"
         likely = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252 (Windows), latin-1 or another"
         raise PflowError(f"cannot read '{name}': {place}", hint=f"--encoding={likely}", exit=BAD_DATA) from None
 

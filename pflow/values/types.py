@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any
+from pflow.values.encoding import not_utf8
 from pflow.values.jsontext import decode, text_of, text_or_bytes
 from pflow.values.paths import Path, kind_of, look_inside, missing, write_path
 from pflow.values.plain import HIGHEST, LOWEST
@@ -144,8 +145,9 @@ def from_text(type: Type, text: str) -> Any:
 def _text(text: str) -> str:
     try:
         text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("its bytes are not UTF-8") from None
+    except UnicodeEncodeError as error:
+        wrong = ord(text[error.start]) - 0xDC00
+        raise ValueError("its bytes are not UTF-8" + (f" (byte 0x{wrong:02x})" if 0 <= wrong < 256 else "")) from None
     return text
 
 
@@ -209,6 +211,8 @@ def fit(type: Type, value: Any) -> Any:
     elif type.name == "bytes" and isinstance(value, str):
         value = value.encode()
     if not type.takes(value):
+        if isinstance(value, bytes) and (why := not_utf8(value)):
+            raise ValueError(why)
         there = f"'{value}'" if type.choices and isinstance(value, str) else kind_of(value)
         raise ValueError(f"it is {there}, not {type}")
     if type.name == "path":

@@ -39,3 +39,32 @@ a,b
 0 rows, 2 columns
 a ,"b b"'
 }
+
+@test "bytes that are not UTF-8 are told with their place, and --encoding reads them, at every door" {
+    printf 'gr\374n\nb\n' >old.txt
+    while IFS='~' read -r said command; do
+        run --separate-stderr sh -c "$command" </dev/null
+        [[ $output$stderr == *"$said"* ]] || { echo "$command: $output $stderr" && return 1; }
+    done <<'END'
+cannot read 'text' from stdin: it is not UTF-8 (byte 0xfc at 2); --encoding=latin-1~pflow-split-text <old.txt
+its bytes are not UTF-8 (byte 0xfc); --encoding=latin-1~pflow-template '<$stdin>' <old.txt
+<grün~pflow-template '<$stdin>' --encoding=latin-1 -r <old.txt
+gr�n~pflow-template '<$stdin>' --encoding=utf-8:replace -r <old.txt
+grün~pflow-load-csv --encoding=latin-1 -r <old.txt
+grün~iconv -f latin1 -t utf-16 old.txt | pflow-load-csv --encoding=utf-16 -r
+gr�n~pflow-read-file old.txt --encoding=utf-8:replace -r
+did you mean latin1?~pflow-template x --encoding=latn1 <old.txt
+no such handler~pflow-template x --encoding=utf-8:replce <old.txt
+no such encoding~pflow run 'template x' -n --encoding=nonsense
+<grün~pflow run 'template "<$stdin>"' --encoding=latin-1 -r <old.txt
+"grün":"b"~pflow run 'read-file old.txt => load-csv' --encoding=latin-1 -r
+"grün":"b"~iconv -f latin1 -t utf-16le old.txt | pflow run 'load-csv --encoding=utf-16le' -r
+pflow run --encoding~pflow run 'template x --encoding=latin-1' -n
+from item: it is not UTF-8 (byte 0xfc at 2)~pflow map 'template "$item"' old.txt
+cannot read 'old.txt': line 1, byte 3: it is not UTF-8 (--encoding=latin-1~pflow map 'template x' old.txt --from=csv
+<grün>~pflow map 'template "<$item>"' old.txt --encoding=latin-1 -r
+<grün~pflow map 'read-file => template "<$content>"' old.txt --from=files --encoding=latin-1 -r
+<ü>~printf '{"a":"\374"}\n' | iconv -f latin1 -t utf-16 | pflow map 'template "<$a>"' --encoding=utf-16 -r
+they are not ascii~pflow map 'template x' old.txt --encoding=ascii
+END
+}

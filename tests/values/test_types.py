@@ -167,7 +167,6 @@ def test_a_value_of_the_store_fits(type, value, fitted):
     ("type", "value", "there"),
     [
         ("str", None, "null"),
-        ("str", b"\xff", "bytes"),
         ("int", 1.5, "a float"),
         ("int", True, "a bool"),
         ("int", "7", "a str"),
@@ -182,6 +181,11 @@ def test_a_value_that_does_not_fit_is_refused_and_both_are_named(type, value, th
     with pytest.raises(ValueError) as caught:
         fit(of(type), value)
     assert str(caught.value) == f"it is {there}, not {type}"
+
+
+def test_bytes_that_are_no_text_are_told_with_the_first_wrong_one():
+    with pytest.raises(ValueError, match=r"^it is not UTF-8 \(byte 0xff at 2\)$"):
+        fit(of("str"), b"ab\xff\xfe")
 
 
 def test_an_item_of_a_list_that_does_not_fit_is_named():

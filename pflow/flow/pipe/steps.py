@@ -64,7 +64,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
     items = {**items_of(interface), **OF_FLOWS}
     words = _as_open(words, items, is_known=is_known) if interface.open else words
     texts = take_words(words, items, is_open=interface.open)
-    _refuse_flags_of_a_run(texts)
+    _refuse_flags_of_a_run(texts, items)
     batch = take_batch(texts)
     own = {flag: texts.pop(flag.name) for flag in OF_VISITS.values() if flag.name in texts}
     paths = texts.pop("map_in", [])
@@ -163,9 +163,9 @@ def _refuse_files(words: list[str]) -> None:
             raise PflowError(f"cannot take {flag}@FILE: no file may be opened here", hint=f"{flag}=TEXT", exit=USAGE)
 
 
-def _refuse_flags_of_a_run(texts: Texts) -> None:
+def _refuse_flags_of_a_run(texts: Texts, items: Items) -> None:
     for name in texts:
-        if name in COMMON and COMMON[name].of in (RUN, NODE):
+        if name in COMMON and COMMON[name].of in (RUN, NODE) and not is_shared(items.get(name)):
             flag = COMMON[name].flag
             hint = f"give it to pflow run: pflow run {flag} …"
             raise PflowError(f"cannot take {flag} in a step", hint=hint, exit=USAGE)
