@@ -91,6 +91,8 @@ class DaskExecutor:
         self.threads: dict[str, int] = {}
         self.free: dict[str, int] = {}
         """The idle threads of each worker; none while it is asked."""
+        self.wanted: dict[str, Any] = {}
+        """The first task of each worker: it ends what it does for us when we are not there to want the result."""
         self.tasks: dict[int, _Task] = {}
         self.size = 1
         """How many items a task takes: more while they are short."""
@@ -204,7 +206,10 @@ class DaskExecutor:
         except Exception as error:
             self._events.put((number, error))
         finally:
-            future.release()
+            if words[3]:
+                self.wanted[address] = future
+            else:
+                future.release()
 
     async def _watch(self) -> None:
         """Tell the workers and their threads at each poll, then that the scheduler does not answer."""
@@ -245,6 +250,7 @@ class DaskExecutor:
     def _drop(self, address: str) -> None:
         """Forget a worker that is gone, with its tasks."""
         self.free.pop(address, None)
+        self.wanted.pop(address, None)
         for number in [number for number, task in self.tasks.items() if task.address == address]:
             task = self.tasks.pop(number)
             task.call.cancel()

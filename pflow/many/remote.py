@@ -7,15 +7,15 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from select import select
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 
 from pflow import __version__
 from pflow.driver.begin import Beginning, enter, restore_environment, restore_flow, restore_inputs
-from pflow.errors import BAD_CONFIG, TIMED_OUT, PflowError
+from pflow.errors import BAD_CONFIG, TIMED_OUT, PflowError, bug_error
 from pflow.flow.unload import flow_to_ir
 from pflow.flow.wiring import wire
 from pflow.many.executor import FAILED, unfinished
@@ -33,6 +33,9 @@ from pflow.words import budget
 
 LOST = "lost"
 """The status of an item whose process died."""
+
+_LOOK = 0.5
+"""Seconds between two looks for the client of a map."""
 
 LONG = 1.0
 """Seconds after which a task begins no other item."""
@@ -73,7 +76,10 @@ def flow_of(order: Order) -> ItemFlow:
     flow = restore_flow("", order["place"], compact(order["ir"]))
     flow.items = (ITEM,)
     secrets, intake = Secrets(), Intake(Document(), NOTHING)
-    inputs = restore_inputs(order, wire(flow), intake)
+    wired = wire(flow)
+    if missing := next((step.step.type for step in wired.all_steps() if step.kind is None), ""):
+        raise PflowError(f"it has no node '{missing}'", exit=BAD_CONFIG)
+    inputs = restore_inputs(order, wired, intake)
     here = _facts(Beginning(inputs, intake, secrets).facts(), [name for name in os.environ if os.environ[name]])
     for name, fact in order["facts"].items():
         if here.get(name) != fact:
@@ -108,8 +114,8 @@ def main(parent: int) -> None:
             answers.write(encode({**flow.run(id, item, tell), "claims": claims}) + b"\n")
     except Interrupted as interrupted:
         os._exit(interrupted.exit)
-    except PflowError as error:
-        answers.write(encode(error.message) + b"\n")
+    except Exception as error:
+        answers.write(encode((error if isinstance(error, PflowError) else bug_error(error)).message) + b"\n")
 
 
 class Remote:
@@ -170,8 +176,9 @@ def run_items(map: str, task: int, lines: str, order: str = "") -> str:
     process has had no order, or had this task before. Each thread of a worker has a process of its own, so that time
     limits, signals, the working directory and what nodes print are as on one machine.
     """
-    if order:
-        _served.setdefault(map, (order, []))
+    if order and map not in _served:
+        _served[map] = order, []
+        Thread(target=_watch, args=(map, _served[map][1], _is_wanted()), daemon=True).start()
     if map not in _served or (map, task) in _begun:
         return "null"
     _begun.add((map, task))
@@ -183,10 +190,32 @@ def run_items(map: str, task: int, lines: str, order: str = "") -> str:
     waiting, end = deque(lines.split("\n") if lines else ()), time.monotonic() + LONG
     while waiting and not remote.has_ended and time.monotonic() < end:
         results.append(remote.run(waiting.popleft()))
+    if map not in _served:  # it was forgotten meanwhile
+        remote.end()
     if remote.has_ended:
         remotes.remove(remote)
     remote.turn.release()
     return str(encode(remote.fault), "utf-8") if remote.fault else f"[{','.join(results)}]"
+
+
+def _is_wanted() -> Callable[[], bool]:
+    """Return what tells in a worker that the client wants the result of this task still, which dask knows for it."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+    return lambda: key in worker.state.tasks
+
+
+def _watch(map: str, remotes: list[Remote], is_wanted: Callable[[], bool]) -> None:
+    """Forget a map once nobody wants the result of its first task: its client is gone. Then end its processes."""
+    while map in _served and is_wanted():
+        time.sleep(_LOOK)
+    forget(map)
+    for remote in remotes:
+        with suppress(subprocess.TimeoutExpired):
+            remote.child.wait(GRACE)
+        remote.child.kill()
 
 
 def forget(map: str) -> None:

@@ -146,6 +146,40 @@ def test_a_worker_that_is_killed_costs_the_item_that_it_was_at(tmp_path):
         cluster.end()
 
 
+def children_of(pid):
+    """The processes below a process, those in sessions of their own too, as long as their parents are there."""
+    own = [int(each) for file in Path(f"/proc/{pid}/task").glob("*/children") for each in file.read_text().split()]
+    return [*own, *(below for each in own for below in children_of(each))]
+
+
+def until(is_true):
+    for _ in range(1200):
+        if is_true():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_workers_end_what_they_do_for_a_map_whose_process_was_killed(tmp_path):
+    cluster = Cluster(tmp_path)
+    try:
+        worker = cluster.worker()
+        words = ("map", "shell 'echo $$ >>began; sleep 600'", "--executor=dask", f"--scheduler={cluster.address}", "-q")
+        pflow = Path(sys.executable).with_name("pflow")
+        with subprocess.Popen([pflow, *words], stdin=subprocess.PIPE, cwd=tmp_path) as driver:
+            driver.stdin.write(b"a\nb\n")
+            driver.stdin.close()
+            assert until(lambda: (tmp_path / "began").exists() and (tmp_path / "began").read_text().strip())
+            left = children_of(worker.pid)
+            assert len(left) >= 2
+            driver.kill()
+        assert until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in left))
+        assert worker.poll() is None
+        assert len((tmp_path / "began").read_text().split()) == 1
+    finally:
+        cluster.end()
+
+
 def test_a_file_that_two_items_write_is_a_failure_of_the_second(cluster, tmp_path):
     claims = {}
 
@@ -172,11 +206,20 @@ def changed(**facts):
     return json.dumps({**order, "facts": {**order["facts"], **facts}})
 
 
+def test_a_node_that_a_worker_does_not_have_is_named():
+    order = json.loads(changed())
+    order["ir"]["nodes"][0]["type"] = "no-such-node"
+    remote = Remote(json.dumps(order))
+    assert remote.fault == "it has no node 'no-such-node'"
+    assert remote.child.wait() == 0
+
+
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
         ({"pflow": "0.0.1"}, "pflow is .*, not 0.0.1"),
         ({"the code of 'template'": {}}, "the code of 'template' is another one here"),
+        ({"the flow": "?"}, "the flow is .*, not \\?"),
         ({"the secret in NO_SUCH_KEY": "set"}, "the secret in NO_SUCH_KEY is None, not set"),
     ],
 )
