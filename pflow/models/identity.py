@@ -30,7 +30,8 @@ def settings_directory() -> str:
 def identify(name: str | None) -> dict[str, str]:
     """Identify the model that `name` stands for, or the default one.
 
-    `id` is its id, `entry` the digest of its entry in extra-openai-models.yaml, `weights` its file on this machine.
+    `id` is its id, `entry` the digest of its entry in extra-openai-models.yaml, `weights` its file on this machine;
+    `unchosen` is there if nobody chose it and it is the small one, which is then said.
     Raises what `choose` raises.
     """
     if parts := split_address(name):
@@ -49,7 +50,12 @@ def identify(name: str | None) -> dict[str, str]:
 
         return identity_of(name), files
 
-    return remembered(["model", name or "", *said, *keys, *files], find)  # type: ignore[no-any-return]
+    found: dict[str, str] = remembered(["model", name or "", *said, *keys, *files], find)
+    if "unchosen" in found:
+        from pflow.models.small import say_unchosen
+
+        say_unchosen()  # a kept answer is the small model's too
+    return found
 
 
 def model_parts(name: str | None, places: list[str], schema: Any) -> dict[str, Any]:

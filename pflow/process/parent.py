@@ -218,7 +218,7 @@ def serve_parent(serve: Serve, fd: int, unused: list[int], held: HeldSignals, pa
         held.release()
         above = Parent(fd)
         _parents.append(above)
-        vars(messages)["say_once"] = lambda text: above._send(framed(SAID, 0, text))
+        vars(messages)["say_once"] = lambda text, is_for_logs=False: above._send(framed(SAID, 0, (text, is_for_logs)))
         above.serve_in_threads(serve, threads) if threads else above.serve(serve)
     except Interrupted as interrupted:
         return interrupted.exit

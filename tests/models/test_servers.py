@@ -3,9 +3,12 @@
 import json
 import os
 import socket
+from functools import partial
 
 import pytest
 
+from pflow.commands._click import run_click
+from pflow.commands.check import command as check_command
 from pflow.errors import PflowError
 from pflow.models import choose, servers
 from pflow.models.identity import identify
@@ -101,17 +104,50 @@ def test_that_nobody_chose_the_small_model_is_said_once_a_run_with_what_is_bette
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     keep_models([("http://127.0.0.1:1/v1#it's", "Ollama on this machine")], SERVED)
     monkeypatch.setattr(messages, "is_quiet", True)
+    monkeypatch.setattr("os.isatty", lambda fd: fd == 1)
     assert said() == ""
     monkeypatch.setattr(messages, "is_quiet", False)
     assert said("SmolLM2") == ""
     line = said()
     assert line.startswith("pflow: no model is chosen, so 'SmolLM2' is asked, for trying out and short texts; ")
-    assert "export PFLOW_MODEL='http://127.0.0.1:1/v1#it'\"'\"'s' asks Ollama" in line
-    needed = ("ANTHROPIC_API_KEY is set, and needs: ", "install llm-anthropic", "PFLOW_MODEL=NAME chooses one")
+    assert "pflow models default 'http://127.0.0.1:1/v1#it'\"'\"'s' asks Ollama" in line
+    needed = (
+        "ANTHROPIC_API_KEY is set, and needs: ",
+        "install llm-anthropic",
+        "`pflow models default NAME` chooses one",
+    )
     assert all(words in line for words in needed), line
     assert said() == ""
     monkeypatch.setattr(messages, "_said", set())
     assert said() == line.splitlines(True)[0]
+    monkeypatch.setattr(messages, "is_quiet", True)
+    monkeypatch.setattr("os.isatty", lambda fd: False)
+    checks = partial(run_click, check_command, "check", ["--", "llm Hi"])
+    for ask in (said, lambda: identify(None) and capfd.readouterr().err, lambda: checks() or capfd.readouterr().err):
+        monkeypatch.setattr(messages, "_said", set())
+        assert ask() == line.splitlines(True)[0]
+    choose.set_default("SmolLM2")
+    monkeypatch.setattr(messages, "_said", set())
+    assert (said(), checks(), capfd.readouterr().err) == ("", 0, "")
     with pytest.raises(PflowError) as caught:
         choose.choose("it's")
     assert "did you mean http://127.0.0.1:1/v1#it's?" in caught.value.hint
+
+
+def test_what_was_brought_is_the_default_if_there_is_none(local, monkeypatch):
+    for name in ("oak", "tree"):
+        (local / f"{name}.gguf").touch()
+    after = "; `pflow models default NAME` chooses another"
+    assert choose.adopt("SmolLM2").endswith(f"is the default, {choose.LATEST}{after}")
+    assert choose.adopt("oak") == choose.adopt("tree") == f"'oak' is the default, {choose.KEPT}{after}"
+    assert identify(None)["id"] == "oak"
+    monkeypatch.setenv("PFLOW_MODEL", "echo")
+    assert choose.adopt("tree") == f"'echo' is the default, PFLOW_MODEL names it{after}"
+
+
+def test_a_model_that_its_server_does_not_have_is_no_default(local, monkeypatch):
+    monkeypatch.setattr(choose, "find_served", lambda: {"http://127.0.0.1:1/v1#oak:1b": "Ollama"})
+    assert choose.set_default("http://127.0.0.1:1#oak:1b") == ("http://127.0.0.1:1/v1#oak:1b", choose.KEPT)
+    with pytest.raises(PflowError, match="cannot find the model 'http:") as caught:
+        choose.set_default("http://127.0.0.1:1/v1#oak")
+    assert "did you mean http://127.0.0.1:1/v1#oak:1b?" in caught.value.hint

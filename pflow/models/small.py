@@ -1,0 +1,47 @@
+"""The small model on this machine, which answers where nobody chose a model, and says so."""
+
+from __future__ import annotations
+
+import os
+
+from pflow import Any
+from pflow.catalog.registry import data_directory
+from pflow.files.installation import read_installation
+from pflow.models.list import SERVED, read_models
+from pflow.terminal import messages
+
+SMALL = "SmolLM2"
+"""The model of 135M parameters that `pflow models get smollm2` takes out of a wheel."""
+
+SUFFIX = ".gguf"
+
+_PLUGINS = {"ANTHROPIC_API_KEY": "llm-anthropic", "GEMINI_API_KEY": "llm-gemini", "MISTRAL_API_KEY": "llm-mistral"}
+"""The plugin of llm that needs the key in a variable."""
+
+
+def is_small(model: Any) -> bool:
+    """Return True for the small local model, by its name or its file: it takes short questions, and no large schema."""
+    return bool(os.path.basename(model.model_id).removesuffix(SUFFIX) == SMALL)
+
+
+def has_small() -> bool:
+    """Return True if it is there."""
+    return os.path.isfile(os.path.join(data_directory("models") or "", SMALL + SUFFIX))
+
+
+def say_unchosen() -> None:
+    """Say that nobody chose the small model, which is asked: once, and in cron under -q too."""
+    what = f"no model is chosen, so '{SMALL}' is asked, for trying out and short texts"
+    messages.say_once(f"{what}; {better_models()}", is_for_logs=True)
+
+
+def better_models() -> str:
+    """Name the ways to choose a model, or to get a better one: a server that was seen, a key without its plugin."""
+    import shlex
+    from importlib.util import find_spec
+
+    ways = [f"pflow models default {shlex.quote(name)} asks {server}" for name, server in read_models(SERVED)][:1]
+    for key, plugin in _PLUGINS.items():
+        if os.environ.get(key) and not find_spec(plugin.replace("-", "_")):
+            ways.append(f"{key} is set, and needs: {read_installation().add(plugin)}")
+    return "; ".join([*ways, "`pflow models default NAME` chooses one, `pflow models get` lists better ones"])
