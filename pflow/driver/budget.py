@@ -47,14 +47,8 @@ class Budget:
         self.note(self)
 
     def answer(self, name: str, question: dict[str, Any]) -> Any:
-        """Answer a gate of pflow.words.budget. Raises PflowError (79)."""
-        if name == "begin":
-            return self.begin(question)
-        if name == "held":
-            return self._held[question["ticket"]][2]
-        answers: dict[str, Callable[[Any], Any]] = {"end": self.end, "lost": self.lose, "spent": self.spend}
-        answers[name](question)
-        return False
+        """Answer a gate of pflow.words.budget, by the name of a method. Raises PflowError (79)."""
+        return getattr(self, name)(question)
 
     def begin(self, question: dict[str, Any]) -> int | None:
         """Hold what a call may take; return its ticket, or None if it has to wait for one in flight.
@@ -73,6 +67,10 @@ class Budget:
         self.note(self)
         return self._tickets
 
+    def held(self, question: dict[str, Any]) -> Amounts:
+        """Return what is held for a call."""
+        return self._held[question["ticket"]][2]
+
     def end(self, about: dict[str, Any]) -> Amounts:
         """Count what a call took, and return it: as it `spent`, or as it was held, if that is known not to be all."""
         if about["ticket"] not in self._held:  # its process had ended it, and was gone before that was heard
@@ -88,12 +86,12 @@ class Budget:
         self._add({**took, "calls": took["calls"] - most["calls"]})
         return took
 
-    def spend(self, about: dict[str, Any]) -> None:
+    def spent(self, about: dict[str, Any]) -> None:
         """Count what a node took that does not ask before its calls."""
         usage = Usage(about["spent"])
         self._add({"tokens": sum(usage.tokens.values()), "cost": usage.cost or 0})
 
-    def lose(self, owner: int) -> None:
+    def lost(self, owner: int) -> None:
         """Count the calls of a process that is gone as they were held."""
         for ticket in [ticket for ticket, hold in self._held.items() if owner in hold[1]]:
             self.end({"ticket": ticket, "spent": {}, "is_untold": True})
@@ -128,14 +126,11 @@ class Budget:
     def _refused(self, name: str, model: str, most: float) -> PflowError:
         """Return the failure (79) of a call that an amount has no room for."""
         used, limit, left, flag = self.used[name], self.limits[name], self._left(name), spell_flag(BUDGET[name])
-        if name == "calls" or left <= 0:
-            what = f"{self.whose} has {'spent' if name == 'cost' else 'used'} {_words(name, used, limit)}"
-            hint = f"{flag} allows more"
-        else:
+        what = f"{self.whose} has {'spent' if name == 'cost' else 'used'} {_words(name, used, limit)}"
+        hint = f"{self.again} {flag}=… goes on" if self.again else f"{flag} allows more"
+        if name != "calls" and left > 0:
             what = f"a call may take {_words(name, most)}, and {self.whose} has {_words(name, left, limit)} left"
-            hint = f"{flag} allows more, a smaller --max-tokens of its step takes less"
-        if self.again:
-            hint = f"{self.again} {flag}=… goes on"
+            hint += "; a smaller --max-tokens of its step takes less"
         error = PflowError(f"cannot ask '{model}': {what}", hint=hint, exit=OVER_BUDGET, is_permanent=True)
         error.ends_run = True
         return error

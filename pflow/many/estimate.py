@@ -148,14 +148,12 @@ def most_of_item(flow: ItemFlow, questions: list[Question], item: Any) -> Amount
 
     Raises PflowError (78) for a price that is not known, if money is limited.
     """
-    from pflow.models.prices import longest_answer, most_of
+    from pflow.models.prices import most_of
 
     most: Amounts = {"calls": len(questions), "tokens": 0, "cost": 0}
     size = _size(flow, item)
     for each in questions:
-        more: Amounts = {}
-        if each.model:
-            more = most_of(each.model, size + each.size, longest_answer(each.model, each.options))
+        more = most_of(each.model, size + each.size, each.options) if each.model else {}
         if budget.is_priced and "cost" not in more:
             what = f"cannot hold '{each.step}' to --max-cost: what it may cost is not known before it asks"
             raise PflowError(what, hint="a map without --executor=dask holds each call", exit=BAD_CONFIG)

@@ -174,7 +174,7 @@ class Limiter:
 
     def lost(self, owner: int) -> None:
         """End all calls of a process that is gone."""
-        self.budget.lose(owner)
+        self.budget.lost(owner)
         for ticket, (name, other, _, _) in list(self._open.items()):
             if owner in other:
                 del self._open[ticket]

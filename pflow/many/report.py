@@ -42,17 +42,18 @@ MOST_DOTS = 5000
 
 
 def map_dots(run: Run) -> list[list[Any]]:
-    """Return the number, end (in seconds), milliseconds and status of the items that have an end.
+    """Return the number, end (in seconds), milliseconds and status of the items that ended since the map began.
 
     Of many it is a sample, with the slowest and those that failed.
     """
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
-        (count,) = ledger.one("SELECT count(*) FROM items WHERE time")
+        (count,) = ledger.one("SELECT count(*) FROM items WHERE time >= ?", (run.begun,))
         step = -(-count // MOST_DOTS) or 1
-        sql = "SELECT position, time, ms, status FROM items WHERE time AND"
+        sql, begun = "SELECT position, time, ms, status FROM items WHERE time >= ? AND", (run.begun,)
         wanted = [f"status <> '{DONE}' ORDER BY position LIMIT {MOST_DOTS}", f"position % {step} = 0 LIMIT {MOST_DOTS}"]
         wanted.append("ms > 0 ORDER BY ms DESC LIMIT 3")
-        return [list(row) for row in dict.fromkeys(row for each in wanted for row in ledger.rows(f"{sql} {each}"))]
+        rows = dict.fromkeys(row for each in wanted for row in ledger.rows(f"{sql} {each}", begun))
+        return [list(row) for row in rows]
 
 
 def map_text(run: str, report: dict[str, Any]) -> str:

@@ -61,18 +61,15 @@ def longest_answer(model: Model, options: Mapping[str, Any]) -> int:
 def call_of(model: Model, prompt: Prompt) -> budget.Call:
     """Return the call that sends a prompt. Raises PflowError (78) for a model that --max-cost cannot limit."""
     size = size_of(prompt)
-    most = most_of(model, size, longest_answer(model, vars(prompt.options)))
+    most = most_of(model, size, vars(prompt.options))
     if budget.is_priced and "cost" not in most:
         raise no_price(model)
     return budget.Call(model.model_id, size, most)
 
 
-def most_of(model: Model, size: float, answer: int) -> dict[str, float]:
-    """Return the most that a call may take: a question of so many bytes, an answer of so many tokens; dollars if known.
-
-    A price is looked for only if money is limited.
-    """
-    question = -(-size // budget.BYTES)
+def most_of(model: Model, size: float, options: Mapping[str, Any]) -> dict[str, float]:
+    """Return the most that a call with a question of so many bytes may take; the dollars if money is limited."""
+    question, answer = -(-size // budget.BYTES), longest_answer(model, options)
     cost = cost_of(model, round(question), answer, {}) if budget.is_priced else None
     return {"tokens": question + answer} | ({} if cost is None else {"cost": cost})
 

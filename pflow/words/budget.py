@@ -72,7 +72,7 @@ class Call:
         about["is_untold"] = getattr(error, "exit", 0) == TIMED_OUT or not isinstance(error, Exception | None)
         if isinstance(error, PflowError):
             about |= {name: getattr(error, name) for name in ("message", "hint", "exit", "retry_after", "refusal")}
-        return bool(gate("end", about))
+        return gate("end", about) is True
 
 
 def spend(usage: dict[str, Any]) -> None:

@@ -4,8 +4,11 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pflow.driver.budget import budget_of, read_budget
+from pflow.driver.budget import Budget, budget_of, read_budget
+from pflow.errors import PflowError
 from pflow.words import budget
 from tests.engine.flows import run, write_flow
 from tests.peers.openai_server import REPLY
@@ -149,3 +152,29 @@ def test_a_step_that_asks_many_times_is_held_to_the_budget_between_two_of_them(l
     whole = limited(flow(step), {"tokens": 100_000})
     assert whole.used["calls"] == len(server.requests("reply")) - calls
     assert whole.used["tokens"] == sum(whole.store["usage"][side] for side in ("input", "output"))
+
+
+@given(
+    limit=st.floats(0, 10),
+    calls=st.lists(
+        st.tuples(st.sampled_from("ab"), st.floats(0, 4), st.floats(0, 2), st.integers(0, 5), st.booleans())
+    ),
+)
+def test_no_call_begins_that_with_all_that_is_used_and_held_may_pass_the_limit(limit, calls):
+    """A call has a model, what it holds, its share of that, how many others are in flight, and if it tells its cost."""
+    account, seen, in_flight, over = Budget({"cost": limit}), {"a": 0.0, "b": 0.0}, [], 0.0
+    for model, most, share, others, is_told in calls:
+        while len(in_flight) > others:
+            ticket, other, hold, cost = in_flight.pop(0)
+            account.end({"ticket": ticket, "spent": {"model": other} | ({} if cost is None else {"cost": cost})})
+            seen[other], over = max(seen[other], cost or 0), over + max((cost or 0) - hold, 0)
+        hold = max(most, seen[model])
+        passes = account.taken()["cost"] + hold - limit
+        try:
+            ticket = account.begin({"model": model, "most": {"cost": most}})
+        except PflowError as refused:
+            ticket = refused.exit
+        assert passes >= -1e-9 if ticket == (None if in_flight else 79) else passes <= 1e-9
+        if ticket and (in_flight or ticket != 79):
+            in_flight.append((ticket, model, hold, round(hold * share, 12) if is_told else None))
+    assert account.taken()["cost"] <= limit + over + 1e-9

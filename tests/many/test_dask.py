@@ -23,6 +23,8 @@ from pflow.process.workers import Lost
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake
 from pflow.values.masks import Secrets
+from tests.many.server import Server
+from tests.many.test_money import Shop
 
 
 class Cluster:
@@ -227,3 +229,14 @@ def test_a_process_where_something_differs_says_what(facts, words):
     remote = Remote(changed(**facts))
     assert re.search(words, remote.fault)
     assert remote.child.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("limit", "asked", "left"),
+    [("cost=1", 0, "$1.00 of $1.00"), ("tokens-total=20", 0, "20 of 20"), ("tokens-total=4150", 2, "4,050 of 4,150")],
+)
+def test_a_budget_holds_from_the_first_item(cluster, tmp_path, limit, asked, left):
+    with Server() as server:
+        shop, there = Shop(server, tmp_path), f"--scheduler={cluster.address}"
+        code, paid, said = shop.run("map", "llm Name -m MODEL", "--executor=dask", there, f"--max-{limit}")
+    assert (code, paid, f"the map has {left}" in said) == (79, asked, True), said

@@ -314,6 +314,7 @@ def failed(exit: int, hint: str = "", spent: dict | None = None) -> bytes:
         (failed(79, spent=SPENT), BEGUN[:1], [HIGHER]),
         (failed(79, spent=SPENT), BEGUN[:2], [f"{HIGHER} --redo=a", f"{HIGHER} --skip=a"]),
         (failed(79, "it goes on; --max-cost allows more"), BEGUN[:1], [" --max-cost=N"]),
+        (failed(79, "pflow resume 01 --max-cost=… goes on"), BEGUN[:1], [" --max-cost=N"]),
         (failed(69, spent=SPENT), BEGUN[:1], [""]),
         (failed(1, "pflow resume 01 --max-visits=N goes on"), BEGUN[:1], [" --max-visits=N"]),
         (event("finish", exit=1, failed_items=2), BEGUN[:1], [" --failed"]),
