@@ -86,7 +86,8 @@ def _size_of(attachment: Attachment) -> int:
     most = _PICTURE * budget.BYTES
     if attachment.url:  # nobody has fetched it
         return most
-    size = os.path.getsize(attachment.path) if attachment.path else len(attachment.content or b"")
+    path = attachment.path or ""
+    size = os.path.getsize(path) if os.path.exists(path) else len(attachment.content or b"")  # an earlier one is gone
     return min(size, most) if (attachment.type or "").startswith("image/") else size
 
 
