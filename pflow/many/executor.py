@@ -11,6 +11,8 @@ DONE, FAILED, POISON, BEGUN, TODO = "done", "failed", "poison", "begun", "todo"
 has no end.
 """
 
+STATUSES = (DONE, FAILED, POISON, BEGUN, TODO)
+
 Result = dict[str, Any]
 """The end of a try of an item: status, exit, outputs (by name), carried (which of them the flow carries), error
 (a message), usage (`Usage.total`) and ms. A status of TODO means that the whole map has to stop, with `exit`.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError
-from pflow.many.executor import BEGUN, DONE, TODO, Result
+from pflow.many.executor import BEGUN, DONE, STATUSES, TODO, Result
 from pflow.many.ledger_file import LedgerFile
 from pflow.values.digest import bytes_digest, digest_of
 from pflow.values.fast_json import decode, encode
@@ -19,6 +19,28 @@ _COLUMNS = (
 """The columns of an item, in the order of an Entry."""
 
 _SELECT = f"SELECT {_COLUMNS} FROM items"
+_KINDS = {
+    **dict.fromkeys(("id", "digest", "carried", "error", "usage"), "text"),
+    **dict.fromkeys(("position", "tries", "has_begun", "pass", "equals"), "integer"),
+    "outputs": "text, null",
+    "exit": "integer, null",
+    "ms": "real, integer, null",
+    "time": "real, integer, null",
+}
+_OBJECT = "CASE WHEN json_valid({0}) THEN json_type({0}) END = 'object'"
+_SOUND = {
+    "items": " AND ".join(
+        [f"instr('{kinds}', typeof({name}))" for name, kinds in _KINDS.items()]
+        + [f"status IN {STATUSES}", "(status <> 'done' OR outputs IS NOT NULL)", _OBJECT.format("usage")]
+        + ["position BETWEEN 0 AND 1e15", "tries BETWEEN 0 AND 1e15", "ifnull(ms, 0) BETWEEN 0 AND 1e15"]
+    ),
+    "runs": " AND ".join(
+        [f"typeof({name}) IN ('integer', 'real')" for name in ("calls", "tokens", "cost")]
+        + ["json_valid(usage)", "NOT EXISTS (SELECT 1 FROM json_each(usage) WHERE type <> 'object')"]
+    ),
+    "map": f"rowid > 1 OR (typeof(pass) = 'integer' AND {_OBJECT.format('about')})",
+}
+"""What holds for each row of a table."""
 _SAVE = (
     f"INSERT INTO items ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split()))}) ON CONFLICT DO UPDATE SET"
     f" {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS.split(', ')[1:])}"
@@ -62,7 +84,16 @@ class Ledger(LedgerFile):
         self.run = ""
         self.usage: dict[str, Usage] = {}
         """What each model took in the map that is open, its resumes included."""
-        self.passes = int(self.one("SELECT pass FROM map WHERE rowid = 1")[0])
+        tables = {name for (name,) in self.rows("SELECT name FROM sqlite_master")}  # ledgers of pflow 0.1 have no runs
+        for table, sound in _SOUND.items():
+            if table in tables and (
+                row := self.one(f"SELECT CAST(id AS TEXT) FROM {table} WHERE ({sound}) IS NOT 1 LIMIT 1")
+            ):
+                raise self._damaged(row[0])
+        found = self.one("SELECT pass FROM map WHERE rowid = 1")
+        if found is None:
+            raise self._damaged("map")
+        self.passes = int(found[0])
 
     def begin(self, about: dict[str, Any], run: str = "", *, accepts_changes: bool = False) -> None:
         """Begin a pass over the items of a map, which is this run.
@@ -76,7 +107,7 @@ class Ledger(LedgerFile):
         values = (encode(about).decode(), self.passes, round(time.time(), 3))
         self.one("UPDATE map SET about = ?, pass = ?, began = ? WHERE rowid = 1", values)
         self.one("INSERT OR IGNORE INTO runs VALUES (?, 0, 0, 0, '[]')", (run,))
-        self.run, self.usage = run, {each["model"] or "": Usage(each) for each in self.told(run)}
+        self.run, self.usage = run, {each.get("model") or "": Usage(each) for each in self.told(run)}
         self.commit(at_once=True)
 
     def about(self) -> dict[str, Any]:
@@ -185,6 +216,9 @@ class Ledger(LedgerFile):
     def _entry(self, row: tuple[Any, ...]) -> Entry:
         entry = Entry(*row)
         entry.outputs, entry.usage = self._json(row[5]), self._json(row[9])
+        known = {"": None, **entry.outputs} if isinstance(entry.outputs, dict) else {}
+        if (entry.outputs is not None or entry.status == DONE) and entry.carried not in known:
+            raise self._damaged(entry.id)
         return entry
 
     def _json(self, text: str | None) -> Any:
@@ -192,6 +226,10 @@ class Ledger(LedgerFile):
             return None if text is None else decode(text.encode())
         except ValueError as error:
             raise self._failure(error) from None
+
+    def _damaged(self, row: Any) -> PflowError:
+        what = f"cannot use the ledger '{self.path}': its row '{row}' is damaged"
+        return PflowError(what, hint=f"sqlite3 {self.path} can delete the row; then its item runs again", exit=BAD_DATA)
 
     def save(self, entry: Entry) -> None:
         outputs = None if entry.outputs is None else encode(entry.outputs).decode()

@@ -38,6 +38,13 @@ CREATE TEMP TABLE files (digest TEXT PRIMARY KEY, id TEXT) WITHOUT ROWID;
 """
 
 
+_BAD = (
+    *(sqlite3.SQLITE_OK, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT),
+    *(sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_NOTADB),
+)
+"""The codes of SQLite for data that is not ours; OK: it cannot decode a text."""
+
+
 class LedgerFile:
     """The tables of a ledger, open for one map, or for reading while a map goes on."""
 
@@ -62,7 +69,7 @@ class LedgerFile:
 
     def _connect(self) -> None:
         """Open the file with SQLite, if it is a ledger or empty, and make the tables."""
-        where = f"{Path(self.path).absolute().as_uri()}?mode={'ro' if self._is_read else 'rw'}"
+        where = f"{Path(self.path).absolute().as_uri()}?mode={'ro' if self._is_read and not self._is_torn() else 'rw'}"
         try:
             self._base = sqlite3.connect(where, uri=True, timeout=1 if self._is_remote else 30)
             (mark,), (tables,) = map(self.one, ("PRAGMA application_id", "SELECT count(*) FROM sqlite_master"))
@@ -74,9 +81,19 @@ class LedgerFile:
                     if self._is_remote
                     else "journal_mode = WAL"
                 )
-                self._base.executescript(f"PRAGMA {how}; BEGIN EXCLUSIVE; {_TABLES} COMMIT; {_SETTINGS}")
+                self._base.executescript(
+                    f"PRAGMA {how}; PRAGMA wal_checkpoint; BEGIN EXCLUSIVE; {_TABLES} COMMIT; {_SETTINGS}"
+                )
         except sqlite3.Error as error:
             raise self._failure(error) from None
+
+    def _is_torn(self) -> bool:
+        """Return True if its map was killed, and only who may write can read all of it. Raises PflowError (65)."""
+        beside = {end: self.path + end for end in ("-journal", "-wal", "-shm") if os.path.lexists(self.path + end)}
+        for file in beside.values():
+            if not os.path.isfile(file):
+                raise PflowError(f"cannot use the ledger '{self.path}': '{file}' is not a regular file", exit=BAD_DATA)
+        return "-journal" in beside or ("-wal" in beside and "-shm" not in beside)
 
     def _lock(self) -> int:
         """Make the file if it is missing, and lock it."""
@@ -97,8 +114,7 @@ class LedgerFile:
         code, act = getattr(error, "sqlite_errorcode", 0) & 0xFF, "read" if self._is_read else "write"
         if code == sqlite3.SQLITE_BUSY:
             return self._in_use()
-        is_bad = code in (sqlite3.SQLITE_OK, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)  # OK: a text of it is bad
-        exit = BAD_DATA if is_bad else MISSING if self._is_read else CANNOT_WRITE
+        exit = BAD_DATA if code in _BAD else MISSING if self._is_read else CANNOT_WRITE
         return PflowError(f"cannot {act} the ledger '{self.path}': {error}", exit=exit)
 
     def _no_ledger(self) -> PflowError:
@@ -135,12 +151,13 @@ class LedgerFile:
         self._base.rollback()
 
     def close(self) -> None:
-        """Commit, and leave one file without -wal and -shm."""
+        """Commit, and leave one file without -wal and -shm; if somebody reads it, all is at least in that file."""
         try:
             if not self._is_read:
                 self.commit(at_once=True)
-                with suppress(sqlite3.Error):  # somebody reads it
-                    self._base.execute("PRAGMA journal_mode = DELETE")
+                for act in ("busy_timeout = 1000", "wal_checkpoint(TRUNCATE)", "journal_mode = DELETE"):
+                    with suppress(sqlite3.Error):
+                        self._base.execute(f"PRAGMA {act}").fetchall()
         finally:
             self._base.close()
             self._release()

@@ -36,7 +36,7 @@ from pflow.many.loop import Choices, MapLoop
 from pflow.many.merge import parse_shard
 from pflow.many.options import Options, parse_halt
 from pflow.many.progress import MapProgress
-from pflow.many.rows import Rows
+from pflow.many.rows import Rows, check_errors
 from pflow.process.parent import ask_parent
 from pflow.process.signals import Interrupted
 from pflow.process.streams import divert_prints, is_readable, write_pieces
@@ -83,6 +83,9 @@ class Map:
         self.halt = parse_halt(options.halt)
         self.share, self.shards = parse_shard(options.shard) if options.shard else (0, 1)
         self.total = self._total()
+        if options.errors:
+            uses = {**dict.fromkeys(options.words, "the items come from it"), self.wired.flow.file: "it is the flow"}
+            check_errors(options.errors, {options.ledger: "it is the ledger", **uses})
 
     @classmethod
     def begin(cls, flow: str, flow_flags: list[str], flags: RunFlags, options: Options, secrets: Secrets) -> Map:
@@ -267,7 +270,7 @@ class Map:
 
         rows = Rows(
             options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
-            write=write, secret=secret, inputs=options.words,
+            write=write, secret=secret,
         )  # fmt: skip
         choices = Choices(
             id_field=options.id_field, timeout=flags.timeout if options.executor == "local" else None, halt=self.halt,

@@ -6,15 +6,13 @@ from contextlib import closing
 from typing import Any
 
 from pflow.errors import shorten
-from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO
+from pflow.many.executor import DONE, STATUSES, TODO
 from pflow.many.ledger import Ledger
 from pflow.record.runs import RUNNING, Run
 from pflow.terminal.columns import duration
 from pflow.values.jsontext import decode
 from pflow.words.printable import clean
 from pflow.words.usage import usage_words
-
-STATUSES = (DONE, FAILED, POISON, BEGUN, TODO)
 
 _FAILURE = "'exit', exit, 'message', error, 'count', count(*), 'number', min(position), 'id', id"
 _QUERIES = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
-from pflow.errors import USAGE, PflowError, not_written
+from pflow.errors import CANNOT_WRITE, USAGE, PflowError, not_written
 from pflow.many.executor import DONE
 from pflow.many.ledger import Entry
 from pflow.tables.csv_text import write_csv
@@ -30,20 +30,20 @@ class Rows:
     """Prints the results of a map. `write` takes bytes, and raises ClosedPipe once their reader is gone.
 
     `raw` prints the carried value alone, `nul` ends each row with NUL. `errors` is a file for the failed items, which
-    are then not among the rows. `secret` names members of items that are not shown, `inputs` the files of the items.
+    are then not among the rows. `secret` names members of items that are not shown.
     Raises PflowError: 2 for what does not go together, 73 or 77 if `errors` cannot be written.
     """
 
     def __init__(
         self, form: str, *, raw: bool, nul: bool, in_order: bool, errors: str | None,
-        write: Callable[[bytes], None], secret: Collection[str] = (), inputs: Iterable[str] = (),
+        write: Callable[[bytes], None], secret: Collection[str] = (),
     ) -> None:  # fmt: skip
         self.encode = self._raw if raw else _record if form == "record" else _row
         self.table = Table() if form == "csv" and not raw else None
         if nul and self.table:
             raise PflowError("cannot end rows of CSV with NUL", hint="-0 is for jsonl, record and -r", exit=USAGE)
         self.nul = nul
-        self.errors = _open_errors(errors, inputs) if errors else None
+        self.errors = _open_errors(errors) if errors else None
         self.write = write
         self.secret = secret
         self.turns = Turns() if in_order else None
@@ -168,17 +168,48 @@ def _record(index: int, item: Any, entry: Entry) -> bytes:
     return encode({"index": index, **about, ERROR: entry.error or None, **spent}) + b"\n"
 
 
-def _open_errors(path: str, inputs: Iterable[str]) -> IO[bytes]:
-    """Open the file of the failed items. Raises PflowError: 2 if the items are read from it, 73 or 77."""
-    act = f"cannot write the failed items to '{path}'"
-    for each in ("/dev/stdin", *inputs):
-        with suppress(OSError, ValueError):
-            if os.path.isfile(path) and os.path.samestat(os.stat(path), os.stat(each)):
-                raise PflowError(f"{act}: the items come from it", hint="--errors=FILE takes another file", exit=USAGE)
+def check_errors(path: str, others: Mapping[str, str]) -> None:
+    """Refuse a file for the failed items whose content would be lost; `others` are files, and what the map does there.
+
+    Raises PflowError: 2 if the map uses the file, 73 if it has anything but the failed items of an earlier map.
+    """
+    act, hint = f"cannot write the failed items to '{path}'", "--errors=FILE takes another file"
+    streams = dict.fromkeys(("/dev/stdout", "/dev/stderr"), "its results or messages go there")
+    for each, why in {"/dev/stdin": "the items come from it", **streams, **others}.items():
+        if _is_same(path, each):
+            raise PflowError(f"{act}: {why}", hint=hint, exit=USAGE)
+    try:
+        with open(path if os.path.isfile(path) else os.devnull, "rb") as file:
+            is_ours = all(map(_is_failure, file))
+    except OSError as error:
+        raise not_written(act, error) from None
+    if not is_ours:
+        raise PflowError(f"{act}: that file has something else", hint=f"{hint}, or delete it", exit=CANNOT_WRITE)
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Return True if two paths are one regular file, or would be."""
+    try:
+        return os.path.samefile(path, other) and os.path.isfile(path)
+    except (OSError, ValueError):
+        return not os.path.exists(path) and os.path.realpath(path) == os.path.realpath(other)
+
+
+def _is_failure(line: bytes) -> bool:
+    """Return True for a line of a file of failed items; the last one may be torn."""
+    try:
+        found = decode(line)
+    except ValueError:
+        return line.startswith(b'{"item":') and not line.endswith(b"\n")
+    return isinstance(found, dict) and [*found] == ["item", ERROR]
+
+
+def _open_errors(path: str) -> IO[bytes]:
+    """Open the file of the failed items. Raises PflowError (73, 77)."""
     try:
         return open(path, "wb", buffering=0)
     except OSError as error:
-        raise not_written(act, error) from None
+        raise not_written(f"cannot write the failed items to '{path}'", error) from None
 
 
 def _write_error(file: IO[bytes], data: bytes) -> None:

@@ -1,6 +1,8 @@
 """The ledger of a map: first success wins, kill -9 loses nothing that was committed, and no other file is touched."""
 
 import os
+import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -45,7 +47,7 @@ def test_a_damaged_text_in_a_ledger_is_bad_data(path, damaged):
         ledger.end(ledger.claim(0, "digest").id, result(usage={"model": "mmmm"}))
     file = Path(path)
     file.write_bytes(file.read_bytes().replace(b'"mmmm"', damaged))
-    with closing(Ledger(path, is_read=True)) as ledger, pytest.raises(PflowError, match="cannot read") as bad:
+    with pytest.raises(PflowError, match="the ledger") as bad, closing(Ledger(path, is_read=True)) as ledger:
         _ = [*ledger.entries()]
     assert bad.value.exit == 65
 
@@ -223,3 +225,47 @@ def test_the_type_of_the_nearest_mount_tells_a_network(tmp_path, monkeypatch, ki
         mounts.write_text(lines.format(kind))
     monkeypatch.setattr(directories, "MOUNTS", str(mounts))
     assert directories.is_on_network("/data here/x/map.db") is is_remote
+
+
+@pytest.mark.parametrize("way", ["DELETE", "WAL"])
+def test_a_ledger_whose_writer_was_killed_is_read_whole_also_as_a_copy(path, tmp_path, way):
+    with opened(path) as ledger:
+        for number in range(300):
+            ledger.end(ledger.claim(number, f"{number}").id, result(error="e" * 100))
+    if (pid := os.fork()) == 0:
+        base = sqlite3.connect(path)
+        base.executescript(f"PRAGMA journal_mode = {way}; PRAGMA cache_size = 1; BEGIN")
+        base.execute("UPDATE items SET error = 'x' || error, status = 'poison'")  # which spills into the file
+        if way == "WAL":
+            base.commit()
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+    copy = str(tmp_path / "copy.db")
+    for end in ("", "-journal", "-wal"):
+        if os.path.exists(path + end):
+            shutil.copy(path + end, copy + end)
+    for file in (copy, path):
+        with closing(Ledger(file, is_read=True)) as ledger:
+            assert ledger.counts() == {"done" if way == "DELETE" else "poison": 300}
+
+
+def test_a_ledger_is_one_file_after_each_map_and_as_each_begins(path, tmp_path):
+    def counts():
+        shutil.copy(path, tmp_path / "copy.db")
+        with closing(sqlite3.connect(tmp_path / "copy.db")) as base:
+            return dict(base.execute("SELECT status, count(*) FROM items GROUP BY status"))
+
+    with opened(path) as ledger:
+        ledger.end(ledger.claim(0, "a").id, result())
+        ledger.commit()
+        reader = sqlite3.connect(path)
+        reader.execute("SELECT * FROM items").fetchall()  # which leaves the file open
+    assert counts() == {"done": 1}
+    reader.close()
+    with opened(path) as ledger:
+        ledger.claim(1, "b")
+        ledger.commit()
+        shutil.copytree(os.path.dirname(path), tmp_path / "killed")
+    path = str(tmp_path / "killed" / os.path.basename(path))
+    with opened(path):
+        assert counts() == {"done": 1, "todo": 1}

@@ -1,11 +1,12 @@
 import json
 import random
+from contextlib import nullcontext
 
 import pytest
 
 from pflow.errors import PflowError
 from pflow.many.ledger import Entry
-from pflow.many.rows import Rows
+from pflow.many.rows import Rows, check_errors
 
 
 class Printed(Rows):
@@ -125,11 +126,28 @@ def test_the_failed_items_go_to_a_file_of_their_own_as_items_again(tmp_path):
     assert json.loads(rows.text()) == {"item": "b", "response": "B"}
 
 
-@pytest.mark.parametrize(("path", "exit"), [("items.jsonl", 2), ("no/such/file", 73), (".", 73), ("/dev/full", 73)])
-def test_a_file_of_failed_items_that_cannot_be_written_or_has_the_items_is_refused(tmp_path, monkeypatch, path, exit):
+FAILURE = '{"item":1,"error":"no"}\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "exit"),
+    [
+        *(("items", 2), ("link", 2), ("hard", 2), ("l.db", 2), ("./l.db", 2), ("flow", 2), ("notes", 73), ("rows", 73)),
+        *(("no/such/file", 73), (".", 73), ("/dev/full", 73), ("new", 0), ("empty", 0), ("earlier", 0), ("torn", 0)),
+    ],
+)
+def test_a_file_of_failed_items_takes_the_place_of_such_a_file_alone(tmp_path, monkeypatch, path, exit):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "items.jsonl").write_text("1")
-    with pytest.raises(PflowError, match="cannot write the failed items") as refused:
-        Printed(errors=path, inputs=["items.csv", str(tmp_path / "items.jsonl")]).put(0, "a", FAILED)
-    assert refused.value.exit == exit
-    assert (tmp_path / "items.jsonl").read_text() == "1"
+    texts = {"items": FAILURE, "flow": "", "notes": "mine\n", "rows": FAILURE + '{"item":2,"text":"b"}\n', "empty": ""}
+    texts |= {"earlier": FAILURE * 2, "torn": FAILURE + '{"item":'}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "link").symlink_to("items")
+    (tmp_path / "hard").hardlink_to("items")
+    refused = pytest.raises(PflowError, match="cannot write the failed items") if exit else nullcontext()
+    with refused as error:
+        check_errors(path, {"l.db": "it is the ledger", "flow": "it is the flow", str(tmp_path / "items"): "its items"})
+        Printed(errors=path).put(0, "a", FAILED)
+    if exit:
+        assert error.value.exit == exit
+        assert {name: (tmp_path / name).read_text() for name in texts} == texts

@@ -3,7 +3,9 @@
 import json
 import os
 import random
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,8 +23,20 @@ MAP = ("map", f"template 'is $item' => {END}", "items", "--from=lines", "-r")
 ROWS = {"run": b"one\n", "map": b"is a\nis b\n"}
 """What each prints once the file `go` is there."""
 STATES = [f"{kind}-{how}" for kind in ROWS for how in ("done", "failed")]
-FILES = ("trace.jsonl", "journal.jsonl", "snapshot.json", "flow.pflow.json", "keys.jsonl", "status.json", "lock")
+LEDGER = "ledger.db"
+FILES = (
+    LEDGER,
+    "trace.jsonl",
+    "journal.jsonl",
+    "snapshot.json",
+    "flow.pflow.json",
+    "keys.jsonl",
+    "status.json",
+    "lock",
+)
 OTHERS: tuple[Any, ...] = (None, True, -1, 2.5, "é", "", [], [1], {}, {"a": 1}, 10**12)
+VALUES = (*OTHERS[:6], "[]", "{}", '{"a":1}', "[1]", b"\xff", 1e300, float("inf"))
+"""What a column of a ledger has instead."""
 READERS = (("runs",), ("runs", "--json"), ("doctor",))
 OF_ONE = (("trace",), ("trace", "--json"), ("trace", "--html"), ("why", "template"), ("cancel",))
 AGAIN = (("resume", "-r"), ("resume", "-r", "--failed"), ("replay", "-r"))
@@ -45,11 +59,12 @@ def check(file: str, directory: Path, state: str, chances: random.Random) -> Non
     assert call(directory, *(MAP if kind == "map" else RUN)).code == (how == "failed")
     Path("go").touch()
     (kept,) = (directory / "state" / "pflow" / "runs").glob("[0-9A-Z]*")
+    path = next((directory / "state" / "pflow" / "maps").glob("*.db"), kept / file) if file == LEDGER else kept / file
     before = Kept(directory)
     for name in [*WAYS, *["member"] * 5]:
-        if name in ("cut", "version", "member") and (file == "lock" or not (kept / file).exists()):
+        if name in ("cut", "version", "member") and (file == "lock" or not path.exists()):
             continue
-        where = f"{state}: {file}: {damage(kept / file, name, chances)}"
+        where = f"{state}: {file}: {damage(path, name, chances)}"
         for words in READERS:
             shown = call(directory, *words)
             check_shown(shown, where)
@@ -61,8 +76,19 @@ def check(file: str, directory: Path, state: str, chances: random.Random) -> Non
             if (command, *flags) in AGAIN:
                 assert shown.code or shown.stdout == ROWS[kind], (where, command, shown)
                 before.restore()
-                damage(kept / file, name, chances) if name in WAYS else None
+                damage(path, name, chances) if name in WAYS else None
         before.restore()
+
+
+def other_value(path: Path, chances: random.Random) -> str:
+    """Give one column of one row of a ledger another value."""
+    with closing(sqlite3.connect(path)) as base:
+        table = chances.choice(("items", "items", "map", "runs"))
+        names = [row[1] for row in base.execute(f"PRAGMA table_info({table})")]
+        name, value = chances.choice(names), chances.choice(VALUES)
+        base.execute(f"UPDATE OR IGNORE {table} SET {name} = ? WHERE rowid = 1", (value,))
+        base.commit()
+    return f"{table}.{name}: {value!r}"
 
 
 def other_member(path: Path, chances: random.Random) -> str:
@@ -88,7 +114,7 @@ def other_member(path: Path, chances: random.Random) -> str:
 def damage(path: Path, way: str, chances: random.Random) -> str:
     data = path.read_bytes() if path.exists() else b""
     if way == "member":
-        return other_member(path, chances)
+        return (other_value if path.suffix == ".db" else other_member)(path, chances)
     path.unlink(missing_ok=True)
     WAYS[way](path, data)
     return way
