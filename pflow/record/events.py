@@ -118,7 +118,8 @@ def limits_reached(log: bytes, end: Event) -> list[str]:
     used, limits = last.get("used", {}), last.get("limits", {})
     flags = {name: f"--{flag.replace('_', '-')}" for name, flag in BUDGET.items()}
     reached = [name for name in flags if name in limits and used.get(name, 0) >= limits[name]]
-    return [f"{flag}=N" for name, flag in flags.items() if name in reached or f"{flag} allows" in hint or f"{flag}=" in hint]
+    told = [name for name, flag in flags.items() if f"{flag} allows" in hint or f"{flag}=" in hint]
+    return [f"{flag}=N" for name, flag in flags.items() if name in {*reached, *told}]
 
 
 def usage_so_far(log: bytes) -> dict[str, Any]:
