@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from pflow.errors import PflowError
-from pflow.models.prices import cost_of
+from pflow.models.prices import cost_of, most_of
 
 
 @pytest.fixture(autouse=True)
@@ -111,3 +111,14 @@ def test_a_malformed_file_costs_no_answer(prices, server, capfd):
     prices.write_text("m = 3")
     assert run("reply")["usage"].keys() == {"model", "input", "output"}
     assert "the price of this answer is not known: cannot read" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "own", "answer"),
+    [({}, {}, 4096), ({"max_tokens": None}, {"default_max_tokens": 256}, 256), ({"num_predict": 9}, {}, 9),
+     ({"num_predict": -1}, {}, 4096), ({"max_output_tokens": 7}, {"default_max_tokens": 256}, 7)],
+)  # fmt: skip
+def test_a_call_is_held_to_take_its_bytes_and_the_longest_answer(monkeypatch, options, own, answer):
+    assert most_of(model("m", **own), 41, options) == {"tokens": 11 + answer}
+    monkeypatch.setattr("pflow.words.budget.is_priced", True)
+    assert most_of(model("SmolLM2", cost=0, **own), 41, options) == {"tokens": 11 + answer, "cost": 0}
