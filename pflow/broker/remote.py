@@ -12,9 +12,8 @@ from mcp.client.streamable_http import streamable_http_client
 from pflow.broker.program import GRACE, MESSAGE, MOST, too_long
 from pflow.broker.servers import Server
 from pflow.errors import DENIED, UNAVAILABLE, PflowError
-from pflow.kit.web.bounded import check_body
+from pflow.kit.web.bounded import limit_body
 from pflow.kit.web.headers import read_headers
-from pflow.values.json_values import MOST_VALUES, has_too_many_values
 from pflow.values.masks import Secrets
 
 _LOGIN = "--header='Authorization: Bearer env:TOKEN', or -- npx mcp-remote URL, which logs in"
@@ -68,26 +67,8 @@ class RemoteServer:
         elif response.status_code >= 500:
             self.on_fault(PflowError(f"it answers with HTTP {response.status_code}", exit=UNAVAILABLE))
         is_stream = "event-stream" in response.headers.get("content-type", "")
-        check_body(response, _Meter(self.on_fault, MESSAGE * is_stream).count)
+        limit_body(response, MOST, self._too_long, line=MESSAGE * is_stream)
 
-
-class _Meter:
-    """Ends an answer, or a stream of messages, that gets too long, or would take too much memory once it is parsed.
-
-    Each line of it counts for `line` bytes more.
-    """
-
-    def __init__(self, on_fault: Callable[[PflowError], None], line: int) -> None:
-        self.on_fault, self.line = on_fault, line
-        self.body = bytearray()
-        self.marks = self.lines = 0
-
-    def count(self, part: bytes) -> None:
-        self.body += part
-        self.lines += part.count(b"\n") + part.count(b"\r")
-        self.marks += sum(map(part.count, (b",", b"[", b"{")))
-        is_heavy = self.marks > MOST_VALUES and has_too_many_values(self.body)
-        self.marks = 0 if self.marks > MOST_VALUES else self.marks
-        if is_heavy or len(self.body) + self.lines * self.line > MOST:
-            self.on_fault(too_long())
-            raise httpx2.ReadError("too long")
+    def _too_long(self) -> Exception:
+        self.on_fault(too_long())
+        return httpx2.ReadError("too long")

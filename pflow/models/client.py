@@ -8,9 +8,11 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
+from functools import partial
 from itertools import islice
 from typing import Any
 
+from pflow.errors import BAD_DATA, PflowError
 from pflow.kit.web.bounded import limit_body
 from pflow.models.errors import Ending
 from pflow.process.signals import Deadline, time_left
@@ -50,9 +52,10 @@ def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if key not in _kept:
             everything.add([*args])
             client = _kept[key] = _unlimited(model.get_client(*args, **kwargs))
-            act = f"cannot take the answer of '{model.model_id}'"
             if http := getattr(client, "_client", None):
-                http.event_hooks["response"].append(limit_body(_MOST, act))
+                what = f"cannot take the answer of '{model.model_id}': it has more than {_MOST:,} bytes"
+                failure = partial(PflowError, what, exit=BAD_DATA, is_permanent=True)
+                http.event_hooks["response"].append(partial(limit_body, most=_MOST, failure=failure))
         return _kept[key]
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from functools import partial
 from io import FileIO
 from typing import Any
 
@@ -10,7 +11,6 @@ from pflow.errors import BAD_CONFIG, BAD_DATA, CANNOT_WRITE, DENIED, MISSING, Pf
 from pflow.files.directories import make_private
 from pflow.files.installation import no_extra
 from pflow.kit.web.bounded import limit_body
-from pflow.kit.web.client import MAX_SIZE
 from pflow.models.errors import exit_and_words
 from pflow.models.local import place_of
 from pflow.models.small import SUFFIX
@@ -25,6 +25,9 @@ CHOICES = {
     "bartowski/Qwen_Qwen3-4B-Instruct-2507-GGUF": 2497,
 }
 """Small models to choose from, each with its megabytes; the first comes as a wheel."""
+
+_MOST_SAID = 10_000_000
+"""The most bytes of what a hub says of a repository."""
 
 _HUB = r"(?:https?://[^/]+/|[\w-]+\.[\w.-]+/(?=[^/]+/[^/]+$)(?!.*\.gguf$))?"
 """The address of the hub in front of OWNER/REPO, as a browser shows it."""
@@ -54,10 +57,13 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
     from huggingface_hub.utils import build_hf_headers, get_session
 
     logging.set_verbosity_error()
-    hooks, limit = get_session().event_hooks["response"], limit_body(MAX_SIZE, act)
+    failure = partial(PflowError, f"{act}: what the hub says has no end", exit=BAD_DATA)
+    hooks, limit = get_session().event_hooks["response"], partial(limit_body, most=_MOST_SAID, failure=failure)
     hooks.append(limit)
-    told = HfApi().model_info(repo, files_metadata=True, timeout=30)
-    hooks.remove(limit)
+    try:
+        told = HfApi().model_info(repo, files_metadata=True, timeout=30)
+    finally:
+        hooks.remove(limit)
     files = {each.rfilename: each.lfs for each in told.siblings or [] if each.lfs and each.rfilename.isprintable()}
     file = choose_file(act, [*files], quant, file)
     size, digest, path = files[file].size, files[file].sha256, place_of(os.path.basename(file))

@@ -16,12 +16,12 @@ teardown() { pflow mcp down 2>/dev/null || true; }
 
 @test "a server's tools are nodes in pipes and flows, with help and TAB, until it is removed" {
     run --separate-stderr pflow mcp add box -- "${real[@]}"
-    expect 0 - "added 14 tools of 'box'"
+    expect 0 - "added 17 tools of 'box'"
     [[ $output == *pflow-mcp-box-echo* && $(stat -c %a .local/share/pflow/mcp .local/share/pflow/mcp/box.json | xargs) == "700 600" ]]
     mv server.py moved.py # nothing needs it for what follows
     run --separate-stderr bash -c 'pflow-mcp-box-echo --help | head -1; pflow check "mcp-box-echo --text=hi" && pflow __complete bash 9 99 "" "pflow mcp remove "; pflow mcp list'
     expect 0
-    [[ $output == *mcp-box-echo* && $output == *$'\n'box* && $output == *"box  1.2  14 tools  $PYTHON $HOME/server.py"* ]]
+    [[ $output == *mcp-box-echo* && $output == *$'\n'box* && $output == *"box  1.2  17 tools  $PYTHON $HOME/server.py"* ]]
     mv moved.py server.py
     run --separate-stderr bash -c 'echo from a pipe | pflow-mcp-box-echo -r; pflow "mcp-box-echo --text=hi => shell \"tr a-z A-Z\"" -r; pflow-mcp-box-fail'
     expect 1 - 'no such thing' || expect 1 - 'such thing'
@@ -57,10 +57,10 @@ teardown() { pflow mcp down 2>/dev/null || true; }
     expect 1 - 'pflow mcp refresh box'
     [[ $output == *+*deeper* ]] && ! type -P pflow-mcp-box-deeper
     run --separate-stderr pflow mcp refresh
-    expect 0 - 'other tools: 14'
+    expect 0 - 'other tools: 17'
     [[ $output == *+*deeper* ]] && type -P pflow-mcp-box-deeper && ! type -P pflow-mcp-box-deep
     run --separate-stderr pflow mcp refresh box
-    expect 0 '' 'the same tools: 14'
+    expect 0 '' 'the same tools: 17'
 }
 
 @test "after kill -9 an add is begun anew, and a remove is finished" {

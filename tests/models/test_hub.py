@@ -87,6 +87,7 @@ def test_a_part_that_is_longer_than_the_file_begins_anew_and_so_does_what_the_hu
         ("gone/tree", 66, "there is no such repository"),
         ("odd/tree", 75, "its answer is garbled"),
         ("wrong/tree", 65, "another digest"),
+        ("talker/tree", 65, "what the hub says has no end"),
         ("endless/tree", 65, "more came than the 0 MB that the hub says"),
         ("large/tree", 77, "nobody agreed to 1,000 MB; --yes"),
     ],

@@ -1,50 +1,45 @@
-"""The body of an answer as its reader gets it, unpacked, with a check of each part before the next one comes."""
+"""The body of an answer as its reader gets it, unpacked, and never more than it may have."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import httpx2
 
-from pflow.errors import BAD_DATA, PflowError
+from pflow.values.json_values import MOST_VALUES, has_too_many_values
 
 
-def check_body(response: httpx2.Response, check: Callable[[bytes], None]) -> None:
-    """Let `check` see each part of the unpacked body; what it raises ends the reading. For a hook of a client."""
-    packed = httpx2.Response(
-        response.status_code, headers=response.headers, stream=response.stream, request=response.request
-    )
+def limit_body(response: httpx2.Response, most: int, failure: Callable[[], Exception], *, line: int = 0) -> None:
+    """Let the reading of a body of over `most` bytes, or of JSON with too many values, end with `failure`. For a hook.
+
+    Each line counts for `line` bytes more.
+    """
+    response.stream = _Limited(response, most, failure, line)
     response.headers.pop("content-encoding", None)
-    response.stream = _Checked(packed, check)
 
 
-def limit_body(most: int, act: str) -> Callable[[httpx2.Response], None]:
-    """Return a hook that lets no answer have more than `most` bytes, unpacked; then `act` fails: PflowError (65)."""
-
-    def limit(response: httpx2.Response) -> None:
-        sizes: list[int] = []
-
-        def check(part: bytes) -> None:
-            sizes[:] = [sum(sizes) + len(part)]
-            if sizes[0] > most:
-                raise PflowError(f"{act}: it has more than {most:,} bytes", exit=BAD_DATA, is_permanent=True)
-
-        check_body(response, check)
-
-    return limit
-
-
-class _Checked(httpx2.SyncByteStream, httpx2.AsyncByteStream):
-    def __init__(self, packed: httpx2.Response, check: Callable[[bytes], None]) -> None:
-        self.packed, self.check = packed, check
+class _Limited(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    def __init__(self, response: httpx2.Response, most: int, failure: Callable[[], Exception], line: int) -> None:
+        about = {"headers": response.headers, "stream": response.stream, "request": response.request}
+        self.packed = httpx2.Response(response.status_code, **about)  # type: ignore[arg-type]
+        self.most, self.failure, self.line = most, failure, line
+        self.body = bytearray()
+        self.marks = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        for part in self.packed.iter_bytes():
-            self.check(part)
-            yield part
+        return map(self._counted, self.packed.iter_bytes())
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for part in self.packed.aiter_bytes():
-            self.check(part)
-            yield part
+            yield self._counted(part)
+
+    def _counted(self, part: bytes) -> bytes:
+        self.body += part
+        self.most -= len(part) + (part.count(b"\n") + part.count(b"\r")) * self.line
+        self.marks += sum(map(part.count, (b",", b"[", b"{")))
+        is_heavy = self.marks > MOST_VALUES and has_too_many_values(self.body)
+        self.marks = 0 if self.marks > MOST_VALUES else self.marks
+        if is_heavy or self.most < 0:
+            raise self.failure()
+        return part
 
     def close(self) -> None:
         self.packed.close()
