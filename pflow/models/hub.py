@@ -52,18 +52,12 @@ def get_model(name: str, *, is_agreed: bool) -> tuple[str, bool]:
 
 
 def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tuple[str, bool]:
-    from huggingface_hub import HfApi, hf_hub_url, logging
+    from huggingface_hub import hf_hub_url, logging
     from huggingface_hub.file_download import http_get
-    from huggingface_hub.utils import build_hf_headers, get_session
+    from huggingface_hub.utils import build_hf_headers
 
     logging.set_verbosity_error()
-    failure = partial(PflowError, f"{act}: what the hub says has no end", exit=BAD_DATA)
-    hooks, limit = get_session().event_hooks["response"], partial(limit_body, most=_MOST_SAID, failure=failure)
-    hooks.append(limit)
-    try:
-        told = HfApi().model_info(repo, files_metadata=True, timeout=30)
-    finally:
-        hooks.remove(limit)
+    told = _describe(act, repo)
     files = {each.rfilename: each.lfs for each in told.siblings or [] if each.lfs and each.rfilename.isprintable()}
     file = choose_file(act, [*files], quant, file)
     size, digest, path = files[file].size, files[file].sha256, place_of(os.path.basename(file))
@@ -93,6 +87,20 @@ def _get(act: str, repo: str, quant: str, file: str, *, is_agreed: bool) -> tupl
             raise PflowError(f"{act}: what came has another digest than the hub says", exit=BAD_DATA)
         os.replace(part, path)
     return path, True
+
+
+def _describe(act: str, repo: str) -> Any:
+    """Return what the hub says of a repository and its files."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils import get_session
+
+    failure = partial(PflowError, f"{act}: what the hub says has no end", exit=BAD_DATA)
+    hooks, limit = get_session().event_hooks["response"], partial(limit_body, most=_MOST_SAID, failure=failure)
+    hooks.append(limit)
+    try:
+        return HfApi().model_info(repo, files_metadata=True, timeout=30)
+    finally:
+        hooks.remove(limit)
 
 
 class _TooLong(Exception):
