@@ -54,14 +54,14 @@ class Setup:
     """The work of setup below a share directory, as its list there records it.
 
     `files` are names below share/, each with the SHA-256 of every version that setup wrote; `directories` those that
-    it made; `block` the lines that it added to the start-up file `zshrc`.
+    it made; `blocks` the lines that it added to start-up files, by file; `made` those of these files that it made.
     """
 
     share: Path
     files: dict[str, list[str]] = field(default_factory=dict)
     directories: list[str] = field(default_factory=list)
-    zshrc: str = ""
-    block: str = ""
+    blocks: dict[str, str] = field(default_factory=dict)
+    made: list[str] = field(default_factory=list)
 
     @property
     def list_file(self) -> Path:
@@ -110,18 +110,28 @@ class Setup:
         self._remove(changes)
         self._save()
 
-    def add_block(self) -> None:
-        """Add zsh's line to the end of its start-up file, behind all that may start completion. Raises OSError."""
-        zshrc, line = start_line("zsh", self.share)
-        text = text_of(zshrc)
-        self.zshrc, self.block = zshrc, "\n".join([""] * bool(text and text[-1] != "\n") + [_BEGIN, line, _END, ""])
+    def add_block(self, shell: str) -> None:
+        """Add a shell's line to the end of its start-up file, behind all that may start completion. Raises OSError."""
+        file, line = start_line(shell, self.share)
+        text = text_of(file)
+        self.blocks[file] = "\n".join([""] * bool(text and text[-1] != "\n") + [_BEGIN, line, _END, ""])
+        self.made += [file] * (not os.path.lexists(file))
+        self._make_directory(Path(file).parent)
         self._save()
-        _write(zshrc, text + self.block)
+        _write(file, text + self.blocks[file])
+
+    def has_block(self, file: str) -> bool:
+        """Return True if the block in a start-up file is as setup wrote it."""
+        return self.blocks[file] in text_of(file)
 
     def take_away(self) -> None:
-        """Remove the files of the list that nobody edited, then the list. Raises OSError."""
-        if self.block in (text := text_of(self.zshrc)) and self.block:
-            _write(self.zshrc, text.replace(self.block, "", 1))
+        """Remove the blocks and the files of the list that nobody edited, then the list. Raises OSError."""
+        for file in filter(self.has_block, self.blocks):
+            rest = text_of(file).replace(self.blocks[file], "", 1)
+            if rest or file not in self.made:
+                _write(file, rest)
+            else:
+                os.unlink(file)
         self._remove(self.changes({}))
         self.list_file.unlink(missing_ok=True)
         self._remove_directories()
@@ -156,7 +166,7 @@ def read_setup(share: Path) -> Setup:
     setup = Setup(share)
     try:
         members = json.loads(setup.list_file.read_bytes())
-        return Setup(share, *(members[name] for name in ("files", "directories", "zshrc", "block")))
+        return Setup(share, *(members[name] for name in ("files", "directories", "blocks", "made")))
     except (FileNotFoundError, NotADirectoryError):
         return setup
     except (ValueError, TypeError, KeyError):
@@ -202,11 +212,7 @@ def text_of(file: str | Path) -> str:
 
 
 def _write(file: str, text: str) -> None:
-    """Write a start-up file, or delete it if nothing is left in it."""
-    if text:
-        replace(file, text.encode("utf-8", "surrogateescape"), mode=0o644)
-    else:
-        Path(file).resolve().unlink()
+    replace(file, text.encode("utf-8", "surrogateescape"), mode=0o644)
 
 
 def start_line(shell: str, share: Path) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from subprocess import DEVNULL, Popen
 
 from pflow.process.children import signal_session
 
-_QUESTIONS = {
+SHELLS = {
     "bash": "complete -p pflow-llm || _completion_loader pflow-llm || _comp_load pflow-llm"
     "; [[ $(complete -p pflow-llm) == *_pflow* ]]",
     "zsh": "(( $+functions[compdef] )) && f=${_comps[pflow-llm]:-$_patcomps[pflow-*]}"
@@ -26,8 +26,8 @@ def ask_shells() -> dict[str, bool | None]:
     environment = os.environ | {"TMUX": "/nowhere/tmux,0,0"}  # for start-up files that start tmux unless it is there
     end, asked = time.monotonic() + 5, {}
     try:
-        for shell in filter(shutil.which, _QUESTIONS):
-            argv = [shell, "-c" if shell == "fish" else "-ic", f"{_QUESTIONS[shell]} && exit 42; exit 43"]
+        for shell in filter(shutil.which, SHELLS):
+            argv = [shell, "-c" if shell == "fish" else "-ic", f"{SHELLS[shell]} && exit 42; exit 43"]
             asked[shell] = Popen(
                 argv, env=environment, start_new_session=True, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
             )

@@ -97,6 +97,9 @@ class Known(click.types.StringParamType):
         self.choices = tuple(choices)
 
 
+output_option = click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+
+
 def seconds(text: str) -> float:
     """Parse a time to wait: the type of --timeout."""
     value = time_limit(text)

@@ -10,7 +10,7 @@ from pflow.catalog.registry import names_in
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError, bug_error, shorten
 from pflow.flow.pipe.scan import is_cut_separator, secret_flags, separates
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
-from pflow.process.streams import closed_stdout, secure_standard_files, write_pieces
+from pflow.process.streams import closed_stdout, is_readable, secure_standard_files, write_pieces
 from pflow.terminal.messages import say_error
 
 _OF_FLOWS = ("run", "check", "explain", "export", "save", "plan")
@@ -64,15 +64,17 @@ def _run(words: list[str], closed: list[int]) -> int:
     is_help = words[0:1] == ["help"] and len(words) == 2 and _is_called(words[1])
     words = [words[1], "--help"] if is_help else words
     commands = names_in("commands")
-    if 1 in closed and words and words[0] not in _RUNS and words[0] in ("--help", "-h", *commands):
+    if not words and is_readable():
+        what = "cannot run pflow without a word: something comes through the pipe"
+        raise PflowError(what, hint="pflow --help lists the commands", exit=USAGE)
+    words = words or ["--help"]
+    if 1 in closed and words[0] not in _RUNS and words[0] in ("--help", "-h", *commands):
         raise closed_stdout()
-    if not words and not os.isatty(2):
-        raise PflowError("cannot run pflow without a word", hint="pflow --help lists the commands", exit=USAGE)
-    if not words or words[0] in ("--help", "-h"):
+    if words[0] in ("--help", "-h"):
         from pflow.commands.help import driver_help
 
-        write_pieces(1 if words else 2, [driver_help().encode()])
-        return 0 if words else USAGE
+        write_pieces(1, [driver_help().encode()])
+        return 0
     word, rest = words[0], words[1:]
     if _is_pipe(words) and not (word in _OF_FLOWS and not separates(rest[0])):
         return _run_flow(words, closed)

@@ -28,6 +28,14 @@ def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
         raise not_written(f"cannot write '{file}'", error) from None
 
 
+def write_result(file: str | None, data: bytes) -> None:
+    """Write what is harmless already, with its colours: to a file, or to stdout."""
+    if file:
+        write_output(file, data)
+    else:
+        write_pieces(1, [data])
+
+
 def write_page(page: bytes, file: str, name: str, *, opens: bool = False) -> None:
     """Write a page to a file, print its path, and open it if wanted. Without a file it goes to stdout, on a terminal
     to the file `name`. Raises PflowError (73, 77; 69 without a browser).

@@ -20,6 +20,7 @@ pflow import report.py:flow -o again.pflow.json
 
 import click
 
+from pflow.commands._click import output_option
 from pflow.commands._output import write_output
 from pflow.errors import USAGE, PflowError
 from pflow.flow.load import is_script, load_file
@@ -31,7 +32,7 @@ from pflow.values.fast_json import write_json
 
 
 @click.command(help=__doc__)
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+@output_option
 @click.argument("source", metavar="FILE")
 def command(source: str, output: str | None) -> None:
     if is_script(source):

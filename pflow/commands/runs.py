@@ -24,10 +24,9 @@ from typing import Any
 
 import click
 
-from pflow.commands._click import OptionalValue, color_option
-from pflow.commands._output import print_json, write_page
+from pflow.commands._click import OptionalValue, color_option, output_option
+from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import USAGE, PflowError
-from pflow.process.streams import write_pieces
 from pflow.record.runs import DONE, FAILED, FINISHED, KILLED, RUNNING, Run, list_runs
 from pflow.terminal.columns import Colour, colour_of, duration
 from pflow.terminal.messages import say
@@ -55,10 +54,12 @@ def moment(text: str) -> float:
 @click.option("--since", type=moment, metavar="WHEN", help="List only runs that began since a date or an age (2d, 3h).")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @click.option("--html", "page", cls=OptionalValue, metavar="FILE", help="Write a page for a browser, to FILE if given.")
+@output_option
 @color_option
 def command(
-    limit: int | None, failed: bool, name: str | None, since: float | None, as_json: bool, page: str | None, when: str
-) -> None:
+    limit: int | None, failed: bool, name: str | None, since: float | None, as_json: bool, page: str | None,
+    output: str | None, when: str,
+) -> None:  # fmt: skip
 
     def is_wanted(run: Run) -> bool:
         return (name is None or run.name == name) and (not failed or run.status in (FAILED, FINISHED, KILLED))
@@ -69,16 +70,16 @@ def command(
     if page is not None:
         from pflow.page.page import runs_page
 
-        write_page(runs_page(runs, now=time.time()), page, "runs.html")
+        write_page(runs_page(runs, now=time.time()), page or output or "", "runs.html")
         return
     if as_json:
-        print_json([_members(run) for run in runs])
+        write_result(output, json_line([_members(run) for run in runs]))
         return
     if not runs and limit != 0:
         is_filtered = failed or name is not None or since is not None
         say("pflow runs", "no run matches" if is_filtered else "there are no runs yet")
-    colour = colour_of(1, when)
-    write_pieces(1, [_line(run, colour).encode() for run in runs])
+    colour = colour_of(1, "never" if output else when)
+    write_result(output, b"".join(_line(run, colour).encode() for run in runs))
 
 
 def _members(run: Run) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """pflow setup: Install man pages and completions.
 
 The pages and completions of pflow and of your own nodes, for man, bash, zsh and fish, are written below XDG_DATA_HOME,
-or ~/.local/share. Setup then starts each shell to see whether it finds them, and prints what to do if not. It edits no
-start-up file but ~/.zshrc, which gets a line at its end if zsh needs one; --no-zshrc and --prefix only print that line.
-Run it again after an update, and after you write a node.
+or ~/.local/share. Setup then starts each shell to see whether it finds them. If one does not, its start-up file
+(~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish) gets a line at its end, and setup says so; --no-edit and --prefix
+only print that line. Run it again after an update, and after you write a node.
 
 Setup never overwrites a file that it did not write; it then does nothing (73). A file that you changed stays, even with
---undo, which removes the rest. --undo succeeds even if there is nothing to remove.
+--undo, which removes the rest, the lines in start-up files too. --undo succeeds even if there is nothing to remove.
 
 \b
 pflow setup
@@ -14,12 +14,13 @@ pflow setup --prefix /tmp/pflow --dry-run
 pflow setup --undo
 """
 
+import shutil
 from collections import Counter
 
 import click
 
 from pflow.admin import setup as admin
-from pflow.admin.shells import ask_shells
+from pflow.admin.shells import SHELLS, ask_shells
 from pflow.errors import not_written, reason_of
 from pflow.process.streams import write_pieces
 from pflow.terminal.messages import say
@@ -27,6 +28,7 @@ from pflow.words.printable import clean
 
 _DONE = {admin.WRITE: "wrote", admin.UPDATE: "updated", admin.REMOVE: "removed"}
 _DONE |= {admin.KEEP: "unchanged", admin.CHANGED: "left"}
+_REMOVED = ("removed", "would remove")
 _WOULD = _DONE | {admin.WRITE: "would write", admin.UPDATE: "would update", admin.REMOVE: "would remove"}
 
 
@@ -34,9 +36,9 @@ _WOULD = _DONE | {admin.WRITE: "would write", admin.UPDATE: "would update", admi
 @click.option("--prefix", metavar="DIR", help="Install below DIR/share; the default is the user's own directory.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Print what would be done, and touch nothing.")
 @click.option("--undo", is_flag=True, help="Remove exactly what an earlier setup installed.")
-@click.option("--no-zshrc", "no_zshrc", is_flag=True, help="Do not edit ~/.zshrc: print the line that zsh needs.")
+@click.option("--no-edit", "no_edit", is_flag=True, help="Edit no start-up file: print the lines that shells need.")
 @click.option("-v", "--verbose", is_flag=True, help="Print a line for each file.")
-def command(prefix: str | None, is_dry: bool, undo: bool, no_zshrc: bool, verbose: bool) -> None:
+def command(prefix: str | None, is_dry: bool, undo: bool, no_edit: bool, verbose: bool) -> None:
     share = admin.find_share(prefix)
     setup = admin.read_setup(share)
     if undo and not setup.files:
@@ -47,15 +49,16 @@ def command(prefix: str | None, is_dry: bool, undo: bool, no_zshrc: bool, verbos
         say("pflow setup", line)
     try:
         lines = _report(setup, wanted, is_dry=is_dry, verbose=verbose or is_dry)
-        if undo and setup.block:
-            lines.append(f"zsh   {'would remove' if is_dry else 'removed'} the block from {clean(setup.zshrc)}")
+        for file in setup.blocks if undo else ():
+            done = _REMOVED[is_dry] if setup.has_block(file) else "left, since it was edited,"
+            lines.append(f"{done} the block in {clean(file)}")
         if not is_dry:
             setup.take_away() if undo else setup.put(wanted)
     except OSError as error:
         what = f"cannot write '{error.filename}'" if error.filename else "cannot write"
         hint = "run the same command again to finish, or with --undo to undo it"
         raise not_written(what, error, hint) from None
-    lines += [] if undo else _in_shells(setup, may_edit=prefix is None and not no_zshrc, is_dry=is_dry)
+    lines += [] if undo else _in_shells(setup, may_edit=prefix is None and not no_edit, is_dry=is_dry)
     write_pieces(1, ["".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")])
 
 
@@ -73,18 +76,24 @@ def _report(setup: admin.Setup, wanted: dict[str, bytes], *, is_dry: bool, verbo
 
 
 def _in_shells(setup: admin.Setup, *, may_edit: bool, is_dry: bool) -> list[str]:
-    """Ask the shells whether they find the files, and return lines on that; edit zsh's start-up file if need be."""
-    file, line = admin.start_line("zsh", setup.share)
-    may_edit = may_edit and line not in admin.text_of(file)
-    if is_dry:
-        return [f"zsh   would add a block to {clean(file)}, if zsh needs it"] * may_edit
-    lines, answers = [], ask_shells()
-    if may_edit and not answers.get("zsh", True):
+    """Ask the shells whether they find the files, and return lines on that; edit the start-up files that need it."""
+    answers = dict.fromkeys(filter(shutil.which, SHELLS), False) if is_dry else ask_shells()
+    lines = []
+    for shell in [shell for shell, is_there in answers.items() if may_edit and is_there is False]:
+        file, line = admin.start_line(shell, setup.share)
+        if line in admin.text_of(file):
+            continue
         try:
-            setup.add_block()
-            lines, answers = [f"zsh   added a block to {clean(file)}"], ask_shells()
+            if is_dry:
+                lines.append(f"{shell:5} would add a block to {clean(file)}, if {shell} needs it")
+            else:
+                setup.add_block(shell)
+                lines.append(f"{shell:5} added a block to {clean(file)}")
         except OSError as error:
             say("pflow setup", f"cannot write '{file}': {reason_of(error)}")
+    if is_dry:
+        return lines
+    answers = ask_shells() if lines else answers
     advice = admin.advise(setup.share, answers)
     done = ", ".join(program for program, (todo, _) in advice.items() if not todo)
     lines += ["", f"New shells find these by themselves: {done}."] if done else []

@@ -29,12 +29,12 @@ import time
 
 import click
 
-from pflow.commands._click import OptionalValue, color_option
-from pflow.commands._output import print_json, write_page
+from pflow.commands._click import OptionalValue, color_option, output_option
+from pflow.commands._output import json_line, write_page, write_result
 from pflow.errors import BAD_DATA, USAGE, PflowError
 from pflow.many.report import map_report, map_text
 from pflow.plumbing._tool import take_store
-from pflow.process.streams import is_readable, write_pieces
+from pflow.process.streams import is_readable
 from pflow.record.difference import difference, difference_text
 from pflow.record.runs import find_run
 from pflow.record.trace import Trace, trace_of_document, trace_of_run
@@ -54,13 +54,15 @@ from pflow.words.printable import clean_json
 @click.option("--json", "form", flag_value="json", help="Print one JSON document: trace, snapshot and events.")
 @click.option("--chrome", "form", flag_value="chrome", help="Print a timeline for Perfetto or chrome://tracing.")
 @click.option("--otlp", "form", flag_value="otlp", help="Print OpenTelemetry spans, as lines of OTLP's JSON.")
+@output_option
 @color_option
 def command(
-    run: str | None, other: str | None, store: bool, page: str | None, opens: bool, form: str | None, when: str
-) -> int:
+    run: str | None, other: str | None, store: bool, page: str | None, opens: bool, form: str | None,
+    output: str | None, when: str,
+) -> int:  # fmt: skip
     _check_flags(run, other, store, page, opens, form)
     if other is not None:
-        return _compare(run or "", other, form, when)
+        return _compare(run or "", other, form, output, when)
     if run is None and is_readable():
         trace, code = _from_stdin(with_store=store or page is not None)
     else:
@@ -68,17 +70,20 @@ def command(
     if page is not None:
         from pflow.page.page import run_page
 
-        write_page(run_page(trace, now=time.time()), page, f"{trace['run'] or 'trace'}.html", opens=opens)
+        write_page(
+            run_page(trace, now=time.time()), page or output or "", f"{trace['run'] or 'trace'}.html", opens=opens
+        )
         return code
     if "map" in trace and (store or form in FORMATS.keys() - {"json"}):
         what = f"cannot take --{'store' if store else form} for a map: a step of it has no times or values of its own"
         raise PflowError(what, hint="pflow trace RUN --json, or pflow why RUN ITEM", exit=USAGE)
     if form is None:
-        report = [map_text(trace["run"], trace["map"]).encode()] if "map" in trace else []
-        write_pieces(1, [*report, trace_text(trace, now=time.time(), with_store=store, colour=colour_of(1, when))])
+        report = map_text(trace["run"], trace["map"]).encode() if "map" in trace else b""
+        colour = colour_of(1, "never" if output else when)
+        write_result(output, report + trace_text(trace, now=time.time(), with_store=store, colour=colour))
     else:
         written = FORMATS[form](trace, now=time.time(), with_store=store)
-        write_pieces(1, [clean_json(str(written, "utf-8")).encode()])
+        write_result(output, clean_json(str(written, "utf-8")).encode())
     return code
 
 
@@ -106,13 +111,11 @@ def _check_flags(
         raise PflowError("cannot take --open without --html", hint="pflow trace RUN --html --open", exit=USAGE)
 
 
-def _compare(run: str, other: str, form: str | None, when: str) -> int:
+def _compare(run: str, other: str, form: str | None, output: str | None, when: str) -> int:
     """Print the difference of two runs."""
     found = difference(_find(run), _find(other))
-    if form == "json":
-        print_json(found)
-    else:
-        write_pieces(1, [difference_text(found, colour_of(1, when)).encode()])
+    text = difference_text(found, colour_of(1, "never" if output else when)).encode()
+    write_result(output, json_line(found) if form == "json" else text)
     return 0
 
 

@@ -60,7 +60,7 @@ FILES = (
     ("~/.local/share/zsh/site-functions/", "completions for zsh"),
     ("~/.local/share/fish/vendor_conf.d/", "completions for fish"),
     ("~/.local/share/pflow/setup.json", "the changes that pflow setup made, for --undo"),
-    ("~/.zshrc", "gets a block of lines from pflow setup where zsh needs it"),
+    ("~/.bashrc, ~/.zshrc, ~/.config/fish/config.fish", "get lines from pflow setup, if their shell needs them"),
     ("~/.local/share/pflow/flows/", "saved flows: NAME.pflow.json, and their lock files: NAME.lock.json"),
     ("~/.local/share/pflow/flows/old/", "earlier versions of saved flows: NAME.N.pflow.json, the highest N is newest"),
     ("~/.local/bin/", "programs that run saved flows: pflow-NAME, from pflow save --command"),

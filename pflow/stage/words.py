@@ -44,9 +44,13 @@ def take_words(words: list[str], items: Items, *, is_open: bool, hint: str = "--
             continue
         values = [rest.pop() for _ in range(values_after(word, rest, items, is_open=is_open))]
         if word.startswith("--"):
-            switch = _take_long(texts, items, word, values, hint="" if is_open else hint)
+            switch = _take_long(
+                texts, items, word, values, hint="" if is_open else _with_quotes(hint, bare, word, items)
+            )
         else:
-            switch = _take_letters(texts, items, word, values)
+            switch = _take_letters(
+                texts, items, word, values, hint=_with_quotes("--help lists them", bare, word, items)
+            )
     _fill(texts, items, bare)
     return texts
 
@@ -137,7 +141,14 @@ def _add(texts: Texts, name: str, flag: str, value: str | bool, *, repeats: bool
     texts.setdefault(name, []).append(value)
 
 
-def _take_letters(texts: Texts, items: Items, word: str, values: list[str]) -> str:
+def _with_quotes(hint: str, bare: list[str], word: str, items: Items) -> str:
+    """Return the hint for an unknown flag, with the quotes that would make it a part of the text before it."""
+    if not bare or all(item.type.is_path for item in word_reads(items)):
+        return hint
+    return f"{hint}; quotes make it a part of the text: '{shorten(' '.join([*bare, word]))}'"
+
+
+def _take_letters(texts: Texts, items: Items, word: str, values: list[str], *, hint: str) -> str:
     """Take letters behind one dash, of which only the last may have a value; return its flag if it is a switch."""
     letters = _letters(items)
     name = word[1:].partition("=")[0].replace("-", "_")
@@ -150,7 +161,7 @@ def _take_letters(texts: Texts, items: Items, word: str, values: list[str]) -> s
     for at, letter in enumerate(word[1:], 2):
         item = letters.get(letter)
         if item is None:
-            raise PflowError(f"cannot take -{letter}: no such flag", hint=_behind_dashes(word), exit=USAGE)
+            raise PflowError(f"cannot take -{letter}: no such flag", hint=_behind_dashes(word) or hint, exit=USAGE)
         if item.type.name != "bool":
             _take_value(texts, item, [word[at:]] * bool(word[at:]) + values)
             return ""
@@ -201,7 +212,7 @@ def _one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> Pflow
     filled = [item for item in word_reads(items) if isinstance(texts.get(item.name, [""])[0], Word)]
     if at and filled:
         there = f"{filled[-1].flag} has '{shorten(str(texts[filled[-1].name][0]))}'"
-        return PflowError(f"{what}: {there}", hint=_quoted(bare, filled[-1]), exit=USAGE)
+        return PflowError(f"{what}: {there}", hint=_quoted(bare, filled[-1], items), exit=USAGE)
     if word_reads(items):
         hint = _NO_BLANKS if ["="] in texts.values() else "leave one of them out"
         return PflowError(f"{what}: {word_reads(items)[-1].flag} is given", hint=hint, exit=USAGE)
@@ -213,19 +224,23 @@ def _one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> Pflow
     return PflowError(f"{what}: it takes flags only", hint=hint, exit=USAGE)
 
 
-def _quoted(bare: list[str], item: Item) -> str:
+def _quoted(bare: list[str], item: Item, items: Items) -> str:
     """Return what to quote: a pattern if all words are files, which the shell made of it; else the words."""
-    from os.path import lexists, splitext
+    from os.path import isfile, lexists, splitext
 
     if item.type.is_path and all("\0" not in word and lexists(word) for word in bare):
         return f"quotes keep a pattern from the shell: '*{splitext(bare[0])[1]}'"
-    return f"quotes keep words together: '{shorten(' '.join(bare))}'"
+    together = f"quotes keep words together: '{shorten(' '.join(bare))}'"
+    if "\0" in bare[-1] or not isfile(bare[-1]):
+        return together
+    attached = f", and -a {bare[-1]} attaches it" if "attachment" in items else ""
+    return f"<{bare[-1]} reads that file{attached}; {together}"
 
 
 def _behind_dashes(word: str) -> str:
     if word == "->":
         return "steps are joined by ::, or by => in quotes"
-    return f"-- '{shorten(word)}' if it is not a flag" if " " in word else "--help lists them"
+    return f"-- '{shorten(word)}' if it is not a flag" if " " in word else ""
 
 
 def _unknown(flag: str, items: Items, hint: str) -> PflowError:

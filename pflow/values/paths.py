@@ -11,6 +11,8 @@ Path = tuple["str | int", ...]
 
 def parse_path(text: str) -> Path:
     """Parse a path, split at `/` if it has one, else at `.`. Raises ValueError if it is not a path."""
+    if text.startswith(".") and text.strip(".") and "/" not in text:
+        raise ValueError(f"'{text}' is how jq writes a path; here it is '{text.lstrip('.')}'")
     if "/" in text.partition("[")[0]:
         steps: list[str | int] = list(text.split("/"))
         if "" in steps:

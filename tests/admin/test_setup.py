@@ -163,18 +163,25 @@ def test_nobody_else_may_write_where_zsh_reads(share):
     assert all(path.stat().st_mode & 0o022 == 0 for path in (share / "zsh").rglob("*"))
 
 
-@pytest.mark.parametrize("text", ["bindkey -e", "autoload -Uz compinit\ncompinit\n", "caf\udce9\r\n", ""])
-def test_the_block_in_zshrc_comes_last_and_goes_exactly(share, home, text):
-    zshrc, data = home / ".zshrc", text.encode("utf-8", "surrogateescape")
-    if text:
-        zshrc.write_bytes(data)
-        zshrc.chmod(0o600)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("text", ["bindkey -e", "autoload -Uz compinit\ncompinit\n", "caf\udce9\r\n", "", None])
+def test_the_block_in_a_start_up_file_comes_last_and_goes_exactly(share, home, shell, text):
+    place = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}[shell]
+    script = {"bash": "bash-completion/completions/pflow", "zsh": "zsh/site-functions/pflow.zsh"}
+    file, data = home / place, (text or "").encode("utf-8", "surrogateescape")
+    if text is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        file.chmod(0o600)
+    before = sorted(home.rglob("*"))
     put(share, WANTED)
-    read_setup(share).add_block()
-    block = f"# >>> pflow setup (pflow setup --undo removes this block)\nsource {share}/zsh/site-functions/pflow.zsh\n#"
-    assert zshrc.read_bytes().startswith(data + b"\n" * (text == "bindkey -e") + block.encode())
+    read_setup(share).add_block(shell)
+    line = f"source {share}/{script.get(shell, 'fish/vendor_conf.d/pflow.fish')}"
+    block = f"# >>> pflow setup (pflow setup --undo removes this block)\n{line}\n#"
+    assert file.read_bytes().startswith(data + b"\n" * (text == "bindkey -e") + block.encode())
     take_away(share)
-    assert (not text and not zshrc.exists()) or (zshrc.read_bytes(), zshrc.stat().st_mode & 0o777) == (data, 0o600)
+    assert sorted(home.rglob("*")) == before
+    assert text is None or (file.read_bytes(), file.stat().st_mode & 0o777) == (data, 0o600)
 
 
 NODE = '''from pflow import Node

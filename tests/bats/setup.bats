@@ -82,21 +82,27 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     [ -e .local/share/man/man1/pflow-llm.1 ]
 }
 
-@test "no start-up file but .zshrc is edited, and --undo takes exactly that out" {
+@test "each shell's start-up file gets a block if it needs one, and --undo takes exactly that out, and says so" {
     need zsh
     printf 'bindkey -e' >.zshrc
-    touch .bashrc
-    pflow setup --dry-run | grep 'would add a block to .*/.zshrc'
-    pflow setup --no-zshrc >said
+    : >.bashrc
+    pflow setup --dry-run | grep 'would add a block to .*/.zshrc, if zsh needs it'
+    pflow setup --no-edit >said
     pflow setup --prefix other >>said
     [ "$(grep -c '^For zsh, add to the end of .*/.zshrc:' said)" -eq 2 ]
-    [ "$(cat .zshrc)" = 'bindkey -e' ]
+    [ "$(grep -c '^For bash, add to the end of .*/.bashrc:' said)" -eq 2 ]
+    [ "$(cat .zshrc .bashrc)" = 'bindkey -e' ]
     for _ in first second; do pflow setup >>said; done
     [ "$(grep -c 'added a block to .*/.zshrc' said)" -eq 1 ]
+    [ "$(grep -c 'added a block to .*/.bashrc' said)" -eq 1 ]
     grep -F "source $HOME/.local/share/zsh/site-functions/pflow.zsh" .zshrc
-    [ ! -s .bashrc ]
+    bash -ic 'complete -p pflow-llm'
+    echo mine >>.bashrc
+    sed -i '/^source/d' .zshrc
     pflow setup --undo >said
-    [ "$(cat .zshrc)" = 'bindkey -e' ]
+    grep "^removed the block in $HOME/.bashrc" said
+    grep "^left, since it was edited, the block in $HOME/.zshrc" said
+    [ "$(cat .bashrc)" = mine ]
     rm .zshrc && ln -s /dev/full/zshrc .zshrc
     run --separate-stderr pflow setup
     expect 0 - "cannot write '$HOME/.zshrc'"
@@ -123,11 +129,10 @@ said_for() { sed -n "/^For $1, add/,/^\$/s/^  //p" said; }
     mandoc -Tutf8 "$prefix/share/man/man1/pflow-word-stats.1" | grep -q 'Do word_stats'
 }
 
-@test "a new bash completes, with what setup said" {
+@test "a new bash completes" {
     need bash tmux
     [ -e /usr/share/bash-completion/bash_completion ] || missing 'bash-completion is not installed'
     pflow setup >said
-    said_for bash >.bashrc
     in_terminal bash
     until_true eval 'screen | grep -q .'
     "${tmux[@]}" send-keys -l 'pflow-llm --mod' \; send-keys Tab

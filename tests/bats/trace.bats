@@ -82,6 +82,11 @@ parent=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
     pflow trace last >trace
     [[ $(pflow trace last --html) == '<!doctype html>'*'</html>' ]]
     [ "$(pflow trace last --html=page.html)" = page.html ]
+    [ "$(pflow trace last --html -o other.html)" = other.html ]
+    for words in 'trace last --json' 'trace last --otlp' 'trace last --color=always' 'runs --json' 'runs'; do
+        pflow $words -o out
+        pflow ${words%% --color*} | sed 's/"time":[^,}]*//' | diff - <(sed 's/"time":[^,}]*//' out)
+    done
     rm -r .local/state/pflow/runs
     pflow trace page.html | cmp - trace
     head -c 5000 page.html >cut.html

@@ -49,6 +49,12 @@ teardown_file() { stop_server; }
 @test "a slip is said with the right form: words without quotes, a pattern the shell expanded, arguments that nothing takes" {
     in_shells 'pflow-llm -n Summarize this -q'
     expect 2 '' "cannot take the bare word 'this': --prompt has 'Summarize'; quotes keep words together: 'Summarize this'"
+    in_shells 'touch m.txt; pflow-llm -n Summarize m.txt -q'
+    expect 2 '' "<m.txt reads that file, and -a m.txt attaches it; quotes keep words together"
+    in_shells 'pflow-shell -n ls -la -q'
+    expect 2 '' "quotes make it a part of the text: 'ls -la'"
+    in_shells 'pflow-set -n a.b=1 | pflow-get .a.b >/dev/null'
+    expect 2 '' "'.a.b' is how jq writes a path; here it is 'a.b'"
     in_shells 'touch a.md b.md; pflow-list-files -n *.md -q'
     expect 2 '' "quotes keep a pattern from the shell: '*.md'"
     in_shells 'pflow-llm --prompt = x -q'
