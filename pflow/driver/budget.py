@@ -24,7 +24,8 @@ class Budget:
     """The limits of a run or a map, what it has `used`, earlier parts included, and what is held for calls in flight.
 
     A call begins only if all that it may take is left when each call in flight takes all that it may. What is held is
-    an upper bound of the question and the answer, or the most that an answer of the model has taken, if that is more.
+    an upper bound of the question and the answer, or the most that an answer of the model has taken, if that is more:
+    so the first call of a model is made alone.
     What an answer does not tell counts as it was held; so does the call of a process that is gone. `note` is told
     before each call begins and after it has ended, so that kill -9 makes a run forget none.
     """
@@ -56,6 +57,8 @@ class Budget:
         Raises PflowError (79) if it may take more than is left.
         """
         model, most = question["model"], self._most(question)
+        if self._is_first(question) and any(each == model for each, _, _ in self._held.values()):
+            return None
         for name in self.limits:
             if most[name] > self._left(name):
                 if self._held:
@@ -76,13 +79,15 @@ class Budget:
         if about["ticket"] not in self._held:  # its process had ended it, and was gone before that was heard
             return {"calls": 0, "tokens": 0, "cost": 0}
         model, _, most = self._held.pop(about["ticket"])
-        usage, seen = Usage(about["spent"]), self._seen.setdefault(model, {})
+        usage, seen = Usage(about["spent"]), self._seen.get(model, {})
         told = {"tokens": sum(usage.tokens.values()) if usage.tokens else None, "cost": usage.cost}
         is_held = bool(about["spent"]) or about.get("is_untold", False)
         took = {"calls": usage.calls or most["calls"]}
         for name, amount in told.items():
             seen[name] = max(seen.get(name, 0), amount or 0)
             took[name] = (most.get(name, 0) if is_held else 0) if amount is None else amount
+        if not about.get("refusal"):
+            self._seen[model] = seen
         self._add({**took, "calls": took["calls"] - most["calls"]})
         return took
 
@@ -111,6 +116,11 @@ class Budget:
             else:
                 asked[name] = max(asked.get(name, 0), seen.get(name, 0))
         return asked
+
+    def _is_first(self, question: dict[str, Any]) -> bool:
+        """Return True if no answer of the model has told yet whether its provider bills more than is held."""
+        is_known = question["model"] in self._seen or question.get("is_capped")
+        return not is_known and bool(self.limits.keys() - {"calls"})
 
     def _left(self, name: str) -> float:
         return round(self.limits[name] - self.used[name] - self._in_flight(name), 12)

@@ -72,7 +72,7 @@ def shop(server, tmp_path):
         (("map", "llm Name -m MODEL", "--max-tokens-total=20"), 0, "the map has 20 of 20 tokens left"),
         (("map", ASK, "--max-cost=0.5", "--jobs=30"), 0, "take $2.00, and the map has $0.50 of $0.50 left"),
         (("map", ASK, "--max-cost=6", "--jobs=30"), 3, "the map has spent $6.00 of $6.00"),
-        (("map", "llm Name -m BILLED", "--max-cost=3", "--jobs=1"), 1, "a call may take $2.00, and the map has $1.00"),
+        (("map", "llm Name -m BILLED", "--max-cost=3", "--jobs=9"), 1, "a call may take $2.00, and the map has $1.00"),
         (("run", "./batch.json", "-n", "--max-cost=5"), 2, "a call may take $2.00, and the run has $1.00 of $5.00"),
         (("run", "./fork.json", "-n", "--max-cost=5"), 2, "a call may take $2.00, and the run has $1.00 of $5.00"),
         (("run", "./outer.json", "-n", "--max-cost=5"), 2, "a call may take $2.00, and the run has $1.00 of $5.00"),
