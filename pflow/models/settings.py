@@ -43,6 +43,7 @@ _MEMBERS = {
 """The members of an entry that would stop all models if their type were wrong, each with its type in words."""
 
 _REQUIRED = ("model_id", "model_name")
+_READ_BY_LLM = ("keys.json", "default_model.txt", "extra-openai-models.yaml")
 
 
 def directory() -> Path:
@@ -80,6 +81,9 @@ def load_models() -> dict[str, Model]:
     faults.clear()
     entries.clear()
     faults_of_files.clear()
+    for file in (directory() / name for name in _READ_BY_LLM):
+        if file.exists() and not file.is_file():  # llm would wait for the other end of a pipe
+            raise PflowError(f"cannot read '{file}': not a regular file", exit=BAD_CONFIG)
     load_plugins()  # type: ignore[no-untyped-call]
     # llm's plugin would fail at the first malformed entry, and leave no model
     vars(openai_models)["yaml"] = SimpleNamespace(safe_load=_usable_entries)

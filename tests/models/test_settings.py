@@ -3,6 +3,13 @@
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
+
+import pytest
+
+from pflow.errors import PflowError
+from pflow.models.settings import load_models
+from pflow.process.signals import Deadline
 
 INTERRUPTED = """
 import os, signal, tempfile
@@ -24,3 +31,12 @@ def test_a_signal_just_after_the_temporary_directory_is_made_leaves_none(tmp_pat
     ended = subprocess.run([sys.executable, "-c", INTERRUPTED], env=variables, capture_output=True, check=False)
     assert b"Interrupted" in ended.stderr
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("name", ["keys.json", "model_options.json", "aliases.json", "extra-openai-models.yaml"])
+def test_a_pipe_in_the_place_of_a_file_of_settings_hangs_nothing(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
+    os.mkfifo(tmp_path / name)
+    is_llms = name not in ("model_options.json", "aliases.json")
+    with Deadline(60), pytest.raises(PflowError, match="not a regular file") if is_llms else nullcontext():
+        assert load_models()
