@@ -21,7 +21,7 @@ class Analyze(Node):
     - Writes: shared["result"]: list[dict]  # the rows of that table
     - Writes: shared["stats"]: dict{rows: int, columns: dict}  # the statistics of each column
     - Params: method: brief|detailed = "brief"  # how much to report
-    - Params: sql: str = null  # report the result of this query: SELECT … FROM rows
+    - Params: sql: str = null [sql]  # report the result of this query: SELECT … FROM rows
     - Effects: none
 
     Examples:

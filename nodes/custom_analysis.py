@@ -12,7 +12,7 @@ class CustomAnalysis(Node):
 
     Interface:
     - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
-    - Reads: shared["sql"]: str = "SELECT * FROM rows" [own] [word]  # the query
+    - Reads: shared["sql"]: str = "SELECT * FROM rows" [own] [word] [sql]  # the query
     - Writes: shared["report"]: str [pipe]  # a table in Markdown
     - Writes: shared["result"]: list[dict]  # the rows of that table
     - Writes: shared["stats"]: dict{rows: int, columns: dict}  # the statistics of each column

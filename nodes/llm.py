@@ -34,8 +34,8 @@ class Llm(Node):
     - Params: system: str = null [short s]  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words
     - Params: max_tokens: int = null  # the maximum number of tokens in the answer
-    - Params: schema: any = null [verbatim]  # the answer's schema: JSON, short ('name, amount int') or a file
-    - Params: schema_multi: any = null [verbatim]  # the schema of each of any number of `items`, in the same forms
+    - Params: schema: any = null [verbatim] [schema]  # the answer's schema: JSON, short ('name, amount int') or a file
+    - Params: schema_multi: any = null [verbatim] [schema]  # the schema of each of any number of `items`
     - Params: attachment: list[path] = [] [short a]  # a file or URL to attach
     - Params: continue: bool = false [short c]  # continue the last conversation in llm's log
     - Params: conversation: str = null [flag cid]  # continue the conversation with this ID

@@ -18,7 +18,7 @@ class Select(Node):
 
     Interface:
     - Reads: shared["data"]: any [pipe]  # the data to select from
-    - Reads: shared["place"]: str = "" [explicit] [own] [word]  # the path of the value; without it, all the data
+    - Reads: shared["place"]: str = "" [explicit] [own] [word] [place]  # the path of the value; without it, all
     - Writes: shared["selected"]: any [pipe]  # the value
     - Params: default: any = null  # the value if the place is missing
     - Params: fields: list[str] = [] [flag field]  # a member to keep, in this order

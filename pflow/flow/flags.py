@@ -10,7 +10,7 @@ from pflow.flow.build import BINDINGS, OF_BINDINGS
 from pflow.flow.flow import FlowInput
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.common import OF_RUNS, is_shared
-from pflow.interface.interface import Item, spell_flag
+from pflow.interface.interface import FORMS, Item, spell_flag
 from pflow.stage.flags import type_of
 from pflow.stage.words import doubts
 from pflow.values.templates import is_reference
@@ -73,6 +73,7 @@ class FlowFlags:
                 continue  # the param holds more than the input
             self.fed.add((id, key))
             read = step.interface.reads.get(key)
+            item.marks |= read.marks.intersection(FORMS) if read else set()
             for name in [key, *(read.flags if read else [])]:
                 self._add(f"{id}.{name}", target, item)
 
@@ -146,6 +147,8 @@ class FlowFlags:
             step = self.wired.steps.get(target[1])
             type = type_of(item, written, is_open=step is not None and step.interface.open)
             found[target] = FlagValue(flag, type, written, verbatim=True).value
+            if item is not None and (fault := self.wired.form_fault(target[1], item, found[target])):
+                raise fault
         return found
 
     def target(self, name: str, flag: str) -> tuple[Target, Item | None]:

@@ -17,7 +17,7 @@ from pflow.flow.load import load_file, load_text, read_text
 from pflow.flow.pipe.carry import carried_out, endings
 from pflow.flow.wired import ITEM, WiredFlow, WiredStep, item_reader
 from pflow.flow.written import path_text
-from pflow.interface.interface import Interface, Item, spell_flag
+from pflow.interface.interface import FORMS, Interface, Item, spell_flag
 from pflow.values.types import Type
 from pflow.words.naming import guess
 
@@ -154,7 +154,7 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
     for wired in (each for each in flow.steps.values() if each.kind is None or each.kind.origin != FLOW):
         for name, item in wired.interface.params.items():
             param = Item("param", f"{wired.id}.{name}", item.type)
-            param.doc, param.default, param.marks = item.doc, None, item.marks & {"secret", "verbatim"}
+            param.doc, param.default, param.marks = item.doc, None, item.marks & {"secret", "verbatim", *FORMS}
             interface.params[param.name] = param
     return interface
 

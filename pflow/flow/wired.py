@@ -6,10 +6,12 @@ from pflow import TYPE_CHECKING, Any, Iterator, Mapping
 from pflow.binding.sources import PathSource
 from pflow.binding.store import OUTPUT_KEY, named_place
 from pflow.catalog.interfaces import BUNDLED, TOOL
+from pflow.errors import MISSING, PflowError
 from pflow.flow.flow import MAX_VISITS, MODEL_VISITS, REST, FlowInput, FlowSpec, Step
 from pflow.flow.graph import Graph
 from pflow.flow.writes import END, ReachingWrites, Write
-from pflow.interface.interface import ONE_OF, UNDECLARED, Interface, Item, word_reads
+from pflow.flow.written import check_form
+from pflow.interface.interface import ANYTHING, ONE_OF, UNDECLARED, Interface, Item, word_reads
 from pflow.values.paths import Path
 from pflow.values.templates import TEMPLATE, is_reference, leading_references
 from pflow.values.types import Type, type_below
@@ -204,6 +206,19 @@ class WiredFlow:
     def before(self, id: str) -> list[WiredStep]:
         """Return the steps that may run before one, latest last; for END all reachable ones."""
         return [self.steps[each] for each in self.order if id == END or self.graph.may_precede(each, id)]
+
+    def form_fault(self, id: str, item: Item, value: Any) -> PflowError | None:
+        """Return why a constant of a step has not the form that its item is marked with; None if it has.
+
+        A file may still be missing, if an earlier step may write it.
+        """
+        try:
+            check_form(item, value)
+        except PflowError as fault:
+            touched = {effect for step in self.before(id) for effect in step.interface.effects}
+            may_come = fault.exit == MISSING and not touched.isdisjoint({"writes files", "runs commands", ANYTHING})
+            return None if may_come else fault
+        return None
 
     def all_steps(self) -> Iterator[WiredStep]:
         """Yield every step, each followed by those of its subflow."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from pflow import Any, Iterator, Mapping
-from pflow.errors import PflowError
+from pflow.errors import BAD_DATA, PflowError
 from pflow.flow.flow import FlowSpec, Step
-from pflow.interface.interface import Interface, Item
+from pflow.interface.interface import FORMS, Interface, Item
 from pflow.values.jsontext import quote
-from pflow.values.paths import Path
+from pflow.values.paths import Path, parse_path
 from pflow.values.plain import change_texts
 from pflow.values.templates import TEMPLATE, Bare, parse_place, parse_template, references
-from pflow.values.types import Type, fit
+from pflow.values.types import Type, fit, names_schema_file
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"
 
@@ -157,6 +159,29 @@ def misfit(item: Item, value: Any) -> str:
     except (ValueError, PflowError) as error:
         return str(error)
     return ""
+
+
+def check_form(item: Item, value: Any) -> None:
+    """Check a constant against the form that its item is marked with. Raises PflowError with what is allowed."""
+    forms = item.marks.intersection(FORMS) if value is not None else ()
+    if "schema" in forms:
+        from pflow.files.schema import load_schema
+
+        is_file = isinstance(value, str) and names_schema_file(value) and os.path.exists(value)
+        if not is_file or os.path.isfile(value):  # what comes through a pipe can be read only once
+            load_schema(value)
+    elif "sql" in forms:
+        from pflow.tables.query import check_query
+
+        check_query(value)
+    elif forms:
+        import re
+
+        try:
+            re.compile(value) if "regex" in forms else value and parse_path(value)
+        except (ValueError, re.error) as error:
+            hint = "a regular expression of Python" if "regex" in forms else "a path is like items[0].name"
+            raise PflowError(f"cannot take {item.flag}='{value}': {error}", hint=hint, exit=BAD_DATA) from None
 
 
 def named(type: Type) -> str:

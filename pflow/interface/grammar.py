@@ -8,16 +8,17 @@ from __future__ import annotations
 from pflow import NoReturn
 from pflow.errors import BAD_DATA, PflowError
 from pflow.interface.common import LETTERS, OF_FLOWS, RESERVED, is_shared
-from pflow.interface.interface import ANYTHING, IMPLIES, IS, ONE_OF, UNLESS, Interface, Item, piped, word_reads
+from pflow.interface.interface import ANYTHING, FORMS, IMPLIES, IS, ONE_OF, UNLESS, Interface, Item, piped, word_reads
 from pflow.values.jsontext import scan
 from pflow.values.types import parse_type
 from pflow.words.printable import clean
 
 _IMPLIES = IMPLIES + "PARAM=VALUE"
+_BOTH = ("verbatim", "secret", *FORMS, "flag NAME", "short X", _IMPLIES)
 MARKS = {
-    "read": ("pipe", "beside", "explicit", "own", "word", "verbatim", "secret", "flag NAME", "short X", _IMPLIES),
+    "read": ("pipe", "beside", "explicit", "own", "word", *_BOTH),
     "write": ("pipe", "secret"),
-    "param": ("verbatim", "secret", "flag NAME", "short X", "env NAME", _IMPLIES),
+    "param": ("env NAME", *_BOTH),
 }
 EFFECTS = ("reads files", "writes files", "network", "runs commands", ANYTHING)
 _HARMLESS = {"reads files"}

@@ -13,13 +13,14 @@ from pydantic import ValidationError
 from pflow.errors import BAD_CONFIG, BAD_DATA, FAILED, MISSING, TRY_AGAIN, USAGE, PflowError, exit_code, reason_of
 from pflow.files.beneath import is_confined, open_file
 from pflow.files.reading import read_to_end
+from pflow.files.schema import load_schema
 from pflow.models import log
 from pflow.models.choose import check_key, is_small
 from pflow.models.client import watch
 from pflow.models.errors import BROKEN, CUT, FILTERED, LIMIT, Ending, explain, garbled, hide_keys
 from pflow.models.media import SVG, media_type
 from pflow.models.prices import MAX_TOKENS, call_of, cost_of, no_tokens
-from pflow.models.schema import ask_for, is_bare, load_schema, read_answer
+from pflow.models.schema import ask_for, is_bare, read_answer
 from pflow.models.settings import default_options
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say

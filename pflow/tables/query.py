@@ -21,6 +21,11 @@ _TABLE_FUNCTIONS = ("json_each", "json_tree", "jsonb_each", "jsonb_tree", "gener
 _MOST_ROWS = 1_000_000
 _MOST_BYTES, _LONGEST = 1 << 30, 1 << 28
 """The most memory of a query, beside its rows, and of one value."""
+_CERTAIN = (
+    *("syntax error", "incomplete", "unrecognized token", "no such table", "no such function"),
+    *("prohibited", "authoriz", "one statement"),
+)
+"""Words of the failures that do not depend on the columns."""
 _STEPS = 10_000
 """SQLite instructions between two looks at the memory: a millisecond or less."""
 
@@ -40,6 +45,21 @@ def query(rows: list[Row], sql: str) -> list[Row]:
         return _run(base, sql, names)
 
     return run_all(1, serve, jobs=1, is_reused=False, take=print)[0]  # type: ignore[no-any-return]
+
+
+def check_query(sql: str) -> None:
+    """Check a query without rows. Raises PflowError as `query` does, as far as no column has to be known for it."""
+    base = sqlite3.connect(":memory:", isolation_level=None)
+    base.execute(f"CREATE TABLE {TABLE} (x)")
+    _restrict(base)
+    base.set_progress_handler(lambda: True, 1)  # it is prepared, and runs no step
+    try:
+        base.execute(sql)
+    except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+        if any(word in str(error) for word in _CERTAIN):
+            raise _failure(str(error), []) from None
+    finally:
+        base.close()
 
 
 def _fill(base: sqlite3.Connection, rows: list[Row], names: list[str]) -> None:
@@ -129,4 +149,5 @@ def _failure(why: str, names: list[str]) -> PflowError:
     if any(word in why for word in ("authoriz", "prohibited", "too many attached")):
         return PflowError("cannot query: it may only read the rows", hint="SELECT … FROM rows", exit=DENIED)
     shown = ", ".join(names[:20]) + ", …" * (len(names) > 20)
-    return PflowError(f"cannot query: {why}", hint=f"the table is rows, its columns are {shown}", exit=BAD_DATA)
+    hint = f"the table is rows, its columns are {shown}" if names else "SELECT … FROM rows"
+    return PflowError(f"cannot query: {why}", hint=hint, exit=BAD_DATA)

@@ -314,10 +314,10 @@ class TestSchema:
             (
                 "my schema.json",
                 65,
-                "cannot read the schema 'my schema.json': unknown type 'schema.json' for field 'my'",
+                "cannot read the schema 'my schema.json': 'schema.json' is not a type",
             ),
-            ("a: \nb nt", 65, "cannot read the schema 'a: b nt': unknown type 'nt'"),
-            ("name, name", 65, "duplicate field name 'name'"),
+            ("a: \nb nt", 65, "cannot read the schema 'a: b nt': 'nt' is not a type"),
+            ("name, name", 65, "'name' appears twice"),
             (", ,", 65, "it names no field"),
             ("", 65, "it names no field"),
             ('{"$ref": "#/$defs/gone"}', 65, "nothing is at its $ref '/$defs/gone'"),

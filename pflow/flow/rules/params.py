@@ -28,7 +28,7 @@ def check_params(flow: WiredFlow) -> Iterator[Finding]:
         yield from _check_needed(wired)
         if wired.is_known:
             for part in flow.parts[wired.id]:
-                yield from _check_value(flow, part, _item_of(part, wired), at.get(part.place))
+                yield from _check_value(flow, wired, part, at.get(part.place))
         if wired.step.batch is not None and wired.step.batch.keep_item:
             yield from _check_kept_items(wired, wired.step.batch.item)
         if wired.step.repeats is not None and wired.subflow is not None:
@@ -106,8 +106,9 @@ def _item_of(part: Part, wired: WiredStep) -> Item | None:
     return params.get(part.key) or reads.get(part.key) if part.role == PARAM else None
 
 
-def _check_value(flow: WiredFlow, part: Part, item: Item | None, reference: Reference | None) -> Iterator[Finding]:
-    """Check an input or a param against its type; a template as far as its value's type is known."""
+def _check_value(flow: WiredFlow, wired: WiredStep, part: Part, reference: Reference | None) -> Iterator[Finding]:
+    """Check an input or a param against its type and form; a template as far as its value's type is known."""
+    item = _item_of(part, wired)
     if item is None or part.fault:
         return
     why = ""
@@ -124,6 +125,8 @@ def _check_value(flow: WiredFlow, part: Part, item: Item | None, reference: Refe
         why = f"'{part.written}' is {named(there)}" if template_fits(there, item.type) == NO else ""
     if why:
         yield Finding("PF13", part.place, f"'{part.key}' does not fit: {why}", _wanted(item, part.written))
+    elif not part.paths and (fault := flow.form_fault(wired.id, item, part.written)):
+        yield Finding("PF13", part.place, fault.message, fault.hint)
 
 
 def _wanted(item: Item, value: object) -> str:

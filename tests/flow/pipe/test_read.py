@@ -147,8 +147,8 @@ def test_an_id_names_a_step_and_puts_it_under_it():
         ("pflow-read-file -n --path=a | pflow-llm", []),
         ("pflow-llm -n --prompt=a", ["-n of 'llm'"]),
         (
-            "pflow-llm --from=text --allow-empty | pflow-write-file --path=o",
-            ["--from of 'llm'", "--allow-empty of 'llm'"],
+            "pflow-shell cat --from=text --allow-empty | pflow-write-file --path=o",
+            ["--from of 'shell'", "--allow-empty of 'shell'"],
         ),
         ("pflow-llm | pflow-write-file --path=o -q", ["-q of 'write-file'"]),
         ("pflow-llm -j | pflow-llm --json", ["-j of 'llm'", "-j of 'llm-2'"]),

@@ -1,5 +1,15 @@
 """Params, reads and defaults that are there, and values that fit them."""
 
+from shlex import quote
+
+import pytest
+
+from pflow.driver.driver import parse
+from pflow.errors import PflowError
+from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.rules import check
+from pflow.flow.subflow import FlowCatalog
+from pflow.flow.wiring import wire
 from tests.flow.checked import findings, flow, only, told
 from tests.flow.rules.flows import COUNT, NUMBER, has_just, mapped, node, query, says, step
 
@@ -100,3 +110,45 @@ def test_an_open_node_is_refused_what_is_near_to_a_name_that_its_code_reads():
     step = {"type": "asks", "params": {"temprature": 1, "odd": 2}, "inputs": {"texts": "x", "doc": "y"}}
     found = [each for each in findings(flow({"id": "a", **step}), code) if each.rule == "PF13"]
     assert [each.remedy for each in found] == ["did you mean temperature?", "did you mean text?"]
+
+
+FORMS = [
+    ("llm ask", "schema", "amount number", "'number' is not a type; fields are NAME [str|int|float|bool]"),
+    ("llm ask", "schema-multi", "amount int euros", "'amount int euros' is not a field"),
+    ("llm ask", "schema", "name, amount int: in euros, paid bool", ""),
+    ("llm ask", "schema", '{"type": "objet"}', "$.type: 'objet'"),
+    ("llm ask", "schema", "nope.json", "no such file"),
+    ("shell 'make nope.json' => llm ask", "schema", "nope.json", ""),
+    ("custom-analysis", "sql", "SELEC a FROM rows", "syntax error"),
+    ("analyze", "sql", "SELECT a FROM sales", "no such table: sales; SELECT … FROM rows"),
+    ("analyze", "sql", "DELETE FROM rows", "it may only read the rows"),
+    ("analyze", "sql", "SELECT zz, b FROM rows UNION SELECT * FROM rows ORDER BY 2", ""),
+    ("analyze", "sql", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT x FROM c", ""),
+    ("select", "place", "a[x]", "a path is like items[0].name"),
+    ("select", "place", "a[-1].b", ""),
+    ("matching", "expression", "(", "a regular expression of Python"),
+    ("matching", "expression", "a+", ""),
+]
+
+
+@pytest.mark.parametrize("is_flag", [False, True])
+@pytest.mark.parametrize(("flow", "name", "value", "told"), FORMS)
+def test_a_constant_that_has_not_its_form_is_found_before_anything_runs(
+    tmp_path, monkeypatch, flow, name, value, told, is_flag
+):
+    interface = 'Interface:\n# - Reads: shared["expression"]: str = "." [own] [regex]  # which\n'
+    (tmp_path / "pflow-matching").write_text(f"#!/bin/sh\n# Match.\n#\n# {interface}")
+    (tmp_path / "pflow-matching").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.chdir(tmp_path)
+    flag = f"--{name}={value}"
+    wired = wire(parse_pipe([flow if is_flag else f"{flow} {quote(flag)}"], FlowCatalog()))
+    found = [f"{each.message}; {each.remedy}" for each in check(wired) if each.rule == "PF13"]
+    if is_flag:
+        assert found == []
+        try:
+            parse(wired, [flag])
+        except PflowError as error:
+            found = [f"{error.message}; {error.hint}"]
+    assert len(found) == bool(told)
+    assert told in "".join(found)

@@ -1,0 +1,110 @@
+"""A JSON schema: reading it from JSON, from llm's short form or from a file, and what does not fit it.
+
+jsonschema is imported where a schema is checked: few calls have one, and it takes 60 ms of CPU.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from pflow.errors import BAD_DATA, MISSING, PflowError, exit_code, reason_of
+from pflow.files.beneath import open_file
+from pflow.files.reading import read_to_end
+from pflow.values.jsontext import plain_words
+from pflow.values.types import names_schema_file
+from pflow.words.printable import one_line
+
+_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+"""The types of llm's short form, and theirs in JSON schema."""
+
+
+def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
+    """Return the schema given as JSON, in llm's short form or as a path. Raises PflowError: a read's code, or 65."""
+    is_json = isinstance(given, dict) or given.lstrip().startswith("{")
+    name = "the schema" if is_json else f"the schema '{one_line(str(given))}'"
+    try:
+        return _checked(given if isinstance(given, dict) else _read(given, name), name)
+    except RecursionError as error:
+        raise endless(name) from error
+
+
+def _read(given: str, name: str) -> Any:
+    try:
+        if names_schema_file(given):
+            with open(open_file(given), "rb", buffering=0) as file:
+                return json.loads(read_to_end(file.fileno(), f"cannot read {name}").decode("utf-8-sig"))
+        if given.lstrip().startswith("{"):
+            return json.loads(given)
+        return _short_form(given)
+    except OSError as error:
+        hint = "an inline schema is JSON, or short: 'name, amount int'" if exit_code(error) == MISSING else ""
+        raise PflowError(f"cannot read {name}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from error
+    except UnicodeDecodeError as error:
+        raise PflowError(f"cannot read {name}: it is not UTF-8", exit=BAD_DATA) from error
+    except json.JSONDecodeError as error:
+        what = f"cannot read {name} at line {error.lineno}, column {error.colno}: {plain_words(error.msg)}"
+        raise PflowError(what, exit=BAD_DATA) from error
+    except ValueError as error:
+        hint = f"fields are NAME [{'|'.join(_TYPES)}][: WHAT IT IS], separated by commas; --schema@FILE takes any file"
+        raise PflowError(f"cannot read {name}: {error}", hint=hint, exit=BAD_DATA) from error
+
+
+def _short_form(text: str) -> dict[str, Any]:
+    """Return the schema that llm makes of `name, amount int: in euros`. Raises ValueError."""
+    fields: dict[str, dict[str, str]] = {}
+    for field in filter(str.strip, text.split("\n" if "\n" in text else ",")):
+        said, _, about = field.partition(":")
+        words = [*said.split(), "str"] if len(said.split()) == 1 else said.split()
+        if len(words) != 2 or words[0] in fields:
+            raise ValueError(f"'{field.strip()}' is not a field" if len(words) != 2 else f"'{words[0]}' appears twice")
+        if words[1] not in _TYPES:
+            raise ValueError(f"'{words[1]}' is not a type")
+        fields[words[0]] = {"type": _TYPES[words[1]], **({"description": about.strip()} if about.strip() else {})}
+    if not fields:
+        raise ValueError("it names no field")
+    return {"type": "object", "properties": fields, "required": list(fields)}
+
+
+def _checked(schema: Any, name: str) -> dict[str, Any]:
+    """Return the schema if it is valid. An endless one is refused here, before an answer is paid for."""
+    if not isinstance(schema, dict):
+        raise PflowError(f"cannot use {name}: it is not a JSON object", exit=BAD_DATA)
+    from jsonschema import SchemaError  # type: ignore[import-untyped,unused-ignore]
+
+    try:
+        _validator_class(schema).check_schema(schema)
+    except SchemaError as error:
+        raise PflowError(f"cannot use {name}: {words_of(error)}", exit=BAD_DATA) from error
+    with suppress(PflowError):  # a $ref that leads nowhere may stand where no answer reaches it
+        list(misfits(schema, None))
+    return schema
+
+
+def misfits(schema: dict[str, Any], value: Any) -> Iterator[Any]:
+    """Yield each error of a value. Raises PflowError (65) for a $ref that leads nowhere, and RecursionError."""
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import EMPTY_REGISTRY
+
+    # With a registry of its own the validator fetches no $ref from the network.
+    validator = _validator_class(schema)(schema, registry=EMPTY_REGISTRY)
+    try:
+        yield from validator.iter_errors(value)
+    except Unresolvable as error:
+        raise PflowError(f"cannot use the schema: nothing is at its $ref '{error.ref}'", exit=BAD_DATA) from error
+
+
+def _validator_class(schema: dict[str, Any]) -> Any:
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import validator_for
+
+    return validator_for(schema, default=Draft202012Validator)
+
+
+def words_of(error: Any) -> str:
+    return one_line(f"{error.json_path}: {error.message}")
+
+
+def endless(name: str) -> PflowError:
+    why = "it is nested too deeply, or leads back to itself"
+    return PflowError(f"cannot use {name}: {why}", exit=BAD_DATA, is_permanent=True)

@@ -1,0 +1,20 @@
+"""Schemas in llm's short form."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from llm import schema_dsl
+
+from pflow.files.schema import load_schema
+
+_FIELDS = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(["name", " a_b", "größe ", "x1"]),
+    st.sampled_from(["", " str", " int", "  float ", " bool"]),
+    st.sampled_from(["", ": in euros", " : a: b "]),
+)
+
+
+@given(st.lists(_FIELDS, min_size=2, max_size=4, unique_by=lambda field: field.split()[0].rstrip(":")), st.booleans())
+def test_the_short_form_means_what_it_means_to_llm(fields, has_lines):
+    text = ("\n" if has_lines else ",").join(fields)
+    assert load_schema(text) == schema_dsl(text)
