@@ -7,6 +7,7 @@ setup() {
     export LC_ALL=C.UTF-8 INPUTRC=/dev/null
     root=$(realpath "$BATS_TEST_DIRNAME/../..")
     cp -r "$root/examples" .
+    quick_llm && export PFLOW_MODEL=bakery # the small model's answer
     awk '/^```console$/ { block++; shown = 1; next } /^```$/ { shown = 0 } shown { print > ("block-" block) }' "$root/README.md"
 }
 
@@ -36,5 +37,5 @@ sys.exit(not fits(times(block) + "...", times(sys.stdin.read())))' "$1"
         until_true is_shown "$block" || { screen && return 1; }
         "${tmux[@]}" kill-server
     done
-    [ -e block-3 ]
+    [ -e block-4 ]
 }

@@ -19,6 +19,7 @@ REPLY = "Oak, ash and elm."
 ANSWERS = {
     "reply": REPLY,
     "empty": "",
+    "bakery": "The bakery is closed in August, because the old oven will be replaced in August.",
     "form": {"title": "oak", "year": 40, "urgent": True},
     "json": {"name": "oak", "height": 40},
     "problems": {"problems": [{"file": "a b.py", "line": 3, "problem": "x may be unset"}]},
