@@ -19,16 +19,19 @@ WEIGHT = 60
 
 PLAN = """
 import sys
-from pflow.commands._run_sentence import _hold, _run
+from pflow.driver.driver import Driver
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.plan.approval.gate import Allowed
+from pflow.plan.approval.gate import Allowed, Gate, bounds_text
 from pflow.plan.approval.proposal import Proposal
 from pflow.stage.document import Document
 from pflow.stage.intake import NOTHING, Intake
-intake, allowed = Intake(Document(), NOTHING), Allowed(["commands"])
-decided = _hold(Proposal(load_text(sys.argv[1], "plan", FlowCatalog(".")).usable(), ["-q"]), allowed, intake)
-sys.exit(_run(decided, intake, allowed))
+plan, allowed = Proposal(load_text(sys.argv[1], "plan", FlowCatalog(".")).usable(), ["-q"]), Allowed(["commands"])
+refused = Gate(plan.wired, plan.values, allowed, has_stdin=False).refusals()
+driver = Driver()
+driver.confined = bounds_text(plan.wired, allowed)
+code = 77 if refused else driver.run_flow(lambda: plan.flow, plan.words, plan.values, Intake(Document(), NOTHING))
+sys.exit(code)
 """
 """What pflow does with a plan under --yes --allow=commands, once it has it."""
 
