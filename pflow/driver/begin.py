@@ -13,8 +13,7 @@ from pflow.driver.arguments import RunFlags
 from pflow.driver.inputs import RunInputs
 from pflow.engine.results import set_defaults
 from pflow.engine.step import bind
-from pflow.errors import MISSING, PflowError, exit_code, reason_of
-from pflow.files.reading import open_regular
+from pflow.errors import BAD_DATA, MISSING, PflowError, reason_of
 from pflow.flow.flow import FlowSpec
 from pflow.flow.load import load_text, read_text
 from pflow.flow.subflow import FlowCatalog, load_named, python_source
@@ -213,20 +212,11 @@ def restore_flow(directory: str, place: Mapping[str, Any], text: str = "") -> Fl
         return load_named([os.fsdecode(place["file"])], is_run_here=True)
     file = os.path.join(directory, FLOW)
     catalog = FlowCatalog(os.fsdecode(place["flow_directory"]))
-    flow = load_text(text or _kept_text(file), file, catalog).usable()
+    if os.path.exists(file) and not os.path.isfile(file):  # a pipe would be waited for
+        raise PflowError(f"cannot read the flow '{file}': not a regular file", exit=BAD_DATA)
+    flow = load_text(text or read_text(file, f"the flow '{file}'"), file, catalog).usable()
     flow.file = os.fsdecode(place["file"])
     return flow
-
-
-def _kept_text(file: str) -> str:
-    try:
-        fd = open_regular(file)
-    except OSError as error:
-        raise PflowError(f"cannot read the flow '{file}': {reason_of(error)}", exit=exit_code(error)) from None
-    try:
-        return read_text(fd, f"the flow '{file}'")
-    finally:
-        os.close(fd)
 
 
 def enter(directory: str | bytes, act: str) -> None:

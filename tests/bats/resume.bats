@@ -163,7 +163,7 @@ E
         : >$run/journal.jsonl; try; echo x >>$run/journal.jsonl; try; rm $run/trace.jsonl; try; mv pflow/key .; try; mv key pflow
         echo "cd3051ac {\"begin\":\"x\"}" >$run/journal.jsonl; pflow run ../three.pflow.json -n -q --resume 2>/dev/null; echo $?; rm -r $(ls -d pflow/runs/0* | tail -n 1); try
         : >ok; printf x >>$run/journal.jsonl; printf x >>$run/trace.jsonl; pflow resume last -q >&-; echo $?'"$ran"
-    expect 0 $'66\n66\n78\n1\n65\n66\n78\n1\n65\n0\na b a b b c '
+    expect 0 $'66\n66\n78\n1\n65\n1\n78\n1\n65\n0\na b b a b b c '
     [[ $stderr == *'it was ended before anything ran'*'its line '*' is damaged'*"the key of pflow's state has changed"* ]]
 }
 
