@@ -15,7 +15,7 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
     `dropped`. With --strict the first one is an error.
 
     Interface:
-    - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each
+    - Reads: shared["rows"]: list [pipe]  # the rows, one object each; a null, as of a failed item, is left out
     - Reads: shared["columns"]: any = null [beside]  # the names of the columns, for a table without rows
     - Writes: shared["rows"]: list[dict] [pipe]  # the rows that are left
     - Writes: shared["columns"]: list[str]  # the names of their columns
@@ -24,7 +24,7 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
     - Params: strip: bool = true  # strip white space around names and texts; --no-strip: keep it
     - Params: drop_empty: bool = true  # drop rows without a value; --no-drop-empty: keep them
     - Params: unique: bool = false  # drop rows that equal an earlier one
-    - Params: unique_by: list[str] = []  # drop rows that equal an earlier one in this column
+    - Params: unique_by: list[str] = []  # drop rows that equal an earlier one in this column; keep rows without it
     - Params: rename: list[str] = []  # OLD=NEW: rename a column
     - Params: types: list[str] = []  # NAME=int, float, bool or str: convert a column; empty becomes null
     - Params: misfits: error|null|drop = "error"  # what becomes of a value that does not fit its column's type

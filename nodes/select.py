@@ -43,7 +43,7 @@ class Select(Node):
             return found
         found = look_inside(found) if isinstance(found, str) else found
         if isinstance(found, list):
-            return [self._members(row, (*steps, n)) for n, row in enumerate(found)]
+            return [row if row is None else self._members(row, (*steps, n)) for n, row in enumerate(found)]
         return self._members(found, steps)
 
     def post(self, shared: Shared, prepared: object, selected: Any) -> None:

@@ -40,7 +40,8 @@ class BatchStep(StepNode):
     """A batch. Each write becomes a list in the order of the items, or an object under the names of the members.
 
     With `jobs` the items run in that many processes. Under `keep` the place of a failed item is null, and `ID.errors`
-    lists index, item, exit and message of each. With `keep_item` each result is `{"item": ITEM, KEY: VALUE}`.
+    lists index, item, exit and message of each. With `keep_item` each result is `{"item": ITEM, KEY: VALUE}`, and that
+    of a failed item `{"item": ITEM, "error": MESSAGE}`.
     """
 
     def __init__(self, wired: WiredStep, node: Any, binding: Binding, context: Context) -> None:
@@ -101,9 +102,10 @@ class BatchStep(StepNode):
         return found[0]
 
     def _result(self, key: str, item: Any, done: Done) -> Any:
-        """Return an item's value of a write: with `keep_item` beside the item; None if it failed."""
+        """Return an item's value of a write, or None if it failed: with `keep_item` the value or why, with the item."""
         changes, _, why, _ = done
-        return {"item": item, key: changes.get(key)} if self.batch.keep_item and not why else changes.get(key)
+        beside = {"error": why["message"]} if why else {key: changes.get(key)}
+        return {"item": item, **beside} if self.batch.keep_item else changes.get(key)
 
     def _tell_failures(self, visit: Visit, errors: list[dict[str, Any]], count: int) -> None:
         """Report how many items failed, and the first of them, on stderr and in the trace. Raises it if all did."""
@@ -119,8 +121,9 @@ class BatchStep(StepNode):
         self.context.warn(f"'{self.id}': {text}")
 
     def _named(self, index: Any, item: Any) -> str:
-        """Name an item: `item 3 ("a.txt")`, or `item 3` if its value is not JSON or is a secret."""
+        """Name an item, from 1: `item 3 ("a.txt")`, or `item 3` if its value is not JSON or is a secret."""
         secrets = self.context.secrets
+        index = index + 1 if isinstance(index, int) else index
         if not self.wired.has_secret_items(self.batch.item):
             try:
                 return f"item {value_text(index)} ({secrets.mask(value_text(secrets.masked(item)))})"

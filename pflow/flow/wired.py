@@ -281,7 +281,8 @@ class WiredFlow:
             return declared
         over = wired.over_type
         if wired.step.batch.keep_item:
-            declared = Type("dict", fields={"item": wired.item_type, write.key: declared})
+            failed = {"error": Type("str")} if wired.step.batch.on_error == "keep" else {}
+            declared = Type("dict", fields={"item": wired.item_type, write.key: declared, **failed})
         return Type("dict") if over.name == "dict" else Type("any") if over.name == "any" else Type("list", declared)
 
     def types_at(self, reference: Reference) -> list[tuple[Type, int]]:

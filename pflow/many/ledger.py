@@ -127,7 +127,7 @@ class Ledger(LedgerFile):
         entry = self.get(id or f"{digest}.0") or Entry(id or f"{digest}.0", digest, index)
         if entry.pass_number == self.passes:
             if id:
-                what = f"cannot map item {index}: item {entry.index} has the id '{id}' too"
+                what = f"cannot map item {index + 1}: item {entry.index + 1} has the id '{id}' too"
                 raise PflowError(what, hint="give each item an id of its own", exit=BAD_DATA)
             entry.equals += 1
             self.save(entry)
@@ -195,15 +195,15 @@ class Ledger(LedgerFile):
         return int(self.one("SELECT count(*) FROM items WHERE pass < ? AND status <> 'done'", (self.passes,))[0])
 
     def find(self, word: str) -> Entry:
-        """Return the item with this id, index (`17` or `#17`), or beginning of its id. Raises PflowError (66)."""
+        """Return the item with this id, number from 1 (`17`, `#17`), or beginning of its id. Raises PflowError (66)."""
         number = word.removeprefix("#")
-        index = int(number) if number.isdecimal() and len(number) < 19 else -1
+        index = int(number) - 1 if number.isdecimal() and len(number) < 19 else -1
         for where, value in (("id", word), ("position", index), (f"substr(id, 1, {len(word)})", word)):
             found = list(self.rows(f"{_SELECT} WHERE {where} = ? ORDER BY pass DESC LIMIT 2", (value,)))
             if len(found) == 1 or (found and where == "position"):
                 return self._entry(found[0])
         why = "several ids begin so" if found else "the ledger has no such item"
-        raise PflowError(f"cannot find the item '{word}': {why}", hint="an id, its beginning, or #INDEX", exit=MISSING)
+        raise PflowError(f"cannot find the item '{word}': {why}", hint="an id, its beginning, or #NUMBER", exit=MISSING)
 
     def entries(self, status: str = "") -> Iterator[Entry]:
         """Yield the items in their order, all or those of one status."""

@@ -211,7 +211,7 @@ class MapLoop:
             return ""
         value = item.get(name) if isinstance(item, dict) else None
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-            what = f"cannot name item {index}: it has no text or number '{name}'"
+            what = f"cannot name item {index + 1}: it has no text or number '{name}'"
             raise PflowError(what, hint="--id=FIELD is for items that all have it", exit=BAD_DATA)
         return str(value)
 

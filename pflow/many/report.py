@@ -14,11 +14,11 @@ from pflow.values.jsontext import decode
 from pflow.words.printable import clean
 from pflow.words.usage import usage_words
 
-_FAILURE = "'exit', exit, 'message', error, 'count', count(*), 'number', min(position), 'id', id"
+_FAILURE = "'exit', exit, 'message', error, 'count', count(*), 'number', min(position) + 1, 'id', id"
 _QUERIES = {
     "failures": f"SELECT json_object('status', status, {_FAILURE}) FROM items WHERE status NOT IN ('{DONE}', '{TODO}')"
     " GROUP BY status, exit, error ORDER BY count(*) DESC, min(position) LIMIT 10",
-    "slowest": "SELECT json_object('number', position, 'id', id, 'ms', ms) FROM items ORDER BY ms DESC LIMIT 3",
+    "slowest": "SELECT json_object('number', position + 1, 'id', id, 'ms', ms) FROM items ORDER BY ms DESC LIMIT 3",
 }
 
 
@@ -47,7 +47,7 @@ def map_dots(run: Run) -> list[list[Any]]:
     with closing(Ledger(run.ledger, is_read=True)) as ledger:
         (count,) = ledger.one("SELECT count(*) FROM items WHERE time >= ?", (run.begun,))
         step = -(-count // MOST_DOTS) or 1
-        sql, begun = "SELECT position, time, ms, status FROM items WHERE time >= ? AND", (run.begun,)
+        sql, begun = "SELECT position + 1, time, ms, status FROM items WHERE time >= ? AND", (run.begun,)
         wanted = [f"status <> '{DONE}' ORDER BY position LIMIT {MOST_DOTS}", f"position % {step} = 0 LIMIT {MOST_DOTS}"]
         wanted.append("ms > 0 ORDER BY ms DESC LIMIT 3")
         rows = dict.fromkeys(row for each in wanted for row in ledger.rows(f"{sql} {each}", begun))
@@ -82,4 +82,4 @@ def item_lines(run: Run, word: str) -> list[str]:
     how = "runs it" if entry.status == TODO else "--redo runs it again" if is_left else "--failed runs it again"
     begun, again = _BEGUN, f"pflow resume {run.id} {how}"
     lines = [entry.error, begun * is_left, again * (entry.status != DONE)]
-    return [f"#{entry.index} {entry.id}: {', '.join(facts)}", *(f"    {line}" for line in lines if line)]
+    return [f"#{entry.index + 1} {entry.id}: {', '.join(facts)}", *(f"    {line}" for line in lines if line)]

@@ -25,6 +25,7 @@ from pflow.record.trace_text import status_text
 from pflow.terminal.columns import duration
 from pflow.terminal.messages import say
 from pflow.values.paths import size_text
+from pflow.words.printable import from_one
 from pflow.words.usage import Usage, amount, usage_words
 
 _MOST_FAILURES = 50
@@ -45,7 +46,7 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("pflow.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    environment.filters |= {"duration": duration, "moment": _moment, "place": _place}
+    environment.filters |= {"duration": duration, "moment": _moment, "place": _place, "from_one": from_one}
     return environment
 
 
@@ -156,7 +157,7 @@ def _failures(trace: Trace, values: Values) -> dict[str, Any]:
         kept = {each.get("index"): each.get("item") for each in errors or () if isinstance(each, dict)}
         for event in sorted((each for each in events if "exit" in each and "index" in each), key=itemgetter("index")):
             index = event["index"]
-            item = f"{index}: {shown(kept[index], _LONGEST_ITEM)}" if index in kept else str(index)
+            item = f"{from_one(index)}: {shown(kept[index], _LONGEST_ITEM)}" if index in kept else from_one(index)
             groups.setdefault((number, visit["step"], event["exit"], str(event.get("message", ""))), []).append(item)
     return {"count": sum(map(len, groups.values())), "groups": list(groups.items())[:_MOST_FAILURES]}
 

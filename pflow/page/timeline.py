@@ -10,6 +10,7 @@ from pflow.record.runs import DONE, RUNNING
 from pflow.record.trace import Trace, Visit
 from pflow.record.trace_text import facts_of
 from pflow.values.jsontext import encode
+from pflow.words.printable import from_one
 from pflow.words.usage import amount
 
 MOST_ITEMS = 500
@@ -157,7 +158,7 @@ def _add_items(row: Row, items: list[Event], axis: Axis) -> None:
         lane = heapq.heappop(busy)[1] if busy and busy[0][0] <= begin + 1e-4 else len(busy)
         heapq.heappush(busy, (event["time"], lane))
         state = "failed" if "exit" in event else "cached" if _is_cached(event) else "done"
-        words = [f"item {event.get('index', '')}", f"{event.get('ms', 0):,.0f} ms"]
+        words = [f"item {from_one(event.get('index', ''))}", f"{event.get('ms', 0):,.0f} ms"]
         words += [f"failed with {event['exit']}: {event.get('message', '')}"] if "exit" in event else []
         words += [f"tries {event['tries']}"] if "tries" in event else []
         row.items.append(Mark(*axis.span(begin, event["time"]), state, ", ".join(words), lane))

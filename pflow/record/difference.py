@@ -6,7 +6,7 @@ from typing import Any
 
 from pflow.record.trace import Trace, Visit
 from pflow.terminal.columns import Colour, duration
-from pflow.words.printable import clean, counted
+from pflow.words.printable import clean, counted, from_one
 from pflow.words.usage import Usage
 
 _TIMES, _MS = 1.5, 10
@@ -32,7 +32,7 @@ def _by_name(visits: list[Visit]) -> dict[tuple[str, int], Visit]:
     found: dict[tuple[str, int], Visit] = {}
     counts: dict[str, int] = {}
     for each in visits:
-        name = each["step"] + (f" item {each['item']}" if "item" in each else "")
+        name = each["step"] + (f" item {from_one(each['item'])}" if "item" in each else "")
         counts[name] = counts.get(name, 0) + 1
         found[name, counts[name]] = each
     return found

@@ -10,7 +10,7 @@ from pflow.record.trace import CUT, Trace, Visit
 from pflow.terminal.columns import PLAIN, Colour, duration
 from pflow.values.jsontext import encode
 from pflow.values.paths import size_text
-from pflow.words.printable import clean
+from pflow.words.printable import clean, from_one
 from pflow.words.usage import usage_words
 
 _LONGEST = 1000
@@ -60,7 +60,7 @@ def facts_of(visit: Visit, now: float) -> list[str]:
     facts = [_took(visit, now)]
     facts += [f"visit {visit['visit']}"] if visit["visit"] > 1 else []
     facts += [f"branch {visit['lane']}"] if "lane" in visit else []
-    facts += [f"item {visit['item']}"] if "item" in visit else []
+    facts += [f"item {from_one(visit['item'])}"] if "item" in visit else []
     facts += [_fact(name, visit[name]) for name in ("action", "exit") if name in visit]
     facts += usage_words(visit)
     facts += [f"tries {len(visit['tried']) + 1}"] if "tried" in visit and "tries" not in visit else []

@@ -72,11 +72,15 @@ class Cleaner:
         self._drop_rows(kept, EMPTY, "it is empty")
 
     def drop_duplicates(self, names: list[str]) -> None:
-        """Drop rows that equal an earlier row in these columns."""
+        """Drop rows that equal an earlier row in these columns, or as a whole; what is missing equals nothing."""
         self._check_names(names, "unique-by")
         first: dict[Any, int] = {}
         numbers = zip(self.numbers, self.rows, strict=True)
-        kept = [first.setdefault(_identity(row, names or self.names), number) == number for number, row in numbers]
+        kept = [
+            any(is_missing(row.get(name)) for name in names)
+            or first.setdefault(_identity(row, names or self.names), number) == number
+            for number, row in numbers
+        ]
         self._drop_rows(kept, DUPLICATES, "it is a duplicate")
 
     def _drop_rows(self, kept: list[bool], what: str, why: str) -> None:

@@ -63,7 +63,7 @@ def _markdown(value: Any) -> str:
     rows = unfold(value)
     if isinstance(value, dict) and rows == [value]:
         return markdown_table([{"name": name, "value": each} for name, each in value.items()])
-    is_table = all(isinstance(each, dict) for each in rows)
+    is_table = all(isinstance(each, dict | None) for each in rows)
     return markdown_table(table_rows(value) if is_table else [{"value": each} for each in value])
 
 

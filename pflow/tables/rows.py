@@ -6,9 +6,11 @@ from itertools import chain
 from typing import Any
 
 from pflow.errors import BAD_DATA, PflowError, shorten
+from pflow.terminal.messages import say
 from pflow.values.jsontext import text_of
 from pflow.values.paths import kind_of, look_inside
 from pflow.values.plain import HIGHEST, LOWEST
+from pflow.words.printable import counted
 
 Row = dict[str, Any]
 
@@ -23,14 +25,19 @@ _EXACT = 1 << 53
 
 
 def check_rows(rows: Any) -> list[Row]:
-    """Check that rows are a list of objects. Raises PflowError (65), which names the first row that is not one."""
+    """Check that rows are a list of objects; leave out the nulls of items that failed, and count them on stderr.
+
+    Raises PflowError (65), which names the first row that is not an object.
+    """
     if not isinstance(rows, list):
         raise PflowError(f"cannot use {kind_of(rows)} as rows", hint="rows are a list of objects", exit=BAD_DATA)
-    if not set(map(type, rows)) <= {dict}:
-        number, other = next((n, row) for n, row in enumerate(rows, 1) if not isinstance(row, dict))
+    if gone := sum(row is None for row in rows):
+        say("warning", f"left out {gone:,} of {counted(len(rows), 'row')}: null, as for an item that failed")
+    if not set(map(type, rows)) <= {dict, type(None)}:
+        number, other = next((n, row) for n, row in enumerate(rows, 1) if not isinstance(row, dict | None))
         what = f"cannot use row {number}: it is {kind_of(other)}, not an object"
         raise PflowError(what, hint="rows are a list of objects", exit=BAD_DATA)
-    return rows
+    return [row for row in rows if row is not None] if gone else rows
 
 
 def table_rows(value: Any) -> list[Row]:

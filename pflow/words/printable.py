@@ -78,6 +78,11 @@ def clause(text: str) -> str:
     return f"{text[:1].lower()}{text[1:].rstrip('.')}"
 
 
+def from_one(place: object) -> str:
+    """Return the place of an item in its batches, `3/0` from 0, with numbers from 1: `4/1`."""
+    return "/".join(str(int(part) + 1) if part.isdecimal() else part for part in str(place).split("/"))
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number of things: `1 row`, `1,200 rows`."""
     return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -82,7 +82,7 @@ END
 
 @test "a batch that keeps on says how many items failed and which first; all is its failure, some ends with 1" {
     local shell='{"type":"shell","inputs":{"command":"test \"$1\" != b","args":["$x"]},"batch":{"over":"xs","as":"x","on_error":"keep"}}'
-    local kept="2 of 3 items failed; the first, item 1 (\"b\"): cannot finish 'test \"\$1\" != b': exit code 1"
+    local kept="2 of 3 items failed; the first, item 2 (\"b\"): cannot finish 'test \"\$1\" != b': exit code 1"
     echo '{"inputs":{"xs":{"type":"list"}},"nodes":['"$shell"']}' >keep.pflow.json
     for more in '' --jobs=2 --isolate; do
         run --separate-stderr pflow run -n keep.pflow.json --xs='["a","b","b"]' $more -r
@@ -101,7 +101,7 @@ END
     pflow save inner keep.pflow.json
     for flow in keep.pflow.json inner taken.pflow.json; do
         run --separate-stderr pflow run -n "$flow" --xs='["b","b"]'
-        expect 1 - "2 of 2 items failed; the first, item 0 (\"b\"): cannot finish"
+        expect 1 - "2 of 2 items failed; the first, item 1 (\"b\"): cannot finish"
         run --separate-stderr pflow resume last
         expect 1 - "2 of 2 items failed" # they ran again
     done
@@ -115,7 +115,7 @@ END
     expect 0 $'seen\n1\n"1"\n"on\\n"\n1\n["a","b"]\n0' $'\n1\n1'
     sed 's/,"on_error":"keep"//' keep.pflow.json >stop.pflow.json
     run --separate-stderr pflow run -n stop.pflow.json --xs='["a","b"]'
-    expect 1 - "pflow run: shell (shell): item 1 (\"b\"): cannot finish"
+    expect 1 - "pflow run: shell (shell): item 2 (\"b\"): cannot finish"
     pflow export --to=python keep.pflow.json >keep.py
     run --separate-stderr "$PYTHON" keep.py -n --xs='["a","b"]' -r
     expect 1 '["",null]' '1 of 2 items failed'
@@ -141,7 +141,7 @@ END
     done
     pflow save --description='read them' reads 'read-file --each --with-item --keep-going'
     run --separate-stderr bash -c 'printf "a.txt\ngone\n" | pflow reads -r'
-    expect 1 '[{"item":"a.txt","content":"one\n"},null]' "1 of 2 items failed; the first, item 1"
+    expect 1 '[{"item":"a.txt","content":"one\n"},{"item":"gone","error":"cannot read '"'gone'"': no such file or directory"}]' "1 of 2 items failed; the first, item 2"
     run --separate-stderr pflow run -n -r 'read-file --each'
     expect 66 - "pflow run: cannot run 'read-file' for each item: nothing came through the pipe"
     run --separate-stderr pflow-read-file -n --each
@@ -329,7 +329,7 @@ END
     [ "$status" -eq 66 ]
     mkdir gone && mv two/a.json gone/
     run --separate-stderr pflow resume last
-    [[ $status -eq 73 && $stderr == *'item 1 ("gone/a.json"): cannot write '*': item 0 ("one/a.json") of this batch writes it too'* ]]
+    [[ $status -eq 73 && $stderr == *'item 2 ("gone/a.json"): cannot write '*': item 1 ("one/a.json") of this batch writes it too'* ]]
 }
 
 @test "a loop of 20,000 visits takes no more memory than one of 10,000, without a journal" {

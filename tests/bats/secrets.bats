@@ -86,7 +86,7 @@ is_nowhere() {
             \"batch\": {\"over\": \"all\", \"as\": \"at\"}}]}" >all.pflow.json
         key=hunter22-$(printf "%060d" 0)
         pflow-set -n key=$key all:="[{\"url\": \"http://example.com/?key=$key\"}]" | XDG_STATE_HOME=$PWD/other pflow run all.pflow.json | pflow-get url'
-    expect 1 - 'item 0 ({"url":"http://example.com/?key=***"}): '
+    expect 1 - 'item 1 ({"url":"http://example.com/?key=***"}): '
     is_nowhere
     # Each of a batch's items.
     in_shells '
@@ -94,7 +94,7 @@ is_nowhere() {
             \"batch\": {\"over\": \"users\", \"as\": \"who\"}}]}" >each.pflow.json
         pflow-set -n users:="[{\"pass\": \"hunter22\"}]" | pflow run each.pflow.json | pflow-get url
         pflow run -n each.pflow.json --users="[{\"pass\": \"hunter22\"}]"'
-    expect 2 - 'item 0: cannot run fetch: ValueError: wrong: ***'
+    expect 2 - 'item 1: cannot run fetch: ValueError: wrong: ***'
     expect 2 - 'cannot take --users: a secret is never a flag'
     is_nowhere
 }

@@ -68,3 +68,19 @@ cannot read 'old.txt': line 1, byte 3: it is not UTF-8 (--encoding=latin-1~pflow
 they are not ascii~pflow map 'template x' old.txt --encoding=ascii
 END
 }
+
+@test "rows of items that failed are left out and counted, and with --with-item they say why" {
+    printf '{"a":1}' >1.json && printf x >2.json && printf '{"a":3}' >3.json
+    local flow='list-files "?.json" => load-json --each --as=path --keep-going' node
+    for node in 'save-csv o' clean-data analyze custom-analysis 'export-dashboard o.html' 'save-results o.csv' 'save-results o.md'; do
+        run --separate-stderr pflow run -n "$flow => $node" -q
+        expect 1 '' "the first, item 2 (\"2.json\"): cannot read '2.json': line 1, column 1: no JSON value"
+        [[ $stderr == *'warning: left out 1 of 3 rows: null, as for an item that failed'* ]]
+    done
+    [ "$(cat o o.csv)" = $'a\n1\n3\na\n1\n3' ]
+    run --separate-stderr pflow run -n "$flow => select --field=a" -r
+    expect 1 '[{"a":1},null,{"a":3}]'
+    run --separate-stderr pflow run -n "$flow --with-item => save-csv o" -q
+    expect 1
+    [ "$(cat o)" = $'item,data.a,error\n1.json,1,\n2.json,,"cannot read \'2.json\': line 1, column 1: no JSON value"\n3.json,3,' ]
+}

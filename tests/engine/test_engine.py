@@ -328,7 +328,7 @@ def test_a_batch_keeps_the_order_and_the_failures(jobs):
     ran = run(flow(step("b", "fail", batch=batch)), {"items": ["x", "bad", "y"]})
     assert ran.store["passed"] == ["x", None, "y"]
     assert ran.store["b"]["errors"] == [{"index": 1, "item": "bad", "exit": 1, "message": "cannot do it"}]
-    text = '1 of 3 items failed; the first, item 1 ("bad"): cannot do it'
+    text = '1 of 3 items failed; the first, item 2 ("bad"): cannot do it'
     assert ran.ends("items", "message") == [({"done": 2, "failed": 1, "untaken": 1}, text)]
     assert ran.warnings == [f"'b': {text}"]
     ran = run(flow(step("b", "fail", batch=batch)), {"items": {"one": 1, "two": 2}})
@@ -339,7 +339,7 @@ def test_a_batch_keeps_the_order_and_the_failures(jobs):
 def test_a_batch_that_stops_says_at_which_item(jobs):
     batch = {"over": "items", "as": "unless", "jobs": jobs}
     ran = run(flow(step("b", "fail", batch=batch)), {"items": ["x", "bad", "y"]})
-    assert ran.error.message == 'item 1 ("bad"): cannot do it'
+    assert ran.error.message == 'item 2 ("bad"): cannot do it'
     assert ran.store == {"items": ["x", "bad", "y"]}
     ran = run(flow(step("b", "fail", batch=batch)), {"items": {"één": "x", "two": "bad"}})
     assert ran.error.message == 'item "two" ("bad"): cannot do it'
@@ -385,7 +385,7 @@ def test_a_batch_runs_over_the_lines_of_a_text_and_not_over_those_of_json_that_b
 def test_a_result_knows_its_item_where_it_is_to(jobs):
     batch = {"over": "items", "as": "unless", "on_error": "keep", "jobs": jobs, "keep_item": True}
     ran = run(flow(step("b", "fail", batch=batch)), {"items": ["x", "bad"]})
-    assert ran.store["passed"] == [{"item": "x", "passed": "x"}, None]
+    assert ran.store["passed"] == [{"item": "x", "passed": "x"}, {"item": "bad", "error": "cannot do it"}]
     ran = run(flow(step("b", "fail", batch=batch)), {"items": {"one": 1}})
     assert ran.store["passed"] == {"one": {"item": 1, "passed": 1}}
 

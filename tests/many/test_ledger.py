@@ -142,7 +142,7 @@ def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
         assert [ledger.claim(at, a).status for at in (7, 8)] == [DONE, TODO]
         assert (ledger.claim(9, other, "named").status, ledger.changed) == (TODO, 1)
         assert ledger.counts() == {DONE: 2, TODO: 3}
-        assert (ledger.find(f"{a}.2").cost, ledger.find("7").id, ledger.find(b[:9]).index) == (0.5, f"{a}.0", 1)
+        assert (ledger.find(f"{a}.2").cost, ledger.find("8").id, ledger.find(b[:9]).index) == (0.5, f"{a}.0", 1)
         for word in (a[:9], "99", "x"):
             with pytest.raises(PflowError, match="cannot find the item"):
                 ledger.find(word)

@@ -121,5 +121,5 @@ def test_a_map_of_a_ledger_begins_with_nothing_used_and_shows_what_it_took_itsel
     assert [[each["calls"] for each in models] for models in told] == [[2], [1], []]
     pages = [shop.run("trace", run["run"], "--html")[2] for run in runs]
     assert ["no model has answered" in page for page in pages] == [False, False, True]
-    assert "in an earlier map" in shop.run("why", runs[2]["run"], "0")[2]
-    assert "$2.00" in shop.run("why", runs[0]["run"], "0")[2]
+    assert "in an earlier map" in shop.run("why", runs[2]["run"], "1")[2]
+    assert "$2.00" in shop.run("why", runs[0]["run"], "1")[2]

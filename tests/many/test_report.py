@@ -65,9 +65,9 @@ def test_trace_shows_how_the_items_ended_and_which_to_ask_about(log, capfd):
     assert printed(trace, capfd, ID).splitlines()[:5] == [
         "items: done 2, failed 2, begun 1, todo 1 of 1,000",
         "model: 2 calls, tokens in 6 out 8, model m, $1.00",
-        rf"2 failed with 66: cannot read '\x1b'  (pflow why {ID} 2)",
-        f"1 begun with 143: it died  (pflow why {ID} 4)",
-        "slowest: #4 40 ms, #3 30 ms, #2 20 ms",
+        rf"2 failed with 66: cannot read '\x1b'  (pflow why {ID} 3)",
+        f"1 begun with 143: it died  (pflow why {ID} 5)",
+        "slowest: #5 40 ms, #4 30 ms, #3 20 ms",
     ]
     told = decode(printed(trace, capfd, ID, "--json").encode())["map"]
     assert [(each["id"], each["count"]) for each in told["failures"]] == [("item-2", 2), ("item-4", 1)]
@@ -78,17 +78,17 @@ def test_trace_shows_how_the_items_ended_and_which_to_ask_about(log, capfd):
 
 
 def test_why_tells_of_an_item_by_its_id_or_number_and_what_to_type(log, capfd):
-    said = "".join(printed(why, capfd, ID, word) for word in ("item-0", "#2", "4", "5"))
+    said = "".join(printed(why, capfd, ID, word) for word in ("item-0", "#3", "5", "6"))
     assert said.splitlines() == [
-        "#0 item-0: done, tries 1, tokens in 3 out 4, model m, $0.50",
-        "#2 item-2: failed with 66, tries 1, 20 ms",
+        "#1 item-0: done, tries 1, tokens in 3 out 4, model m, $0.50",
+        "#3 item-2: failed with 66, tries 1, 20 ms",
         r"    cannot read '\x1b'",
         f"    pflow resume {ID} --failed runs it again",
-        "#4 item-4: begun with 143, tries 1, 40 ms",
+        "#5 item-4: begun with 143, tries 1, 40 ms",
         "    it died",
         "    a step of it has begun that does not repeat",
         f"    pflow resume {ID} --redo runs it again",
-        "#5 item-5: todo, tries 0",
+        "#6 item-5: todo, tries 0",
         f"    pflow resume {ID} runs it",
     ]
 

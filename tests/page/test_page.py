@@ -75,8 +75,8 @@ def test_failures_that_were_kept_stand_on_the_first_screen(traced):
     items[2] |= {"exit": 1, "message": ["of another program"]}
     said = first_screen(page_of(traced(start("ask"), *items, end("ask", items={"done": 2, "failed": 1}), finish(1))))
     assert "2 items failed" in said
-    assert "ask 2 1 ['of another program']" in said
-    assert "ask 1 66 no such ticket" in said
+    assert "ask 3 1 ['of another program']" in said
+    assert "ask 2 66 no such ticket" in said
 
 
 def test_every_try_is_in_its_place_with_its_reason(traced):

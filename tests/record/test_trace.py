@@ -69,7 +69,7 @@ def test_visits_inside_the_items_of_a_batch_are_told_apart(traced):
         ("1", 1, 1),
         ("1", None, 3),
     ]
-    assert "    [3] b/a (llm)  1 ms, item 1\n" in shown(trace)
+    assert "    [3] b/a (llm)  1 ms, item 2\n" in shown(trace)
 
 
 def test_visits_of_loops_branches_and_subflows_are_told_apart(traced):

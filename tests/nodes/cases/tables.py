@@ -30,7 +30,7 @@ CASES = [
         "clean-data",
         pipe=[{"a ": " x "}, {"a ": ""}, {"a ": "x"}],
         writes={"rows": [{"a": "x"}, {"a": "x"}], "columns": ["a"], "dropped": {**NO_DROPS, "empty": 1}},
-        words=["--no-drop-empty"],
+        words=["--no-drop-empty", '--rows:=[{"a": 1}]'],
     ),
     Case(
         "clean-data",
@@ -42,8 +42,18 @@ CASES = [
             "dropped": {**NO_DROPS, "duplicates": 1},
         },
     ),
+    Case(
+        "clean-data",
+        ["--unique-by=a", "--unique-by=b"],
+        pipe=[{"a": 1, "b": 1}, {"a": 1}, {"a": 1, "b": ""}, {"a": 1, "b": None}, {"a": 1, "b": 1}, None],
+        writes={
+            "rows": [{"a": 1, "b": 1}, {"a": 1}, {"a": 1, "b": ""}, {"a": 1, "b": None}],
+            "columns": ["a", "b"],
+            "dropped": {**NO_DROPS, "duplicates": 1},
+        },
+    ),
     Case("clean-data", ["--strict", "--unique"], pipe=[*ROWS, ROWS[0]], exit=65),
-    Case("analyze", pipe=ROWS, writes={"report": ANY, "result": ANY, "stats": ANY}),
+    Case("analyze", pipe=ROWS, writes={"report": ANY, "result": ANY, "stats": ANY}, words=['--rows:=[{"a": 1}]']),
     Case("analyze", [f"--sql={SQL}"], pipe=ROWS, writes={"report": ANY, "result": TOTALS, "stats": ANY}),
     Case("analyze", ["--sql=DELETE FROM rows"], pipe=ROWS, exit=77),
     Case(
@@ -51,7 +61,7 @@ CASES = [
         [SQL],
         pipe=ROWS,
         writes={"report": ANY, "result": TOTALS, "stats": ANY},
-        words=["--sql=SELECT * FROM rows"],
+        words=["--sql=SELECT * FROM rows", '--rows:=[{"a": 1}]'],
     ),
     Case("custom-analysis", ["SELECT nothing"], pipe=ROWS, exit=65),
     Case("save-results", ["--file=out.md"], pipe="# Sales", left={"out.md": "# Sales\n"}),
