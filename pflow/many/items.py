@@ -96,12 +96,10 @@ class Items:
 def _recoded(parts: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     """Yield the parts of a text of another encoding in UTF-8."""
     codec, handler = split_encoding(encoding)
-    decoder = codecs.getincrementaldecoder(codec)(handler)
-    for part in chain(parts, [b""]):
-        try:
-            yield decoder.decode(part, final=not part).encode()
-        except UnicodeError:
-            raise PflowError(f"cannot read the items: they are not {codec}", exit=BAD_DATA) from None
+    try:
+        yield from (part.encode() for part in codecs.iterdecode(parts, codec, handler))
+    except UnicodeError:
+        raise PflowError(f"cannot read the items: they are not {codec}", exit=BAD_DATA) from None
 
 
 def _form_of(word: str, form: str, *, is_only: bool) -> str:
