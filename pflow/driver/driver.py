@@ -102,7 +102,7 @@ class Driver:
         self, flow: FlowSpec, words: list[str], pinned: Mapping[str, Any] | None = None, intake: Intake | None = None
     ) -> int:  # fmt: skip
         self.name = flow.name or "flow"
-        wired = checked(flow)
+        wired = checked(flow, opens_files=not self.confined)
         self._note(wired)
         flags, inputs = parse(wired, words, pinned)
         inputs.confined, inputs.planned = self.confined, self.planned
@@ -199,12 +199,13 @@ def load(words: list[str]) -> FlowSpec:
     return flow
 
 
-def checked(flow: FlowSpec, act: str = "run") -> WiredFlow:
+def checked(flow: FlowSpec, act: str = "run", *, opens_files: bool = True) -> WiredFlow:
     """Wire a flow and say its warnings, without those that a run says itself. Raises PflowError (65) for errors."""
     from pflow.flow.rules import check
     from pflow.flow.wiring import wire
 
     wired = wire(flow)
+    wired.opens_files = opens_files and act in ("run", "map")
     findings = check(wired)
     refuse_errors(findings, act)
     is_pocketflow = all(step.made is not None for step in flow.steps)

@@ -185,6 +185,8 @@ class WiredFlow:
         self.order = graph.order
         ids = {step.id for step in flow.steps}
         ends = {end for edge in flow.edges for end in (edge.source, edge.target)}
+        self.opens_files = False
+        """True if its rules may read the files that it names: a person wrote it, and it is about to run here."""
         self.is_uncertain = len(ids) < len(flow.steps) or not ends <= ids
         """True if ids are doubled or edges lead nowhere, so that the graph means nothing."""
         self.steps: dict[str, WiredStep] = {}
@@ -213,7 +215,7 @@ class WiredFlow:
         A file may still be missing, if an earlier step may write it.
         """
         try:
-            check_form(item, value)
+            check_form(item, value, opens_files=self.opens_files)
         except PflowError as fault:
             touched = {effect for step in self.before(id) for effect in step.interface.effects}
             may_come = fault.exit == MISSING and not touched.isdisjoint({"writes files", "runs commands", ANYTHING})

@@ -161,14 +161,15 @@ def misfit(item: Item, value: Any) -> str:
     return ""
 
 
-def check_form(item: Item, value: Any) -> None:
+def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
     """Check a constant against the form that its item is marked with. Raises PflowError with what is allowed."""
     forms = item.marks.intersection(FORMS) if value is not None else ()
     if "schema" in forms:
         from pflow.files.schema import load_schema
 
-        is_file = isinstance(value, str) and names_schema_file(value) and os.path.exists(value)
-        if not is_file or os.path.isfile(value):  # what comes through a pipe can be read only once
+        is_file = isinstance(value, str) and names_schema_file(value)
+        is_pipe = is_file and opens_files and os.path.exists(value) and not os.path.isfile(value)
+        if not is_file or (opens_files and not is_pipe):  # a pipe can be read only once
             load_schema(value)
     elif "sql" in forms:
         from pflow.tables.query import check_query

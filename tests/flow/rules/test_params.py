@@ -143,6 +143,7 @@ def test_a_constant_that_has_not_its_form_is_found_before_anything_runs(
     monkeypatch.chdir(tmp_path)
     flag = f"--{name}={value}"
     wired = wire(parse_pipe([flow if is_flag else f"{flow} {quote(flag)}"], FlowCatalog()))
+    wired.opens_files = True
     found = [f"{each.message}; {each.remedy}" for each in check(wired) if each.rule == "PF13"]
     if is_flag:
         assert found == []
