@@ -20,8 +20,9 @@ _OF_DIRECTORIES = _OF_FILES | sum(1 << bit for bit in range(4, 14))  # remove, m
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/fd/1", "/dev/fd/2")
 
 _rulesets: dict[str, int] = {}
-_restricted: set[int] = set()
-"""The descriptors of rules, by the text of their bounds, and the threads that are confined."""
+"""The descriptors of rules, by the text of their bounds."""
+
+_thread_state = _thread._local()
 
 
 def has_landlock() -> bool:
@@ -46,8 +47,8 @@ def confine(text: str) -> None:
 
 def restrict() -> None:
     """Confine this thread and all that it starts, once and for good, if there are bounds. Raises PflowError (78)."""
-    text, thread = os.environ.get(CONFINED), _thread.get_native_id()
-    if not text or thread in _restricted or not has_landlock():
+    text = os.environ.get(CONFINED)
+    if not text or getattr(_thread_state, "is_restricted", False) or not has_landlock():
         return
     try:
         if text not in _rulesets:
@@ -57,7 +58,7 @@ def restrict() -> None:
     except OSError as error:
         what = f"cannot confine the run to the directories that it may write: {reason_of(error)}"
         raise PflowError(what, hint="--allow=paths does not confine it", exit=BAD_CONFIG) from error
-    _restricted.add(thread)
+    _thread_state.is_restricted = True
 
 
 def start_restricted(start: Callable[[], int]) -> int:
