@@ -92,7 +92,7 @@ def command(flow: tuple[str, ...], as_json: bool, strict: bool, locked: bool, sc
     if has_small() and any(map(_asks_default, wired.all_steps())):
         with suppress(PflowError):  # no model can be asked
             identify(None)  # which says so if nobody chose it
-    wired.opens_files = True
+    wired.opens_files = wired.flow.catalog.opens_files
     findings = [*doubts, *check(wired), *(drift(wired) if locked else ())]
     code = BAD_DATA if any(strict or not each.is_warning for each in findings) else 0
     if as_json:
