@@ -11,6 +11,7 @@ from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
 from pflow.flow.flow import FlowInput
 from pflow.flow.reaching import uses
 from pflow.flow.rules.answers import passed_over
+from pflow.flow.rules.paths import check_unfilled
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.common import ALLOW_EMPTY
 from pflow.interface.interface import fresh
@@ -150,6 +151,7 @@ class RunInputs:
         if first and (over := document.passed_over(first.interface, {*first.sources, *self.values}, places)):
             yield f"warning: '{first.id}' {over}"
         yield from map(str, passed_over(self.wired, {*self.values, *document}))
+        yield from map(str, check_unfilled(self.wired, document))
 
     def _pipe_input(self) -> str | None:
         """Return the input that is marked for the pipe, unless a flag gives it."""

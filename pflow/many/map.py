@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -24,6 +24,7 @@ from pflow.errors import BAD_CONFIG, BAD_STDIN, FAILED, OK, USAGE, PflowError
 from pflow.files.directories import state_directory
 from pflow.flow.flow import MOST_JOBS
 from pflow.flow.rules import check
+from pflow.flow.rules.paths import check_unfilled
 from pflow.flow.subflow import load_named
 from pflow.kit.mcp.place import begin_run
 from pflow.many.estimate import Estimate, estimate, most_of_item, questions_of
@@ -254,6 +255,13 @@ class Map:
         count = self.items.count() if self.shards == 1 else None
         return None if count is None else min([count, *most])
 
+    def _told(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Pass items on; warn if a command names a member of the first one, which nothing fills there."""
+        for number, item in enumerate(items):
+            for doubt in check_unfilled(self.wired, item) if not number and isinstance(item, dict) else ():
+                say(PROGRAM, str(doubt))
+            yield item
+
     def _run_items(self, ledger: Ledger, progress: MapProgress, fd: int) -> int:
         options, flags = self.options, self.flags
         here = None if self.wired.waits else os.cpu_count() or 1
@@ -277,7 +285,8 @@ class Map:
             shard=(self.share, self.shards), retries_failed=options.failed, redoes=options.redo,
             shares_equals=bool(flags.cache), secret_members=secret,
         )  # fmt: skip
-        loop = MapLoop(chosen(self.items, options.limit, options.sample), ledger, rows, choices, limiter, progress)
+        items = chosen(self._told(self.items), options.limit, options.sample)
+        loop = MapLoop(items, ledger, rows, choices, limiter, progress)
         self.items.while_idle = loop.while_idle
         try:
             loop.run(self._executor(loop, limiter, jobs))

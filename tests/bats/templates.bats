@@ -194,6 +194,17 @@ setup() { quick_llm; }
     run --separate-stderr sh -c 'pflow-set -n city=Oslo | pflow-shell "echo [\$city]" -r --verbatim'
     expect 0 '[]'
     [ -z "$stderr" ]
+    while IFS='~' read -r name command; do
+        run --separate-stderr sh -c "$command"
+        expect 0 '[]' "'\$$name' in 'command' is never filled, though there is $name"
+    done <<'END'
+item~echo a | pflow map 'shell "echo [$item]"' -r
+n~echo '{"n":1}' | pflow map 'shell "echo [$n]"' -r
+n~echo '{"n":1}' | pflow-shell --from=json 'echo [$n]' -r
+city~pflow-set -n city=Oslo | pflow run 'shell "echo [$city]"' -r
+item~pflow run -n 'list-files "*" => ( shell "echo [$item]" => select "" ) --each => template "[]"' -r
+files~pflow run -n 'list-files "*" => ( shell "echo [$files]" => select "" ) --each => template "[]"' -r
+END
     run --separate-stderr sh -c 'pflow-set -n a=1 | pflow-http http://127.0.0.1:1/ --header="A: \$a"'
     expect 69 - "pflow-http: warning: '\$a' in 'header' is never filled, though there is a; write the value itself"
     run --separate-stderr pflow check 'llm hi => shell "echo \$response" --verbatim'

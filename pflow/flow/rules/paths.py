@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pflow import Iterator
+from pflow import Callable, Container, Iterator
 from pflow.binding.flag_value import unfilled
 from pflow.errors import shorten
 from pflow.flow.findings import Finding, Rule
 from pflow.flow.reaching import are_there_first, resolve
 from pflow.flow.wired import Reference, WiredFlow, WiredStep
 from pflow.flow.written import INPUT, MAPPING, PARAM, Part
+from pflow.interface.interface import Interface
 from pflow.values.paths import Path, write_path
 from pflow.values.plain import change_texts
 from pflow.values.templates import broken_references, double_braces, parse_place
@@ -85,25 +86,39 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
             yield Finding("PF14", part.place, message, f"{shorten(remedy)} is one", is_warning=True)
 
 
-def check_unfilled(flow: WiredFlow, *, is_warning: bool = True) -> Iterator[Finding]:
-    """Find the references in `[verbatim]` values that name an input or a write, but those under --verbatim."""
-    for wired in [wired for wired in flow.steps.values() if not wired.step.is_verbatim]:
-        for part in flow.parts[wired.id]:
-            if part.role in (INPUT, PARAM):
-                yield from _check_verbatim(flow, part, wired, is_warning=is_warning)
+def check_unfilled(
+    flow: WiredFlow, given: Container[str] | None = None, *, is_warning: bool = True
+) -> Iterator[Finding]:
+    """Find the references in `[verbatim]` values to an input or a write, or else to one of the `given` names."""
+    for wired in flow.steps.values():
+        for place, interface, part in _verbatim_parts(flow, wired, ()):
+            item = interface.reads.get(part.key) or interface.params.get(part.key)
+            for message, remedy in (
+                unfilled(item, interface, part.written, _names(flow, wired, part, given)) if item else ()
+            ):
+                yield Finding("PF14", place, message, remedy, is_warning=is_warning)
 
 
-def _check_verbatim(flow: WiredFlow, part: Part, wired: WiredStep, *, is_warning: bool) -> Iterator[Finding]:
-    item = wired.interface.reads.get(part.key) or wired.interface.params.get(part.key)
+def _verbatim_parts(flow: WiredFlow, wired: WiredStep, before: Path) -> Iterator[tuple[Path, Interface, Part]]:
+    """Yield the values of a step and of the flow inside it, with their places, but not those under --verbatim."""
+    if wired.subflow is not None and wired.step.flow is not None:
+        for step in wired.subflow.steps.values():
+            yield from _verbatim_parts(wired.subflow, step, (*before, *wired.step.place))
+    for part in flow.parts[wired.id] if not wired.step.is_verbatim else ():
+        if part.role in (INPUT, PARAM):
+            yield (*before, *part.place), wired.interface, part
 
+
+def _names(flow: WiredFlow, wired: WiredStep, part: Part, given: Container[str] | None) -> Callable[[Path], bool]:
     def is_there(path: Path) -> bool:
         reference = Reference(wired.id, part, path)
         resolve(flow, reference, wired)
         is_written = reference.writes or any(path[0] in each.interface.writes for each in flow.before(wired.id))
-        return bool(is_written) or reference.is_item or reference.input in {*flow.inputs, "stdin"}
+        known = {*flow.inputs, *flow.flow.item_parts, "stdin"}
+        is_known = bool(is_written) or reference.is_item or reference.input in known
+        return is_known if given is None else not is_known and path[0] in given
 
-    for message, remedy in unfilled(item, wired.interface, part.written, is_there) if item else ():
-        yield Finding("PF14", part.place, message, remedy, is_warning=is_warning)
+    return is_there
 
 
 def _check_targets(wired: WiredStep) -> Iterator[Finding]:
