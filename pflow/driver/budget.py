@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 
 
 class Budget:
-    """The limits of a run or a map, what it has `used`, earlier parts included, and what is held for calls in flight.
+    """The limits of a run or a map, and what it has `used`: earlier parts, and what is held for calls in flight, count.
 
-    A call begins only if all that it may take is left when each call in flight takes all that it may. What is held is
-    an upper bound of the question and the answer, or the most that an answer of the model has taken, if that is more:
-    so the first call of a model is made alone.
-    What an answer does not tell counts as it was held; so does the call of a process that is gone. `note` is told
-    before each call begins and after it has ended, so that kill -9 makes a run forget none.
+    A call begins only if all that it may take is left. What is held for it is an estimate of the question and an upper
+    bound of the answer, or the most that an answer of the model has taken, if that is more: so a model is asked once at
+    a time until it has answered. What an answer does not tell counts as it was held; so does the call of a process that
+    is gone. `note` is told before each call begins and after it has ended, so that kill -9 makes a run forget none.
     """
 
     def __init__(
@@ -66,8 +65,7 @@ class Budget:
                 raise self._refused(name, model, most[name])
         self._tickets += 1
         self._held[self._tickets] = (model, question.get("owner", ()), most)
-        self.used["calls"] += most["calls"]
-        self.note(self)
+        self._add(most)
         return self._tickets
 
     def held(self, question: dict[str, Any]) -> Amounts:
@@ -79,16 +77,15 @@ class Budget:
         if about["ticket"] not in self._held:  # its process had ended it, and was gone before that was heard
             return {"calls": 0, "tokens": 0, "cost": 0}
         model, _, most = self._held.pop(about["ticket"])
-        usage, seen = Usage(about["spent"]), self._seen.get(model, {})
-        told = {"tokens": sum(usage.tokens.values()) if usage.tokens else None, "cost": usage.cost}
-        is_held = bool(about["spent"]) or about.get("is_untold", False)
-        took = {"calls": usage.calls or most["calls"]}
-        for name, amount in told.items():
-            seen[name] = max(seen.get(name, 0), amount or 0)
-            took[name] = (most.get(name, 0) if is_held else 0) if amount is None else amount
-        if not about.get("refusal"):
-            self._seen[model] = seen
-        self._add({**took, "calls": took["calls"] - most["calls"]})
+        usage = Usage(about["spent"])
+        told = {"calls": usage.calls or None, "cost": usage.cost}
+        told["tokens"] = sum(usage.tokens.values()) if usage.tokens else None
+        held = most if usage.calls or about.get("is_untold") else {"calls": most["calls"]}
+        took = {name: held.get(name, 0) if amount is None else amount for name, amount in told.items()}
+        if usage.calls:
+            seen = self._seen.setdefault(model, {})
+            seen |= {name: max(seen.get(name, 0), amount or 0) for name, amount in told.items()}
+        self._add({name: amount - most.get(name, 0) for name, amount in took.items()})
         return took
 
     def spent(self, about: dict[str, Any]) -> None:
@@ -96,14 +93,12 @@ class Budget:
         usage = Usage(about["spent"])
         self._add({"tokens": sum(usage.tokens.values()), "cost": usage.cost or 0})
 
-    def lost(self, owner: int) -> None:
-        """Count the calls of a process that is gone as they were held."""
-        for ticket in [ticket for ticket, hold in self._held.items() if owner in hold[1]]:
+    def lost(self, owner: int) -> list[int]:
+        """Count the calls of a process that is gone as they were held; return their tickets."""
+        tickets = [ticket for ticket, hold in self._held.items() if owner in hold[1]]
+        for ticket in tickets:
             self.end({"ticket": ticket, "spent": {}, "is_untold": True})
-
-    def taken(self) -> Amounts:
-        """Return what was used, and may have been by the calls in flight."""
-        return {name: round(amount + self._in_flight(name), 12) for name, amount in self.used.items()}
+        return tickets
 
     def _most(self, question: dict[str, Any]) -> Amounts:
         """Return what a call may take of each amount."""
@@ -123,10 +118,7 @@ class Budget:
         return not is_known and bool(self.limits.keys() - {"calls"})
 
     def _left(self, name: str) -> float:
-        return round(self.limits[name] - self.used[name] - self._in_flight(name), 12)
-
-    def _in_flight(self, name: str) -> float:
-        return 0 if name == "calls" else sum(most.get(name, 0) for _, _, most in self._held.values())
+        return round(self.limits[name] - self.used[name], 12)
 
     def _add(self, more: Amounts) -> None:
         for name, amount in more.items():
@@ -162,7 +154,7 @@ def budget_of(limits: Amounts, log: RunLog | None, events: Iterable[Event] = ())
         return Budget(limits, used)
 
     def note(budget: Budget) -> None:
-        log.line(event_line("budget", {"used": budget.taken(), "limits": limits}))
+        log.line(event_line("budget", {"used": budget.used, "limits": limits}))
 
     again = f"pflow resume {os.path.basename(log.directory)}" if log.journal is not None else ""
     return Budget(limits, used, again=again, note=note)

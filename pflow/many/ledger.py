@@ -84,11 +84,10 @@ class Ledger(LedgerFile):
         self.run = ""
         self.usage: dict[str, Usage] = {}
         """What each model took in the map that is open, its resumes included."""
-        tables = {name for (name,) in self.rows("SELECT name FROM sqlite_master")}  # ledgers of pflow 0.1 have no runs
-        for table, sound in _SOUND.items():
-            if table in tables and (
-                row := self.one(f"SELECT CAST(id AS TEXT) FROM {table} WHERE ({sound}) IS NOT 1 LIMIT 1")
-            ):
+        self.has_runs = self.one("SELECT 1 FROM sqlite_master WHERE name = 'runs'") is not None
+        """False if only an earlier version of pflow has had it."""
+        for table in _SOUND if self.has_runs else _SOUND.keys() - {"runs"}:
+            if row := self.one(f"SELECT CAST(id AS TEXT) FROM {table} WHERE ({_SOUND[table]}) IS NOT 1 LIMIT 1"):
                 raise self._damaged(row[0])
         found = self.one("SELECT pass FROM map WHERE rowid = 1")
         if found is None:
@@ -167,15 +166,13 @@ class Ledger(LedgerFile):
         self.one("INSERT OR IGNORE INTO files VALUES (?, ?)", (digest, id))
         return str(self.one("SELECT id FROM files WHERE digest = ?", (digest,))[0])
 
-    def runs(self, run: str = "") -> Iterator[tuple[Any, ...]]:
-        """Yield the row of a run, or those of all maps, merged ledgers too. Ledgers of pflow 0.1 have none."""
-        if self.one("SELECT 1 FROM sqlite_master WHERE name = 'runs'"):
-            yield from self.rows("SELECT * FROM runs WHERE ? IN ('', id)", (run,))
+    def runs(self, run: str = "") -> list[tuple[Any, ...]]:
+        """Return the row of a run, or those of all maps, merged ledgers too."""
+        return [*self.rows("SELECT * FROM runs WHERE ? IN ('', id)", (run,))] if self.has_runs else []
 
-    def used(self, run: str = "") -> dict[str, float]:
-        """Return the calls of models, their tokens and their cost in a run, or over all maps."""
-        rows = [*self.runs(run)]
-        return {name: sum(row[at] for row in rows) for at, name in enumerate(("calls", "tokens", "cost"), 1)}
+    def used(self) -> dict[str, float]:
+        """Return the calls of models, their tokens and their cost in the map that is open."""
+        return dict(zip(("calls", "tokens", "cost"), self.runs(self.run)[0][1:], strict=False))
 
     def note_used(self, used: dict[str, float]) -> None:
         """Keep what the map that is open has used."""

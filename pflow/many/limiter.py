@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -99,10 +99,8 @@ class Limiter:
         self._rpm, self._tpm = rpm, tpm
         self._most, self._jobs, self._clock = jobs or most, jobs, clock
         self._models: dict[str, _Model] = {}
-        self._open: dict[int, tuple[str, Sequence[int], float, float]] = {}
-        """The calls in flight by ticket: model, owner, when they began, and tokens that they may take. An owner is the
-        process that makes a call, behind those that it descends from.
-        """
+        self._open: dict[int, tuple[str, float, float]] = {}
+        """The calls in flight by ticket: model, when they began, and the tokens of their questions."""
         self._ended = 0.0
         """When the last call ended."""
 
@@ -123,7 +121,7 @@ class Limiter:
             if model.waiting:
                 what = f"{model.refusal}, next try in" if model.held > model.due else "next call in"
                 waits.append((max(model.held, model.due) - now, what))
-        for name, _, began, _ in islice(self._open.values(), 1):
+        for name, began, _ in islice(self._open.values(), 1):
             waits.append((now - max(began, self._ended), f"no answer from {name} for"))
         seconds, what = max(waits, default=(0.0, ""))
         return (what, seconds) if seconds >= 1 else ("", 0.0)
@@ -150,7 +148,7 @@ class Limiter:
         """Take the end of a call; return True if it was refused and is to be sent again."""
         if about["ticket"] not in self._open:
             return False
-        name, _, at, tokens = self._open.pop(about["ticket"])
+        name, at, tokens = self._open.pop(about["ticket"])
         model, now, exit = self._models[name], self._clock(), about.get("exit")
         model.in_flight -= 1
         self._ended = now
@@ -159,7 +157,7 @@ class Limiter:
             model.due += (spent["tokens"] - tokens) * 60 / self._tpm
         wait, again = about.get("retry_after"), False
         if refusal := about.get("refusal"):
-            self.budget.used["calls"] -= spent["calls"]
+            self.budget.used["calls"] -= 0 if about["spent"] else spent["calls"]
             model.refusal = refusal
             model.refused(at, now, wait)
             again = now - (model.refused_since or now) < _PATIENCE and (wait or 0) <= _LONGEST_WAIT
@@ -174,11 +172,8 @@ class Limiter:
 
     def lost(self, owner: int) -> None:
         """End all calls of a process that is gone."""
-        self.budget.lost(owner)
-        for ticket, (name, other, _, _) in list(self._open.items()):
-            if owner in other:
-                del self._open[ticket]
-                self._models[name].in_flight -= 1
+        for ticket in self.budget.lost(owner):
+            self._models[self._open.pop(ticket)[0]].in_flight -= 1
         for model in self._models.values():
             model.waiting = deque(each for each in model.waiting if owner not in each[0]["owner"])
 
@@ -214,7 +209,7 @@ class Limiter:
         model.recent.append(now)
         model.sent += 1
         model.in_flight += 1
-        self._open[ticket] = (name, question["owner"], now, tokens)
+        self._open[ticket] = (name, now, tokens)
         reply(ticket)
 
     def _stop(self, error: PflowError) -> None:

@@ -303,12 +303,12 @@ class Map:
         }
 
         def note(budget: Budget) -> None:
-            ledger.note_used(budget.taken())
+            ledger.note_used(budget.used)
             if limits:
                 ledger.commit()
 
         whose = f"shard {self.options.shard} of the map" if self.shards > 1 else "the map"
-        return Budget(limits, ledger.used(self.run_id), whose=whose, note=note)
+        return Budget(limits, ledger.used(), whose=whose, note=note)
 
     def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None) -> Executor:
         def answer(name: str, question: Any, reply: Callable[[Any], None]) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from contextlib import closing
+from typing import Any
 
 from pflow.errors import USAGE, PflowError
 from pflow.many.executor import DONE
@@ -30,8 +31,7 @@ def merge(paths: list[str], output: str) -> dict[str, int]:
     """
     is_new = not os.path.exists(output)
     others = [path for path in paths if is_new or not os.path.samefile(path, output)]
-    for path in others if is_new else [*others, output]:
-        _check(paths[0], path)
+    _check(others if is_new else [output, *others])
     with closing(Ledger(output)) as united:
         try:
             for path in others:
@@ -46,11 +46,14 @@ def merge(paths: list[str], output: str) -> dict[str, int]:
             raise
 
 
-def _check(path: str, other: str) -> None:
-    """Raise PflowError (78) unless two ledgers are of the same map."""
-    with closing(Ledger(path, is_read=True)) as one, closing(Ledger(other, is_read=True)) as two:
-        hint = "merge ledgers of the same flow with the same flags"
-        two.expect(one.about(), f"cannot merge '{other}' with '{path}'", hint)
+def _check(paths: list[str]) -> None:
+    """Raise PflowError (78) unless all ledgers are of the same map."""
+    about: dict[str, Any] = {}
+    for path in paths:
+        with closing(Ledger(path, is_read=True)) as ledger:
+            about = about or ledger.about()
+            hint = "merge ledgers of the same flow with the same flags"
+            ledger.expect(about, f"cannot merge '{path}' with '{paths[0]}'", hint)
 
 
 def _absorb(united: Ledger, other: Ledger) -> None:

@@ -138,7 +138,7 @@ def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
         ledger.note_used({"calls": 3, "tokens": 9, "cost": 1.5})
         assert (ledger.claim_file(f"{a}.0", "f"), ledger.claim_file(f"{b}.0", "f")) == (f"{a}.0", f"{a}.0")
     with opened(path) as ledger:
-        assert (ledger.used("R"), ledger.told("R")) == ({"calls": 3, "tokens": 9, "cost": 1.5}, [ASKED])
+        assert (ledger.used(), ledger.told("R")) == ({"calls": 3, "tokens": 9, "cost": 1.5}, [ASKED])
         assert [ledger.claim(at, a).status for at in (7, 8)] == [DONE, TODO]
         assert (ledger.claim(9, other, "named").status, ledger.changed) == (TODO, 1)
         assert ledger.counts() == {DONE: 2, TODO: 3}

@@ -11,18 +11,16 @@ import pytest
 
 from tests.many.server import Server
 
-TREES = [f"tree {number}" for number in range(30)]
+TREES = [f"tree {number}" for number in range(9)]
 ITEMS = "\n".join(TREES)
 ASK = "llm Name -m MODEL --max-tokens=20"
 LLM = {"type": "llm", "params": {"model": "MODEL", "max_tokens": 20}, "inputs": {"prompt": "Name"}}
-EACH = {**LLM, "id": "ask", "inputs": {}, "batch": {"over": "trees", "as": "prompt", "jobs": 8, "on_error": "keep"}}
+EACH = {**LLM, "id": "ask", "inputs": {}, "batch": {"over": "trees", "as": "prompt", "jobs": 3, "on_error": "keep"}}
 FORK = [{"id": "first", "type": "shell", "inputs": {"command": "true"}}, *({"id": id, **LLM} for id in "abc")]
 APART = {id: {"output_mappings": {key: f"{id}.{key}" for key in ("response", "usage")}} for id in "abc"}
 FLOWS = {
     "batch": {"nodes": [EACH], "inputs": {"trees": {"type": "list", "default": TREES}}},
     "fork": {"nodes": FORK, "edges": [{"from": "first", "to": id} for id in "abc"], "mappings": APART},
-    "inner": {"nodes": [{"id": "ask", **LLM}]},
-    "outer": {"nodes": [{"id": id, "type": "./inner.json"} for id in "abc"]},
 }
 
 
@@ -70,12 +68,10 @@ def shop(server, tmp_path):
     [
         (("map", "llm Name -m MODEL", "--max-cost=0.5"), 0, "take $409.60, and the map has $0.50 of $0.50 left"),
         (("map", "llm Name -m MODEL", "--max-tokens-total=20"), 0, "the map has 20 of 20 tokens left"),
-        (("map", ASK, "--max-cost=0.5", "--jobs=30"), 0, "take $2.00, and the map has $0.50 of $0.50 left"),
-        (("map", ASK, "--max-cost=6", "--jobs=30"), 3, "the map has spent $6.00 of $6.00"),
+        (("map", ASK, "--max-cost=6", "--jobs=9"), 3, "the map has spent $6.00 of $6.00"),
         (("map", "llm Name -m BILLED", "--max-cost=3", "--jobs=9"), 1, "a call may take $2.00, and the map has $1.00"),
         (("run", "./batch.json", "-n", "--max-cost=5"), 2, "a call may take $2.00, and the run has $1.00 of $5.00"),
         (("run", "./fork.json", "-n", "--max-cost=5"), 2, "a call may take $2.00, and the run has $1.00 of $5.00"),
-        (("run", "./outer.json", "-n", "--max-cost=5"), 2, "a call may take $2.00, and the run has $1.00 of $5.00"),
         (("Name trees for me, one each", "--yes", "--max-cost=0.5"), 0, "take $409.60, and the plan has $0.50"),
     ],
 )  # fmt: skip
@@ -85,11 +81,10 @@ def test_no_call_begins_that_may_pass_the_budget(shop, words, asked, left):
 
 
 def test_a_resume_has_what_its_map_left_and_each_shard_its_share(shop):
-    steps = [("map", ASK, "--max-cost=5"), ("resume", "last"), ("resume", "last", "--max-cost=9")]
-    assert [shop.run(*words)[:2] for words in steps] == [(79, 2), (79, 0), (79, 2)]
-    shards = [shop.run("map", ASK, "--max-cost=13", f"--shard={number}/3") for number in (1, 2, 3)]
-    assert [(code, paid) for code, paid, _ in shards] == [(79, 2)] * 3
-    assert "shard 2/3 of the map has $0.33 of $4.33 left" in shards[1][2]
+    steps = [("map", ASK, "--max-cost=5"), ("resume", "last", "--max-cost=9")]
+    assert [shop.run(*words)[:2] for words in steps] == [(79, 2), (79, 2)]
+    code, paid, said = shop.run("map", ASK, "--max-cost=7", "--shard=2/3")
+    assert (code, paid, "shard 2/3 of the map has $0.33 of $2.33 left" in said) == (79, 1, True), said
 
 
 @pytest.mark.parametrize("words", [("map", ASK, "--jobs=2"), ("run", "./batch.json", "-n")])
@@ -105,9 +100,8 @@ def test_calls_that_kill_9_ended_count_as_they_were_held(shop, words):
     killed.wait()
     while shop.server.counts()["requests"] != shop.server.counts()["answers"]:
         time.sleep(0.005)
-    paid = [shop.run("resume", "last")[1] for _ in range(2)]
-    assert 0 < paid[0] <= 4
-    assert paid[1] == 0
+    code, paid, _ = shop.run("resume", "last")
+    assert (code, paid <= 4) == (79, True)
 
 
 def test_a_map_of_a_ledger_begins_with_nothing_used_and_shows_what_it_took_itself(shop):
@@ -119,7 +113,6 @@ def test_a_map_of_a_ledger_begins_with_nothing_used_and_shows_what_it_took_itsel
     assert [run["usage"].get("cost") for run in runs] == [4, 2, None]
     told = [json.loads(shop.run("trace", run["run"], "--json")[2])["map"]["models"] for run in runs]
     assert [[each["calls"] for each in models] for models in told] == [[2], [1], []]
-    pages = [shop.run("trace", run["run"], "--html")[2] for run in runs]
-    assert ["no model has answered" in page for page in pages] == [False, False, True]
+    assert "no model has answered" in shop.run("trace", runs[2]["run"], "--html")[2]
     assert "in an earlier map" in shop.run("why", runs[2]["run"], "1")[2]
     assert "$2.00" in shop.run("why", runs[0]["run"], "1")[2]
