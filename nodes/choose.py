@@ -20,7 +20,7 @@ class Choose(Node):
 
     Examples:
         echo 'Yes.' | pflow-choose yes no | pflow-get stdin
-        echo no | pflow 'choose:answer yes no; answer =yes=> shell "echo go"; answer =no=> shell "echo stop"' -r
+        echo no | pflow 'choose yes no =no=> shell "echo stop"' -r
     """
 
     def prep(self, shared: Shared) -> tuple[str, list[str]]:
