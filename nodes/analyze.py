@@ -15,7 +15,7 @@ class Analyze(Node):
     empty values are NULL. A query can only read.
 
     Interface:
-    - Reads: shared["rows"]: list [pipe]  # the rows, one object each; a null, as of a failed item, is left out
+    - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each; a null, as of a failed item, is left out
     - Reads: shared["columns"]: any = null [beside]  # the names of the columns, for a table without rows
     - Writes: shared["report"]: str [pipe]  # a table in Markdown
     - Writes: shared["result"]: list[dict]  # the rows of that table

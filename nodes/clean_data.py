@@ -15,7 +15,7 @@ class CleanData(Node):  # not flow_safe: hashing and caching rows takes longer t
     `dropped`. With --strict the first one is an error.
 
     Interface:
-    - Reads: shared["rows"]: list [pipe]  # the rows, one object each; a null, as of a failed item, is left out
+    - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each; a null, as of a failed item, is left out
     - Reads: shared["columns"]: any = null [beside]  # the names of the columns, for a table without rows
     - Writes: shared["rows"]: list[dict] [pipe]  # the rows that are left
     - Writes: shared["columns"]: list[str]  # the names of their columns

@@ -11,7 +11,7 @@ class CustomAnalysis(Node):
     Numeric texts are numbers there, and empty values are NULL. A query can only read.
 
     Interface:
-    - Reads: shared["rows"]: list [pipe]  # the rows, one object each; a null, as of a failed item, is left out
+    - Reads: shared["rows"]: list[dict] [pipe]  # the rows, one object each; a null, as of a failed item, is left out
     - Reads: shared["sql"]: str = "SELECT * FROM rows" [own] [word] [sql]  # the query
     - Writes: shared["report"]: str [pipe]  # a table in Markdown
     - Writes: shared["result"]: list[dict]  # the rows of that table

@@ -194,6 +194,10 @@ class Finder:
             return value
         if value is None and self.item is not None and self.item.default is None:
             return None
+        if self.type.holds_rows and isinstance(value, list) and None in value:
+            from pflow.tables.rows import without_failed
+
+            value = without_failed(value)
         try:
             return fit(self.type, value)
         except ValueError as error:

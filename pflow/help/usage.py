@@ -143,7 +143,8 @@ def usage_of_node(name: str, interface: Interface) -> CommandUsage:
     usage.description = interface.description
     usage.flags = [flag_of(item, DATA, of_stage=True) for item in interface.reads.values()]
     usage.flags += [flag_of(item, PARAMS, of_stage=True) for item in interface.params.values()]
-    usage.flags += [flag_of_common(each) for name, each in COMMON_FLAGS.items() if name not in interface.params]
+    own = {*interface.reads, *interface.params}
+    usage.flags += [flag_of_common(each) for name, each in COMMON_FLAGS.items() if name not in own]
     usage.writes = [(item.name, noted(item.doc, _notes(item))) for item in interface.writes.values()]
     if not interface.open:
         usage.actions = ", ".join(interface.actions) + (f" ({interface.actions_doc})" if interface.actions_doc else "")

@@ -144,8 +144,8 @@ OF_RUNS = frozenset({*COMMON, *RUN_FLAGS})
 ALLOW_EMPTY = "allow_empty"
 """The param of a node that is not to run on empty data unless a person says so."""
 
-# Names that no node may use; --no-cache is a flag of every stage.
-RESERVED = frozenset({*COMMON, *OF_FLOWS, "no_cache"})
+# Names that no node may use; --no-cache is a flag of every stage. One that has an `encoding` takes that flag itself.
+RESERVED = frozenset({*COMMON, *OF_FLOWS, "no_cache"} - {"encoding"})
 
 
 def is_asked(name: str, words: Sequence[str]) -> bool:
@@ -155,5 +155,7 @@ def is_asked(name: str, words: Sequence[str]) -> bool:
 
 def is_shared(item: Item | None) -> bool:
     """Return True for a node's own param that is a common flag too: the flag then sets both."""
-    shared = (("exact", "bool"), (ALLOW_EMPTY, "bool"), ("encoding", "str"))
-    return item is not None and item.kind == "param" and (item.name, item.type.name) in shared
+    if item is None or item.kind != "param":
+        return False
+    is_codec = (item.name, item.type.name, item.default) == ("encoding", "str", None)
+    return is_codec or (item.name, item.type.name) in (("exact", "bool"), (ALLOW_EMPTY, "bool"))

@@ -7,7 +7,7 @@ from pflow.binding.flag_value import FlagValue, Json, flag_value
 from pflow.binding.secrets import secret_names
 from pflow.binding.store import INPUTS, key_mappings, named_place
 from pflow.errors import USAGE, PflowError, shorten
-from pflow.interface.common import COMMON, CommonFlag
+from pflow.interface.common import COMMON, CommonFlag, is_shared
 from pflow.interface.interface import Interface, Item, spell_flag, with_keys
 from pflow.process.signals import Deadline
 from pflow.stage.words import doubts, take_words
@@ -136,11 +136,11 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
         for text in texts:
             add_mapping(getattr(flags, name), flag, str(text))
         return
-    if name in COMMON:
-        setattr(flags, name, common_value(COMMON[name], texts[-1]))
-        if name not in flags.items:
-            return
     item = flags.items.get(name.replace("-", "_"))
+    if name in COMMON and (item is None or is_shared(item)):
+        setattr(flags, name, common_value(COMMON[name], texts[-1]))
+        if item is None:
+            return
     type = type_of(item, texts, is_open=flags.interface.open)
     verbatim = flags.verbatim or (item is not None and "verbatim" in item.marks)
     value = FlagValue(flag, type, texts, verbatim=verbatim)

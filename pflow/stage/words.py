@@ -71,7 +71,7 @@ def _values_wanted(word: str, rest: list[str], items: Items, *, is_open: bool) -
     if word.startswith("--"):
         flag, sign, _ = split_flag(word)
         name = flag[2:].replace("-", "_")
-        item = COMMON.get(name) or items.get(name)
+        item = items.get(name) or COMMON.get(name)
         if item is None and (_switched_off(name, items) or not is_open or (rest and rest[-1].startswith("-"))):
             return 0
         return 0 if sign or (item and item.type.name == "bool") else 1
@@ -116,7 +116,7 @@ def _take_long(texts: Texts, items: Items, word: str, values: list[str], *, hint
     if name in COMMON and sign in ("@", ":="):
         what = "no file" if sign == "@" else "no JSON"
         raise PflowError(f"cannot take {flag}{sign}: it takes {what}", hint=f"{flag}={shorten(text)}", exit=USAGE)
-    item = COMMON.get(name) or items.get(name)
+    item = items.get(name) or COMMON.get(name)
     off = _switched_off(name, items) if item is None and not sign else None
     if off is not None:
         _add(texts, off.name, flag, False)

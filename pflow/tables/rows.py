@@ -25,19 +25,25 @@ _EXACT = 1 << 53
 
 
 def check_rows(rows: Any) -> list[Row]:
-    """Check that rows are a list of objects; leave out the nulls of items that failed, and count them on stderr.
+    """Check that rows are a list of objects; leave out the nulls of items that failed.
 
     Raises PflowError (65), which names the first row that is not an object.
     """
     if not isinstance(rows, list):
         raise PflowError(f"cannot use {kind_of(rows)} as rows", hint="rows are a list of objects", exit=BAD_DATA)
-    if gone := sum(row is None for row in rows):
-        say("warning", f"left out {gone:,} of {counted(len(rows), 'row')}: null, as for an item that failed")
     if not set(map(type, rows)) <= {dict, type(None)}:
         number, other = next((n, row) for n, row in enumerate(rows, 1) if not isinstance(row, dict | None))
         what = f"cannot use row {number}: it is {kind_of(other)}, not an object"
         raise PflowError(what, hint="rows are a list of objects", exit=BAD_DATA)
-    return [row for row in rows if row is not None] if gone else rows
+    return without_failed(rows)
+
+
+def without_failed(rows: list[Any]) -> list[Any]:
+    """Return rows without the nulls of items that failed, which are counted on stderr."""
+    if not (gone := sum(row is None for row in rows)):
+        return rows
+    say("warning", f"left out {gone:,} of {counted(len(rows), 'row')}: null, as for an item that failed")
+    return [row for row in rows if row is not None]
 
 
 def table_rows(value: Any) -> list[Row]:

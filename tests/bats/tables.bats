@@ -78,6 +78,8 @@ END
         [[ $stderr == *'warning: left out 1 of 3 rows: null, as for an item that failed'* ]]
     done
     [ "$(cat o o.csv)" = $'a\n1\n3\na\n1\n3' ]
+    run --separate-stderr pflow check 'list-files => clean-data'
+    expect 65 "pipe: mappings.clean-data.input_mappings.rows: PF15: 'rows' wants a list[dict], but 'files' is a list[path]; map it from a list[dict]"
     run --separate-stderr pflow run -n "$flow => select --field=a" -r
     expect 1 '[{"a":1},null,{"a":3}]'
     run --separate-stderr pflow run -n "$flow --with-item => save-csv o" -q

@@ -164,11 +164,9 @@ def test_lines_that_contradict_each_other_are_refused(lines, why):
     assert caught.value.exit == 65
 
 
-@pytest.mark.parametrize("name", [*COMMON, "no_cache"])
+@pytest.mark.parametrize("name", [*{*COMMON, "no_cache"} - {"encoding"}])
 def test_the_name_of_a_common_flag_is_refused(name):
     for line in (f'- Reads: shared["{name}"]: str', f"- Params: {name}: str", f"- Params: x: str [flag {name}]"):
-        if line == "- Params: encoding: str":
-            continue  # the flag is the node's, and of its stdin too
         with pytest.raises(PflowError, match=r"the same flag as every stage|is reserved|not a plain word"):
             interface(line)
 

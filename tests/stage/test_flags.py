@@ -407,3 +407,18 @@ def test_an_open_node_takes_any_json_but_not_what_is_near_to_a_name_that_it_read
     with pytest.raises(PflowError, match="cannot take --stesp: no such flag") as caught:
         parse("--stesp:={}", node=node)
     assert (caught.value.exit, caught.value.hint) == (2, "did you mean --steps?")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_shared"),
+    [
+        ("Params: encoding: str = null", True),
+        ('Params: encoding: str = "h264"', False),
+        ('Params: encoding: latin-1|h264 = "h264"', False),
+        ('Reads: shared["encoding"]: str', False),
+    ],
+)
+def test_a_node_that_has_an_encoding_of_its_own_gets_the_flag(line, is_shared):
+    flags = parse("--encoding=latin-1", node=parse_interface(f"Encode.\n\nInterface:\n- {line}\n"))
+    assert {**flags.data, **flags.params}["encoding"].value == "latin-1"
+    assert flags.encoding == ("latin-1" if is_shared else None)

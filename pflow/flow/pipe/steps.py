@@ -13,7 +13,7 @@ from pflow.flow.pipe.batches import batch_words, check_item, take_batch
 from pflow.flow.pipe.recognize import full_type, split_name
 from pflow.flow.pipe.scan import quote
 from pflow.flow.written import escaped, path_text
-from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_VISITS, RUN, STEP, STREAM, is_shared
+from pflow.interface.common import BATCH, BOTH, COMMON, NODE, OF_FLOWS, OF_VISITS, RUN, STEP, STREAM
 from pflow.interface.interface import Interface, Item, spell_flag
 from pflow.stage.flags import Flags, add_keys, add_mapping, check_common, check_keys, convert_texts, items_of, type_of
 from pflow.stage.words import split_flag, take_words, values_after
@@ -165,7 +165,7 @@ def _refuse_files(words: list[str]) -> None:
 
 def _refuse_flags_of_a_run(texts: Texts, items: Items) -> None:
     for name in texts:
-        if name in COMMON and COMMON[name].of in (RUN, NODE) and not is_shared(items.get(name)):
+        if name in COMMON and COMMON[name].of in (RUN, NODE) and name not in items:
             flag = COMMON[name].flag
             hint = f"give it to pflow run: pflow run {flag} …"
             raise PflowError(f"cannot take {flag} in a step", hint=hint, exit=USAGE)
@@ -267,7 +267,7 @@ def manner_words(step: Step) -> list[str]:
 def flag_words(id: str, key: str, item: Item | None, value: Any) -> list[str]:
     """Write the words that give a read or a param its value, quoted for a shell. Raises PflowError if none do."""
     type, flag = item.type.name if item else "any", spell_flag(key)
-    if key.replace("-", "_") in COMMON and not is_shared(item):
+    if key.replace("-", "_") in COMMON and item is None:
         raise PflowError(f"no flag gives '{id}' its '{key}': every step has a flag of that name")
     if item is not None and "secret" in item.marks:
         raise PflowError(f"no flag gives '{id}' its '{key}': a secret is never a flag")
