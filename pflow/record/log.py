@@ -10,7 +10,7 @@ from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, PflowError, not_written, reason_of
 from pflow.files.atomic import failpoint, open_private, replace, take_lock, write_all
 from pflow.files.directories import is_on_network, make_private, state_directory
-from pflow.files.reading import open_regular
+from pflow.files.reading import open_regular, read_regular
 from pflow.files.state_key import state_key
 from pflow.stage import WRITER
 from pflow.stage.trace import event_line
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 FLOW, SNAPSHOT, TRACE, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
 """The files in a run's directory."""
 
-BEFORE = "before"
-"""A file in the directory of a run whose id is from a later time than that of a run which began after it: its id."""
+AHEAD = ".ahead"
+"""A file beside the runs: a line for each that began while the clock was ahead, its id and that of the next run."""
 
 PRUNED = ".pruned"
 """A file beside the runs: its time is that of the last pruning."""
@@ -190,11 +190,21 @@ class RunLog:
 
 def _note_order(place: str, run_id: str) -> None:
     """Note of each run with an id from a later time that it began before this one: the clock has been set back."""
-    for id in os.listdir(place):
-        if len(id) == len(run_id) and id[:10] > run_id[:10]:  # of their milliseconds
-            with suppress(OSError):
-                write_all(fd := open_private(os.path.join(place, id, BEFORE), os.O_EXCL), run_id.encode())
-                os.close(fd)
+    later = {
+        id for id in os.listdir(place) if len(id) == len(run_id) and id[:10] > run_id[:10]
+    }  # of their milliseconds
+    if later and (later := later - noted_order(place).keys()):
+        with suppress(OSError), open(open_private(os.path.join(place, AHEAD), os.O_APPEND), "w") as file:
+            file.write("".join(f"{id} {run_id}\n" for id in later))
+
+
+def noted_order(place: str) -> dict[str, str]:
+    """Return the ids of runs that began while the clock was ahead, each with that of the next run."""
+    try:
+        lines = read_regular(os.path.join(place, AHEAD)).decode("ascii", "replace").splitlines()
+    except OSError:
+        return {}
+    return dict(line.split(" ", 1) for line in lines if " " in line)
 
 
 def _no_journal(why: str, exit: int) -> PflowError:

@@ -23,7 +23,7 @@ from pflow.record.events import (
     steps_done,
     usage_so_far,
 )
-from pflow.record.log import BEFORE, LOCK, PRUNED, TRACE, runs_directory
+from pflow.record.log import LOCK, PRUNED, TRACE, noted_order, runs_directory
 from pflow.record.records import JOURNAL
 from pflow.record.status import STATUS, read_status
 from pflow.values.jsontext import decode
@@ -210,22 +210,17 @@ def _runs_in(place: str) -> list[tuple[float, str]]:
         ids = filter(_is_ulid, os.listdir(place))
     except OSError:
         return []
-    now = time.time()
-    orders = sorted(((*_order(place, id, now), id) for id in ids), reverse=True)
+    noted = noted_order(place)
+    orders = sorted(((*_order(id, noted), id) for id in ids), reverse=True)
     return [(time_of(known), os.path.join(place, id)) for known, _, id in orders]
 
 
-def _order(place: str, id: str, now: float) -> tuple[str, int]:
-    """Return an id by which a run is placed, its own or, if that is from the future, of one that began after it; and
-    how many steps before that one.
-    """
-    known, steps = id, 0
-    while time_of(known) > now:
-        after = str(read_kept(os.path.join(place, known), BEFORE), "ascii", "replace")
-        if not _is_ulid(after) or after >= known:
-            break
-        known, steps = after, steps - 1
-    return known, steps
+def _order(id: str, noted: dict[str, str]) -> tuple[str, int]:
+    """Return the id that places a run among the others, its own or that of a later run, and minus the runs between."""
+    steps = 0
+    while _is_ulid(after := noted.get(id, "")) and after < id:
+        id, steps = after, steps - 1
+    return id, steps
 
 
 def _is_ulid(text: str) -> bool:

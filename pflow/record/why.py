@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Any
 
 from pflow.cache.differences import SHORT, differences
@@ -87,8 +88,8 @@ def earlier(run: Run, step: str) -> Visits | None:
 
     A flow is the same if it has the same name, or, without a name, the same wiring.
     """
-    newest_first = run_directories()
-    for directory in newest_first if run.directory in newest_first else ():  # `in` goes past the run itself
+    before = islice(dropwhile(lambda directory: directory != run.directory, run_directories()), 1, None)
+    for directory in before:
         if not os.path.isfile(os.path.join(directory, KEYS)):
             continue
         other = Run(directory)

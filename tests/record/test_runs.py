@@ -13,9 +13,9 @@ import pytest
 from pflow.errors import MISSING, PflowError
 from pflow.record.events import parse_event, read_events
 from pflow.record.journal import pieces_of
-from pflow.record.log import KEYS, PRUNED, RunLog, describe
+from pflow.record.log import AHEAD, KEYS, PRUNED, RunLog, describe
 from pflow.record.records import JOURNAL
-from pflow.record.runs import Run, find_run, list_runs, prune
+from pflow.record.runs import Run, find_run, list_runs, prune, time_of
 from pflow.record.status import write_status
 from pflow.record.trace import trace_of_run
 from pflow.record.trace_formats import as_chrome, as_json, as_otlp
@@ -391,7 +391,7 @@ def test_a_run_with_a_damaged_file_is_listed_as_such_and_only_its_journal_says_t
     assert found == [(third, ["status.json"], False), (NEW, ["trace.jsonl"], True), (OLD, ["trace.jsonl"], None)]
 
 
-def test_a_run_whose_clock_was_ahead_is_the_last_one_only_until_another_begins(place):
+def test_a_run_whose_clock_was_ahead_is_the_last_one_only_until_another_begins(place, monkeypatch):
     first, ahead, further = id_of(1), id_of(-400), id_of(-900)
     keep(place, first)
     open_log(further).finish(0, None, {})
@@ -400,8 +400,10 @@ def test_a_run_whose_clock_was_ahead_is_the_last_one_only_until_another_begins(p
     open_log(now := new_run_id()).finish(0, None, {})
     assert [find_run(word).id for word in ("last", "@2", "@3", "@4")] == [now, ahead, further, first]
     assert [run.id for run in list_runs(since=time.time() - 60)] == [now, ahead, further]
+    with monkeypatch.context() as later:
+        later.setattr(time, "time", lambda: time_of(further) + 1)
+        assert find_run("last").id == now
     (place / now).rename(place / (old := id_of(31)))
-    for id in (ahead, further):
-        (place / id / "before").write_text(old)
+    (place / AHEAD).write_text(f"{ahead} {old}\n{further} {old}\n")
     prune(str(place))
     assert [run.id for run in list_runs()] == [first]
