@@ -11,7 +11,7 @@ load helper
     shows '"x'
     shows '"? [yes, no] (no)'
     type_line maybe
-    until_true eval '[ "$(screen | grep -c "^> ")" -ge 4 ]' # it asks again
+    until_true eval '[ "$(screen | grep -c "^>")" -ge 4 ]' # it asks again
     type_line y
     shows '<0>'
     [ "$(cat got)" = $'yes\nx' ]

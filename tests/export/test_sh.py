@@ -56,7 +56,7 @@ def test_a_batch_is_a_run_of_its_step_whose_failing_item_ends_the_script(tmp_pat
     assert "    pflow run 'read-file --id=read-file " in export("sh", case, tmp_path).read_text()
     done = run_script(case, tmp_path)
     assert done.returncode == 66
-    assert "item 1 (\"none.txt\"): cannot read 'none.txt': no such file or directory\n" in done.stderr.decode()
+    assert "item 2 (\"none.txt\"): cannot read 'none.txt': no such file or directory\n" in done.stderr.decode()
     for stdin, why in ((b"", "stdin was empty"), (b'{"a":\n1}', "it begins as JSON and is not a list")):
         done = run_script(Case(flow, {}, stdin=stdin), tmp_path)
         assert (done.returncode, why in done.stderr.decode()) == (66 if not stdin else 65, True)
