@@ -1,5 +1,6 @@
 """An SQL query over rows, in an in-memory SQLite that can only read them."""
 
+import re
 import resource
 import sqlite3
 import sys
@@ -21,11 +22,12 @@ _TABLE_FUNCTIONS = ("json_each", "json_tree", "jsonb_each", "jsonb_tree", "gener
 _MOST_ROWS = 1_000_000
 _MOST_BYTES, _LONGEST = 1 << 30, 1 << 28
 """The most memory of a query, beside its rows, and of one value."""
-_CERTAIN = (
-    *("syntax error", "incomplete", "unrecognized token", "no such table", "no such function"),
-    *("prohibited", "authoriz", "one statement"),
+_DENIALS = re.compile("not authorized|authorization|too many attached|access to .* is prohibited$", re.DOTALL)
+_CERTAIN = re.compile(
+    f"{_DENIALS.pattern}|incomplete input|unrecognized token|no such (table|function)|You can only|.*: syntax error$",
+    re.DOTALL,
 )
-"""Words of the failures that do not depend on the columns."""
+"""The failures that do not depend on the columns."""
 _STEPS = 10_000
 """SQLite instructions between two looks at the memory: a millisecond or less."""
 
@@ -56,7 +58,7 @@ def check_query(sql: str) -> None:
     try:
         base.execute(sql)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
-        if any(word in str(error) for word in _CERTAIN):
+        if _CERTAIN.match(str(error)):
             raise _failure(str(error), []) from None
     finally:
         base.close()
@@ -146,7 +148,7 @@ def _failure(why: str, names: list[str]) -> PflowError:
     if why == "interrupted":
         hint = f"it may take {_MOST_BYTES >> 20:,} MB beside the rows"
         return PflowError("cannot query: it takes too much memory", hint=hint, exit=NO_MEMORY)
-    if any(word in why for word in ("authoriz", "prohibited", "too many attached")):
+    if _DENIALS.match(why):
         return PflowError("cannot query: it may only read the rows", hint="SELECT … FROM rows", exit=DENIED)
     shown = ", ".join(names[:20]) + ", …" * (len(names) > 20)
     hint = f"the table is rows, its columns are {shown}" if names else "SELECT … FROM rows"

@@ -140,7 +140,7 @@ END
     in_shells 'printf "#!/bin/sh\nset -e\n" >no; echo "grep x" >one.sh; { pflow run one.sh; pflow save x one.sh; pflow one.sh; pflow ./no; } 2>&1 >/dev/null; :'
     [ "$(grep -c "'grep' is not one of pflow's programs" <<<"$output")" = 2 ]
     [ "$(grep -c "; pflow run .* runs it as a flow, pflow import .* makes one of it" <<<"$output")" = 2 ]
-    in_shells 'printf "set -e\nFILE=\$1\npflow-read-file \"\$FILE\" | pflow-shell \"tr a-z A-Z\"\n" >up.sh; echo hi >hi; pflow run up.sh --FILE=hi -r'
+    in_shells 'printf "set -Eeuo pipefail\nFILE=\$1\npflow-read-file \"\$FILE\" | pflow-shell \"tr a-z A-Z\"\n" >up.sh; echo hi >hi; pflow run up.sh --FILE=hi -r'
     expect 0 'HI'
 }
 

@@ -19,7 +19,7 @@ NO_FLAGS = """[ $# -eq 0 ] || { echo "$0: cannot take '${1%%=*}': it has no flag
 """The line of an exported script that has no inputs."""
 
 _PLAIN = re.compile(r"([A-Za-z_]\w*)=(?:\$[1-9]|\$\{[1-9](?::?-([^$`}\0]*))?\}|([^$`]*))", re.ASCII)
-_SET = re.compile(r"set(?: -[eux]+| -[eux]*o (?:errexit|nounset|pipefail))+")
+_SET = re.compile(r"set(?: -[Eeux]+| -[Eeux]*o (?:errexit|nounset|pipefail))+")
 _STOPS = re.compile(r"(?:#!|set ).*(?:-\w*e|errexit)")
 """A line that has a shell end at the first failure."""
 _EXPANDED = re.compile(r"~.*|.*\{.*(?:,|\.\.).*\}.*|(?!-).*([*?]|\[.+\]).*", re.DOTALL)

@@ -122,6 +122,7 @@ FORMS = [
     ("custom-analysis", "sql", "SELEC a FROM rows", "syntax error"),
     ("analyze", "sql", "SELECT a FROM sales", "no such table: sales; SELECT … FROM rows"),
     ("analyze", "sql", "DELETE FROM rows", "it may only read the rows"),
+    ("analyze", "sql", "SELECT authorized, incomplete, r.prohibited FROM rows r", ""),
     ("analyze", "sql", "SELECT zz, b FROM rows UNION SELECT * FROM rows ORDER BY 2", ""),
     ("analyze", "sql", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT x FROM c", ""),
     ("select", "place", "a[x]", "a path is like items[0].name"),
