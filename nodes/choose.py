@@ -10,13 +10,14 @@ from pflow.node import Node, Shared, flow_safe
 class Choose(Node):
     """Choose the edge to follow by a word, such as a model's yes or no.
 
-    The action is the one of the words that the text is. White space around the text, a full stop at its end and case do
-    not count. Any other text fails (65); an edge for the action error leads on from there. The text stays in the pipe.
+    The action is the word that equals the text. White space around the text, a full stop at its end and case do not
+    count. Any other text fails (65), which takes the edge for the action error if there is one. The text stays in the
+    pipe.
 
     Interface:
-    - Reads: shared["text"]: str [pipe]  # the text that is one of the words
+    - Reads: shared["text"]: str [pipe]  # the text to compare with the words
     - Reads: shared["words"]: list[str] [explicit] [own] [word]  # the words, each an action
-    - Actions: one of words  # the word that the text is, as it is written in words
+    - Actions: one of words  # the word that equals the text, as it is written in words
 
     Examples:
         echo 'Yes.' | pflow-choose yes no | pflow-get stdin

@@ -119,7 +119,7 @@ class WiredStep:
 
     @property
     def are_actions_known(self) -> bool:
-        """True if it can return no other action than `actions`, as a class can that declares none, and `error`."""
+        """True if it returns only its `actions` and `error`; a class that declares none may return others."""
         if self.step.batch is None and self.subflow is not None:
             return all(each.are_actions_known for each in self.subflow.steps.values())
         is_closed = self.interface.declares_actions or getattr(self.kind, "origin", "") in (BUNDLED, TOOL)
@@ -210,9 +210,9 @@ class WiredFlow:
         return [self.steps[each] for each in self.order if id == END or self.graph.may_precede(each, id)]
 
     def form_fault(self, id: str, item: Item, value: Any) -> PflowError | None:
-        """Return why a constant of a step has not the form that its item is marked with; None if it has.
+        """Return what is wrong with a constant of a step whose item is marked with a form; None if it is right.
 
-        A file may still be missing, if an earlier step may write it.
+        A file may be missing if an earlier step may write it.
         """
         try:
             check_form(item, value, opens_files=self.opens_files)

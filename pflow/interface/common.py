@@ -113,8 +113,8 @@ OF_FLOWS = {**BATCH, **OF_VISITS}
 
 _TURNS = Type("choice", choices=("skip", "wait", "fail"))
 _TURN = "if another run of this flow is going: skip this one, wait for its end, or fail (75)"
-_COST = "end the run (79) before a call of a model that may spend more than this in all, in dollars"
-_TOKENS = "end the run (79) before a call of a model that may use more tokens than this in all"
+_COST = "end the run (79) before a call of a model that may bring its cost above this, in dollars"
+_TOKENS = "end the run (79) before a call of a model that may bring its tokens above this"
 _CALLS = "end the run (79) before a call of a model after this many calls"
 RUN_FLAGS = _by_name(
     CommonFlag("refresh", "rerun the cached steps, or only STEP, and keep their results", word="STEP"),

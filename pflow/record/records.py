@@ -69,7 +69,8 @@ class Records:
         return next((each for each in (*outer_paths(path), path) if each in self.done), "")
 
     def _end(self, path: str, record: Record) -> None:
-        {tuple(place) for place, *_ in [[record.get("carried", ())], *record.get("changes", ())]}  # or it is no end
+        for place, *_ in [[record.get("carried", ())], *record.get("changes", ())]:
+            hash(tuple(place))  # a damaged record, whose places are none, raises here and changes nothing
         start = self.interrupted.get(path)
         self._forget(path)
         over = (f"{path}/", f"{path}[", *record.get("over", ()))
