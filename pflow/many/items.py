@@ -76,7 +76,7 @@ class Items:
             if not paths:
                 raise PflowError(f"cannot read '{word}': no file matches", exit=MISSING)
             for path in paths:
-                parts = _recoded(self._parts(path), self._encoding) if self._encoding else self._parts(path)
+                parts = _recoded(self._parts(path), path, self._encoding) if self._encoding else self._parts(path)
                 yield from [path_value(path)] if form == "files" else _items_in(parts, path, form, read)
 
     def _parts(self, path: str) -> Iterator[bytes]:
@@ -90,16 +90,20 @@ class Items:
                         return
                     yield part
         except OSError as error:
-            raise read_failure(f"cannot read '{'stdin' if path == '-' else path}'", error) from error
+            raise read_failure(f"cannot read '{_name_of(path)}'", error) from error
 
 
-def _recoded(parts: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+def _name_of(path: str) -> str:
+    return "stdin" if path == "-" else path
+
+
+def _recoded(parts: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:
     """Yield the parts of a text of another encoding in UTF-8."""
     codec, handler = split_encoding(encoding)
     try:
         yield from (part.encode() for part in codecs.iterdecode(parts, codec, handler))
     except UnicodeError:
-        raise PflowError(f"cannot read the items: they are not {codec}", exit=BAD_DATA) from None
+        raise _fault(_name_of(path), f"it is not {codec}") from None
 
 
 def _form_of(word: str, form: str, *, is_only: bool) -> str:
@@ -128,7 +132,7 @@ def _is_pattern(word: str) -> bool:
 
 
 def _items_in(parts: Iterator[bytes], path: str, form: str, read: Callable[[bytes], Any]) -> Iterator[Any]:
-    name, head = "stdin" if path == "-" else path, b""
+    name, head = _name_of(path), b""
     while not head.strip(_BLANK) and len(head) < _PART and (part := next(parts, b"")):
         head = (head + part).removeprefix(b"\xef\xbb\xbf")
     is_binary = head.translate(None, _CONTROLS) != head and "\ufffd" in head.decode(errors="replace")[:-1]

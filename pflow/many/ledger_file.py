@@ -88,7 +88,7 @@ class LedgerFile:
             raise self._failure(error) from None
 
     def _is_torn(self) -> bool:
-        """Return True if its map was killed, and only who may write can read all of it. Raises PflowError (65)."""
+        """Return True if its map was killed, and SQLite has to write before it can read all. Raises PflowError (65)."""
         beside = {end: self.path + end for end in ("-journal", "-wal", "-shm") if os.path.lexists(self.path + end)}
         for file in beside.values():
             if not os.path.isfile(file):

@@ -1,4 +1,4 @@
-"""The limiter of a map: how many calls each model gets at once and a second, as far as the budget has room."""
+"""The limiter of a map lets calls of models begin: so many at once, so many a second, and within the budget."""
 
 from __future__ import annotations
 

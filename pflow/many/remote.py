@@ -199,7 +199,7 @@ def run_items(map: str, task: int, lines: str, order: str = "") -> str:
 
 
 def _is_wanted() -> Callable[[], bool]:
-    """Return what tells in a worker that the client wants the result of this task still, which dask knows for it."""
+    """Return a function that says whether the client still wants the result of the task that runs here now."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -212,7 +212,7 @@ def _watch(map: str, remotes: list[Remote], is_wanted: Callable[[], bool]) -> No
     while map in _served and is_wanted():
         time.sleep(_LOOK)
     forget(map)
-    for remote in remotes:
+    for remote in [*remotes]:  # threads that work for it leave the list
         with suppress(subprocess.TimeoutExpired):
             remote.child.wait(GRACE)
         remote.child.kill()
@@ -220,5 +220,5 @@ def _watch(map: str, remotes: list[Remote], is_wanted: Callable[[], bool]) -> No
 
 def forget(map: str) -> None:
     """End what a worker does for a map."""
-    for remote in _served.pop(map, ("", []))[1]:
+    for remote in [*_served.pop(map, ("", []))[1]]:
         remote.end()

@@ -169,7 +169,7 @@ def _record(index: int, item: Any, entry: Entry) -> bytes:
 
 
 def check_errors(path: str, others: Mapping[str, str]) -> None:
-    """Refuse a file for the failed items whose content would be lost; `others` are files, and what the map does there.
+    """Refuse a file for the failed items whose content would be lost. `others` are files of the map, and their uses.
 
     Raises PflowError: 2 if the map uses the file, 73 if it has anything but the failed items of an earlier map.
     """

@@ -25,7 +25,7 @@ def is_small(model: Any) -> bool:
 
 
 def has_small() -> bool:
-    """Return True if it is there."""
+    """Return True if the small model is on this machine."""
     return os.path.isfile(os.path.join(data_directory("models") or "", SMALL + SUFFIX))
 
 

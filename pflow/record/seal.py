@@ -13,7 +13,7 @@ from pflow.values.jsontext import decode
 from pflow.values.masks import Secrets
 
 UNSEALED = "what says which files it may touch has changed, or belongs to another run"
-ANEW = "pflow run begins another run"
+ANEW = "pflow run, or pflow map, begins another one"
 
 if TYPE_CHECKING:
     Begin = dict[str, Any]

@@ -31,7 +31,7 @@ is_priced = False
 """True if money is limited: then no model without a known price is asked."""
 
 in_map = False
-"""True in a map, where nothing that holds for all items is tried with the next one."""
+"""True in a map: it ends at a failure that each other item would have too."""
 
 gate: Callable[[str, dict[str, Any]], Any] | None = None
 """Asks the account of a run (pflow.driver.budget) or the limiter of a map; None if nothing is limited.

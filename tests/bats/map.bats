@@ -98,6 +98,10 @@ pflow map: 4 of 4 items failed"
     run --separate-stderr pflow map "$flow" -q <items
     expect 0 '' "2 are done in the run $id: … | pflow resume $id; this map"
     interrupted items --from=lines
+    mv ".local/state/pflow/runs/$id/journal.jsonl" kept
+    run --separate-stderr pflow resume "$id"
+    expect 1 '' 'it kept no journal; pflow run, or pflow map, begins another one'
+    mv kept ".local/state/pflow/runs/$id/journal.jsonl"
     in_terminal bash --norc -i
     type_line "clear; pflow map '$flow' items --from=lines -q; echo \"<\$?>\""
     shows "2 of 4 are done in the run $id [g: go on with it, a: begin anew, n: no]"

@@ -65,7 +65,7 @@ cannot read 'old.txt': line 1, byte 3: it is not UTF-8 (--encoding=latin-1~pflow
 <grün>~pflow map 'template "<$item>"' old.txt --encoding=latin-1 -r
 <grün~pflow map 'read-file => template "<$content>"' old.txt --from=files --encoding=latin-1 -r
 <ü>~printf '{"a":"\374"}\n' | iconv -f latin1 -t utf-16 | pflow map 'template "<$a>"' --encoding=utf-16 -r
-they are not ascii~pflow map 'template x' old.txt --encoding=ascii
+cannot read 'old.txt': it is not ascii~pflow map 'template x' old.txt --encoding=ascii
 END
 }
 

@@ -269,3 +269,14 @@ def test_a_ledger_is_one_file_after_each_map_and_as_each_begins(path, tmp_path):
     path = str(tmp_path / "killed" / os.path.basename(path))
     with opened(path):
         assert counts() == {"done": 1, "todo": 1}
+
+
+def test_a_ledger_of_an_earlier_version_is_read_and_gone_on_with(path):
+    with opened(path) as ledger:
+        ledger.end(ledger.claim(0, "a").id, result())
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("DROP TABLE runs")
+    with closing(Ledger(path, is_read=True)) as ledger:
+        assert (ledger.counts(), ledger.told("R"), ledger.runs()) == ({DONE: 1}, [], [])
+    with opened(path) as ledger:
+        assert (ledger.counts(), ledger.used()["calls"]) == ({DONE: 1}, 0)

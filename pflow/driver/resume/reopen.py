@@ -61,8 +61,7 @@ class Reopened:
         self.begin = self.records.begin
         self.decided: list[Record] = []
         if not {"store", "inputs", "place", "nodes", "key", "bounds"} <= self.begin.keys():
-            why, hint = "another version of pflow began it", f"pflow replay {run.id} runs it anew"
-            raise cannot_resume(run.id, why, hint, BAD_DATA)
+            raise cannot_resume(run.id, "another version of pflow began it", _anew(run), BAD_DATA)
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
             raise cannot_resume(run.id, "the key of pflow's state has changed", ANEW, BAD_CONFIG)
         if self.begin["bounds"] != bounds_seal(run.id, self.begin["place"]):
@@ -79,9 +78,8 @@ class Reopened:
         try:
             yield
         except UNSOUND as error:
-            hint = f"pflow replay {self.run.id} runs it anew"
             why = f"its journal is damaged, or of another version ({type(error).__name__})"
-            raise cannot_resume(self.run.id, why, hint, BAD_DATA) from error
+            raise cannot_resume(self.run.id, why, _anew(self.run), BAD_DATA) from error
 
     def load(self) -> WiredFlow:
         """Go to the run's directory, and return its flow. Raises PflowError: 66 if one is gone, 65 if damaged."""
@@ -126,20 +124,17 @@ class Reopened:
     def settle(self, beginning: Beginning) -> None:
         """Compare the flow with what the run began with (78), and decide what runs again. Raises as `Decision` does."""
         with self.reading():
-            self._settle(beginning)
-
-    def _settle(self, beginning: Beginning) -> None:
-        decision = Decision(self.run.id, beginning.wired, self.records, self.choices)
-        facts = {**beginning.facts(), "secrets": self._secrets()}
-        if not self.choices.accepts_changes:
-            _refuse_drift(self.run.id, self.begin, facts)
-            if changed := self._changed(decision.runs_again):
-                raise self._refused(changed)
-        else:
-            if facts != {name: self.begin[name] for name in facts}:
-                self.decided.append({**self.begin, **facts})
-            self.decided += self.records.files.accepted()
-        self.decided += decision.decide(lambda path: has(beginning.store, path))
+            decision = Decision(self.run.id, beginning.wired, self.records, self.choices)
+            facts = {**beginning.facts(), "secrets": self._secrets()}
+            if not self.choices.accepts_changes:
+                _refuse_drift(self.run.id, self.begin, facts)
+                if changed := self._changed(decision.runs_again):
+                    raise self._refused(changed)
+            else:
+                if facts != {name: self.begin[name] for name in facts}:
+                    self.decided.append({**self.begin, **facts})
+                self.decided += self.records.files.accepted()
+            self.decided += decision.decide(lambda path: has(beginning.store, path))
 
     def _changed(self, runs_again: Callable[[str], bool]) -> list[Change]:
         """Return how files have changed since a step read them that is done, and does not run again."""
@@ -175,6 +170,11 @@ class Reopened:
             record = {"decided": self.decided}
             self.journal.write(record)
             self.records.add(record)
+
+
+def _anew(run: Run) -> str:
+    """Return how to do what a run did, if it cannot be resumed."""
+    return ANEW if run.is_map else f"pflow replay {run.id} runs it anew"
 
 
 def _told_files(changed: list[Change]) -> str:
@@ -221,7 +221,7 @@ def _refuse_finished(run: Run, choices: Choices) -> None:
     has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))
     if has_journal and (choices.runs_again or run.status not in (DONE, FINISHED)):
         return
-    why, hint = "it kept no journal", f"pflow replay {run.id} runs it anew"
+    why, hint = "it kept no journal", _anew(run)
     if run.status == DONE and run.ledger:
         why, hint = "it is done", f"pflow map … --ledger={run.ledger} prints its results again"
     elif run.status == DONE:
