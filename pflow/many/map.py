@@ -308,7 +308,7 @@ class Map:
                 ledger.commit()
 
         whose = f"shard {self.options.shard} of the map" if self.shards > 1 else "the map"
-        return Budget(limits, ledger.used(), whose=whose, note=note)
+        return Budget(limits, ledger.used(), whose=whose, again=self._again(self.run_id), note=note)
 
     def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None) -> Executor:
         def answer(name: str, question: Any, reply: Callable[[Any], None]) -> None:
@@ -345,7 +345,8 @@ class Map:
             say(PROGRAM, loop.cause())
         if loop.stopped is not None:
             stopped = loop.stopped
-            stopped.hint = f"{again} goes on" + (f"; {stopped.hint}" if stopped.hint else "")
+            if again not in stopped.hint:
+                stopped.hint = f"{again} goes on" + (f"; {stopped.hint}" if stopped.hint else "")
             raise stopped
         if changed := loop.ledger.changed:
             say(PROGRAM, f"{changed:,} items had another input than before, and were run again")

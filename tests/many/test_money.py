@@ -81,8 +81,10 @@ def test_no_call_begins_that_may_pass_the_budget(shop, words, asked, left):
 
 
 def test_a_resume_has_what_its_map_left_and_each_shard_its_share(shop):
-    steps = [("map", ASK, "--max-cost=5"), ("resume", "last", "--max-cost=9")]
-    assert [shop.run(*words)[:2] for words in steps] == [(79, 2), (79, 2)]
+    for words in (("map", ASK, "--max-cost=5"), ("resume", "last", "--max-cost=9")):
+        code, paid, said = shop.run(*words)
+        assert (code, paid, "; … | pflow resume 0" in said, said.count("goes on")) == (79, 2, True, 1), said
+        assert " --max-cost=… goes on" in said
     code, paid, said = shop.run("map", ASK, "--max-cost=7", "--shard=2/3")
     assert (code, paid, "shard 2/3 of the map has $0.33 of $2.33 left" in said) == (79, 1, True), said
 
