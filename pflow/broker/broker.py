@@ -19,13 +19,14 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from signal import ITIMER_VIRTUAL, SIGHUP, SIGINT, SIGTERM, alarm, setitimer
+from time import time
 from typing import Any
 
 from pflow.broker.program import MOST
 from pflow.broker.servers import load_server, server_file
 from pflow.broker.session import Session
 from pflow.errors import BAD_CONFIG, PflowError, bug_error, not_written
-from pflow.kit.mcp.place import SOCKET, is_peer_ours, is_running, owner_of, was_named
+from pflow.kit.mcp.place import PEER, SOCKET, is_peer_ours, is_running, owner_of, was_named
 
 IDLE = 600.0
 """Seconds without a call after which a broker without an owner ends."""
@@ -225,14 +226,16 @@ class Broker:
 
 
 def _sweep(path: str) -> None:
-    """Remove our socket, which its last broker has left, and those of owners that have ended.
+    """Remove our socket, which its last broker has left, those of owners that have ended, and those of dead clients.
 
     Who starts a broker has made sure that nobody listens on ours, and lets nobody else start one.
     """
     folder = os.path.dirname(path)
-    for other in [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(SOCKET)]:
-        if other == path or (owner_of(other) and not is_running(owner_of(other))):
-            with suppress(FileNotFoundError):
+    for name in os.listdir(folder):
+        other = os.path.join(folder, name)
+        is_left = name.endswith(SOCKET) and (other == path or (owner_of(other) and not is_running(owner_of(other))))
+        with suppress(FileNotFoundError):
+            if is_left or (name.startswith(PEER) and os.stat(other).st_mtime < time() - IDLE):
                 os.unlink(other)
 
 

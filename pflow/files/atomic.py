@@ -22,13 +22,14 @@ def replace(
 ) -> None:  # fmt: skip
     """Replace the content of a file, or of the file that `path` links to; make missing parents.
 
-    An existing file keeps its mode and, if allowed, its owner; a new one gets `mode` minus the umask, and no right for
-    others to write one of pflow's own. Without `lasts` it does not wait for the disk, so a power cut may lose the file.
+    An existing file keeps its mode and, if allowed, its owner; a new one gets `mode` minus the umask, and only its owner
+    may write it if it is pflow's own. Without `lasts` it does not wait for the disk, so a power cut may lose the file.
     One that is not pflow's own is held within bounds.
     Raises OSError, FileExistsError without `overwrite`, UnicodeEncodeError for a lone surrogate; PflowError (77) for a
     path out of bounds.
     """
-    mode &= 0o755 if is_own else mode
+    if is_own:
+        mode &= 0o755
     _fill(path, lambda fd: _write_data(fd, data), mode, overwrite=overwrite, lasts=lasts, is_own=is_own)
 
 

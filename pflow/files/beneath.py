@@ -12,7 +12,6 @@ import os
 
 from pflow import Any, Iterator, Sequence
 from pflow.errors import DENIED, PflowError, reason_of, shorten
-from pflow.files.directories import make_private, pflow_directory
 
 ROOT = "PFLOW_ROOT"
 """The variable that names the directory which file access is limited to, as for calls of an MCP client."""
@@ -91,6 +90,8 @@ def locate(path: str, *, follow: bool = True, make: bool = False, writes: bool =
     real = os.path.realpath(path) if follow else path
     folder, name = os.path.split(real)
     if make:
+        from pflow.files.directories import make_private
+
         make_private(folder or ".", 0o755 if is_own else 0o777)
     return Place(os.open(folder or ".", _DIRECTORY), name or ".", real)
 
@@ -229,6 +230,8 @@ def _fault_below_root(real: str, root: str) -> str:
 
     These are settings and hooks in a .git, which may also hold keys, and pflow's own nodes and flows.
     """
+    from pflow.files.directories import pflow_directory
+
     top = os.path.realpath(root)
     if not is_below(real, top):
         return f"it is not below {root}"

@@ -6,13 +6,15 @@ descriptor.
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 
 from pflow import Any, Iterable
-from pflow.terminal.messages import for_terminal
+from pflow.words.printable import harmless
 
 _BETWEEN = ("During handling of the above", "The above exception was the direct cause")
+_LONGEST = 8192
 _KEYS = r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}"
 
 
@@ -30,8 +32,8 @@ def silence(*names: str) -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-class ForeignText:
-    """A stream of lines. With --debug among the command's words it keeps the frames."""
+class ForeignText(_thread._local):
+    """A stream of lines, in which each thread has its own. With --debug among the command's words it keeps the frames."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -43,9 +45,9 @@ class ForeignText:
 
     def write(self, text: str) -> int:
         *lines, self._rest = (self._rest + text).split("\n")
-        for line in lines:
-            if self._is_shown(line):
-                self._write(line + "\n")
+        self._write("".join([line + "\n" for line in lines if self._is_shown(line)]))
+        if "\r" in self._rest or len(self._rest) > _LONGEST:  # as a text file of Python's does
+            self.flush()
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -53,7 +55,7 @@ class ForeignText:
 
     def flush(self) -> None:
         """Write a line that is not ended, such as a question or a bar of progress."""
-        if self._rest and not (self._is_trace and self._rest[0] == " "):
+        if not (self._is_trace and self._rest[:1] == " "):
             self._write(self._rest)
             self._rest = ""
         self._stream.flush()
@@ -72,10 +74,24 @@ class ForeignText:
         return True
 
     def _write(self, text: str) -> None:
+        if not text:
+            return
         import re
 
-        from pflow.values.masks import everything, is_secret_name
+        from pflow.values.masks import everything
 
-        everything.add([value for name, value in os.environ.items() if len(value) > 5 and is_secret_name(name)])
+        everything.add([value for name in filter(_is_secret, os.environ) if len(value := os.environ[name]) > 5])
         masked = re.sub(_KEYS, r"\1 ***", everything.mask(text))
-        self._stream.write(str(for_terminal(2, masked.encode("utf-8", "surrogatepass")), "utf-8", "surrogatepass"))
+        self._stream.write(harmless(masked) if os.isatty(2) else masked)
+
+
+_judged: dict[str, bool] = {}
+"""Whether the variables of these names hold secrets."""
+
+
+def _is_secret(name: str) -> bool:
+    from pflow.values.masks import is_secret_name
+
+    if name not in _judged:
+        _judged[name] = is_secret_name(name)
+    return _judged[name]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from pflow import Any
-from pflow.values.encoding import not_utf8
 from pflow.values.jsontext import decode, text_of, text_or_bytes
 from pflow.values.paths import Path, kind_of, look_inside, missing, write_path
 from pflow.values.plain import HIGHEST, LOWEST
@@ -211,8 +210,11 @@ def fit(type: Type, value: Any) -> Any:
     elif type.name == "bytes" and isinstance(value, str):
         value = value.encode()
     if not type.takes(value):
-        if isinstance(value, bytes) and (why := not_utf8(value)):
-            raise ValueError(why)
+        if isinstance(value, bytes):
+            from pflow.values.encoding import not_utf8
+
+            if why := not_utf8(value):
+                raise ValueError(why)
         there = f"'{value}'" if type.choices and isinstance(value, str) else kind_of(value)
         raise ValueError(f"it is {there}, not {type}")
     if type.name == "path":

@@ -2,6 +2,8 @@
 
 import io
 import logging
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -50,3 +52,37 @@ def test_with_debug_the_frames_stay_masked(monkeypatch):
     except ValueError:
         logger.exception("it failed")
     assert ("raise ValueError" in out.getvalue(), out.getvalue()[-16:]) == (True, "ValueError: ***\n")
+
+
+def test_what_returns_to_the_beginning_of_its_line_or_is_long_is_shown_at_once():
+    out = io.StringIO()
+    stream = ForeignText(out)
+    print("10%", end="\r", file=stream)
+    assert out.getvalue() == "10%\r"
+    for _ in range(10_000):
+        print(".", end="", file=stream)
+    assert out.getvalue().count(".") > 5_000
+
+
+def test_threads_share_no_line_and_no_traceback():
+    out = io.StringIO()
+    stream = ForeignText(out)
+
+    def tell(number):
+        for _ in range(300):
+            print("line", number, file=stream)
+            for line in TRACE.splitlines():
+                print(line, file=stream)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(tell, range(8)))
+    lines = out.getvalue().splitlines()
+    assert sorted({*lines}) == ["ValueError: bad", *(f"line {number}" for number in range(8))]
+    assert len(lines) == 2 * 8 * 300
+
+
+def test_a_name_with_any_byte_can_be_printed_on_a_terminal(monkeypatch):
+    monkeypatch.setattr(os, "isatty", lambda fd: True)
+    out = io.StringIO()
+    print(*(os.fsdecode(bytes([byte])) for byte in range(128, 256)), file=ForeignText(out))
+    assert "\\x80 \\x81" in out.getvalue()

@@ -120,7 +120,7 @@ def _open(path: str) -> socket:
     name = name_peer(connection, path)
     try:
         connection.connect(path)
-    except OSError:
+    except BaseException:
         os.unlink(name)
         raise
     if not is_peer_ours(connection):

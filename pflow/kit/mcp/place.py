@@ -16,8 +16,8 @@ RUN = "PFLOW_BROKER"
 SOCKET = ".sock"
 """The ending of all sockets."""
 
-_PEER = ".peer-"
-"""The beginning of the names of those who ask."""
+PEER = ".peer-"
+"""How the names of the sockets begin from which a broker is asked."""
 
 _LONGEST = 107
 """The most bytes of a socket's path."""
@@ -97,7 +97,7 @@ def name_peer(peer: Any, path: str) -> str:
 
     Return the name. Raises PflowError (77) if we are confined, OSError.
     """
-    name = os.path.join(os.path.dirname(path), _PEER + os.urandom(4).hex())
+    name = os.path.join(os.path.dirname(path), PEER + os.urandom(4).hex())
     try:
         peer.bind(name)
     except PermissionError:
@@ -109,7 +109,7 @@ def name_peer(peer: Any, path: str) -> str:
 def was_named(peer: Any, path: str) -> bool:
     """Return True if the other end of a connection has its name beside our socket, and remove the name."""
     name = os.fsdecode(peer.getpeername())
-    if os.path.dirname(name) != os.path.dirname(path) or not os.path.basename(name).startswith(_PEER):
+    if os.path.dirname(name) != os.path.dirname(path) or not os.path.basename(name).startswith(PEER):
         return False
     os.unlink(name)
     return True
