@@ -26,7 +26,8 @@ class Secrets:
     def __init__(self, others: Secrets | None = None) -> None:
         """Begin with those that are known to `others`, which learn nothing from these."""
         self._texts: set[str] = set(others._texts) if others else set()
-        self._forms: list[str] = others._forms if others else []
+        self._forms: tuple[int, list[str]] = others._forms if others else (0, [])
+        """How they may be written, and of how many: threads add secrets while others mask."""
 
     def __bool__(self) -> bool:
         return bool(self._texts)
@@ -36,15 +37,15 @@ class Secrets:
         new = {*_texts(value)} - self._texts
         for known in (self, everything) if new else ():
             known._texts |= new
-            known._forms = []
         return bool(new)
 
     def mask(self, text: str) -> str:
         """Mask each secret in a text, be it plain, quoted, escaped or URL-encoded."""
-        if not self._forms:
-            forms = {form for secret in self._texts for form in _forms(secret)}
-            self._forms = sorted(forms, key=len, reverse=True)
-        for form in self._forms:
+        if self._forms[0] < len(self._texts):
+            texts = self._texts.copy()
+            forms = {form for secret in texts for form in _forms(secret)}
+            self._forms = len(texts), sorted(forms, key=len, reverse=True)
+        for form in self._forms[1]:
             text = text.replace(form, MASK) if len(form) >= _SHORT else _without_word(text, form)
         return text
 

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -45,6 +46,17 @@ def test_a_secret_is_masked_however_it_is_written(write, secret):
     assume(len(secret) >= 4 and "M" not in secret and "\n" not in secret)
     bare = {ord(each): None for each in "'\"\\[]{}"}
     assert masked(f"<{write(secret)}>", secret).translate(bare) == f"<{write('M')}>".translate(bare).replace("M", "***")
+
+
+def test_threads_may_add_secrets_while_others_mask():
+    secrets = Secrets()
+
+    def learn(number):
+        secrets.add(f"canary-{number}")
+        return secrets.mask(f"is canary-{number}")
+
+    with ThreadPoolExecutor(8) as pool:
+        assert {*pool.map(learn, range(200))} == {"is ***"}
 
 
 def test_a_long_one_is_masked_where_a_message_cuts_it():
