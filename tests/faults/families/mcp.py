@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -13,7 +14,10 @@ from tests.faults.points import Point, processes, spread
 from tests.faults.programs import Ended, children, end_of, run, start, wait_for
 
 NEEDS: tuple[str, ...] = ()
-WEIGHT = 40
+WEIGHT = 52
+
+MEMORY, SECONDS = 2_500_000_000, 30
+"""The most address space, and the most CPU, of each process: what some servers send takes more, once it is read."""
 
 WRONG = {
     "garbage": (69,),
@@ -24,6 +28,10 @@ WRONG = {
     "ask": (1,),
     "fail": (1,),
     "silent": (124,),
+    "flood": (65,),
+    "shout": (124,),
+    "values": (65,),
+    "huge": (65,),
 }
 """What the server's tools do, and the codes of a call."""
 
@@ -31,6 +39,12 @@ CANARY = "canary-8c1f"
 """A secret of the server's, which it tells."""
 
 SURFACES = ("stage", "run", "up")
+
+
+def limit() -> None:
+    """Limit the memory and the CPU of each process that begins from now on."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
 
 def prepare(directory: Path, surface: str) -> None:
@@ -107,8 +121,9 @@ def wrong(seed: int) -> Iterator[Point]:
             def check(
                 directory: Path, tool: str = tool, codes: tuple[int, ...] = codes, surface: str = surface
             ) -> None:
+                limit()
                 prepare(directory, surface)
-                flags = ("--timeout=1",) if tool == "silent" else ("--timeout=60",)
+                flags = ("--timeout=1",) if codes == (124,) else ("--timeout=60",)
                 ended = run(*call(surface, tool, *flags))
                 assert ended.code in codes, ended
                 assert "\x1b" not in ended.stderr, ended
