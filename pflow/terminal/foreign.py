@@ -33,7 +33,7 @@ def silence(*names: str) -> None:
 
 
 class ForeignText(_thread._local):
-    """A stream of lines, in which each thread has its own. With --debug among the command's words it keeps the frames."""
+    """A stream of lines, each thread's its own. With --debug among the command's words it keeps the frames."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
