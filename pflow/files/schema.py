@@ -19,12 +19,12 @@ _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean
 """The types of llm's short form, and theirs in JSON schema."""
 
 
-def load_schema(given: str | dict[str, Any]) -> dict[str, Any]:
+def load_schema(given: Any) -> dict[str, Any]:
     """Return the schema given as JSON, in llm's short form or as a path. Raises PflowError: a read's code, or 65."""
-    is_json = isinstance(given, dict) or given.lstrip().startswith("{")
-    name = "the schema" if is_json else f"the schema '{one_line(str(given))}'"
+    is_text = isinstance(given, str) and not given.lstrip().startswith("{")
+    name = f"the schema '{one_line(given)}'" if is_text else "the schema"
     try:
-        return _checked(given if isinstance(given, dict) else _read(given, name), name)
+        return _checked(_read(given, name) if isinstance(given, str) else given, name)
     except RecursionError as error:
         raise endless(name) from error
 

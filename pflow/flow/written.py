@@ -171,6 +171,8 @@ def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
         is_pipe = is_file and opens_files and os.path.exists(value) and not os.path.isfile(value)
         if not is_file or (opens_files and not is_pipe):  # a pipe can be read only once
             load_schema(value)
+    elif not isinstance(value, str):
+        return  # of another type than a form has
     elif "sql" in forms:
         from pflow.tables.query import check_query
 

@@ -44,13 +44,11 @@ def take_words(words: list[str], items: Items, *, is_open: bool, hint: str = "--
             continue
         values = [rest.pop() for _ in range(values_after(word, rest, items, is_open=is_open))]
         if word.startswith("--"):
-            switch = _take_long(
-                texts, items, word, values, hint="" if is_open else _with_quotes(hint, bare, word, items)
-            )
+            unknown = "" if is_open else hint + _quotes(bare, word, items)
+            switch = _take_long(texts, items, word, values, hint=unknown)
         else:
-            switch = _take_letters(
-                texts, items, word, values, hint=_with_quotes("--help lists them", bare, word, items)
-            )
+            unknown = "--help lists them" + _quotes(bare, word, items)
+            switch = _take_letters(texts, items, word, values, hint=unknown)
     _fill(texts, items, bare)
     return texts
 
@@ -141,11 +139,10 @@ def _add(texts: Texts, name: str, flag: str, value: str | bool, *, repeats: bool
     texts.setdefault(name, []).append(value)
 
 
-def _with_quotes(hint: str, bare: list[str], word: str, items: Items) -> str:
-    """Return the hint for an unknown flag, with the quotes that would make it a part of the text before it."""
-    if not bare or all(item.type.is_path for item in word_reads(items)):
-        return hint
-    return f"{hint}; quotes make it a part of the text: '{shorten(' '.join([*bare, word]))}'"
+def _quotes(bare: list[str], word: str, items: Items) -> str:
+    """Return a hint at the quotes that would make an unknown flag a part of the text before it, if there is one."""
+    is_text = bare and not all(item.type.is_path for item in word_reads(items))
+    return f"; quotes make it a part of the text: '{shorten(' '.join([*bare, word]))}'" if is_text else ""
 
 
 def _take_letters(texts: Texts, items: Items, word: str, values: list[str], *, hint: str) -> str:

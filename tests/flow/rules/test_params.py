@@ -129,6 +129,7 @@ FORMS = [
     ("select", "place", "a[-1].b", ""),
     ("matching", "expression", "(", "a regular expression of Python"),
     ("matching", "expression", "a+", ""),
+    ("matching", "expression:", '["("]', ""),
 ]
 
 
@@ -137,7 +138,7 @@ FORMS = [
 def test_a_constant_that_has_not_its_form_is_found_before_anything_runs(
     tmp_path, monkeypatch, flow, name, value, told, is_flag
 ):
-    interface = 'Interface:\n# - Reads: shared["expression"]: str = "." [own] [regex]  # which\n'
+    interface = 'Interface:\n# - Reads: shared["expression"]: any = "." [own] [regex]  # which\n'
     (tmp_path / "pflow-matching").write_text(f"#!/bin/sh\n# Match.\n#\n# {interface}")
     (tmp_path / "pflow-matching").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
