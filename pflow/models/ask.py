@@ -139,8 +139,9 @@ def _take(
             raise no_tokens(model)
     except PflowError as error:
         error.hint = "it stops at its token limit: --max-tokens raises it" if ending.kind == LIMIT else error.hint
-        if parts:
-            error.usage = answer_members(usage_in(response, ending, model))
+        used = usage_in(response, ending, model)
+        if parts or "input" in used or "output" in used:  # a refused or endless thought is billed without a text
+            error.usage = answer_members(used)
         raise
     if ending.kind == LIMIT and not any(name in request.options for name in MAX_TOKENS):
         where = f", after {usage['output']} tokens" if "output" in usage else ""

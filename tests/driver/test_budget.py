@@ -108,6 +108,12 @@ def test_what_a_provider_bills_counts_and_a_model_without_a_price_is_not_asked(l
     assert limited(flow(llm("a", "echo")), {"calls": 5}).store["response"] == "Name three trees"
 
 
+def test_an_answer_without_a_text_counts_as_its_provider_said(limited, server):
+    ran = limited(flow(llm("a", "filtered")), {"tokens": 10**6})
+    assert (ran.error.exit, ran.used["calls"], ran.used["tokens"]) == (1, 1, 6)
+    assert [event["tokens"] for event in ran.events if event["event"] == "end"] == [{"in": 6, "out": 0}]
+
+
 @pytest.mark.parametrize("model", ["silent", "misbilled", "misused"])
 def test_a_model_whose_answer_does_not_say_what_it_took_ends_a_run_that_money_limits(limited, server, model):
     batch = {"over": "items", "as": "prompt", "on_error": "keep"}
