@@ -112,14 +112,13 @@ class Session:
             size += len(page.model_dump_json())
             if size > MOST:
                 raise too_long()
-            if page.next_cursor in (None, "", cursor) or len(tools) > _MOST_TOOLS:
-                break
+            if len(tools) > _MOST_TOOLS:
+                raise PflowError(f"it has more than {_MOST_TOOLS:,} tools", exit=BAD_DATA)
+            if page.next_cursor in (None, "", cursor):
+                self.tools = {tool.name: tool for tool in tools}
+                return
             cursor = page.next_cursor
-        else:
-            raise PflowError("its list of tools has no end", exit=BAD_DATA)
-        if len(tools) > _MOST_TOOLS:
-            raise PflowError(f"it has more than {_MOST_TOOLS:,} tools", exit=BAD_DATA)
-        self.tools = {tool.name: tool for tool in tools}
+        raise PflowError("its list of tools has no end", exit=BAD_DATA)
 
     async def call(self, tool: str, arguments: dict[str, Any], limit: float | None, tell: Tell) -> dict[str, Any]:
         """Call a tool by its own name, and return its reply as `reply_of` does. `limit`: at most so many seconds.
@@ -235,10 +234,10 @@ class Session:
 
 
 class _Lightened:
-    """A stream of a server's messages, in which tools have no schema of their results: the server checks those itself.
+    """A stream of a server's messages, from which the schemas of results are removed.
 
-    The SDK would check them too, and a `pattern` or a `$ref` of the server's could take for ever: nothing interrupts
-    `re`. More tools than a server may have are cut off.
+    The SDK would check each result against them, and a server's `pattern` or `$ref` could take for ever: nothing
+    interrupts `re`. The list of tools ends behind the first one that is too many.
     """
 
     def __init__(self, messages: Any) -> None:

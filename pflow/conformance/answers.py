@@ -199,7 +199,7 @@ def _misfit(type: Type, value: Any, place: str) -> str:
 @check("actions", "the action that it returns is declared")
 def action_is_declared(trial: Trial) -> None:
     action, declared = trial.answer.action, trial.interface.actions
-    flags = trial.samples.words.get(declared[0].removeprefix(ONE_OF), ())
+    flags = trial.samples.words.get(declared[0].removeprefix(ONE_OF), ())  # of the read that lists the actions
     declared = (*declared, *(flag.partition("=")[2] for flag in flags))
     if action not in declared:
         change = f"declare it: - Actions: {', '.join([*declared, action])}"

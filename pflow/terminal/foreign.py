@@ -43,6 +43,13 @@ class ForeignText(_thread._local):
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
+    def __enter__(self) -> ForeignText:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Write what is left; stderr stays open for others."""
+        self.flush()
+
     def write(self, text: str) -> int:
         *lines, self._rest = (self._rest + text).split("\n")
         self._write("".join([line + "\n" for line in lines if self._is_shown(line)]))

@@ -3,6 +3,8 @@
 import io
 import logging
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -86,3 +88,14 @@ def test_a_name_with_any_byte_can_be_printed_on_a_terminal(monkeypatch):
     out = io.StringIO()
     print(*(os.fsdecode(bytes([byte])) for byte in range(128, 256)), file=ForeignText(out))
     assert "\\x80 \\x81" in out.getvalue()
+
+
+def test_for_all_else_it_is_the_stream_itself():
+    with open(os.devnull, "w", encoding="latin-1") as file:
+        stream = ForeignText(file)
+        for name in ("encoding", "errors", "buffer", "closed", "name"):
+            assert getattr(stream, name) == getattr(file, name)
+        assert (stream.fileno(), stream.isatty()) == (file.fileno(), False)
+        assert subprocess.run([sys.executable, "-c", ""], stderr=stream, check=False).returncode == 0
+        with stream as same:
+            assert same is stream
