@@ -34,8 +34,8 @@ of this flow with these inputs and params in this directory, or begins one. A ba
 a terminal at once, in a log after a minute and then each minute.
 
 A budget (--max-calls, --max-tokens-total, --max-cost) holds for a run with its batches, subflows and resumes; each try
-counts, failed ones too. Before a call begins, pflow reserves the most that it may take: its question by its bytes, and an
-answer of --max-tokens, else of the model's own limit, else of 4,096 tokens. If that is more than is left, the call
+counts, failed ones too. Before a call begins, pflow reserves the most that it may take: its question by its bytes, and
+an answer of --max-tokens, else of the model's own limit, else of 4,096 tokens. If that is more than is left, the call
 waits for those that run; then no call of a model begins, running steps end, and the code is 79. The spending of
 commands is not counted. If a file here has the name of a saved flow or a node, ./NAME is the file.
 FILE.py[:NAME] runs a Flow of pocketflow or pflow as it is: a variable, or what a function returns. The file is
