@@ -25,9 +25,9 @@ class Secrets:
 
     def __init__(self, others: Secrets | None = None) -> None:
         """Begin with those that are known to `others`, which learn nothing from these."""
-        self._texts: set[str] = set(others._texts) if others else set()
+        # Threads add secrets while others mask: forms know of how many they are, and are read before the texts.
         self._forms: tuple[int, list[str]] = others._forms if others else (0, [])
-        """How they may be written, and of how many: threads add secrets while others mask."""
+        self._texts: set[str] = set(others._texts) if others else set()
 
     def __bool__(self) -> bool:
         return bool(self._texts)

@@ -1,14 +1,17 @@
 """MCP servers on the network that mean harm: no process of pflow hangs, spins, grows, stays or tells a key."""
 
 import os
+import random
 import signal
 import threading
 from collections.abc import Iterator
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 from tests.broker.remote_server import WAYS, Hostile, Server
 from tests.faults.families.mcp import SURFACES, brokers, limit
-from tests.faults.points import Point, spread
+from tests.faults.points import Point
 from tests.faults.programs import Ended, end_of, run, start, wait_for
 
 NEEDS: tuple[str, ...] = ()
@@ -45,25 +48,22 @@ def check_words(ended: Ended) -> None:
     assert len(ended.stderr) < 3000, ended.stderr
 
 
-def remote(seed: int) -> Iterator[Point]:
-    for surface in SURFACES:
-        for way, wanted in WAYS.items():
-
-            def check(directory: Path, surface: str = surface, way: str = way, wanted: int = wanted) -> None:
-                prepare(directory)
-                with Server(("127.0.0.1", 0), Hostile) as server:
-                    threading.Thread(target=server.serve_forever, daemon=True).start()
-                    url = f"--url=http://127.0.0.1:{server.server_port}/{way}"
-                    added = run("pflow", "mcp", "add", "far", url, "--header=Authorization: Bearer env:SECRET")
-                    check_words(added)
-                    if way in ("pages", "cursors", "many"):
-                        assert added.code == wanted, added
-                    else:
-                        check_call(surface, wanted)
-                    server.shutdown()
-
-            yield Point(f"hostile/remote/{way}/{surface}", check)
+def check(directory: Path, surface: str, way: str) -> None:
+    prepare(directory)
+    with Server(("127.0.0.1", 0), Hostile) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"--url=http://127.0.0.1:{server.server_port}/{way}"
+        added = run("pflow", "mcp", "add", "far", url, "--header=Authorization: Bearer env:SECRET")
+        check_words(added)
+        if way in ("pages", "cursors", "many"):
+            assert added.code == WAYS[way], added
+        else:
+            check_call(surface, WAYS[way])
+        server.shutdown()
 
 
 def points(share: int, seed: int) -> Iterator[Point]:
-    return spread(share, remote(seed))
+    pairs = [*product(SURFACES, WAYS)]
+    random.Random(seed).shuffle(pairs)  # a small share has each surface too
+    for surface, way in pairs[:share]:
+        yield Point(f"hostile/{way}/{surface}", partial(check, surface=surface, way=way))
