@@ -93,6 +93,7 @@ class RunFlags:
     """The flags of one run, each as an attribute. They are removed from `texts`."""
 
     if TYPE_CHECKING:
+        encoding: str | None
 
         def __getattr__(self, name: str) -> Any: ...
 

@@ -16,7 +16,7 @@ from pflow.flow.flow import FlowSpec
 from pflow.flow.pipe.carry import carried_behind
 from pflow.flow.subflow import is_stdin, load_named
 from pflow.flow.wired import WiredFlow
-from pflow.interface.common import RUN_FLAGS, is_asked
+from pflow.interface.common import RUN_FLAGS, is_asked, is_shared
 from pflow.process.signals import end_in_order
 from pflow.process.streams import closed_stdout
 from pflow.stage.document import Document
@@ -246,6 +246,9 @@ def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None =
     flags = RunFlags(texts)
     if flags.encoding:
         texts |= {name: [flags.encoding] for name in flow_flags.encodings() if name not in texts}
+    elif wired.first_read and is_shared(wired.steps[wired.first_read[0]].interface.params.get("encoding")):
+        written = wired.steps[wired.first_read[0]].step.params.get("encoding")
+        flags.encoding = written if isinstance(written, str) and "$" not in written else None
     values = flow_flags.values(texts)
     for warning in flow_flags.warnings:
         say(PROGRAM, f"warning: {warning}, and stays as it is")

@@ -58,6 +58,9 @@ no such handler~pflow-template x --encoding=utf-8:replce <old.txt
 no such encoding~pflow run 'template x' -n --encoding=nonsense
 <grün~pflow run 'template "<$stdin>"' --encoding=latin-1 -r <old.txt
 "grün":"b"~pflow run 'read-file old.txt => load-csv' --encoding=latin-1 -r
+"Ã¤":"b"~printf 'ä\nb\n' | pflow-load-csv --encoding=latin-1 -r
+"Ã¤":"b"~printf 'ä\nb\n' | pflow run 'load-csv --encoding=latin-1' -r
+"Ã¤":"b"~printf 'ä\nb\n' | pflow run load-csv --encoding=latin-1 -r
 "grün":"b"~iconv -f latin1 -t utf-16le old.txt | pflow run 'load-csv --encoding=utf-16le' -r
 pflow run --encoding~pflow run 'template x --encoding=latin-1' -n
 from item: it is not UTF-8 (byte 0xfc at 2)~pflow map 'template "$item"' old.txt
