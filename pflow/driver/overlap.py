@@ -8,13 +8,12 @@ import time
 
 from pflow import Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
-from pflow.files.atomic import open_private
 from pflow.files.directories import make_private, state_directory
 from pflow.files.reading import open_regular, read_regular
 from pflow.flow.flow import FlowSpec
 from pflow.process.children import holder
 from pflow.process.signals import Deadline
-from pflow.record.log import FLOW, LOCK, SNAPSHOT
+from pflow.record.log import FLOW, LOCK, SNAPSHOT, open_lock
 from pflow.record.runs import Run, is_locked, run_directories
 from pflow.record.snapshot import here
 from pflow.values.digest import digest_of
@@ -74,10 +73,9 @@ class Turn:
         self.path = os.path.join(state, "locks", self.name)
         try:
             make_private(os.path.dirname(self.path))
-            self.fd = open_private(self.path)
+            self.mark, self.fd = open_lock(self.path)
         except OSError as error:
             raise self._cannot_lock(error) from None
-        os.set_inheritable(self.fd, True)
 
     def try_now(self) -> Other | None:
         """Take the turn, or return the run that has it; wait a moment until the programs of a killed run have ended."""
@@ -93,6 +91,7 @@ class Turn:
             while other := self._other():
                 with open(open_regular(other.lock), "rb") as lock:
                     fcntl.flock(lock, fcntl.LOCK_SH)
+                time.sleep(0.02)  # a program may have released it
 
     def _other(self) -> Other | None:
         """Lock the turn; return the run that is going, with the turn or without one."""
@@ -123,8 +122,8 @@ class Turn:
     def note(self, run_id: str) -> None:
         """Note which run has the turn, and its process, for others."""
         try:
-            os.ftruncate(self.fd, 0)
-            os.pwrite(self.fd, f"{run_id} {os.getpid()}\n".encode(), 0)
+            os.ftruncate(self.mark, 0)
+            os.pwrite(self.mark, f"{run_id} {os.getpid()}\n".encode(), 0)
         except OSError:
             pass  # a full disk: the lock holds all the same
 
@@ -136,6 +135,7 @@ class Turn:
         """Release the lock, for programs in the background too."""
         fcntl.flock(self.fd, fcntl.LOCK_UN)
         os.close(self.fd)
+        os.close(self.mark)
 
     def _cannot_lock(self, error: OSError) -> PflowError:
         return PflowError(f"cannot lock '{self.path}': {reason_of(error)}", exit=CANNOT_WRITE)

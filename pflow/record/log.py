@@ -55,6 +55,11 @@ class RunLog:
         """A descriptor that children and programs inherit: the run goes on while one of them has it."""
         self._files = {TRACE: open_private(os.path.join(directory, TRACE), os.O_APPEND)}
         """The descriptors of the files of events; -1 for one that cannot be written."""
+        try:
+            take_lock(self._files[TRACE])  # no program inherits it: a shared lock is released by any that has it
+        except BlockingIOError:
+            os.close(self.lock)
+            raise
         self.journal: Journal | None = None
         self._begun = time.monotonic()
         self._size = 0
@@ -225,17 +230,22 @@ def _remove(directory: str) -> None:
 
 def _lock(directory: str) -> int:
     """Lock a run's directory, and write into the lock whose it is. Raises BlockingIOError if it stays locked."""
-    file = os.path.join(directory, LOCK)
-    mark = open_private(file)
-    try:  # programs inherit it, and write nothing there; but NFS locks only what is open for writing
-        fd = os.dup(mark) if is_on_network(directory) else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-        os.set_inheritable(fd, True)
+    mark, fd = open_lock(os.path.join(directory, LOCK))
+    try:
         take_lock(fd)
         with suppress(OSError):  # a full disk
             os.pwrite(mark, mark_of(os.getpid()), 0)  # for `pflow cancel`; each mark has the same length
         return fd
     finally:
         os.close(mark)
+
+
+def open_lock(file: str) -> tuple[int, int]:
+    """Open a file to write who locks it, and to be locked in programs too, which inherit that one and write nothing."""
+    mark = open_private(file)
+    fd = os.dup(mark) if is_on_network(file) else os.open(file, os.O_RDONLY | os.O_CLOEXEC)  # NFS locks only to write
+    os.set_inheritable(fd, True)
+    return mark, fd
 
 
 def mark_of(pid: int) -> bytes:

@@ -239,8 +239,12 @@ def time_of(id: str) -> float:
 
 def is_locked(directory: str) -> bool:
     """Return True while the run, or a program that it started, goes on."""
+    return any(_is_held(os.path.join(directory, name)) for name in (TRACE, LOCK))
+
+
+def _is_held(file: str) -> bool:
     try:
-        fd = open_regular(os.path.join(directory, LOCK))
+        fd = open_regular(file)
     except OSError:
         return False
     try:

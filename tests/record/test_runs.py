@@ -82,10 +82,21 @@ def test_a_run_is_going_on_while_a_program_that_it_started_holds_its_lock(place)
     log = open_log()
     assert (find_run().status, find_run().ms) == ("running", None)
     child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, close_fds=False)
-    os.close(log.lock)
+    log.release()
     assert find_run(NEW).status == "running"
     child.communicate()
     assert find_run(NEW).status == "killed"
+
+
+def test_no_program_of_a_run_can_release_its_lock(place):
+    log = open_log()
+    release = f"import fcntl; fcntl.flock({log.lock}, fcntl.LOCK_UN)"
+    subprocess.run([sys.executable, "-c", release], close_fds=False, check=True)
+    assert find_run().status == "running"
+    with pytest.raises(PflowError, match="still running"):
+        RunLog.reopen(log.directory, ms=0)
+    log.release()
+    os.close(RunLog.reopen(log.directory, ms=0).lock)
 
 
 def test_a_log_goes_on_behind_its_last_whole_line_and_keeps_its_time(place):
@@ -103,7 +114,7 @@ def test_a_log_goes_on_behind_its_last_whole_line_and_keeps_its_time(place):
 def test_no_log_is_reopened_while_something_of_its_run_goes_on(place):
     log = open_log()
     child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, close_fds=False)
-    os.close(log.lock)
+    log.release()
     with pytest.raises(PflowError) as raised:
         RunLog.reopen(log.directory, ms=0)
     child.communicate()
