@@ -33,7 +33,7 @@ class Llm(Node):
     - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, alias, GGUF file or address
     - Params: system: str = null [short s]  # the system prompt
     - Params: temperature: float = null  # how freely the model chooses its words
-    - Params: max_tokens: int = null  # the maximum number of tokens in the answer
+    - Params: max_tokens: int = null [positive]  # the maximum number of tokens in the answer
     - Params: schema: any = null [verbatim] [schema]  # the answer's schema: JSON, short ('name, amount int') or a file
     - Params: schema_multi: any = null [verbatim] [schema]  # the schema of each of any number of `items`
     - Params: attachment: list[path] = [] [short a]  # a file or URL to attach

@@ -31,7 +31,7 @@ class SummariseText(Node):
     - Params: style: str = null  # the style of the summary: 'three points', 'one sentence in German'
     - Params: model: str = null [short m] [env PFLOW_MODEL]  # the model: an ID, an alias or a GGUF file
     - Params: temperature: float = null  # how freely the model chooses its words
-    - Params: max_tokens: int = null  # the maximum number of tokens in the summary
+    - Params: max_tokens: int = null [positive]  # the maximum number of tokens in the summary
     - Params: chunk: int = null  # the maximum number of characters to send at a time
     - Params: option: list[str] = [] [short o pair]  # NAME=VALUE, any other option of the model
     - Effects: network

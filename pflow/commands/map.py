@@ -46,6 +46,7 @@ _RATE = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--from", "form", type=click.Choice(FORMS), help="How to read the items, or files: ITEMS are names of files."
 )
+@click.option("--allow-empty", is_flag=True, help="Take an empty pipe as no items; without it that is 66.")
 @click.option("--encoding", metavar="CODEC[:HANDLER]", help="Decode items, and the files of steps, as this, not UTF-8.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 10_000), metavar="N", help="Work on at most N items at once.")
 @click.option(

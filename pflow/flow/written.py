@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 
 from pflow import Any, Iterator, Mapping
-from pflow.errors import BAD_DATA, PflowError
+from pflow.errors import BAD_DATA, USAGE, PflowError, shorten
 from pflow.flow.flow import FlowSpec, Step
+from pflow.interface.common import is_shared
 from pflow.interface.interface import FORMS, Interface, Item
+from pflow.values.encoding import BYTES, split_encoding
 from pflow.values.jsontext import quote
 from pflow.values.paths import Path, parse_path
 from pflow.values.plain import change_texts
@@ -162,7 +164,10 @@ def misfit(item: Item, value: Any) -> str:
 
 
 def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
-    """Check a constant against the form that its item is marked with. Raises PflowError with what is allowed."""
+    """Check a constant against the form of its type, or that its item is marked with.
+
+    Raises PflowError with what is allowed.
+    """
     forms = item.marks.intersection(FORMS) if value is not None else ()
     if "schema" in forms:
         from pflow.files.schema import load_schema
@@ -171,8 +176,17 @@ def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
         is_pipe = is_file and opens_files and os.path.exists(value) and not os.path.isfile(value)
         if not is_file or (opens_files and not is_pipe):  # a pipe can be read only once
             load_schema(value)
+    elif "positive" in forms and isinstance(value, int) and value < 1:
+        raise PflowError(f"cannot take {item.flag}={value}: it must be at least 1", exit=USAGE)
     elif not isinstance(value, str):
         return  # of another type than a form has
+    elif item.type.name == "url":
+        if "id" not in forms and not all(value.partition("://")):
+            hint = f"https://{shorten(value or 'HOST/PATH')}"
+            raise PflowError(f"cannot take {item.flag}='{shorten(value)}': it is not a URL", hint=hint, exit=BAD_DATA)
+    elif item.name == "encoding" and is_shared(item):
+        if value != BYTES:
+            split_encoding(value)
     elif "sql" in forms:
         from pflow.tables.query import check_query
 

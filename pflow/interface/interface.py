@@ -20,8 +20,8 @@ ONE_OF = "one of "
 IMPLIES = "implies "
 """The beginning of a mark: a flag for the item gives another param a value, `implies method=POST`."""
 
-FORMS = ("schema", "sql", "place", "regex")
-"""Marks of texts that have a form: a constant of a flow is checked before it runs."""
+FORMS = ("schema", "sql", "place", "regex", "positive", "id")
+"""Marks of values that have a form: a constant of a flow is checked before it runs."""
 
 COMMANDS = ("command", "allowed_tools", "expect", "load_settings")
 """Names of reads and params that decide which commands a node runs."""

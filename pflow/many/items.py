@@ -17,8 +17,11 @@ from pflow.files.beneath import mode_of, open_file
 from pflow.files.file_paths import read_failure
 from pflow.files.listing import list_paths
 from pflow.files.reading import read_part
+from pflow.interface.common import ALLOW_EMPTY
+from pflow.interface.interface import spell_flag
 from pflow.process.streams import is_readable
 from pflow.stage.document import Document, read_document
+from pflow.stage.intake import empty_pipe
 from pflow.tables.csv_text import stream_csv
 from pflow.values.encoding import ELSE, split_encoding
 from pflow.values.fast_json import decode
@@ -50,15 +53,17 @@ class BadItem(PflowError):
 class Items:
     """The items that the words of a command line name: files, patterns of files, `-` or no word for stdin.
 
-    Raises PflowError: 2 for a terminal, and for a file whose name does not tell the form; 66 for a missing file.
+    Raises PflowError: 2 for a terminal, and for a file whose name does not tell the form; 66 for a missing file, and
+    for a pipe without a byte unless `allow_empty`.
     """
 
-    def __init__(self, words: list[str], form: str = "", encoding: str = "") -> None:
+    def __init__(self, words: list[str], form: str = "", encoding: str = "", *, allow_empty: bool = False) -> None:
         words = words or ["-"]
         self.is_stdin = any(map(_is_stream, words))
         self.while_idle: Callable[[int], None] | None = None
         """Called with the descriptor of a stream before each part of it is read; raises to end the reading."""
         self._encoding = encoding
+        self._allow_empty = allow_empty
         self._sources = [(word, _form_of(word, form, is_only=len(words) == 1)) for word in words]
 
     def count(self) -> int | None:
@@ -83,14 +88,18 @@ class Items:
         try:
             with open(0 if path == "-" else open_file(path), "rb", buffering=0, closefd=path != "-") as file:
                 waits = _is_stream(path)
+                is_needed = waits and not self._allow_empty
                 while True:
                     if waits and self.while_idle:
                         self.while_idle(file.fileno())
                     if not (part := read_part(file.fileno(), _PART)):
-                        return
+                        break
+                    is_needed = False
                     yield part
         except OSError as error:
             raise read_failure(f"cannot read '{_name_of(path)}'", error) from error
+        if is_needed:
+            raise empty_pipe(f"{spell_flag(ALLOW_EMPTY)} takes it as no items")
 
 
 def _name_of(path: str) -> str:

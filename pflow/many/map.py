@@ -73,7 +73,7 @@ class Map:
         self.inputs = inputs
         self.wired = inputs.wired
         self.secrets = secrets
-        self.items = Items(options.words, options.form, flags.encoding or "")
+        self.items = Items(options.words, options.form, flags.encoding or "", allow_empty=options.allow_empty)
         self.beginning = Beginning(inputs, Intake(Document(), NOTHING), secrets)
         self.run_id = new_run_id()
         self.accepts_changes = self.asks_nothing = self.is_resumed = self.resumes = False
@@ -114,6 +114,7 @@ class Map:
             vars(flags).update({**reopened.begin["flags"], **new})
             options = Options(**reopened.begin["map"])
             options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
+            options.allow_empty = True  # _ended says what it then has to
             chosen.failed = False  # of items of batches inside an item nothing is kept
             inputs = reopened.restore(wired)[0]
             if not options.words and not is_readable("items"):

@@ -34,6 +34,7 @@ class Options:
     scheduler: str = ""
     redo: bool = False
     failed: bool = False
+    allow_empty: bool = False
 
 
 def parse_halt(text: str) -> Halt:

@@ -65,6 +65,8 @@ def _name(model: Model, name: str) -> str:
 
 def _fit(model: Model, name: str, value: Any) -> Any:
     """Return the value as text if the option takes text, else decoded from JSON."""
+    if name in MAX_TOKENS and isinstance(value, int) and value < 1:
+        raise PflowError(f"cannot set '{name}' to '{value}': it must be at least 1", exit=USAGE)
     try:
         return getattr(model.Options(**{name: value}), name)
     except ValueError as error:

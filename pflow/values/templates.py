@@ -107,8 +107,8 @@ def double_braces(text: str) -> Iterator[tuple[str, str]]:
 def unfilled_references(text: str) -> Iterator[list[Path]]:
     """Yield the paths that each reference in a text without templates may mean: for `$a.b` both (a,) and (a, b).
 
-    A shell's own forms and the variables that the text sets are left out, and so is `$name` where no shell expands it:
-    behind a backslash and in single quotes.
+    So do a shell's own forms (`${a:-x}`, `${#a}`). The variables that the text sets are left out, and so is `$name`
+    where no shell expands it: behind a backslash and in single quotes.
     """
     at, quote = 0, ""
     while at < len(text):
@@ -119,7 +119,10 @@ def unfilled_references(text: str) -> Iterator[list[Path]]:
             quote = "" if quote else letter
         elif letter == "$" and (quote != "'" or text.startswith("{", at)):
             try:
-                path, at = _reference(text, at)
+                path, end = _reference(text, at)
+                if path is None and text.startswith("{", at):
+                    path, end = _reference(text, at + 1 + text.startswith("{#", at))
+                at = end
             except ValueError:
                 continue
             if path is not None and not _is_set_in(text, write_path(path)):

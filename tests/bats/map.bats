@@ -20,6 +20,18 @@ done
 2,2,'
 }
 
+@test "an empty pipe is no list of items, unless --allow-empty says so; an empty file has none" {
+    in_shells <<'END'
+: >empty.txt
+cat nofile 2>/dev/null | pflow map 'template x'; echo $?
+pflow map 'template x' --estimate <empty.txt; echo $?
+cat nofile 2>/dev/null | pflow map 'template x' --allow-empty; echo $?
+printf '\n' | pflow map 'template x'; echo $?
+pflow map 'template x' empty.txt; echo $?
+END
+    expect 0 $'66\n66\n0\n0\n0' 'stdin was empty: did the command before it fail? --allow-empty takes it as no items'
+}
+
 @test "a tree of files becomes a tree of files, and two items never write one file" {
     mkdir -p src/deep && echo one >src/a.md && echo two >src/deep/b.md
     run --separate-stderr pflow map 'read-file => shell "tr a-z A-Z" => write-file "out/$item_dir/$item_name"' 'src/**/*.md' -q

@@ -21,7 +21,7 @@ def piped(data, form=""):
     os.write(there, data if isinstance(data, bytes) else data.encode())
     os.close(there)
     try:
-        items = Items([f"/dev/fd/{here}"], form)
+        items = Items([f"/dev/fd/{here}"], form, allow_empty=True)
         assert (items.is_stdin, items.count()) == (True, None)
         return [each.message.partition(": ")[2] if isinstance(each, BadItem) else each for each in items]
     except PflowError as error:
@@ -156,6 +156,6 @@ def test_an_item_is_there_before_the_next_is_written():
     here, there = os.pipe()
     parts = [(there, {"json": b"[1,", "csv": b"a\n1\n", "nul": b"1\0"}.get(form, b"1\n")) for form in FORMS[:5]]
     for form in FORMS[:5]:
-        items = Items([f"/dev/fd/{here}"], form)
+        items = Items([f"/dev/fd/{here}"], form, allow_empty=True)
         items.while_idle = lambda _: os.write(*parts.pop(0))
         assert next(iter(items)) in (1, "1", {"a": "1"})
