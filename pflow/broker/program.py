@@ -35,6 +35,7 @@ Streams = tuple[ObjectReceiveStream[SessionMessage | Exception], ObjectSendStrea
 
 _REMEMBERED = 4
 _LONGEST_LINE = 1 << 16
+_MOST_LINES = 100
 _TICK = 0.02
 
 
@@ -61,12 +62,12 @@ class Program:
         sender, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         answers, receiver = anyio.create_memory_object_stream[SessionMessage](0)
         with Guard() as guard:
-            process = await self._start()
+            process, stderr = await self._start()
             guard.watch(process.pid)
             self.pid = process.pid
             tasks = [
                 asyncio.create_task(each)
-                for each in (self._read(process, sender), self._listen(process), self._write(process, receiver, sender))
+                for each in (self._read(process, sender), self._listen(stderr), self._write(process, receiver, sender))
             ]
             try:
                 yield messages, answers
@@ -78,19 +79,24 @@ class Program:
                 for stream in (sender, messages, answers, receiver):
                     stream.close()
 
-    async def _start(self) -> Process:
+    async def _start(self) -> tuple[Process, int]:
         words, folder = self.server.run, self.server.directory
+        stderr, theirs = os.pipe()
         try:
-            return await asyncio.create_subprocess_exec(
-                *words, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=MOST, env=self.server.env, cwd=folder,
+            process = await asyncio.create_subprocess_exec(
+                *words, stdin=PIPE, stdout=PIPE, stderr=theirs, limit=MOST, env=self.server.env, cwd=folder,
                 start_new_session=True, preexec_fn=restrict if os.environ.get(CONFINED) else None,
             )  # fmt: skip
         except (OSError, ValueError) as error:
+            os.close(stderr)
             why = f"'{folder}' is no directory" if not os.path.isdir(folder) else f"'{words[0]}': {reason_of(error)}"
             is_resolved = words != self.server.command  # by npx or uvx, whose caches are emptied now and then
             act = "refresh {}" if is_resolved else "add {} -- COMMAND"
             hint = f"pflow mcp {act.format(self.server.name)}"
             raise PflowError(f"cannot start it: {why}", hint=hint, exit=BAD_CONFIG) from None
+        finally:
+            os.close(theirs)
+        return process, stderr
 
     async def _read(self, process: Process, sender: ObjectSendStream[SessionMessage | Exception]) -> None:
         """Pass on the messages of its stdout, whose end ends the session."""
@@ -123,15 +129,18 @@ class Program:
             self._unasked = 0
         await sender.send(SessionMessage(message))
 
-    async def _listen(self, process: Process) -> None:
-        assert process.stderr
-        rest = b""
-        while part := await process.stderr.read(_LONGEST_LINE):
-            *lines, rest = (rest + part).split(b"\n")
-            rest = rest[-_LONGEST_LINE:]
-            self.said.extend(line for each in lines if (line := each.decode(errors="replace").strip()))
-            if len(part) == _LONGEST_LINE:
-                await asyncio.sleep(_TICK)  # it says more than anybody reads
+    async def _listen(self, stderr: int) -> None:
+        rest, heard = b"", 0
+        with open(stderr, "rb", buffering=0) as file:
+            while not await anyio.wait_readable(file) and (part := file.read(_LONGEST_LINE)):
+                *lines, rest = (rest + part).split(b"\n")
+                rest = rest[-_LONGEST_LINE:]
+                self.said.extend(
+                    line for each in lines[-_MOST_LINES:] if (line := each.decode(errors="replace").strip())
+                )
+                heard += len(part)
+                if heard > _LONGEST_LINE:
+                    await asyncio.sleep(_TICK)  # it says more than anybody reads, and waits for us then
 
     async def _write(
         self,

@@ -42,6 +42,12 @@ _MOST_TOOLS = 10_000
 _MOST_PAGES = 1_000
 """The most pages that list them."""
 
+_PATIENCE = 1.0
+"""Seconds for the answer to the first question, which all may leave unanswered that speak an older protocol."""
+_UNKNOWN = types.JSONRPCError(
+    jsonrpc="2.0", id=1, error=types.ErrorData(code=types.METHOD_NOT_FOUND, message="it does not say")
+)
+
 _FEW = 20
 """The most names in a message of what a server asks for."""
 
@@ -237,11 +243,13 @@ class _Lightened:
     """A stream of a server's messages, from which the schemas of results are removed.
 
     The SDK would check each result against them, and a server's `pattern` or `$ref` could take for ever: nothing
-    interrupts `re`. The list of tools ends behind the first one that is too many.
+    interrupts `re`. The list of tools ends behind the first one that is too many. Nor would the SDK soon give up its
+    first question, `server/discover`, which older servers may leave without an answer, or answer without its id.
     """
 
     def __init__(self, messages: Any) -> None:
         self.messages = messages
+        self.patience = _PATIENCE
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.messages, name)
@@ -257,8 +265,13 @@ class _Lightened:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        item: SessionMessage | Exception = await self.messages.__anext__()
+        item: SessionMessage | Exception = SessionMessage(_UNKNOWN)
+        with anyio.move_on_after(self.patience):
+            item = await self.messages.__anext__()
         message = getattr(item, "message", None)
+        if self.patience < inf and isinstance(message, types.JSONRPCError) and message.id is None:
+            item = SessionMessage(_UNKNOWN)
+        self.patience = inf
         if isinstance(message, types.JSONRPCResponse) and isinstance(tools := message.result.get("tools"), list):
             del tools[_MOST_TOOLS + 1 :]
             for tool in tools:

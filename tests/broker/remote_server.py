@@ -27,7 +27,14 @@ BODIES: dict[str, tuple[int, str, str, Iterator[bytes]]] = {
 }
 """The answers to a call that do not end: status, type, coding, and parts."""
 
-WAYS = {**dict.fromkeys(BODIES, 65), **dict.fromkeys(("pages", "cursors", "many"), 65), "silent": 124, "delete": 0}
+WAYS = {
+    **dict.fromkeys(BODIES, 65),
+    **dict.fromkeys(("pages", "cursors", "many"), 65),
+    "silent": 124,
+    "delete": 0,
+    "mute": 0,
+    "nameless": 0,
+}
 """What a server does wrong, by the exit code of a call."""
 
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -64,7 +71,8 @@ class Hostile(BaseHTTPRequestHandler):
         if method == "tools/list" and (self.way == "teller" or (self.way == "told" and self.server.is_listed)):
             return self.send(200, JSON, "", [f'{{"x": "{self.headers["Key"]}"'.encode()])
         self.server.is_listed |= method == "tools/list" and self.way == "told"
-        if method == "tools/call" and self.way == "silent":
+        about["id"] = None if (method, self.way) == ("server/discover", "nameless") else asked.get("id")
+        if (method, self.way) in (("tools/call", "silent"), ("server/discover", "mute")):
             time.sleep(1000)
         results = {"initialize": _begun, "tools/list": self.tools, "tools/call": _called}
         if method in results:

@@ -96,7 +96,7 @@ def call(id: Any, name: str, given: dict[str, Any], token: Any) -> None:
                 '{"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}\n' * 99
             )
     elif name == "shout":
-        Thread(target=lambda: [print("x" * 10_000, file=sys.stderr) for _ in range(50_000)], daemon=True).start()
+        Thread(target=lambda: [os.write(2, b"x\n" * 20_000) for _ in range(50_000)], daemon=True).start()
     elif name == "values":
         write(f'{{"jsonrpc": "2.0", "id": {id}, "result": [{"[],{}," * 7_000_000}0]}}\n')
 

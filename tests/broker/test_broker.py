@@ -94,6 +94,12 @@ def is_running(pid: int) -> bool:
         return False
 
 
+def seconds_of(process: Any) -> float:
+    """Return the CPU time of a process."""
+    times = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+
+
 def pid_of(broker: Broker, server: str = "hostile") -> int:
     return int(broker.call("environment", server)["result"]["result"]["pid"])
 
@@ -117,7 +123,9 @@ def pid_of(broker: Broker, server: str = "hostile") -> int:
 def test_a_fault_of_a_server_is_one_error_and_the_next_call_works(
     broker: Broker, tool: str, exit: int, said: str
 ) -> None:
+    before = seconds_of(broker.process)
     error = broker.call(tool, timeout=1 if tool == "shout" else None)["error"]
+    assert tool != "shout" or seconds_of(broker.process) - before < 0.5, "it reads all that is said"
     assert (error["exit"], said in error["message"]) == (exit, True), error
     assert error["message"].startswith(f"cannot call '{tool}' of the MCP server 'hostile': ")
     assert CANARY not in json.dumps(error)
