@@ -132,7 +132,10 @@ class Program:
     async def _listen(self, stderr: int) -> None:
         rest, heard = b"", 0
         with open(stderr, "rb", buffering=0) as file:
-            while not await anyio.wait_readable(file) and (part := file.read(_LONGEST_LINE)):
+            part = b"-"
+            while part:
+                await anyio.wait_readable(file)
+                part = file.read(_LONGEST_LINE)
                 *lines, rest = (rest + part).split(b"\n")
                 rest = rest[-_LONGEST_LINE:]
                 self.said.extend(

@@ -48,6 +48,8 @@ _UNKNOWN = types.JSONRPCError(
     jsonrpc="2.0", id=1, error=types.ErrorData(code=types.METHOD_NOT_FOUND, message="it does not say")
 )
 
+_WORDS = ("description", "title", "default")
+
 _FEW = 20
 """The most names in a message of what a server asks for."""
 
@@ -189,7 +191,7 @@ class Session:
                 if limit is None:
                     scope.deadline = anyio.current_time() + SILENCE
             steps = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
-            tell(shorten(f"{steps} {message or ''}".rstrip(), _LONGEST))
+            tell(shorten(self.secrets.mask(f"{steps} {message or ''}".rstrip()), _LONGEST))
 
         return heed
 
@@ -287,6 +289,18 @@ def list_tools(server: Server) -> dict[str, Any]:
         session = Session(server)
         async with session.open():
             tools = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in session.tools.values()]
-            return {"info": session.info, "tools": tools}
+            return {"info": session.secrets.masked(session.info), "tools": _masked(tools, session.secrets)}
 
     return anyio.run(ask)
+
+
+def _masked(about: Any, secrets: Secrets) -> Any:
+    """Mask the secrets in what tools say of themselves, for people; not in names and choices, which calls need."""
+    if isinstance(about, list):
+        return [_masked(each, secrets) for each in about]
+    if not isinstance(about, dict):
+        return about
+    return {
+        name: _masked(each, secrets) if name not in _WORDS or isinstance(each, dict) else secrets.masked(each)
+        for name, each in about.items()
+    }
