@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from pflow.conformance.samples import FILES, OutputDocument
 from pflow.errors import EXIT_CODES, reason_of
-from pflow.models.identity import settings_directory
+from pflow.files.directories import settings_directory
 from pflow.process.children import running_groups, signal_session
 from pflow.process.signals import HeldSignals
 

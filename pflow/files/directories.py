@@ -1,6 +1,7 @@
 """pflow's own directories, as XDG names them, and the files of its cache."""
 
 import os
+import sys
 
 from pflow.files.reading import open_regular
 
@@ -32,6 +33,15 @@ def cache_directory() -> str | None:
 def state_directory() -> str | None:
     """Return pflow's directory under XDG_STATE_HOME; None if the environment names no place."""
     return pflow_directory("XDG_STATE_HOME", ".local/state")
+
+
+def settings_directory() -> str:
+    """Return llm's directory of settings as llm itself finds it, without importing llm."""
+    if path := os.environ.get("LLM_USER_PATH"):
+        return path
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Application Support/io.datasette.llm")
+    return os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "io.datasette.llm")
 
 
 def own_directories() -> list[str]:

@@ -44,6 +44,7 @@ class Rows:
             raise PflowError("cannot end rows of CSV with NUL", hint="-0 is for jsonl, record and -r", exit=USAGE)
         self.nul = nul
         self.errors = _open_errors(errors) if errors else None
+        self.is_begun = False
         self.write = write
         self.secret = secret
         self.turns = Turns() if in_order else None
@@ -62,7 +63,8 @@ class Rows:
         if self.errors is None or entry.status == DONE:
             data = self.encode(index, item, entry)
         else:
-            _write_error(self.errors, encode({"item": item, ERROR: entry.error}) + b"\n")
+            _write_error(self.errors, encode({"item": item, ERROR: entry.error}) + b"\n", is_first=not self.is_begun)
+            self.is_begun = True
         for each in (data,) if self.turns is None else self.turns.take(index, data):
             self._print(each)
 
@@ -93,6 +95,8 @@ class Rows:
             self._print(each)
         self.waiting += self.table.lines() if self.table else b""
         self.flush()
+        if self.errors and not self.is_begun and os.fstat(self.errors.fileno()).st_size:
+            say_once(f"nothing failed; '{self.errors.name}' still has the failed items of an earlier map")
 
 
 class Turns:
@@ -205,15 +209,17 @@ def _is_failure(line: bytes) -> bool:
 
 
 def _open_errors(path: str) -> IO[bytes]:
-    """Open the file of the failed items. Raises PflowError (73, 77)."""
+    """Open the file of the failed items, which the first one empties. Raises PflowError (73, 77)."""
     try:
-        return open(path, "wb", buffering=0)
+        return open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o644))
     except OSError as error:
         raise not_written(f"cannot write the failed items to '{path}'", error) from None
 
 
-def _write_error(file: IO[bytes], data: bytes) -> None:
+def _write_error(file: IO[bytes], data: bytes, *, is_first: bool) -> None:
     try:
+        if is_first and os.fstat(file.fileno()).st_size:
+            file.truncate(0)
         file.write(data)
     except OSError as error:
         raise not_written(f"cannot write the failed items to '{file.name}'", error) from None

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from llm import Model as Model
-from llm import NeedsKeyException, get_default_model, set_default_model
+from llm import NeedsKeyException, get_default_model
 
 from pflow.errors import BAD_CONFIG, PflowError, not_written
+from pflow.files.atomic import replace
 from pflow.models import settings
 from pflow.models.errors import no_key
 from pflow.models.list import SERVED, keep_models, read_models
@@ -98,7 +99,7 @@ def set_default(name: str) -> tuple[str, str]:
     if settings.is_temporary(place):
         raise PflowError("cannot keep a default model: llm's settings have no home", hint="set HOME", exit=BAD_CONFIG)
     try:
-        set_default_model(model.model_id)  # type: ignore[no-untyped-call]
+        replace(str(place / "default_model.txt"), model.model_id)  # as llm does, but for its owner alone to write
     except OSError as error:
         raise not_written(f"cannot keep a default model in '{place}'", error) from error
     return default_model()

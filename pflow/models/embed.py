@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pflow.errors import BAD_CONFIG, BAD_DATA, TRY_AGAIN, PflowError
-from pflow.files.directories import make_private, pflow_directory
+from pflow.files.directories import make_private, pflow_directory, settings_directory
 from pflow.files.reading import read_regular
-from pflow.models.identity import settings_directory
 from pflow.process.signals import Deadline
 from pflow.values.digest import bytes_digest
 

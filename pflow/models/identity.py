@@ -9,6 +9,7 @@ from pflow import Any
 from pflow.cache.place import digest_of_file, remembered
 from pflow.catalog.registry import data_directory
 from pflow.errors import BAD_CONFIG, PflowError
+from pflow.files.directories import settings_directory
 from pflow.files.reading import read_regular
 from pflow.models.servers import split_address
 from pflow.values.jsontext import decode
@@ -16,15 +17,6 @@ from pflow.values.types import names_schema_file
 
 _SETTINGS = ("aliases.json", "default_model.txt", "extra-openai-models.yaml", "keys.json")
 _VARIABLES = ("LLM_MODEL", "LLM_LOAD_PLUGINS")
-
-
-def settings_directory() -> str:
-    """Return llm's directory of settings as llm itself finds it, without importing llm."""
-    if path := os.environ.get("LLM_USER_PATH"):
-        return path
-    if sys.platform == "darwin":
-        return os.path.expanduser("~/Library/Application Support/io.datasette.llm")
-    return os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "io.datasette.llm")
 
 
 def identify(name: str | None) -> dict[str, str]:

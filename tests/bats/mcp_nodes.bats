@@ -43,7 +43,9 @@ teardown() { pflow mcp down 2>/dev/null || true; }
     pflow new-node own && pflow new-node other --lang=sh
     pflow export words --to=sh -o out/words.sh && pflow lock words
     pflow run 'template "x" --cache' -q && pflow mcp-box-echo --text=hi -q
-    printf 'a\nb\n' | PFLOW_TRACE=traces/ pflow map 'template "$item"' -q --ledger=m.db
+    printf 'a\nb\n' | PFLOW_TRACE=traces/ pflow map 'template "$item"' -q --ledger=m.db --errors=failed
+    LLM_USER_PATH='' pflow models default 4o
+    [ -s .config/io.datasette.llm/default_model.txt ]
     run find . -perm /022 ! -type l ! -name 'separate-*'
     expect 0 ''
 }

@@ -14,11 +14,10 @@ from pflow.explain.effects import FILES_OF_LLM, FROM_ENVIRONMENT, HISTORY_OF_LLM
 from pflow.explain.origins import Origin, Origins
 from pflow.explain.text import origin_text, origins_text
 from pflow.files.beneath import OWN, Bounds
-from pflow.files.directories import own_directories
+from pflow.files.directories import own_directories, settings_directory
 from pflow.flow.wired import WiredFlow, WiredStep
 from pflow.interface.interface import ANYTHING as OPEN
 from pflow.kit.mcp.place import socket_of
-from pflow.models.identity import settings_directory
 from pflow.process.confine import has_landlock
 from pflow.values.paths import write_path
 from pflow.values.templates import TEMPLATE, expand

@@ -12,10 +12,9 @@ from pflow.broker.tools import tool_nodes
 from pflow.catalog.kinds import forget_kinds
 from pflow.errors import PflowError
 from pflow.files.beneath import OWN
-from pflow.files.directories import own_directories
+from pflow.files.directories import own_directories, settings_directory
 from pflow.flow.load import load_text
 from pflow.flow.subflow import FlowCatalog
-from pflow.models.identity import settings_directory
 from pflow.plan.approval import gate
 from pflow.plan.approval.gate import Allowed, Gate
 from pflow.plan.approval.proposal import Proposal
