@@ -6,7 +6,7 @@ from pflow import Any, Callable, Iterator
 from pflow.binding.sources import Constant, Source, TemplateSource, without_newline
 from pflow.errors import BAD_DATA, USAGE, PflowError, exit_code, reason_of, shorten
 from pflow.interface.interface import Interface, Item
-from pflow.values.encoding import ELSE
+from pflow.values.encoding import ELSE, not_utf8
 from pflow.values.jsontext import compact, decode
 from pflow.values.paths import Path, write_path
 from pflow.values.plain import change_texts
@@ -48,15 +48,15 @@ def read_text(flag: str, file: str) -> Word:
     try:
         with open(open_file(file), "rb") as opened:
             data = opened.read(_MOST + 1)
-        text = str(data, "utf-8") if len(data) <= _MOST else ""
+        wrong = not_utf8(data) if len(data) <= _MOST else ""
     except OSError as error:
         raise PflowError(f"{act}: {reason_of(error)}", hint=hint, exit=exit_code(error)) from None
-    except UnicodeDecodeError:
-        raise PflowError(f"{act}: it is not UTF-8", exit=BAD_DATA) from None
+    if wrong:
+        raise PflowError(f"{act}: {wrong}", hint="iconv -f latin1 makes UTF-8 of it", exit=BAD_DATA)
     if len(data) > _MOST:
         hint = "send large data through a pipe"
         raise PflowError(f"{act}: it has more than {_MOST:,} bytes", hint=hint, exit=BAD_DATA)
-    return Word(text.rstrip("\n"))
+    return Word(data.decode().rstrip("\n"))
 
 
 class FlagValue:

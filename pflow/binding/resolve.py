@@ -6,7 +6,7 @@ import os
 
 from pflow import TYPE_CHECKING, Any, Collection, Mapping
 from pflow.binding.flag_value import Finder
-from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead, is_empty
+from pflow.binding.sources import Constant, PathSource, Source, TemplateSource, chosen_by_lead, is_blank
 from pflow.binding.store import FOUND, INPUT_KEY, OWN, NodeStore, named_place
 from pflow.errors import BAD_CONFIG, BAD_DATA, MISSING, PflowError, node_error
 from pflow.files.beneath import hold_in_bounds, is_confined
@@ -224,7 +224,7 @@ class Binding:
         return self.params.get(ALLOW_EMPTY) is False
 
     def _refuse_empty(self, view: NodeStore, store: Any) -> None:
-        """Refuse data that is empty: what fills the `[pipe]` read, else all that templates take from the store.
+        """Refuse empty and blank data: what fills the `[pipe]` read, else all that templates take of the store.
 
         What a person wrote is no data. Raises PflowError (66).
         """
@@ -236,7 +236,7 @@ class Binding:
         else:
             for template in [each.source for each in self.finders if isinstance(each.source, TemplateSource)]:
                 data |= {write_path(path): each.find(store) for path, each in template.sources.items()}
-        if data and all(map(is_empty, data.values())):
+        if data and all(map(is_blank, data.values())):
             what = f"'{next(iter(data))}' is empty: did what wrote it fail?"
             raise PflowError(what, hint=f"{spell_flag(ALLOW_EMPTY)} takes it", exit=MISSING)
 

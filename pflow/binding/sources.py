@@ -263,6 +263,11 @@ def is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, str | bytes | list) and not value)
 
 
+def is_blank(value: Any) -> bool:
+    """Return True for what is empty, and for a text of white space alone: a model can make nothing of either."""
+    return is_empty(value) or (isinstance(value, str | bytes) and not value.strip())
+
+
 DIRECTORY, HOST = "directory", "host"
 
 

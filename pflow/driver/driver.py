@@ -242,6 +242,10 @@ def parse(wired: WiredFlow, words: list[str], pinned: Mapping[str, Any] | None =
             texts = take_words(words, {**items, **RUN_FLAGS}, is_open=flow_flags.is_open, hint=hint)
     except PflowError as error:
         error.hint = error.hint.replace("--help lists", "pflow run FLOW --help lists")
+        of_steps = (item for step in wired.steps.values() for item in step.interface.params.values() if item.letter)
+        for item in of_steps:
+            if error.message.startswith(f"cannot take -{item.letter}:"):
+                error.hint = f"-{item.letter} stands in the quotes of the flow; {item.flag}=… may stand behind them"
         raise mask_flags(error, words, [name for name, item in items.items() if "secret" in item.marks]) from None
     flags = RunFlags(texts)
     if flags.encoding:

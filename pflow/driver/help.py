@@ -113,8 +113,9 @@ def _flow_flags(wired: WiredFlow) -> list[Flag]:
 
 
 def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Flag:
-    if wanted.secret:
-        return Flag((wanted.name,), noted(clean(wanted.doc), ["a secret, from the store"]), kinds.INPUTS)
+    if wanted.secret or wanted.is_unflagged:
+        origin = "a secret, from the store" if wanted.secret else f"from the store, since {wanted.flag} is the run's"
+        return Flag((wanted.name,), noted(clean(wanted.doc), [origin]), kinds.INPUTS)
     item = Item("read", wanted.flag[2:], wanted.type)
     item.doc = clean(wanted.doc)
     if not wanted.required:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from pflow import TYPE_CHECKING, Any, Iterator, Mapping
-from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has, is_empty
+from pflow.binding.sources import Constant, PathSource, TemplateSource, find, has, is_blank
 from pflow.errors import BAD_STDIN, MISSING, PflowError
 from pflow.flow.flags import DATA, INPUT, OPEN, PARAM
 from pflow.flow.flow import FlowInput
@@ -76,7 +76,7 @@ class RunInputs:
         self.values[name] = value
         known = self.wired.inputs[name]
         self.origins[name] = known.flag
-        for id, _ in known.readers if is_empty(value) else ():
+        for id, _ in known.readers if is_blank(value) else ():
             self._allow_empty(id)  # a person wrote it
         if known.step is not None:
             self.data.setdefault(known.step, {})[known.readers[0][1]] = value

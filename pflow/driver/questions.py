@@ -11,7 +11,6 @@ from pflow.errors import MISSING, PflowError
 from pflow.flow.flow import FlowInput
 from pflow.flow.leads import led_by_input
 from pflow.flow.wired import WiredFlow
-from pflow.interface.common import OF_RUNS
 from pflow.words.printable import clean
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def inputs_missing(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
         for each in missing
     ]
     shown = [each for each in missing if not each.secret]
-    typed = [each for each in shown if each.flag[2:].replace("-", "_") not in OF_RUNS]
+    typed = [each for each in shown if not each.is_unflagged]
     hints = [" ".join(map(_flag, typed))] if typed else []
     readers = [(each.name, wired.steps[id], key) for each in typed for id, key in each.readers]
     for name, step, key in readers:

@@ -70,7 +70,7 @@ def needs(flow: WiredFlow) -> list[Account]:
 def _need(flow: WiredFlow, input: FlowInput) -> Account:
     need: Account = {
         "name": input.name,
-        "flag": input.flag,
+        "flag": input.name if input.is_unflagged else input.flag,
         "type": str(input.type),
         "doc": input.doc,
         "required": input.required,

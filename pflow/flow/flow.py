@@ -5,6 +5,7 @@ from __future__ import annotations
 from pflow import TYPE_CHECKING, Any, Iterator
 from pflow.catalog.kinds import Catalog
 from pflow.errors import BAD_DATA, PflowError
+from pflow.interface.common import OF_RUNS
 from pflow.values.paths import Path
 from pflow.values.types import Type
 
@@ -63,6 +64,11 @@ class FlowInput:
         self.readers: list[tuple[str, str]] = []
         self.flags: list[str] = []
         self.flag = ""
+
+    @property
+    def is_unflagged(self) -> bool:
+        """True if its only flag is one of `pflow run` itself, which does not give it."""
+        return self.flag[2:].replace("-", "_") in OF_RUNS
 
 
 class Batch:

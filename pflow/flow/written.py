@@ -204,7 +204,7 @@ def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
 def named(type: Type) -> str:
     """Name a type in words: `an int`, `a list[str]`, `plain or fancy`."""
     if type.choices:
-        return " or ".join(type.choices)
+        return shorten(" or ".join(type.choices), 200)
     return "any value" if type.name == "any" else f"an {type}" if type.name == "int" else f"a {type}"
 
 

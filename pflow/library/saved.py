@@ -143,7 +143,7 @@ def _read(name: str, file: str) -> Saved:
     if not name.isprintable():  # a model cannot be told of it
         return Saved(name, file, fault=f"{act}: its name has characters that cannot be shown")
     if not os.path.isfile(file):  # opening a FIFO would wait for its writer
-        return Saved(name, file, fault=f"{act}: it is {'a link to nowhere' if os.path.islink(file) else 'not a file'}")
+        return Saved(name, file, fault=f"{act}: it is {'not a file' if os.path.exists(file) else 'a link to nowhere'}")
     try:
         flow = load_file(file)
         if flow.findings:

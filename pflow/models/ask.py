@@ -249,7 +249,7 @@ def attach(model: Model, prompt: str, piped: bytes | None, places: list[str]) ->
     An SVG goes before the prompt, as text, if the model takes no drawings. Raises PflowError: 65, or a failed read's
     code.
     """
-    found = [("the text", Attachment(content=piped, type=_type_of(piped)))] if piped else []
+    found = [("what the pipe brings", Attachment(content=piped, type=_type_of(piped)))] if piped else []
     found += [(f"'{place}'", _at(place, model)) for place in places if place != PIPE]
     if PIPE in places and not piped:
         raise PflowError(f"cannot attach '{PIPE}': no file comes through the pipe", exit=MISSING)

@@ -74,7 +74,7 @@ def identity_of(name: str | None) -> dict[str, str]:
 
 
 LATEST = "no model is chosen, and this local one came last"
-KEPT = "kept by `pflow models default`"
+KEPT = "chosen as llm's default"
 
 
 def default_model() -> tuple[str, str]:

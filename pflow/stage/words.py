@@ -157,6 +157,8 @@ def _take_letters(texts: Texts, items: Items, word: str, values: list[str], *, h
     item: Item | None = None
     for at, letter in enumerate(word[1:], 2):
         item = letters.get(letter)
+        if item is None and word.startswith("-j") and word[2:].isdecimal() and "jobs" in items:
+            raise PflowError(f"cannot take {shorten(word)}: no such flag", hint=f"--jobs={word[2:]}", exit=USAGE)
         if item is None:
             raise PflowError(f"cannot take -{letter}: no such flag", hint=_behind_dashes(word) or hint, exit=USAGE)
         if item.type.name != "bool":
@@ -201,6 +203,15 @@ def _fill(texts: Texts, items: Items, bare: list[str]) -> None:
             raise _one_too_many(bare, at, texts, items)
         texts.setdefault(free[0].name, []).append(Word(word))
         free = free if free[0].type.name == "list" else free[1:]
+    first = bare[0] if len(bare) > 1 else "$"
+    if (
+        "$" not in first
+        and not first.startswith(". ")
+        and any("verbatim" in item.marks and texts.get(item.name) == [first] for item in word_reads(items))
+    ):  # a command; a file that is read by . has arguments too
+        hint = f"quotes keep words together: '{shorten(' '.join(bare))}'; \"$1\" is a command's first argument"
+        what = f"cannot take the bare word '{shorten(bare[1])}': '{shorten(first)}' does not use its arguments"
+        raise PflowError(what, hint=hint, exit=USAGE)
 
 
 def _one_too_many(bare: list[str], at: int, texts: Texts, items: Items) -> PflowError:

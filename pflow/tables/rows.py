@@ -30,7 +30,8 @@ def check_rows(rows: Any) -> list[Row]:
     Raises PflowError (65), which names the first row that is not an object.
     """
     if not isinstance(rows, list):
-        raise PflowError(f"cannot use {kind_of(rows)} as rows", hint="rows are a list of objects", exit=BAD_DATA)
+        hint = "rows are a list of objects: --map-in=rows=KEY takes those at another key"
+        raise PflowError(f"cannot use {kind_of(rows)} as rows", hint=hint, exit=BAD_DATA)
     if not set(map(type, rows)) <= {dict, type(None)}:
         number, other = next((n, row) for n, row in enumerate(rows, 1) if not isinstance(row, dict | None))
         what = f"cannot use row {number}: it is {kind_of(other)}, not an object"

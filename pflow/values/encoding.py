@@ -16,13 +16,16 @@ def split_encoding(encoding: str) -> tuple[str, str]:
     codec, _, handler = encoding.partition(":")
     try:
         b" ".decode(codec, "ignore")
-    except (LookupError, ValueError):
+    except (LookupError, ValueError) as error:
         from encodings.aliases import aliases
 
         from pflow.words.naming import guess
 
-        hint = guess(codec, [name.replace("_", "-") for name in aliases], "utf-8, latin-1, utf-16, cp1252, …")
-        raise PflowError(f"cannot read as '{codec}': no such encoding", hint=hint, exit=USAGE) from None
+        is_other = "not a text encoding" in str(error)
+        near = [] if is_other else [name.replace("_", "-") for name in aliases]
+        why = "it is no encoding of text" if is_other else "no such encoding"
+        hint = guess(codec, near, "utf-8, latin-1, utf-16, cp1252, …")
+        raise PflowError(f"cannot read as '{codec}': {why}", hint=hint, exit=USAGE) from None
     if handler and handler not in _HANDLERS:
         what = f"cannot read as '{encoding}': no such handler of wrong bytes"
         raise PflowError(what, hint=f"{codec}:{', '.join(_HANDLERS[1:])}", exit=USAGE)

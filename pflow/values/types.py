@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from pflow import Any
+from pflow.errors import shorten
 from pflow.values.jsontext import decode, text_of, text_or_bytes
 from pflow.values.paths import Path, kind_of, look_inside, missing, write_path
 from pflow.values.plain import HIGHEST, LOWEST
@@ -133,7 +134,9 @@ def _expect(text: str, at: int, character: str) -> int:
 def from_text(type: Type, text: str) -> Any:
     """Convert the text of a flag or variable to a value. Raises ValueError in words if it does not fit."""
     if type.choices and text not in type.choices:
-        raise ValueError(f"it is not one of {', '.join(type.choices)}")
+        from pflow.words.naming import listed
+
+        raise ValueError(f"it is not one of {listed(type.choices)}")
     if type.name == "path" and not text:
         raise ValueError("it is empty")
     if type.name == "bool" and text not in ("true", "false"):
@@ -216,7 +219,7 @@ def fit(type: Type, value: Any) -> Any:
             if why := not_utf8(value):
                 raise ValueError(why)
         there = f"'{value}'" if type.choices and isinstance(value, str) else kind_of(value)
-        raise ValueError(f"it is {there}, not {type}")
+        raise ValueError(f"it is {there}, not {shorten(str(type), 200)}")
     if type.name == "path":
         return os.fsdecode(value)
     return int(value) if type.name == "int" else value

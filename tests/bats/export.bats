@@ -99,6 +99,7 @@ x=1\npflow-read-file "${x:-2}"~line 4: no line before sets '${x:-2}'
 content=$1; pflow-read-file "$content"~cannot take the variable 'content' as an input: 'read-file' has a key of that name
 x=`date`~line 3: 'x=`date`' is not one of pflow's programs
 x=\0176/a~line 3: 'x=
+x=${1:-a b}~line 3: 'x=${1:-a' is not one of pflow's programs; x="${1:-a b}"
 x=1&~line 3: 'x=1&' is not one of pflow's programs
 x=1\nx=2~line 4: 'x=2' is not one of pflow's programs; NAME=$1
 PATH=a~line 3: 'PATH=a' is not one of pflow's programs

@@ -84,6 +84,8 @@ END
 66::pflow 'read-file e => llm "Sum: $content"' -nr
 66::pflow '( read-file e => asker Sum )' -nr
 66::pflow 'read-file e => claude-code "Sum: $content"' -nr
+66::printf '\n' | pflow-llm Sum -r
+66::pflow-set -n 't=  ' | pflow 'asker "is $t"' -r
 66::pflow-set -n t= | pflow run mapped.pflow.json -r
 66::pflow 'load-json q.json => asker "is ${item.q}" --each --as=item' -nr
 66::pflow 'read-file items.json => asker Is --each' -nr

@@ -60,7 +60,18 @@ teardown_file() { stop_server; }
     in_shells 'pflow-llm --prompt = x -q'
     expect 2 '' 'no blanks around it: --KEY=VALUE'
     in_shells 'pflow-shell -n echo hello -q'
-    expect 0 '' "'echo' does not use its arguments; put the whole command in quotes"
+    expect 2 '' "cannot take the bare word 'hello': 'echo' does not use its arguments; quotes keep words together: 'echo hello'"
+    printf 'a\377b' >l1.txt
+    while IFS='~' read -r exit command said; do
+        run --separate-stderr sh -c "$command"
+        expect "$exit" - "$said"
+    done <<'END'
+2~pflow check 'list-files x => shell wc --each -j4'~shell cannot take -j4: no such flag; --jobs=4
+2~pflow run 'llm hi' -m a~cannot take -m: no such flag; -m stands in the quotes of the flow; --model=… may stand behind
+2~pflow-read-file a --encoding=rot13~cannot read as 'rot13': it is no encoding of text; utf-8, latin-1
+65~pflow-llm -n --prompt@l1.txt~'l1.txt' for --prompt: it is not UTF-8 (byte 0xff at 1); iconv
+65~pflow-set -n rows=a | pflow-save-csv o~--map-in=rows=KEY takes those at another key
+END
     in_shells 'echo raw | pflow-read-file "$NOTES" -q'
     expect 64 '' 'nothing here takes its 4 bytes'
 }

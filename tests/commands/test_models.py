@@ -52,7 +52,7 @@ def test_the_default_is_chosen_by_any_name_and_llm_has_it_too(pflow, tmp_path, m
         file.touch()
     names = {"4o": "gpt-4o", "tree": "tree", "http://127.0.0.1:9#it": "http://127.0.0.1:9/v1#it"}
     for name, id in {**names, "own.gguf": f"{tmp_path}/own.gguf"}.items():
-        assert pflow("models", "default", name).stdout == f"{id}  kept by `pflow models default`\n"
+        assert pflow("models", "default", name).stdout == f"{id}  chosen as llm's default\n"
         llm = subprocess.run([PFLOW.with_name("llm"), "models"], capture_output=True, text=True, check=True).stdout
         assert (llm.endswith(f"\nDefault: {id}\n"), llm.count(id) > 1) == (True, True)
     (line,) = (line for line in pflow("models").stdout.splitlines() if "; the default, " in line)

@@ -49,3 +49,8 @@ def test_no_sign_of_a_flow_moves_the_terminal(tmp_path):
     help = help_for([str(file)])
     assert r"a\x1b[2J b" in help
     assert "\x1b" not in help
+
+
+def test_a_flag_of_the_run_is_not_listed_as_that_of_an_input():
+    help = help_for(['template "$quiet $text"'])
+    assert "\n  quiet                       [from the store, since --quiet is the run's]\n  --text TEXT" in help

@@ -80,6 +80,8 @@ def _stages(text: str, words: list[Token]) -> list[list[Token]]:
     for word in [stage[0] for stage in stages if stage]:
         if not os.path.basename(word.text).startswith("pflow"):
             is_set = "=" in word.bare and "NAME=$1, NAME=${1:-text} or NAME=text, once, if the environment has no NAME"
+            name, cut, value = text[word.at :].partition("}")[0].partition("=${")
+            is_set = is_set and (f'{name}="${{{value}}}"' if cut and "}" not in word.text else is_set)
             hint = "list-files '*.txt' => ( … ) --each" if word.text == "for" else is_set or ""
             raise fault(text, word.at, f"'{word.text}' is not one of pflow's programs", hint)
     return stages

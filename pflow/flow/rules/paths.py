@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from pflow import Callable, Container, Iterator
 from pflow.binding.flag_value import unfilled
 from pflow.errors import shorten
@@ -12,7 +14,7 @@ from pflow.flow.written import INPUT, MAPPING, PARAM, Part
 from pflow.interface.interface import Interface
 from pflow.values.paths import Path, write_path
 from pflow.values.plain import change_texts
-from pflow.values.templates import broken_references, double_braces, parse_place
+from pflow.values.templates import Bare, broken_references, double_braces, parse_place, parse_template
 from pflow.values.types import type_below
 from pflow.words.naming import nearest
 
@@ -81,6 +83,10 @@ def _check_part(part: Part, wired: WiredStep | None) -> Iterator[Finding]:
             what = "and would be handed on" if is_all else "so it is left as text"
             message, remedy = f"'{shorten(broken)}' is not a reference, {what}", "${name} is a reference, $$ a dollar"
             yield Finding("PF14", part.place, message, remedy, is_warning=not is_all)
+        for name, after in pairwise(parse_template(text)):
+            if isinstance(name, Bare) and isinstance(after, str) and after[0].isalpha():
+                message = f"'${name[0]}{after[0]}…' names '{name[0]}': a name has letters of ASCII only"
+                yield Finding("PF14", part.place, message, f"${{{name[0]}}} if that is meant", is_warning=True)
         for braces, remedy in double_braces(text):
             message = f"'{shorten(braces)}' is not a reference, so it is left as text"
             yield Finding("PF14", part.place, message, f"{shorten(remedy)} is one", is_warning=True)

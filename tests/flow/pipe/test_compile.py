@@ -126,7 +126,7 @@ def test_a_step_without_a_name_is_called_after_its_type_and_numbered():
         ("llm --map-in=prompt=topic -s -q", "llm --map-in=prompt=topic --system=-q"),
         ("read-file a => shell 'grep \"$1\" \"$2\"' '[1]' '$content'",
             "read-file --path=a => shell --command='grep \"$1\" \"$2\"' --args:='[\"[1]\",\"$content\"]'"),
-        ("shell cat -- -n --args --", "shell --command=cat --args=-n --args=--args --args=--"),
+        ("shell 'cat $@' -- -n --args --", "shell --command='cat $@' --args=-n --args=--args --args=--"),
         ("llm 'a => b' => write-file '|'", "llm --prompt='a => b' => write-file --path='|'"),
         ("llm read-file => write-file llm", "llm --prompt=read-file => write-file --path=llm"),
         ("llm:a x => llm a => a", "llm:a --prompt=x => llm --prompt=a => a"),

@@ -26,6 +26,10 @@ KEYS = [
     (flow("judge", inputs={"anser": {}}), ["PF03 nodes[0]"]),
     (step("query", inputs={"prompt": "$promt"}) | {"inputs": {"prompt": {}}}, ["PF14 nodes[0].inputs.prompt"]),
     (step("query", inputs={"prompt": "${m}", "text": ["${more.x}"]}) | {"inputs": {"m": {}, "more": {}}}, []),
+    (
+        step("query", inputs={"prompt": "$quiet ${retries} $each $größe $日"}),
+        ["PF02? nodes[0].inputs.prompt", "PF02? nodes[0].inputs.prompt", "PF14? nodes[0].inputs.prompt"],
+    ),
     (batch("allTexts", prompt="$thePrompt"), ["PF10? nodes[1].batch.over", "PF10? nodes[1].inputs.prompt"]),
     (flow(LOAD, SAVE, inputs={"content": {}}), ["PF07 inputs.content"]),
     (flow(SAVE, LOAD, inputs={"content": {}}), []),
