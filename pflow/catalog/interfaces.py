@@ -106,6 +106,27 @@ class Kind:
         return interpreter_fault(self.interpreter) if self.origin == PROGRAM and self.interface else ""
 
 
+def has_interface(program: str) -> bool:
+    """Return True if a program has an interface, even a broken one, whose fault the stage then reports."""
+    from pflow.process.start import beginning
+
+    if not os.path.isfile(program + ".interface") and b"Interface:" not in beginning(program, _SIZE):
+        return False  # quick, without the modules that read interfaces
+    try:
+        return not program_interface(program)[0].open
+    except PflowError:
+        return True
+    except OSError:
+        return False
+
+
+def node_in(file: str) -> Kind | None:
+    """Return the node in a program's file, wherever that is; None for any other file, such as a flow's."""
+    if file.endswith((".json", ".py", ".sh")) or not os.path.isfile(file) or not has_interface(file):
+        return None
+    return Kind(os.path.basename(file).removeprefix("pflow-"), PROGRAM, os.path.abspath(file))
+
+
 def program_interface(file: str) -> tuple[Interface, str]:
     """Return a program's interface and the interpreter that it asks for. Raises PflowError (65), OSError."""
     beside = file + ".interface"

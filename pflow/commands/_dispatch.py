@@ -191,7 +191,9 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
     """
     name = os.path.splitext(os.path.basename(program).removeprefix("pflow-"))[0]
     name = name.replace("_", "-") if program.endswith(".py") else name
-    if program.endswith(".py") or _has_interface(program):
+    from pflow.catalog.interfaces import has_interface
+
+    if program.endswith(".py") or has_interface(program):
         from pflow.catalog.kinds import is_node_name
         from pflow.stage.main import main_of_file
 
@@ -207,22 +209,6 @@ def _run_program(program: str, word: str, words: list[str], *, is_help: bool) ->
         raise PflowError(f"cannot show the help of '{program}': it has no interface", hint=hint, exit=MISSING)
     pass_guard(program, name)
     return start_program(program, lambda begin: os.execv(begin[0], [*begin, *words]))
-
-
-def _has_interface(program: str) -> bool:
-    """Return True if a program has an interface, even a broken one, whose fault the stage then reports."""
-    from pflow.process.start import beginning
-
-    if not os.path.isfile(program + ".interface") and b"Interface:" not in beginning(program, 4096):
-        return False  # quick, without the modules that read interfaces
-    from pflow.catalog.interfaces import program_interface
-
-    try:
-        return not program_interface(program)[0].open
-    except PflowError:
-        return True
-    except OSError:
-        return False
 
 
 def _run_command(word: str, words: list[str]) -> int:
@@ -259,8 +245,10 @@ def _find_program(word: str) -> str | None:
 
 
 def _is_node_file(file: str) -> bool:
+    from pflow.catalog.interfaces import has_interface
+
     name = os.path.basename(file)
-    return os.path.isfile(file) and (name.startswith("pflow-") or name.endswith(".py") or _has_interface(file))
+    return os.path.isfile(file) and (name.startswith("pflow-") or name.endswith(".py") or has_interface(file))
 
 
 def is_sentence(text: str) -> bool:

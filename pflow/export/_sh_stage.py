@@ -270,5 +270,7 @@ def _program_of(wired: WiredStep) -> str:
         return _RUN
     if kind.origin == BUNDLED:
         return f"pflow-{kind.name}"
+    if "/" in wired.step.type:
+        return f"pflow {quote(kind.file)}"
     is_taken = kind.name in names_in("commands")  # there `pflow NAME` is the command
     return f"pflow pflow-{kind.name}" if is_taken else f"pflow {kind.name}"

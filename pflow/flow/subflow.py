@@ -8,6 +8,7 @@ from copy import copy
 
 from pflow import TYPE_CHECKING, Any, Iterator, Sequence
 from pflow.binding.sources import DIRECTORY
+from pflow.catalog.interfaces import node_in
 from pflow.catalog.kinds import FLOW, Catalog, Kind, find_kind
 from pflow.catalog.registry import flow_file, is_flow_type, saved_flow, saved_flows
 from pflow.errors import BAD_DATA, MISSING, NOT_FOUND, USAGE, PflowError
@@ -40,7 +41,7 @@ class FlowCatalog(Catalog):
     def __init__(self, directory: str = ".", loading: tuple[str, ...] = ()) -> None:
         super().__init__(directory)
         self.loading = loading
-        self.kinds: dict[Any, FlowKind] = {}
+        self.kinds: dict[Any, Kind] = {}
 
     def at(self, directory: str, *inner: str) -> FlowCatalog:
         catalog = FlowCatalog(directory, (*self.loading, *inner))
@@ -57,7 +58,7 @@ class FlowCatalog(Catalog):
         if file in self.loading:
             return FlowKind(type, file, self)
         if (type, file) not in self.kinds:
-            self.kinds[type, file] = FlowKind(type, file, self)
+            self.kinds[type, file] = node_in(file) or FlowKind(type, file, self)
         return self.kinds[type, file]
 
     def inline(self, flow: FlowSpec, items: tuple[str, ...]) -> Kind:
@@ -221,13 +222,14 @@ def load_named(words: Sequence[str], *, is_run_here: bool = False, items: Items 
         from pflow.flow.python_file import load_python
 
         return load_python(*source, FlowCatalog(), is_run_here=is_run_here)
-    if len(words) == 1 and (file := find_file(word)):
+    file = find_file(word) if len(words) == 1 else None
+    if file and node_in(file) is None:
         return load_file(file, FlowCatalog())
     from pflow.flow.pipe.read import parse_pipe
     from pflow.flow.pipe.recognize import is_pipe
 
     looks_like_file = " " not in word and (word.endswith(".json") or "/" in word)
-    if len(words) == 1 and looks_like_file and not is_pipe(words):
+    if len(words) == 1 and looks_like_file and not file and not is_pipe(words):
         raise PflowError(f"cannot find the flow '{word}': no such file", exit=MISSING)
     return parse_pipe(words, FlowCatalog(), items)
 

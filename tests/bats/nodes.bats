@@ -2,6 +2,22 @@
 
 setup() { load helper; }
 
+@test "a node's file is a node wherever a flow may be named: run, map, check, a step, a saved flow, a script" {
+    mkdir nodes && cat >nodes/pflow-hello <<'END'
+#!/bin/sh
+# Interface:
+# - Reads: shared["text"]: str [pipe]  # whom
+# - Writes: shared["hi"]: str [pipe]  # it
+jq -c '.hi = "hi " + .text'
+END
+    chmod +x nodes/pflow-hello
+    run --separate-stderr sh -c 'echo a | pflow run ./nodes/pflow-hello -r && echo b | pflow map ./nodes/pflow-hello -r
+        pflow check ./nodes/pflow-hello && pflow run "./nodes/pflow-hello --text=c => template \"[\$hi]\"" -n -r
+        pflow save greet ./nodes/pflow-hello >saved; cd /; pflow greet --text=d -n -r; cd - >/dev/null
+        pflow export --to=sh "./nodes/pflow-hello --text=e" >x.sh && cd / && sh "$OLDPWD/x.sh" | pflow-get hi'
+    expect 0 $'hi a\nhi b\n./nodes/pflow-hello: 1 step, pipe syntax: no findings\n[hi c]\nhi d\nhi e'
+}
+
 @test "the nodes of pflow are listed with what they touch" {
     in_shells 'PATH=$(dirname "$(command -v pflow)"):/usr/bin:/bin COLUMNS=100 pflow nodes | grep -e Nodes -e read-file -e shell | tr -s " "'
     expect 0 'Nodes that come with pflow

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from pflow.catalog.interfaces import node_in
+from pflow.catalog.kinds import find_kind
 from pflow.errors import shorten
 from pflow.flow.pipe.recognize import names_node
 from pflow.flow.pipe.scan import ARROWS, CLOSE, END, LINK, OPEN, WORD, Token, fault
@@ -25,7 +27,8 @@ class Mention:
             self.prefix = "pflow"
             del words[: 2 if len(words) > 2 and words[1].text == "run" else 1]
         program = os.path.basename(words[0].text)
-        if program.startswith("pflow-") and len(program) > 6 and not program.endswith(".json"):
+        is_own = "/" in words[0].text and find_kind(program[6:]) is None and node_in(words[0].text)
+        if program.startswith("pflow-") and len(program) > 6 and not program.endswith(".json") and not is_own:
             words[0].text = program.removeprefix("pflow-")
             self.prefix = "pflow-"
         self.inside = words[0].inside
