@@ -171,26 +171,32 @@ class BatchStep(StepNode):
         }
 
     def _run_items(self, shared: Any, before: dict[int, Done], note: Callable[[int, Done], None]) -> list[Done]:
-        """Run the items that are not done yet, and commit the end of each before it is noted."""
+        """Run the items that are not done yet, and commit the end of each before it is noted.
+
+        In a batch that is cached, the first of equal items ends before the others look for its answer.
+        """
         commits = self.context.commits
         rest = [number for number in range(len(self.items)) if number not in before]
 
-        def end(place: int, done: Done) -> None:
+        def end(number: int, result: Done) -> None:
             if commits is not None:
-                commits.end_item(self.paths[rest[place]], done[0], done[2])
-            note(rest[place], done)
+                commits.end_item(self.paths[number], result[0], result[2])
+            note(number, result)
+            done[number] = result
 
-        found = []
+        done = dict(before)
         if self.context.isolate or self.is_restricted or ((self.batch.jobs or 1) > 1 and len(rest) > 1):
-            found = self._run_apart(shared, rest, end)
+            wishes = self.context.cache
+            is_cached = self.cached is not None or bool(wishes and wishes.mode)
+            firsts = {number for number in rest if is_cached and self.paths[number].endswith(".0]")}
+            for are_first in (True, False):
+                self._run_apart(shared, [number for number in rest if (number in firsts) is are_first], end)
         else:
-            for place, number in enumerate(rest):
-                found.append(self._run_item(shared, number))
-                end(place, found[-1])
-        done = before | dict(zip(rest, found, strict=True))
+            for number in rest:
+                end(number, self._run_item(shared, number))
         return [done[number] for number in range(len(self.items))]
 
-    def _run_apart(self, shared: Any, numbers: list[int], end: Callable[[int, Done], None]) -> list[Done]:
+    def _run_apart(self, shared: Any, numbers: list[int], end: Callable[[int, Done], None]) -> None:
         """Run the items of these numbers in child processes."""
         recorder = self.context.recorder
 
@@ -204,7 +210,7 @@ class BatchStep(StepNode):
             return {}, {}, {"exit": error.exit, "message": error.message}, {}
 
         try:
-            return run_all(
+            run_all(
                 len(numbers),
                 serve,
                 jobs=self.batch.jobs or 1,
@@ -212,7 +218,7 @@ class BatchStep(StepNode):
                 take=recorder.write if recorder is not None else drop,
                 ask=self.context.services.answer,
                 rescue=rescue if self.batch.on_error == "keep" else None,
-                done=end,
+                done=lambda place, done: end(numbers[place], done),
             )
         except Died as died:
             raise died.within(self._named(*self.items[numbers[died.number]])) from died
