@@ -79,6 +79,8 @@ def estimate(
         said = [each.usage["tokens"]["out"] for each in entries if "out" in each.usage.get("tokens", {})]
         answer = sum(said) / len(said) / len(questions) if said else None
         _count_tokens(found, questions, sum(sizes) / max(len(sizes), 1), answer)
+        costs = [each.cost for each in entries if each.cost is not None and not each.usage.get("unpriced")]
+        found.cost = sum(costs) / len(costs) * found.to_do if costs else found.cost
     if questions and rpm:
         found.seconds = found.to_do * len(questions) / rpm * 60
     elif entries:
@@ -130,7 +132,7 @@ def _count_tokens(found: Estimate, questions: list[Question], size: float, answe
     found.cost = 0.0
     for each in questions:
         tokens_in = (size + each.size) / BYTES
-        tokens_out = limit_of(each.options) or answer
+        tokens_out = answer or limit_of(each.options)
         if tokens_out is None:
             tokens_out = ANSWER
             held = f" ({longest_answer(each.model, {}):,} for a budget, which holds the most)" if each.model else ""

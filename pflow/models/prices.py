@@ -15,6 +15,7 @@ from pflow.files.directories import pflow_directory
 from pflow.files.reading import read_regular
 from pflow.values.jsontext import text_of
 from pflow.words import budget
+from pflow.words.usage import amount
 
 T = TypeVar("T")
 
@@ -126,8 +127,10 @@ def _own_prices() -> dict[str, dict[str, float]]:
         raise PflowError(f"cannot read '{file}': {error}", exit=BAD_CONFIG) from error
     for name, price in prices.items():
         numbers: list[Any] = [price.get(side) for side in ("input", "output")] if isinstance(price, dict) else [None]
-        if not all(type(each) in (int, float) and 0 <= each < _ONE for each in numbers):
-            what = f"cannot read '{file}': '{name}' needs two prices, input and output"
+        if None in map(amount, numbers):
+            what = (
+                f"cannot read '{file}': '{name}' needs two prices, input and output, each a number that is not below 0"
+            )
             raise PflowError(what, hint=_example(name), exit=BAD_CONFIG)
     return prices
 

@@ -12,14 +12,17 @@ from pflow.values.masks import Secrets
 
 
 class Answers:
-    """A ledger with answers of 30 and 50 tokens that took 2 s and 4 s."""
+    """A ledger with answers of 30 and 50 tokens that took 2 s and 4 s, and what the provider billed."""
+
+    def __init__(self, **billed):
+        self.billed = billed
 
     def counts(self):
         return {"done": 40, "failed": 1}
 
     def entries(self, status):
         for tokens, ms in ((30, 2000), (50, 4000)):
-            yield Entry("id", "", 0, status, 0, usage={"tokens": {"in": 5, "out": tokens}}, ms=ms)
+            yield Entry("id", "", 0, status, 0, usage={"tokens": {"in": 5, "out": tokens}, **self.billed}, ms=ms)
 
 
 @pytest.fixture
@@ -54,6 +57,12 @@ ASK = "llm 'Who answers?' -m reply"
             ["x" * 28] * 50,
             {"ledger": Answers(), "jobs": 3},
             "40 done, 10 to do, about $0.41, about 100 tokens in and 400 out, about 10s; 4 bytes are a token",
+        ),
+        (
+            f"{ASK} --max-tokens=7",
+            ["x" * 28] * 50,
+            {"ledger": Answers(cost=2.2)},
+            "40 done, 10 to do, about $22.00, about 100 tokens in and 400 out, about 30s; 4 bytes are a token",
         ),
         (
             "read-file => llm 'Who answers?' -m echo --max-tokens=1",

@@ -82,6 +82,8 @@ def test_your_own_price_comes_before_the_list(prices):
     prices.write_text('"gpt-4o-mini" = { input = 1000, output = 0.5 }\n[llama3]\ninput = 0\noutput = 2\n')
     assert cost_of(OPENAI, 1000, 2, {}) == 1.000001
     assert cost_of(model("llama3"), 1000, 1000, {}) == 0.002
+    prices.write_text('"llama3" = { input = 1_000_000, output = 5_000_000 }')
+    assert cost_of(model("llama3"), 2, 1, {}) == 7
     assert cost_of(model("llama3"), None, 1000, {}) is None
 
 
