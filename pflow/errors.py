@@ -73,7 +73,8 @@ class PflowError(Exception):
     the error document. `store` is the store document that came in, to be handed on. `usage` is the cost of the failed
     calls of models (pflow.words.usage). `ends_run`: no `error` edge catches it and no batch keeps going; running steps
     end in order, and no other begins. `is_cut`: the step was interrupted, so its effects are unknown. `refusal`: the
-    server did nothing, because it got too many requests; in words, `429 from HOST`.
+    server did nothing, because it got too many requests; in words, `429 from HOST`. `status` is the HTTP status with
+    which a provider refused; None if it may have worked, and billed, all the same.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class PflowError(Exception):
         self.usage: Any = None
         self.is_cut = False
         self.refusal = ""
+        self.status: int | None = None
         self.ends_run = False
 
     def within(self, act: str) -> PflowError:

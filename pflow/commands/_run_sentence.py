@@ -124,7 +124,7 @@ def command(
 def _run(decided: Proposal, intake: Intake, allowed: Allowed | None, planning: Budget) -> int:
     """Run a flow, within what is `allowed`, with the inputs that were shown: the incoming store might have others."""
     driver = Driver()
-    driver.planned = [{"event": "budget", "used": planning.used, "limits": {}}]
+    driver.planned = [{"event": "budget", "used": planning.used, "limits": {}, "seen": planning.seen}]
     driver.confined = bounds_text(decided.wired, allowed) if allowed else ""
     code = driver.run_flow(lambda: decided.flow, decided.words, decided.values, intake)
     if code and allowed and driver.confined and allowed.allows(COMMANDS) and has_landlock():

@@ -84,6 +84,9 @@ _RATE = click.FloatRange(min=0, min_open=True)
 @click.option("--redo", is_flag=True, help="Run items again that have begun a step that does not repeat.")
 @click.option("--resume", is_flag=True, help="Go on with the same map if it was not finished, else begin one.")
 @click.option("--failed", is_flag=True, help="Try the failed items of the ledger again, however often they were tried.")
+@click.option(
+    "--accept-changes", is_flag=True, help="Go on with a ledger even if its flow, nodes or flags were others."
+)
 @click.option("--estimate", is_flag=True, help="Count the tokens, say cost and time, and ask no model.")
 @click.option(
     "--progress",
@@ -99,8 +102,9 @@ _RATE = click.FloatRange(min=0, min_open=True)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before a map that costs more than $1, or was interrupted.")
 @click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
 def command(
-    flow: str, words: tuple[str, ...], jobs: int | None, estimate: bool, resume: bool, yes: bool, **chosen: Any
-) -> int:
+    flow: str, words: tuple[str, ...], jobs: int | None, estimate: bool, resume: bool, yes: bool, accept_changes: bool,
+    **chosen: Any,
+) -> int:  # fmt: skip
     given = {name: value for name in _RUN_FLAGS if (value := chosen.pop(name)) not in (None, False)}
     flow_flags = [word for word in words if word.startswith("--")]
     if letters := [word for word in words if word[:1] == "-" != word and word not in flow_flags]:
@@ -120,7 +124,7 @@ def command(
         flags = RunFlags({name: [value if value is True else str(value)] for name, value in given.items()})
         vars(flags)["jobs"] = jobs
         each = Map.begin(flow, flow_flags, flags, options, secrets)
-        each.asks_nothing, each.resumes = yes, resume
+        each.asks_nothing, each.resumes, each.accepts_changes = yes, resume, accept_changes
         if flags.dry_run:
             pretend(each.inputs, Document())
         elif estimate:

@@ -123,8 +123,7 @@ def _prepare(run: Run, flags: RunFlags, choices: Choices, secrets: Secrets) -> t
     with reopened.reading():
         wired = reopened.load()
         refuse_errors(check(wired), "resume")
-        begun = reopened.begin["flags"]
-        vars(flags).update(begun, max_visits=flags.max_visits or begun.get("max_visits"))
+        vars(flags).update(reopened.flags(flags))
         return flags, *reopened.restore(wired)
 
 

@@ -30,8 +30,8 @@ class Budget:
     """
 
     def __init__(
-        self, limits: Amounts, used: Amounts | None = None, *, whose: str = "the run", again: str = "",
-        note: Callable[[Budget], None] = lambda budget: None,
+        self, limits: Amounts, used: Amounts | None = None, seen: dict[str, Amounts] | None = None, *,
+        whose: str = "the run", again: str = "", note: Callable[[Budget], None] = lambda budget: None,
     ) -> None:  # fmt: skip
         """`again` is the command that goes on with the run, if there is one."""
         self.limits = limits
@@ -41,8 +41,10 @@ class Budget:
         self.note = note
         self.is_priced = "cost" in limits
         self._held: dict[int, Hold] = {}
-        self._seen: dict[str, Amounts] = {}
-        """The most that an answer of each model has taken."""
+        self.seen: dict[str, Amounts] = {**(seen or {})}
+        """The most that an answer of each model has taken, in earlier parts too."""
+        self._stopped: PflowError | None = None
+        """The failure of a call that ends the run: no other begins."""
         self._tickets = 0
         self.note(self)
 
@@ -55,6 +57,8 @@ class Budget:
 
         Raises PflowError (79) if it may take more than is left.
         """
+        if self._stopped is not None:
+            raise self._stopped
         model, most = question["model"], self._most(question)
         if self._is_first(question) and any(each == model for each, _, _ in self._held.values()):
             return None
@@ -82,8 +86,11 @@ class Budget:
         told["tokens"] = sum(usage.tokens.values()) if usage.tokens else None
         held = most if usage.calls or about.get("is_untold") else {"calls": most["calls"]}
         took = {name: held.get(name, 0) if amount is None else amount for name, amount in told.items()}
+        if about.get("ends_run") and about["exit"] != OVER_BUDGET:  # of which the amounts tell
+            self._stopped = PflowError(about["message"], hint=about["hint"], exit=about["exit"], is_permanent=True)
+            self._stopped.ends_run = True
         if usage.calls:
-            seen = self._seen.setdefault(model, {})
+            seen = self.seen.setdefault(model, {})
             seen |= {name: max(seen.get(name, 0), amount or 0) for name, amount in told.items()}
         self._add({name: amount - most.get(name, 0) for name, amount in took.items()})
         return took
@@ -103,7 +110,7 @@ class Budget:
     def _most(self, question: dict[str, Any]) -> Amounts:
         """Return what a call may take of each amount."""
         asked: Amounts = {"calls": 1, **question.get("most", {})}
-        seen = self._seen.get(question["model"], {})
+        seen = self.seen.get(question["model"], {})
         for name in self.limits.keys() - {"calls"}:
             if question.get("is_capped"):
                 most, left = asked.get(name, float("inf")), self._left(name)
@@ -114,7 +121,7 @@ class Budget:
 
     def _is_first(self, question: dict[str, Any]) -> bool:
         """Return True if no answer of the model has told yet whether its provider bills more than is held."""
-        is_known = question["model"] in self._seen or question.get("is_capped")
+        is_known = question["model"] in self.seen or question.get("is_capped")
         return not is_known and bool(self.limits.keys() - {"calls"})
 
     def _left(self, name: str) -> float:
@@ -146,34 +153,38 @@ def _words(name: str, amount: float, limit: float | None = None) -> str:
 
 def budget_of(limits: Amounts, log: RunLog | None, events: Iterable[Event] = ()) -> Budget | None:
     """Return the budget of a run; None without limits. `events` are those of its earlier parts."""
-    used, before = read_budget(events)
+    used, before, seen = read_budget(events)
     limits = before | limits
     if not limits:
         return None
     if log is None:
-        return Budget(limits, used)
+        return Budget(limits, used, seen)
 
     def note(budget: Budget) -> None:
-        log.line(event_line("budget", {"used": budget.used, "limits": limits}))
+        log.line(event_line("budget", {"used": budget.used, "limits": limits, "seen": budget.seen}))
 
     again = f"pflow resume {os.path.basename(log.directory)}" if log.journal is not None else ""
-    return Budget(limits, used, again=again, note=note)
+    return Budget(limits, used, seen, again=again, note=note)
 
 
-def read_budget(events: Iterable[Event]) -> tuple[Amounts, Amounts]:
-    """Return what a run has used so far, and its limits. A part with limits has counted all parts before it."""
+def read_budget(events: Iterable[Event]) -> tuple[Amounts, Amounts, dict[str, Amounts]]:
+    """Return what a run has used so far, its limits, and the most that an answer of each model has taken.
+
+    A part with limits has counted all parts before it.
+    """
     used: Amounts = {"calls": 0, "tokens": 0, "cost": 0.0}
     limits: Amounts = {}
+    seen: dict[str, Amounts] = {}
     is_counted = False
     for event in events:
         if event["event"] == "resume":
             is_counted = False
         elif event["event"] == "budget":
-            used, limits, is_counted = dict(event["used"]), event["limits"], True
+            used, limits, seen, is_counted = dict(event["used"]), event["limits"], event.get("seen", {}), True
         elif not is_counted:
             spent = Usage()
             spent.add_event(event)
             used["calls"] += spent.calls
             used["tokens"] += sum(spent.tokens.values())
             used["cost"] += spent.cost or 0
-    return used, limits
+    return used, limits, seen

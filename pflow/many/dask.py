@@ -149,7 +149,9 @@ class DaskExecutor:
             about = {"ticket": item.ticket, "spent": result["usage"], "exit": result["exit"], "hint": ""}
             about |= {"message": result["error"], "is_cut": result["status"] != DONE}
             about["is_untold"] = result["status"] == LOST or result["exit"] == TIMED_OUT
-            about["refusal"] = f"a refusal of {self.model}" if result["exit"] == TRY_AGAIN else ""
+            about["refusal"] = (
+                f"a refusal of {self.model}" if result["exit"] == TRY_AGAIN and not result["usage"] else ""
+            )
             self.answer("end", about, again.append)
         return again == [True]
 

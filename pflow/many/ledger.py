@@ -27,6 +27,7 @@ _KINDS = {
     "ms": "real, integer, null",
     "time": "real, integer, null",
 }
+_ANEW = "another --ledger begins anew"
 _OBJECT = "CASE WHEN json_valid({0}) THEN json_type({0}) END = 'object'"
 _SOUND = {
     "items": " AND ".join(
@@ -37,6 +38,8 @@ _SOUND = {
     "runs": " AND ".join(
         [f"typeof({name}) IN ('integer', 'real')" for name in ("calls", "tokens", "cost")]
         + ["json_valid(usage)", "NOT EXISTS (SELECT 1 FROM json_each(usage) WHERE type <> 'object')"]
+        + [_OBJECT.format("seen"), "NOT EXISTS (SELECT 1 FROM json_each(seen) WHERE type <> 'object')"]
+        + ["NOT EXISTS (SELECT 1 FROM json_tree(seen) WHERE type NOT IN ('object', 'integer', 'real'))"]
     ),
     "map": f"rowid > 1 OR (typeof(pass) = 'integer' AND {_OBJECT.format('about')})",
 }
@@ -88,10 +91,10 @@ class Ledger(LedgerFile):
         """False if only an earlier version of pflow has had it."""
         for table in _SOUND if self.has_runs else _SOUND.keys() - {"runs"}:
             if row := self.one(f"SELECT CAST(id AS TEXT) FROM {table} WHERE ({_SOUND[table]}) IS NOT 1 LIMIT 1"):
-                raise self._damaged(row[0])
+                raise self._damaged(row[0], table)
         found = self.one("SELECT pass FROM map WHERE rowid = 1")
         if found is None:
-            raise self._damaged("map")
+            raise self._damaged("1", "map")
         self.passes = int(found[0])
 
     def begin(self, about: dict[str, Any], run: str = "", *, accepts_changes: bool = False) -> None:
@@ -100,18 +103,19 @@ class Ledger(LedgerFile):
         Raises PflowError (78) if an earlier one was `about` something else.
         """
         if not accepts_changes:
-            hint = "--accept-changes goes on anyway, another --ledger begins anew"
+            hint = f"--accept-changes goes on anyway, {_ANEW}"
             self.expect(about, f"cannot go on with the ledger '{self.path}'", hint)
         self.passes += 1
         values = (encode(about).decode(), self.passes, round(time.time(), 3))
         self.one("UPDATE map SET about = ?, pass = ?, began = ? WHERE rowid = 1", values)
-        self.one("INSERT OR IGNORE INTO runs VALUES (?, 0, 0, 0, '[]')", (run,))
+        self.one("INSERT OR IGNORE INTO runs VALUES (?, 0, 0, 0, '[]', '{}')", (run,))
         self.run, self.usage = run, {each.get("model") or "": Usage(each) for each in self.told(run)}
         self.commit(at_once=True)
 
     def about(self) -> dict[str, Any]:
         """Return what the maps of this ledger were about; empty before the first one."""
-        return dict(self._json(self.one("SELECT about FROM map WHERE rowid = 1")[0]))
+        about, id = self.one("SELECT about, id FROM map WHERE rowid = 1")
+        return dict(self._json(about, id, "map"))
 
     def expect(self, about: dict[str, Any], act: str, hint: str) -> None:
         """Raise PflowError (78), which begins with `act`, if an earlier map was about something else."""
@@ -155,11 +159,15 @@ class Ledger(LedgerFile):
         known = ("status", "exit", "outputs", "carried", "error", "usage", "ms")
         vars(entry).update({name: result[name] for name in known}, tries=entry.tries + 1, time=round(time.time(), 3))
         self.save(entry)
-        if entry.usage.get("calls"):
-            self.usage.setdefault(entry.usage.get("model", ""), Usage()).add(entry.usage)
+        self.tell(entry.usage)
+        return True
+
+    def tell(self, usage: dict[str, Any]) -> None:
+        """Add what models took in a try of an item to that of the map that is open."""
+        if usage.get("calls"):
+            self.usage.setdefault(usage.get("model", ""), Usage()).add(usage)
             told = encode([{"model": None, **each.total()} for each in self.usage.values()]).decode()
             self.one("UPDATE runs SET usage = ? WHERE id = ?", (told, self.run))
-        return True
 
     def claim_file(self, id: str, digest: str) -> str:
         """Return the item of this pass that was the first to write a file, which its path's digest names."""
@@ -174,14 +182,18 @@ class Ledger(LedgerFile):
         """Return the calls of models, their tokens and their cost in the map that is open."""
         return dict(zip(("calls", "tokens", "cost"), self.runs(self.run)[0][1:], strict=False))
 
-    def note_used(self, used: dict[str, float]) -> None:
-        """Keep what the map that is open has used."""
-        values = (used["calls"], used["tokens"], used["cost"], self.run)
-        self.one("UPDATE runs SET calls = ?, tokens = ?, cost = ? WHERE id = ?", values)
+    def seen(self) -> dict[str, dict[str, float]]:
+        """Return the most that an answer of each model has taken in the map that is open."""
+        return dict(self._json(self.runs(self.run)[0][5], self.run, "runs"))
+
+    def note_used(self, used: dict[str, float], seen: dict[str, dict[str, float]]) -> None:
+        """Keep what the map that is open has used, and the most that an answer of each model has taken."""
+        values = (used["calls"], used["tokens"], used["cost"], encode(seen).decode(), self.run)
+        self.one("UPDATE runs SET calls = ?, tokens = ?, cost = ?, seen = ? WHERE id = ?", values)
 
     def told(self, run: str) -> list[dict[str, Any]]:
         """Return what each model took in a run, as `Usage.total`, by what its items told."""
-        return [each for row in self.runs(run) for each in self._json(row[4])]
+        return [each for row in self.runs(run) for each in self._json(row[4], row[0], "runs")]
 
     def counts(self) -> dict[str, int]:
         """Count the items of each status."""
@@ -212,21 +224,22 @@ class Ledger(LedgerFile):
 
     def _entry(self, row: tuple[Any, ...]) -> Entry:
         entry = Entry(*row)
-        entry.outputs, entry.usage = self._json(row[5]), self._json(row[9])
+        entry.outputs, entry.usage = self._json(row[5], entry.id), self._json(row[9], entry.id)
         known = {"": None, **entry.outputs} if isinstance(entry.outputs, dict) else {}
         if (entry.outputs is not None or entry.status == DONE) and entry.carried not in known:
             raise self._damaged(entry.id)
         return entry
 
-    def _json(self, text: str | None) -> Any:
+    def _json(self, text: str | None, row: str, table: str = "items") -> Any:
         try:
             return None if text is None else decode(text.encode())
-        except ValueError as error:
-            raise self._failure(error) from None
+        except ValueError:
+            raise self._damaged(row, table) from None
 
-    def _damaged(self, row: Any) -> PflowError:
-        what = f"cannot use the ledger '{self.path}': its row '{row}' is damaged"
-        return PflowError(what, hint=f"sqlite3 {self.path} can delete the row; then its item runs again", exit=BAD_DATA)
+    def _damaged(self, row: str, table: str = "items") -> PflowError:
+        what = f"cannot read the ledger '{self.path}': its row '{row}' of '{table}' is damaged"
+        hint = f"sqlite3 {self.path} can delete the row; then its item runs again" if table == "items" else _ANEW
+        return PflowError(what, hint=hint, exit=BAD_DATA)
 
     def save(self, entry: Entry) -> None:
         outputs = None if entry.outputs is None else encode(entry.outputs).decode()

@@ -20,14 +20,16 @@ _TABLES = f"""
 PRAGMA application_id = {_MARK};
 CREATE TABLE IF NOT EXISTS map (
   id TEXT PRIMARY KEY, about TEXT, pass INTEGER, began REAL);
-CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, calls INTEGER, tokens INTEGER, cost REAL, usage TEXT);
+CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, calls INTEGER, tokens INTEGER, cost REAL, usage TEXT,
+  seen TEXT);
 CREATE TABLE IF NOT EXISTS items (
   id TEXT PRIMARY KEY, digest TEXT, position INTEGER, status TEXT, exit INTEGER, outputs TEXT, carried TEXT, error TEXT,
   tries INTEGER, usage TEXT, ms REAL, has_begun INTEGER, pass INTEGER, equals INTEGER, time REAL,
   cost REAL AS (json_extract(usage, '$.cost')));
 INSERT OR IGNORE INTO map (rowid, id, about, pass) VALUES (1, lower(hex(randomblob(8))), '{{}}', 0);
 """
-"""`map` has one row, `runs` one for each map: what models took as its budget counts it, and as items told it."""
+"""`map` has one row, `runs` one for each map: what models took as its budget counts it, and as items told it;
+and the most that an answer of each took."""
 
 _PAUSE = 1.0
 """Seconds between two commits on a network file system, where each takes long."""

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from pflow.driver.budget import Budget
-from pflow.errors import BAD_CONFIG, DENIED, UNAVAILABLE, PflowError
+from pflow.errors import BAD_CONFIG, DENIED, TRY_AGAIN, UNAVAILABLE, PflowError
 from pflow.words.budget import BYTES
 
 START = 8
@@ -21,8 +21,9 @@ _LATE = 0.1
 _STEP, _STEADY = 0.0001, 60
 """The rate grows by this part with each call, twice as fast after each so many calls without a refusal."""
 _PATIENCE = 600.0
-"""Seconds of nothing but refusals after which they count as failures."""
+"""Seconds of nothing but refusals after which the map stops; its items stay to do."""
 _LONGEST_WAIT = 3600
+"""Seconds: if a provider asks for more, the map stops."""
 _HOPELESS = (DENIED, BAD_CONFIG, UNAVAILABLE)
 _DENIED = 3
 """Refused keys, unknown models and missing servers in a row that stop the map."""
@@ -155,12 +156,14 @@ class Limiter:
         spent = self.budget.end(about)
         if self._tpm:
             model.due += (spent["tokens"] - tokens) * 60 / self._tpm
-        wait, again = about.get("retry_after"), False
+        wait = about.get("retry_after")
         if refusal := about.get("refusal"):
             self.budget.used["calls"] -= 0 if about["spent"] else spent["calls"]
             model.refusal = refusal
             model.refused(at, now, wait)
-            again = now - (model.refused_since or now) < _PATIENCE and (wait or 0) <= _LONGEST_WAIT
+            if now - (model.refused_since or now) >= _PATIENCE or (wait or 0) > _LONGEST_WAIT:
+                when = time.strftime("%Y-%m-%d %H:%M", time.localtime(time.time() + model.held - now))
+                self._stop(PflowError(f"cannot ask '{name}' before {when}: {refusal}", exit=TRY_AGAIN))
         elif exit in _HOPELESS:
             model.denied += 1
             if model.denied == _DENIED and self.stopped is None:
@@ -168,7 +171,7 @@ class Limiter:
         elif not about["is_cut"]:
             model.answered(self._most)
         self.turn()
-        return again
+        return bool(refusal)
 
     def lost(self, owner: int) -> None:
         """End all calls of a process that is gone."""

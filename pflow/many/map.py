@@ -109,9 +109,7 @@ class Map:
         with reopened.reading():
             wired = reopened.load()
             refuse_errors(check(wired), "resume")
-            limits = reopened.begin["limits"]
-            new = {name: getattr(flags, name) or limit for name, limit in limits.items()}
-            vars(flags).update({**reopened.begin["flags"], **new})
+            vars(flags).update(reopened.flags(flags))
             options = Options(**reopened.begin["map"])
             options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
             options.allow_empty = True  # _ended says what it then has to
@@ -304,12 +302,12 @@ class Map:
         }
 
         def note(budget: Budget) -> None:
-            ledger.note_used(budget.used)
+            ledger.note_used(budget.used, budget.seen)
             if limits:
                 ledger.commit()
 
         whose = f"shard {self.options.shard} of the map" if self.shards > 1 else "the map"
-        return Budget(limits, ledger.used(), whose=whose, again=self._again(self.run_id), note=note)
+        return Budget(limits, ledger.used(), ledger.seen(), whose=whose, again=self._again(self.run_id), note=note)
 
     def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None) -> Executor:
         def answer(name: str, question: Any, reply: Callable[[Any], None]) -> None:

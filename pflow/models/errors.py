@@ -139,6 +139,7 @@ def explain(error: Exception, model: Model, act: str = "") -> PflowError:
     waits = [retry_after(each.get("retry-after") or "") for each in headers] if exit == TRY_AGAIN else []
     wait = next((each for each in waits if each is not None), None)
     failure = PflowError(f"{act}: {hide_keys(words, model)}", hint=hint, exit=exit, retry_after=wait)
+    failure.status = status
     if exit == TRY_AGAIN and status in _REFUSALS:
         failure.refusal = f"{status} from {urlsplit(getattr(model, 'api_base', None) or '').hostname or model.model_id}"
     return failure

@@ -48,7 +48,7 @@ _NEEDED = {
 _TYPES = {
     **dict.fromkeys(("step", "node", "lane", "item"), str),
     **dict.fromkeys(("reads", "writes", "tokens", "items", "usage", "cache", "error", "map", "store"), dict),
-    **dict.fromkeys(("used", "limits"), dict),
+    **dict.fromkeys(("used", "limits", "seen"), dict),
     **dict.fromkeys(("steps", "exit", "failed_items", "index", "count"), int),
     "tried": list,
 }
@@ -64,8 +64,8 @@ def is_sound(event: Event) -> bool:
     if not is_whole or not is_typed or max(abs(event["time"]), abs(event.get("ms", 0))) > _LATEST:
         return False
     are_sound = all(isinstance(each, dict) for each in event.get("tried", ()))
-    amounts = [*event.get("used", {}).values(), *event.get("limits", {}).values()]
-    are_sound &= all(isinstance(each, int | float) for each in amounts)
+    for amounts in (event.get("used", {}), event.get("limits", {}), *event.get("seen", {}).values()):
+        are_sound &= isinstance(amounts, dict) and all(isinstance(each, int | float) for each in amounts.values())
     return are_sound and all(map(is_shape, event.get("store", {}).values()))
 
 

@@ -182,7 +182,7 @@ class Tries:
             self.node.cur_retry = attempt
             try:
                 return exec(prepared)
-            except Exception as error:
+            except BaseException as error:
                 signals.sleep(self._pause(attempt, error))
         raise AssertionError
 
@@ -196,13 +196,14 @@ class Tries:
                 await asyncio.sleep(self._pause(attempt, error))
         raise AssertionError
 
-    def _pause(self, attempt: int, error: Exception) -> float:
+    def _pause(self, attempt: int, error: BaseException) -> float:
         """Return the seconds until the next try. Raises the error if it was the last."""
         asked = error.retry_after if isinstance(error, PflowError) else None
         if usage := getattr(error, "usage", None):
             self.spent(usage)
         pause = max(self.wait, asked or 0)
-        if attempt == self.retries or self.emitted or is_permanent(error) or pause > max(self.wait, _LONGEST_WAIT):
+        is_last = attempt == self.retries or self.emitted
+        if not isinstance(error, Exception) or is_last or is_permanent(error) or pause > max(self.wait, _LONGEST_WAIT):
             self.node.cur_retry = 0  # for pocketflow's own loop, which has one try
             raise error
         self.failed(error)

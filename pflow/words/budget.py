@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pflow import TYPE_CHECKING, Any, Callable
-from pflow.errors import TIMED_OUT, PflowError
+from pflow.errors import BAD_DATA, TIMED_OUT, TRY_AGAIN, PflowError
 from pflow.words.usage import usage_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"
 BYTES = 4
 """The bytes of UTF-8 that a token of a question stands for, before a model has counted them."""
 
+_MAY_BILL = (TIMED_OUT, TRY_AGAIN, BAD_DATA)
+"""The failures of calls that a provider may bill, unless it refused them with a status."""
+
+_TOLD = ("message", "hint", "exit", "retry_after", "refusal", "ends_run")
+
 is_priced = False
 """True if money is limited: then no model without a known price is asked."""
 
@@ -47,7 +52,8 @@ class Call:
     `size` is the bytes of the question, `most` the tokens and dollars that are held for the call until it has ended.
     One that `is_capped` keeps to what is `held` for it: as much as is left, `most` at most. Raises PflowError (79) if
     the budget has no room for it. In a map a refusal of the provider ends the block without an exception: the call is
-    to be made again. A call that a signal or a time limit ends counts as it was held: nobody knows what it has cost.
+    to be made again. A call that a signal, a time limit or a broken answer ends counts as it was held: nobody knows
+    what it has cost, and the exception's `usage` says so.
     """
 
     def __init__(self, model: str, size: int = 0, most: Amounts | None = None, *, is_capped: bool = False) -> None:
@@ -65,13 +71,16 @@ class Call:
         return {} if gate is None else dict(gate("held", {"ticket": self._ticket}))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if gate is None:
-            return False
         about: dict[str, Any] = {"ticket": self._ticket, "spent": self.usage or usage_of(error)}
         about["is_cut"] = error is not None
-        about["is_untold"] = getattr(error, "exit", 0) == TIMED_OUT or not isinstance(error, Exception | None)
+        may_bill = getattr(error, "exit", 0) in _MAY_BILL and getattr(error, "status", None) is None
+        about["is_untold"] = not about["spent"] and (may_bill or not isinstance(error, Exception | None))
+        if about["is_untold"]:
+            vars(error)["usage"] = {"model": self.about["model"]}
+        if gate is None:
+            return False
         if isinstance(error, PflowError):
-            about |= {name: getattr(error, name) for name in ("message", "hint", "exit", "retry_after", "refusal")}
+            about |= {name: getattr(error, name) for name in _TOLD}
         return gate("end", about) is True
 
 

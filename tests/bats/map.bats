@@ -72,8 +72,9 @@ pflow map: 4 of 4 items failed"
     expect 0 '' '3 done before'
     [ "$(fold -w1 log | sort | uniq -c | tr -d ' \n')" = 2a2b1c ]
     run --separate-stderr pflow map 'shell cat' --ledger=l.db <<<a
-    expect 78 '' 'other'
-    [ "$("$PYTHON" -c 'import sqlite3; print(*sqlite3.connect("l.db").execute("SELECT status, count(*) FROM items"))')" = "('done', 3)" ]
+    expect 78 '' '--accept-changes goes on'
+    [ "$(pflow map 'shell cat' --ledger=l.db --accept-changes -r <<<d 2>&1 | tail -n 1)" = d ]
+    [ "$("$PYTHON" -c 'import sqlite3; print(*sqlite3.connect("l.db").execute("SELECT status, count(*) FROM items"))')" = "('done', 4)" ]
     [ "$(stat -c %a l.db)" = 600 ]
     [ -z "$(find .cache -name 'entries' 2>/dev/null)" ] # the ledger has the results; the cache is used when it is asked for
 }

@@ -37,7 +37,7 @@ def limited(server, tmp_path, monkeypatch):
         log = SimpleNamespace(line=lines.append, directory="/r/01JD", journal=True)
         ran = run(ir, store, str(tmp_path), account=budget_of(limits, log, events), **options)
         ran.noted = [*map(json.loads, lines)]
-        ran.used, _ = read_budget(ran.noted)
+        ran.used, *_ = read_budget(ran.noted)
         return ran
 
     return start
@@ -140,11 +140,11 @@ def test_what_earlier_parts_used_and_their_limits_are_in_the_log():
     asked = {"event": "end", "model": "m", "tokens": {"in": 3, "out": 4}, "cost": 0.5}
     counted = {"event": "budget", "used": {"calls": 9, "tokens": 20, "cost": 1}, "limits": {"calls": 10}}
     events = [{"event": "run"}, asked, {"event": "item", "model": "m", "tokens": {"in": 1}}, {**asked, "items": {}}]
-    assert read_budget(events) == ({"calls": 2, "tokens": 8, "cost": 0.5}, {})
+    assert read_budget(events) == ({"calls": 2, "tokens": 8, "cost": 0.5}, {}, {})
     events += [{"event": "resume"}, counted, asked]
-    assert read_budget(events) == ({"calls": 9, "tokens": 20, "cost": 1}, {"calls": 10})
+    assert read_budget(events) == ({"calls": 9, "tokens": 20, "cost": 1}, {"calls": 10}, {})
     assert read_budget([*events, {"event": "resume"}, asked])[0] == {"calls": 10, "tokens": 27, "cost": 1.5}
-    assert read_budget([]) == ({"calls": 0, "tokens": 0, "cost": 0}, {})
+    assert read_budget([]) == ({"calls": 0, "tokens": 0, "cost": 0}, {}, {})
 
 
 def test_a_step_that_asks_many_times_is_held_to_the_budget_between_two_of_them(limited, server):

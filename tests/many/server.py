@@ -3,7 +3,8 @@
 From pytest: `with Server(rate=600) as server`, then `server.model()` is for --model and `server.counts()` says what
 came. From a shell: `python tests/many/server.py --rate=600 --ms=50`, which prints its address and ends with its stdin.
 Past `rate` requests a minute (`burst` at once), or `most` at once, it answers 429 with Retry-After and the usual
-headers. The model no-credit is always refused, the model no-key too; the answers of `unequal` differ in length, and
+headers. The model no-credit is always refused, the models no-key and later (for 4,000 s) too; the answers of `unequal`
+differ in length, those of `stalled`, `cut` and `silent` never come, break off and do not tell their tokens, and
 `billed` says that each answer costs $2.
 """
 
@@ -16,7 +17,11 @@ import sys
 import time
 import urllib.request
 
-REFUSALS = {"no-credit": (429, "insufficient_quota"), "no-key": (401, "invalid_api_key")}
+REFUSALS = {
+    "no-credit": (429, "insufficient_quota"),
+    "no-key": (401, "invalid_api_key"),
+    "later": (429, "rate_limit_exceeded"),
+}
 ABOUT = '"id":"a","object":"chat.completion.chunk","created":1,"model":"m"'
 STREAM = """data: {%s,"choices":[{"index":0,"delta":{"role":"assistant","content":%s}}]}
 
@@ -62,14 +67,23 @@ class Answering:
         status, code = REFUSALS.get(asked["model"]) or (0 if self.has_room() else 429, "rate_limit_exceeded")
         if status:
             self.counts["refused"] += 1
-            return status, json.dumps({"error": {"message": code, "code": code}}), self.hints(is_refused=True)
+            return (
+                status,
+                json.dumps({"error": {"message": code, "code": code}}),
+                (["Retry-After: 4000"] if asked["model"] == "later" else self.hints(is_refused=True)),
+            )
         await asyncio.sleep(self.ms / 1000)
         out = 1 + size * 7919 % 2000 if asked["model"] == "unequal" else 20
         self.counts["answers"] += 1
         self.counts["tokens"] += out
+        if asked["model"] == "stalled":
+            await asyncio.sleep(1000)
+        if asked["model"] == "cut":
+            return 200, STREAM.partition("%s")[0] + ABOUT + "}\n\n", self.hints()
         text = json.dumps(asked["messages"][-1]["content"])
         bill = ',"cost":2' if asked["model"] == "billed" else ""
-        return 200, STREAM % (ABOUT, text, ABOUT, ABOUT, size // 4, out, size // 4 + out, bill), self.hints()
+        said = STREAM % (ABOUT, text, ABOUT, ABOUT, size // 4, out, size // 4 + out, bill)
+        return 200, said.replace('"usage"', '"nothing"') if asked["model"] == "silent" else said, self.hints()
 
     def has_room(self) -> bool:
         """Take a request from the bucket, unless it is empty or too many are being answered."""

@@ -52,6 +52,27 @@ def test_a_damaged_text_in_a_ledger_is_bad_data(path, damaged):
     assert bad.value.exit == 65
 
 
+@pytest.mark.parametrize(
+    ("change", "row"),
+    [
+        ("items SET outputs = 'done'", "'digest.0' of 'items'"),
+        ("items SET usage = '{\"cost\":1e999}'", "'digest.0' of 'items'"),
+        ("map SET about = '{\"flow\":1e999}'", "of 'map'"),
+        ("runs SET usage = '[{\"cost\":1e999}]'", "'R' of 'runs'"),
+        ('runs SET seen = \'{"m":{"cost":[]}}\'', "'R' of 'runs'"),
+    ],
+)
+def test_a_damaged_value_is_named_with_its_row_and_what_to_do(path, change, row):
+    with opened(path) as ledger:
+        ledger.end(ledger.claim(0, "digest").id, result())
+    with closing(sqlite3.connect(path)) as base:
+        base.execute(f"UPDATE {change}")
+        base.commit()
+    with pytest.raises(PflowError, match=f"cannot read the ledger .*{row} is damaged") as bad, opened(path) as ledger:
+        ledger.told("R"), [*ledger.entries()]
+    assert (bad.value.exit, "its item runs again" in bad.value.hint) == (65, "items" in row)
+
+
 OPS = st.tuples(st.sampled_from(["claim", "done", "failed", "start", "kill", "resume"]), st.sampled_from("abc"))
 
 
@@ -135,7 +156,7 @@ def test_equals_are_counted_and_items_may_come_move_change_and_go(path):
         assert ledger.claim(4, a, "named").status == TODO
         for id in (f"{a}.0", f"{a}.2", "named"):
             assert ledger.end(id, result(usage={"calls": 1, "cost": 0.5}))
-        ledger.note_used({"calls": 3, "tokens": 9, "cost": 1.5})
+        ledger.note_used({"calls": 3, "tokens": 9, "cost": 1.5}, {})
         assert (ledger.claim_file(f"{a}.0", "f"), ledger.claim_file(f"{b}.0", "f")) == (f"{a}.0", f"{a}.0")
     with opened(path) as ledger:
         assert (ledger.used(), ledger.told("R")) == ({"calls": 3, "tokens": 9, "cost": 1.5}, [ASKED])

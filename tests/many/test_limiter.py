@@ -122,6 +122,13 @@ def test_three_refused_keys_stop_the_map():
     assert provider.asked <= 16
 
 
+def test_nothing_but_refusals_for_ten_minutes_stop_the_map():
+    provider = Provider(rate=1e-6, burst=0.5, hint=False).run(100)
+    assert (provider.limiter.stopped.exit, provider.done) == (75, 0)
+    assert "429 from m" in provider.limiter.stopped.message
+    assert 600 <= provider.now < 800
+
+
 def test_the_calls_of_a_process_that_is_gone_count_no_more():
     clock, begun = [0], []
     limiter = Limiter(Budget({}), jobs=1, clock=lambda: clock[-1])

@@ -20,7 +20,7 @@ def run(path, shard=0, count=1, failed=(), about=ABOUT):
             if share_of(digest, count) == shard:
                 entry = ledger.claim(index, digest)
                 ledger.end(entry.id, result("failed" if index in failed else "done", usage={"calls": 1}))
-        ledger.note_used({"calls": len([*ledger.entries()]), "tokens": 0, "cost": 0.5})
+        ledger.note_used({"calls": len([*ledger.entries()]), "tokens": 0, "cost": 0.5}, {})
 
 
 def items(path):

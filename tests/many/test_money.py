@@ -33,14 +33,16 @@ class Shop:
         env = {**os.environ, **places, "HOME": str(home), "PFLOW_PLAN_MODEL": server.model()}
         self.given = {"cwd": home, "env": env, "text": True}
         (home / "CONFIG" / "pflow").mkdir(parents=True)
-        prices = f'"{server.model()}" = {{ input = 0, output = 100_000 }}\n'
-        prices += f'"{server.model("billed")}" = {{ input = 0, output = 1 }}\n'
+        costs = {"m": 100_000, "stalled": 100_000, "cut": 100_000, "silent": 100_000, "billed": 1, "later": 1}
+        prices = "".join(f'"{server.model(m)}" = {{ input = 0, output = {cost} }}\n' for m, cost in costs.items())
         (home / "CONFIG" / "pflow" / "prices.toml").write_text(prices)
         for name, flow in FLOWS.items():
             (home / f"{name}.json").write_text(self.filled(json.dumps({"pflow": 1, **flow})))
 
     def filled(self, text: str) -> str:
-        return text.replace("MODEL", self.server.model()).replace("BILLED", self.server.model("billed"))
+        for name in ("BILLED", "STALLED", "CUT", "SILENT", "LATER"):
+            text = text.replace(name, self.server.model(name.lower()))
+        return text.replace("MODEL", self.server.model())
 
     def words(self, words: tuple[str, ...]) -> list[str]:
         return [str(Path(sys.executable).parent / "pflow"), *map(self.filled, words)]
@@ -72,6 +74,7 @@ def shop(server, tmp_path):
         (("map", "llm Name -m BILLED", "--max-cost=3", "--jobs=9"), 1, "a call may take $2.00, and the map has $1.00"),
         (("run", "./batch.json", "-n", "--max-cost=5"), 2, "a call may take $2.00, and the run has $1.00 of $5.00"),
         (("run", "./fork.json", "-n", "--max-cost=5"), 2, "a call may take $2.00, and the run has $1.00 of $5.00"),
+        (("map", "llm Name -m CUT --max-tokens=20", "--max-cost=6"), 3, "the map has spent $6.00 of $6.00"),
         (("Name trees for me, one each", "--yes", "--max-cost=0.5"), 0, "take $409.60, and the plan has $0.50"),
     ],
 )  # fmt: skip
@@ -89,6 +92,50 @@ def test_a_resume_has_what_its_map_left_and_each_shard_its_share(shop):
     assert (code, paid, "shard 2/3 of the map has $0.33 of $2.33 left" in said) == (79, 1, True), said
 
 
+@pytest.mark.parametrize("where", ["the map", "its step"])
+def test_calls_that_run_out_of_time_count_as_they_were_held(shop, where):
+    words = ["llm Name -m STALLED --max-tokens=20", "--timeout=1"]
+    words = words if where == "the map" else [" ".join(words)]
+    code, paid, said = shop.run("map", *words, "--max-cost=6", "--jobs=1", items="\n".join(map(str, range(60))))
+    assert (code, paid <= 3, "the map has spent $6.00 of $6.00" in said) == (79, True, True), said
+    assert "cost unknown" in shop.run("runs")[2]
+
+
+BATCH = "shell 'seq 9' => llm Name --each --jobs=3 --keep-going -m"
+
+
+@pytest.mark.parametrize("words", [("map", "llm Name -m BILLED"), ("run", f"{BATCH} BILLED", "-n")])
+def test_a_resume_knows_what_an_answer_has_cost(shop, words):
+    assert shop.run(*words, "--max-cost=3")[:2] == (79, 1)
+    for _ in range(2):
+        code, paid, said = shop.run("resume", "last", "-q")
+        assert (code, paid, "a call may take $2.00" in said) == (79, 0, True), said
+
+
+@pytest.mark.parametrize("words", [("map", ASK), ("run", "./batch.json", "-n")])
+def test_the_limits_that_were_given_last_count(shop, words):
+    assert shop.run(*words, "--max-calls=2", "--max-cost=100")[:2] == (79, 2)
+    assert shop.run("resume", "last", "-q", "--max-calls=4")[:2] == (79, 2)
+    code, paid, said = shop.run("resume", "last", "-q")
+    assert (code, paid, "used 4 of 4 calls" in said) == (79, 0, True), said
+
+
+@pytest.mark.parametrize("words", [("map", "llm Name -m SILENT", "--jobs=9"), ("run", f"{BATCH} SILENT", "-n")])
+def test_one_answer_without_its_tokens_is_enough_to_end_it_and_is_shown(shop, words):
+    assert shop.run(*words, "--max-cost=9000")[:2] == (78, 1)
+    assert json.loads(shop.run("runs", "--json")[2])[0]["usage"]["unpriced"] == 1
+
+
+def test_a_provider_that_takes_no_call_for_an_hour_stops_the_map_and_its_items_stay_to_do(shop):
+    code, paid, said = shop.run("map", "llm Name -m LATER", "--ledger=l.db")
+    assert (code, paid, ": 429 from 127.0.0.1; … | pflow resume" in said) == (75, 0, True), said
+    assert shop.run("runs")[2].count("failed") == 1
+
+
+def test_equal_items_of_a_batch_with_the_cache_are_asked_once(shop):
+    assert shop.run("run", BATCH.replace("9", "2; seq 2") + " MODEL", "-n", "--cache")[:2] == (0, 2)
+
+
 @pytest.mark.parametrize("words", [("map", ASK, "--jobs=2"), ("run", "./batch.json", "-n")])
 def test_calls_that_kill_9_ended_count_as_they_were_held(shop, words):
     command, none = shop.words((*words, "--max-cost=9")), subprocess.DEVNULL
@@ -100,7 +147,7 @@ def test_calls_that_kill_9_ended_count_as_they_were_held(shop, words):
         time.sleep(0.005)
     killed.kill()
     killed.wait()
-    while shop.server.counts()["requests"] != shop.server.counts()["answers"]:
+    while (counts := shop.server.counts())["requests"] != counts["answers"] + counts["refused"]:
         time.sleep(0.005)
     code, paid, _ = shop.run("resume", "last")
     assert (code, paid <= 4) == (79, True)

@@ -32,6 +32,7 @@ from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
 from pflow.values.digest import keyed_digest
 from pflow.values.masks import Secrets
+from pflow.words.budget import BUDGET
 
 if TYPE_CHECKING:
     from pflow.driver.begin import Beginning, Facts
@@ -61,7 +62,8 @@ class Reopened:
         self.begin = self.records.begin
         self.decided: list[Record] = []
         if not {"store", "inputs", "place", "nodes", "key", "bounds"} <= self.begin.keys():
-            raise cannot_resume(run.id, "another version of pflow began it", _anew(run), BAD_DATA)
+            kept = f"pflow map … --ledger={run.ledger} --accept-changes keeps what it has done" if run.ledger else ""
+            raise cannot_resume(run.id, "another version of pflow began it", kept or _anew(run), BAD_DATA)
         if self.begin["key"] != keyed_digest(self.journal.key, ""):
             raise cannot_resume(run.id, "the key of pflow's state has changed", ANEW, BAD_CONFIG)
         if self.begin["bounds"] != bounds_seal(run.id, self.begin["place"]):
@@ -101,6 +103,15 @@ class Reopened:
         inputs = restore_inputs(begin, flow, intake)
         inputs.reopened = self
         return inputs, intake
+
+    def flags(self, given: RunFlags) -> dict[str, Any]:
+        """Return the flags that it goes on with: as before, but for the limits that are given now, which stay."""
+        new = {name: value for name in (*BUDGET.values(), "max_visits") if (value := getattr(given, name))}
+        before = self.begin
+        for part in {"flags", "limits"} & before.keys():  # the budget of a run without a map is in its log
+            self.begin = {**self.begin, part: {name: new.get(name, value) for name, value in before[part].items()}}
+        self.decided += [self.begin] * (self.begin != before)
+        return {**self.begin["flags"], **self.begin.get("limits", {})}
 
     def _secrets(self) -> dict[str, str]:
         """Return a digest of each variable that holds a secret. Raises PflowError (78) if one is not set any more."""

@@ -35,7 +35,7 @@ FILES = (
     "lock",
 )
 OTHERS: tuple[Any, ...] = (None, True, -1, 2.5, "é", "", [], [1], {}, {"a": 1}, 10**12)
-VALUES = (*OTHERS[:6], "[]", "{}", '{"a":1}', "[1]", b"\xff", 1e300, float("inf"))
+VALUES = (*OTHERS[:6], "[]", "{}", '{"a":1}', '{"a":1e999}', "[1]", b"\xff", 1e300, float("inf"))
 """What a column of a ledger has instead."""
 READERS = (("runs",), ("runs", "--json"), ("doctor",))
 OF_ONE = (("trace",), ("trace", "--json"), ("trace", "--html"), ("why", "template"), ("cancel",))
