@@ -48,8 +48,6 @@ _UNKNOWN = types.JSONRPCError(
     jsonrpc="2.0", id=1, error=types.ErrorData(code=types.METHOD_NOT_FOUND, message="it does not say")
 )
 
-_WORDS = ("description", "title", "default")
-
 _FEW = 20
 """The most names in a message of what a server asks for."""
 
@@ -294,13 +292,10 @@ def list_tools(server: Server) -> dict[str, Any]:
     return anyio.run(ask)
 
 
-def _masked(about: Any, secrets: Secrets) -> Any:
+def _masked(about: Any, secrets: Secrets, name: str = "") -> Any:
     """Mask the secrets in what tools say of themselves, for people; not in names and choices, which calls need."""
+    if isinstance(about, dict):
+        return {name: _masked(each, secrets, name) for name, each in about.items()}
     if isinstance(about, list):
-        return [_masked(each, secrets) for each in about]
-    if not isinstance(about, dict):
-        return about
-    return {
-        name: _masked(each, secrets) if name not in _WORDS or isinstance(each, dict) else secrets.masked(each)
-        for name, each in about.items()
-    }
+        return [_masked(each, secrets, name) for each in about]
+    return secrets.masked(about) if name in ("description", "title", "default") else about

@@ -180,8 +180,9 @@ class StepNode(PlainStep, Visitor):
 
     def act(self, node: Any, view: NodeStore, visit: Visit) -> Any:
         if self.is_restricted:  # in a process of its own
-            from pflow.process.confine import restrict
+            from pflow.process.confine import restrict, shut_own_files
 
+            shut_own_files()
             restrict()
         commits = self.context.commits
         if commits is not None and not self.wired.may_repeat(node.params):

@@ -1,6 +1,7 @@
 """The user's key: random bytes in pflow's state, by which digests reveal nothing to others."""
 
 import os
+from contextlib import suppress
 
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import replace
@@ -32,6 +33,8 @@ def state_key() -> bytes:
 
 def _read_key(path: str) -> bytes:
     try:
+        with suppress(PermissionError):  # a confined command may change modes, which Landlock does not hold
+            os.chmod(path, 0o600)
         return read_regular(path)[: _KEY_SIZE + 1] or b"\0"
     except FileNotFoundError:
         return b""

@@ -7,11 +7,12 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from fcntl import F_GETFL, fcntl
 
 from pflow.errors import BAD_CONFIG, PflowError, reason_of
 from pflow.files.atomic import open_private
 from pflow.files.beneath import CONFINED, Bounds, bounds_of, is_below
-from pflow.files.directories import cache_directory, make_private
+from pflow.files.directories import cache_directory, make_private, own_directories
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
@@ -59,6 +60,17 @@ def restrict() -> None:
         what = f"cannot confine the run to the directories that it may write: {reason_of(error)}"
         raise PflowError(what, hint="--allow=paths does not confine it", exit=BAD_CONFIG) from error
     _thread_state.is_restricted = True
+
+
+def shut_own_files() -> None:
+    """Shut pflow's own files that this process has inherited for writing: what is open is not confined."""
+    null, own = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC), own_directories()
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        with suppress(OSError):  # the listing's own is gone
+            path = os.readlink(f"/proc/self/fd/{fd}")
+            if fcntl(fd, F_GETFL) & os.O_ACCMODE and any(is_below(path, os.path.realpath(each)) for each in own):
+                os.dup2(null, fd)
+    os.close(null)
 
 
 def start_restricted(start: Callable[[], int]) -> int:

@@ -36,7 +36,7 @@ sys.exit(code)
 """What pflow does with a plan under --yes --allow=commands, once it has it."""
 
 ATTACK = """
-import glob, os, sys
+import fcntl, glob, os, sys
 act, target, escape = os.environ["ACT"], os.environ["TARGET"], os.environ["ESCAPE"]
 target = (sorted(glob.glob(target)) or [target])[-1]
 acts = {
@@ -47,11 +47,17 @@ acts = {
     "replace": lambda: (open("draft", "w").write("x"), os.rename("draft", target)),
     "link": lambda: (os.link(target, "linked"), open("linked", "a").write("x")),
     "beside": lambda: open(os.path.join(os.path.dirname(target), "new"), "w").write("x"),
-    "descriptors": lambda: [os.pwrite(fd, b"x" * 50, 0) for fd in range(3, 20) if "/pflow/" in link(fd)],
+    "descriptors": lambda: [cut(fd) for fd in range(3, 20) if "/pflow/" in link(fd)],
     "parent": lambda: [open(each, "a").write("x") for each in glob.glob(f"/proc/{os.getppid()}/fd/*")],
 }
 def link(fd):
     return os.path.exists(f"/proc/self/fd/{fd}") and os.readlink(f"/proc/self/fd/{fd}") or ""
+def cut(fd):
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    try:
+        os.ftruncate(fd, 0)
+    except OSError:
+        pass
 for each in (acts[act], lambda: open(escape, "w").write("x")):
     try:
         each()
@@ -126,7 +132,7 @@ def attack(directory: Path, writer: str, chances: Random) -> None:
     prepare(directory)
     place = directory / PLACES[chances.choice([*PLACES])]
     folder = chances.choice([*TARGETS])
-    act = chances.choice(ACTS[writer == "node" :])  # a node in Python has its parent's descriptors
+    act = chances.choice(ACTS)
     target = directory / folder / chances.choice(TARGETS[folder])
     before = planted(directory)
     os.environ.update(ACT=act, TARGET=str(target))
