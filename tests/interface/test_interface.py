@@ -164,7 +164,7 @@ def test_lines_that_contradict_each_other_are_refused(lines, why):
     assert caught.value.exit == 65
 
 
-@pytest.mark.parametrize("name", [*{*COMMON, "no_cache"} - {"encoding"}])
+@pytest.mark.parametrize("name", sorted({*COMMON, "no_cache"} - {"encoding"}))
 def test_the_name_of_a_common_flag_is_refused(name):
     for line in (f'- Reads: shared["{name}"]: str', f"- Params: {name}: str", f"- Params: x: str [flag {name}]"):
         with pytest.raises(PflowError, match=r"the same flag as every stage|is reserved|not a plain word"):
