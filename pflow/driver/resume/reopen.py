@@ -111,7 +111,10 @@ class Reopened:
         for part in {"flags", "limits"} & before.keys():  # the budget of a run without a map is in its log
             self.begin = {**self.begin, part: {name: new.get(name, value) for name, value in before[part].items()}}
         self.decided += [self.begin] * (self.begin != before)
-        return {**self.begin["flags"], **self.begin.get("limits", {})}
+        kept = {**self.begin["flags"], **self.begin.get("limits", {})}
+        numbers = (kept.get(name) for name in (*BUDGET.values(), "max_visits", "timeout", "jobs"))
+        sum(each for each in numbers if each is not None)  # what is none is damage
+        return kept
 
     def _secrets(self) -> dict[str, str]:
         """Return a digest of each variable that holds a secret. Raises PflowError (78) if one is not set any more."""
