@@ -95,8 +95,8 @@ class Rows:
             self._print(each)
         self.waiting += self.table.lines() if self.table else b""
         self.flush()
-        if self.errors and not self.is_begun and os.fstat(self.errors.fileno()).st_size:
-            say_once(f"nothing failed; '{self.errors.name}' still has the failed items of an earlier map")
+        if self.errors and not self.is_begun:
+            _write_error(self.errors, b"", is_first=True)  # the failed items of an earlier map would be tried again
 
 
 class Turns:

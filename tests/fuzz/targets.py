@@ -342,7 +342,7 @@ def write_ledger(statuses: list[str]) -> None:
             ledger.end(
                 f"digest{number}.0", result(status, usage={"calls": 1, "cost": 0.5, "model": "m", "tokens": {"in": 1}})
             )
-        ledger.note_used({"calls": 100, "tokens": 100, "cost": 100})
+        ledger.note_used({"calls": 100, "tokens": 100, "cost": 100}, {"m": {"tokens": 7}})
 
 
 ANSWERS = [
