@@ -24,7 +24,8 @@ def read_text(path: Any, text: Any, encoding: str | None = None) -> tuple[str, s
         raise PflowError("cannot read: there is no file and no text", hint=hint, exit=MISSING)
     if path is None and isinstance(text, str) and "\n" not in text and os.path.isfile(text):
         what = f"cannot read '{text}' as a text: it is the name of a file"
-        raise PflowError(what, hint="with the word '$item', an item is the path", exit=BAD_DATA)
+        hint = "--each --as=path takes it as the path, in a map the word '$item' does"
+        raise PflowError(what, hint=hint, exit=BAD_DATA)
     name = STDIN if path is None else checked_path(path, "read")
     content = text
     if encoding and isinstance(text, str) and text.isascii() and not {*"\0\x1b"}.isdisjoint(text):
