@@ -151,6 +151,7 @@ HEAVY = [
     *("click", "pydantic", "asyncio", "subprocess", "importlib.metadata", "llm", "orjson", "json", "re", "enum"),
     *("typing", "dataclasses", "pathlib", "inspect", "logging", "tempfile", "shutil", "random", "urllib", "socket"),
     *("ast", "difflib", "argparse", "traceback", "signal", "hashlib", "datetime", "jsonschema", "sqlite3"),
+    "contextlib",
 ]
 
 REPORT = """

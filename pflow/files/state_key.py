@@ -1,7 +1,6 @@
 """The user's key: random bytes in pflow's state, by which digests reveal nothing to others."""
 
 import os
-from contextlib import suppress
 
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError, reason_of
 from pflow.files.atomic import replace
@@ -33,11 +32,12 @@ def state_key() -> bytes:
 
 def _read_key(path: str) -> bytes:
     try:
-        with suppress(PermissionError):  # a confined command may change modes, which Landlock does not hold
-            os.chmod(path, 0o600)
-        return read_regular(path)[: _KEY_SIZE + 1] or b"\0"
+        os.chmod(path, 0o600)
     except FileNotFoundError:
         return b""
+    except PermissionError:
+        pass  # a confined command may change modes, which Landlock does not hold
+    return read_regular(path)[: _KEY_SIZE + 1] or b"\0"
 
 
 def _make_key(path: str) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 
 from pflow import TYPE_CHECKING, Any
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, OK, TRY_AGAIN, PflowError, not_written, reason_of
@@ -199,8 +198,11 @@ def _note_order(place: str, run_id: str) -> None:
         id for id in os.listdir(place) if len(id) == len(run_id) and id[:10] > run_id[:10]
     }  # of their milliseconds
     if later and (later := later - noted_order(place).keys()):
-        with suppress(OSError), open(open_private(os.path.join(place, AHEAD), os.O_APPEND), "w") as file:
-            file.write("".join(f"{id} {run_id}\n" for id in later))
+        try:
+            with open(open_private(os.path.join(place, AHEAD), os.O_APPEND), "w") as file:
+                file.write("".join(f"{id} {run_id}\n" for id in later))
+        except OSError:
+            pass  # they stay the newest
 
 
 def noted_order(place: str) -> dict[str, str]:
@@ -233,8 +235,10 @@ def _lock(directory: str) -> int:
     mark, fd = open_lock(os.path.join(directory, LOCK))
     try:
         take_lock(fd)
-        with suppress(OSError):  # a full disk
+        try:
             os.pwrite(mark, mark_of(os.getpid()), 0)  # for `pflow cancel`; each mark has the same length
+        except OSError:
+            pass  # a full disk
         return fd
     finally:
         os.close(mark)

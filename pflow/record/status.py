@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from pflow import Any
 from pflow.files.atomic import replace
@@ -21,8 +20,10 @@ def write_status(directory: str, counts: dict[str, Any]) -> None:
     `begun` counts the failed items that have begun a step which does not repeat. A map calls it at most once a second,
     and goes on if it cannot be written.
     """
-    with suppress(OSError):
+    try:
         replace(os.path.join(directory, STATUS), encode(counts) + b"\n", mode=0o600, lasts=False)
+    except OSError:
+        pass  # a later one may fit
 
 
 def read_status(directory: str) -> dict[str, Any]:
