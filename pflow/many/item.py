@@ -63,11 +63,13 @@ class ItemFlow:
         return item.name if item is not None and free else ""
 
     def values(self, item: Any) -> dict[str, Any]:
-        """Return the values of inputs that an item gives. Raises PflowError: 65, 66 if a required one is missing.
+        """Return the values of inputs that an item gives. Raises PflowError: 66 without a required one; a bad item.
 
         The members of an object fill the inputs of their names. Anything else, and an object without such a member,
         goes where an item of a batch goes. In templates it has the names of a batch's item, too.
         """
+        if isinstance(item, PflowError):
+            raise item
         members = item if isinstance(item, dict) else {}
         found = {name: members[name] for name in self.names if name in members}
         if not found and self.reader:

@@ -200,7 +200,7 @@ class MapLoop:
             return None
         self.rows.expect(index)
         if isinstance(item, BadItem):
-            self._settle(Task(index, {"$bad": item.text}, entry), unfinished(FAILED, item.exit, item.message))
+            self._settle(Task(index, item, entry), unfinished(FAILED, item.exit, item.message))
             return None
         return Task(index, item, entry)
 
@@ -251,7 +251,7 @@ class MapLoop:
             kind = _VARIES.sub("", entry.error)
             count, message = self._causes.get(kind, (0, entry.error))
             self._causes[kind] = count + 1, message
-        self.rows.put(index, item, entry)
+        self.rows.put(index, {"$bad": item.text} if isinstance(item, BadItem) else item, entry)
         self.progress.note(entry, is_new)
         if not is_new:
             self.progress.show()

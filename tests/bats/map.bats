@@ -54,6 +54,17 @@ END
     echo B >missing
     run --separate-stderr pflow map read-file failed.jsonl -r
     expect 0 B
+    printf '1\n\n{"id":\n' >bad.jsonl && printf 'a\n1\n1,2\n' >bad.csv
+    for items in bad.jsonl bad.csv; do
+        run --separate-stderr pflow map 'shell cat' "$items" --errors=failed.jsonl -q
+        expect 1 '' "1 failed like this: cannot read '$items': line 3"
+        for _ in 1 2 3; do # it has been tried in vain
+            run --separate-stderr pflow map 'shell cat' failed.jsonl --errors=again.jsonl --ledger=again.db
+            expect 1 '' '1 of 1 items failed'
+            diff failed.jsonl again.jsonl
+        done
+        rm again.db
+    done
     run --separate-stderr pflow map 'read-file' x y z . --from=files --jobs=1
     expect 1 - "pflow map: 3 failed like this: read-file: cannot read 'x': no such file or directory
 pflow map: 4 of 4 items failed"
