@@ -117,6 +117,7 @@ PRINTED = {
     "bad.pflow.json": "did you mean read-file?",
     "words.pflow.json": "[2] count (shell)",
     "lines.sh": "6\n",
+    "last-line.sh": "Zoë tells all customers",
     "pflow-shout": "NOTES OF THE MEETING",
     "pflow-hello": "0 failed",
     "count-words": "28",

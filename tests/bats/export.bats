@@ -82,7 +82,7 @@ END
     in_shells 'echo one >a.txt; sh ../two.sh a.txt; pflow import ../two.sh -o two.pflow.json && pflow run two.pflow.json -n -r
         pflow export --to=sh -o flow.sh "read-file a.txt => shell cat => write-file b"; pflow import flow.sh | pflow export --to=sh - | cmp - flow.sh'
     expect 0 $'in capitals: ONE\nno $content\nin capitals: ONE\nno $content'
-    [[ $stderr != *"a shell would expand"* ]]
+    [[ $stderr != *"a shell would expand"* && $stderr != *"-q of"* ]]
     while IFS='~' read -r script said; do
         printf '# A script\n\n%b\n' "$script" >no.sh
         run --separate-stderr pflow run no.sh -r

@@ -65,11 +65,13 @@ def _compiled(text: str, tokens: list[Token], catalog: Catalog, items: Items | N
 
 
 def read_flow(
-    text: str, tokens: list[Token], catalog: Catalog, items: Items | None = None
-) -> tuple[FlowSpec, set[str]]:  # fmt: skip
+    text: str, tokens: list[Token], catalog: Catalog, items: Items | None = None, *, is_script: bool = False
+) -> tuple[FlowSpec, set[str]]:
     """Read the flow as written, without implied mappings, and the steps with --id. Raises PflowError (2)."""
     chains = read_chains(text, grouped(text, tokens))
     reader = _Reader(text, catalog, [mention for chain in chains for mention in chain])
+    for draft in [reader.draft_of[chain[-1]] for chain in chains[:-1]] if is_script else ():
+        draft.stream = [name for name in draft.stream if name != "quiet"]  # a script needs it there
     flow = FlowSpec([draft.step for draft in reader.drafts], reader.edges(chains))
     flow.dialect = "pipe"
     flow.catalog, flow.items = catalog, items

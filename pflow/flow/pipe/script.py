@@ -58,7 +58,7 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
             raise fault(text, pipe[0][0].at, "its output would be lost: another pipe follows", "-q prints none")
         if not any(map(_STOPS.match, text[: pipe[0][0].at].splitlines())):
             raise fault(text, following[0][0].at, "a shell would go on here after a failure", "set -e ends it")
-    flow, apart = read_flow(text, kept, catalog)
+    flow, apart = read_flow(text, kept, catalog, is_script=True)
     flow.inputs = inputs
     heads = [at for at, step in enumerate(flow.steps) if at and all(edge.target != step.id for edge in flow.edges)]
     flow = compile_flow(flow, apart | {step.id for step in flow.steps[: heads[-1] if heads else 0]})
