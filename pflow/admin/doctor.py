@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pflow import __version__
-from pflow.errors import PflowError
+from pflow.errors import PflowError, shorten
 from pflow.files.directories import state_directory
 from pflow.files.installation import NAME, UVX, Installation, read_installation, requirement_name
 from pflow.interface.source import in_words
@@ -129,6 +129,13 @@ def _model(installation: Installation) -> Iterator[Line]:
         yield Line("model", ADVICE, error.message, error.hint)
 
 
+def _prices(installation: Installation) -> Iterator[Line]:
+    from pflow.models.prices import own_prices
+
+    if prices := own_prices():
+        yield Line("prices", WELL, shorten(f"your own for {', '.join(prices)}", 200))
+
+
 def _cluster(installation: Installation) -> Iterator[Line]:
     try:
         yield Line("cluster", WELL, f"dask's distributed {version('distributed')}, for pflow map --executor=dask")
@@ -193,6 +200,7 @@ CHECKS: dict[str, Callable[[Installation], Iterator[Line]]] = {
     "packages": _packages,
     "llm": _llm,
     "model": _model,
+    "prices": _prices,
     "cluster": _cluster,
     "shells": _shells,
     "nodes": _nodes,

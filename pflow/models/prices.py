@@ -97,7 +97,8 @@ def cost_of(model: Model, input: Any, output: Any, details: dict[str, Any]) -> f
 
     `details` is the provider's own account of the tokens. Raises PflowError (78) for a malformed file.
     """
-    price = _own_prices().get(model.model_id)
+    prices, name = own_prices(), model.model_id
+    price = prices.get(name) or prices.get(name.partition("#")[2] if "://" in name else name)
     if price is None and (known := getattr(model, "cost", None)) is not None:
         return float(known)  # a model on this machine
     if input is None or output is None:
@@ -116,15 +117,18 @@ def _example(model: str) -> str:
     return f'"{model}" = {{ input = 1.5, output = 6.0 }}'
 
 
-def _own_prices() -> dict[str, dict[str, float]]:
-    """Read the user's prices by model: input and output, in dollars for a million tokens."""
+def own_prices() -> dict[str, dict[str, float]]:
+    """Read the user's prices by model: input and output, in dollars for a million tokens.
+
+    Raises PflowError (78) for a malformed file.
+    """
     file = _file()
     try:
         prices = tomllib.loads(str(read_regular(file or ""), "utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
-        raise PflowError(f"cannot read '{file}': {error}", exit=BAD_CONFIG) from error
+        raise PflowError(f"cannot read '{file}': {error}", hint=_example("MODEL"), exit=BAD_CONFIG) from error
     for name, price in prices.items():
         numbers: list[Any] = [price.get(side) for side in ("input", "output")] if isinstance(price, dict) else [None]
         if None in map(amount, numbers):

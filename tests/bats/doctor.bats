@@ -115,15 +115,19 @@ END
     mkdir -p .local/share/pflow/nodes .local/state/pflow/runs
     echo 'def' >.local/share/pflow/nodes/odd.py
     echo secret >.local/state/pflow/runs/open
+    mkdir -p .config/pflow && echo 'toy = 3' >.config/pflow/prices.toml
     run --separate-stderr env LLM_USER_PATH="$PWD/llm" sh -c 'mkdir llm; echo "- model_name: x" >llm/extra-openai-models.yaml; pflow doctor'
     expect 1 - ''
     says "nodes   broken  cannot read the node '$PWD/.local/share/pflow/nodes/odd.py': SyntaxError"
     says "llm     broken  $PWD/llm/extra-openai-models.yaml: entry 1 is passed over: it has no model_id; correct that file"
+    says "prices  broken  cannot read '$PWD/.config/pflow/prices.toml': 'toy' needs two prices"
+    echo '"toy" = { input = 1, output = 2 }' >.config/pflow/prices.toml
     says "state   broken  "
     [[ $output == *"; chmod go= $PWD/.local/state/pflow"* && $stderr != *passed* ]]
     chmod go= .local/state/pflow
     run --separate-stderr pflow doctor
     says 'state   ok      '
+    says 'prices  ok      your own for toy'
     chmod 500 .local/state/pflow
     run --separate-stderr as_mortal 'pflow doctor'
     says 'state   broken  '

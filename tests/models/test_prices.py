@@ -85,6 +85,10 @@ def test_your_own_price_comes_before_the_list(prices):
     prices.write_text('"llama3" = { input = 1_000_000, output = 5_000_000 }')
     assert cost_of(model("llama3"), 2, 1, {}) == 7
     assert cost_of(model("llama3"), None, 1000, {}) is None
+    at = "https://example.org/v1#llama3"
+    assert [cost_of(model(id, cost=0), 2, 1, {}) for id in (at, "mine#llama3")] == [7, 0]
+    prices.write_text(f'"llama3" = {{ input = 1, output = 1 }}\n"{at}" = {{ input = 0, output = 3_000_000 }}')
+    assert cost_of(model(at), 2, 1, {}) == 3
 
 
 @pytest.mark.parametrize(
