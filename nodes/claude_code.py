@@ -35,9 +35,9 @@ class ClaudeCode(Node):
     - Params: directory: path = "."  # the directory to work in
     - Params: allowed_tools: list[str] = ["Edit(./**)"] [verbatim]  # a tool to allow besides reading
     - Params: model: str = null [short m]  # a model's name or alias in Claude Code
-    - Params: max_turns: int = null  # the maximum number of turns (79)
-    - Params: max_budget: float = null  # the maximum cost in dollars (79); a run's --max-cost holds too
-    - Params: time_limit: float = 1800  # the maximum time in seconds (124)
+    - Params: max_turns: int = null [positive]  # the maximum number of turns (79)
+    - Params: max_budget: float = null [positive]  # the maximum cost in dollars (79); a run's --max-cost holds too
+    - Params: time_limit: float = 1800 [positive]  # the maximum time in seconds (124)
     - Params: expect: list[str] = [] [verbatim]  # a file that must change, or !COMMAND that must succeed
     - Params: load_settings: bool = false  # load the user's settings, and keep the session for claude --resume
     - Params: allow_empty: bool = false  # work even if all that a template takes is empty

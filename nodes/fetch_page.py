@@ -17,7 +17,7 @@ class FetchPage(Node):
     flow one in each line.
 
     Interface:
-    - Reads: shared["url"]: url [pipe] [explicit] [word]  # the page, with http:// or https://
+    - Reads: shared["url"]: url [pipe] [explicit] [word] [web]  # the page, with http:// or https://
     - Writes: shared["text"]: str [pipe]  # the readable text
     - Writes: shared["title"]: str  # its title, which may be empty
     - Params: format: markdown|text = "markdown"  # markdown keeps headings, lists and emphasis

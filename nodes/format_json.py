@@ -15,7 +15,7 @@ class FormatJson(Node):
     Interface:
     - Reads: shared["data"]: any [pipe]  # the value
     - Writes: shared["text"]: str [pipe]  # the JSON text
-    - Params: indent: int = 2  # the spaces for each level; 0 writes one line
+    - Params: indent: int = 2 [natural]  # the spaces for each level; 0 writes one line
     - Params: sort: bool = false  # sort the members of objects by their keys
     - Params: lines: bool = false  # write each item of a list on its own line: JSON lines
 

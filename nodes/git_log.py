@@ -18,7 +18,7 @@ class GitLog(Node):
     - Reads: shared["paths"]: list[path] = [] [explicit] [word]  # list only commits that touch one of these
     - Reads: shared["repo"]: path = "." [explicit] [own]  # a directory in the repository; paths are relative to it
     - Writes: shared["commits"]: list[dict{hash: str, author: str, date: str, subject: str, body: str}] [pipe]
-    - Params: max: int = null  # the maximum number of commits
+    - Params: max: int = null [natural]  # the maximum number of commits
     - Params: since: str = null  # list only newer commits: 2026-01-31, yesterday, "2 weeks ago"
     - Effects: reads files
 

@@ -17,7 +17,7 @@ class GithubListIssues(Reader, Node):
     - Params: state: open|closed|all = "open"  # the state of issues to list
     - Params: labels: list[str] = [] [flag label]  # list only issues with this label; if repeated, with all
     - Params: since: str = null  # list only issues changed since: 2026-11-01 or 2026-11-01T08:00:00Z
-    - Params: limit: int = 30  # the maximum number of issues
+    - Params: limit: int = 30 [positive]  # the maximum number of issues
     - Effects: network
     - Repeats: yes
 

@@ -17,7 +17,7 @@ class GithubListPrs(Reader, Node):
     - Params: state: open|closed|all = "open"  # the state of pull requests to list
     - Params: labels: list[str] = [] [flag label]  # list only those with this label; if repeated, with all
     - Params: since: str = null  # list only those changed since: 2026-11-01 or 2026-11-01T08:00:00Z
-    - Params: limit: int = 30  # the maximum number of pull requests
+    - Params: limit: int = 30 [positive]  # the maximum number of pull requests
     - Effects: network
     - Repeats: yes
 

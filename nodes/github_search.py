@@ -23,7 +23,7 @@ class GithubSearch(Node):
     - Writes: shared["results"]: list[dict] [pipe]  # the results: title or name or path, url, …
     - Writes: shared["total"]: int  # the number of all matches
     - Params: kind: issues|prs|repositories|code|commits = "issues"  # what to search for
-    - Params: limit: int = 30  # the maximum number of results
+    - Params: limit: int = 30 [positive]  # the maximum number of results
     - Effects: network
     - Repeats: yes
 

@@ -28,19 +28,19 @@ class Http(Node):
     waits as long as the server asks), and 65 for others. So is an answer that is cut off (75) or too large (73).
 
     Interface:
-    - Reads: shared["url"]: url [explicit] [word]  # the URL; '$stdin' takes that of the pipe, --each --as=url each
+    - Reads: shared["url"]: url [explicit] [word] [web]  # the URL; '$stdin' takes the pipe's, --each --as=url each
     - Reads: shared["body"]: any = null [pipe] [explicit] [implies method=POST]  # what to send: text, bytes, else JSON
     - Writes: shared["body"]: any [pipe]  # the body of the answer: text, or bytes if it is not text
     - Writes: shared["status"]: int  # the status code, such as 200
     - Writes: shared["headers"]: dict  # the headers of the answer, by lower-case name
     - Params: method: GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS = "GET" [short X]  # the method; POST with --form or --body
     - Params: header: list[str] = [] [short H] [verbatim]  # 'NAME: VALUE'; env:NAME in it is a variable's value
-    - Params: query: list[str] = []  # NAME=VALUE, added to the URL
-    - Params: form: list[str] = [] [implies method=POST]  # NAME=VALUE, a field of a form to send as the body
+    - Params: query: list[str] = [] [pairs]  # NAME=VALUE, added to the URL
+    - Params: form: list[str] = [] [implies method=POST] [pairs]  # NAME=VALUE, a field of a form to send as the body
     - Params: follow: bool = true  # follow redirects, but never from https to http; --no-follow: return them
     - Params: check: bool = true  # fail if the status is 400 or more; --no-check: take the action error
     - Params: max_size: int = 100000000  # the maximum size of the unpacked answer in bytes (73)
-    - Params: max_silence: float = 60  # the maximum time in seconds without any data (75)
+    - Params: max_silence: float = 60 [positive]  # the maximum time in seconds without any data (75)
     - Actions: default, error  # error if the status is 400 or more, with --no-check
     - Effects: network
     - Repeats: unless method is POST, PATCH

@@ -23,7 +23,7 @@ class LoadCsv(Node):
     - Reads: shared["text"]: any = null [pipe]  # CSV text, if --path is not given
     - Writes: shared["rows"]: list[dict] [pipe]  # the rows, one object each
     - Writes: shared["columns"]: list[str]  # the names of the columns
-    - Params: delimiter: str = null  # the delimiter: one character, or tab
+    - Params: delimiter: str = null [delimiter]  # the delimiter: one character, or tab
     - Params: quotes: bool = true  # quotation marks enclose values; --no-quotes: they are ordinary characters
     - Params: encoding: str = null  # the encoding of the file: latin-1, cp1252, utf-16, …; without it, UTF-8
     - Params: header: bool = true  # the first line has the names; --no-header: they are c1, c2, …

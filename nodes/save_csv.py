@@ -19,7 +19,7 @@ class SaveCsv(Node):
     - Reads: shared["rows"]: any [pipe]  # the rows, one object each, or answers of a model
     - Reads: shared["columns"]: any = null [beside]  # the header of a table without rows
     - Reads: shared["path"]: path [explicit] [word] [flag file]  # the file to write
-    - Params: delimiter: str = ","  # the delimiter: one character, or tab
+    - Params: delimiter: str = "," [delimiter]  # the delimiter: one character, or tab
     - Params: header: bool = true  # write the names as the first line; --no-header: omit them
     - Effects: writes files
     - Repeats: yes

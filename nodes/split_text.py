@@ -15,8 +15,8 @@ class SplitText(Node):
     Interface:
     - Reads: shared["text"]: str [pipe]  # the text
     - Writes: shared["chunks"]: list[str] [pipe]  # its chunks, in order
-    - Params: size: int = 4000  # the maximum number of characters in a chunk
-    - Params: overlap: int = 0  # repeat up to this many characters of the chunk before, in whole words
+    - Params: size: int = 4000 [natural]  # the maximum number of characters in a chunk
+    - Params: overlap: int = 0 [natural]  # repeat up to this many characters of the chunk before, in whole words
     - Params: by: paragraph|line|sentence|word|character = "paragraph"  # where to cut if possible
     - Params: strip: bool = false  # strip white space around each chunk, and drop empty chunks
 

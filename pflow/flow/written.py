@@ -15,6 +15,7 @@ from pflow.values.paths import Path, parse_path
 from pflow.values.plain import change_texts
 from pflow.values.templates import TEMPLATE, Bare, parse_place, parse_template, references
 from pflow.values.types import Type, fit, names_schema_file
+from pflow.words.naming import read_pairs
 
 INPUT, MAPPING, PARAM, OVER, OUTPUT = "input", "mapping", "param", "over", "output"
 
@@ -176,14 +177,20 @@ def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
         is_pipe = is_file and opens_files and os.path.exists(value) and not os.path.isfile(value)
         if not is_file or (opens_files and not is_pipe):  # a pipe can be read only once
             load_schema(value)
-    elif "positive" in forms and isinstance(value, int) and value < 1:
-        raise PflowError(f"cannot take {item.flag}={value}: it must be at least 1", exit=USAGE)
+    elif isinstance(value, int | float):
+        if ("natural" in forms and value < 0) or ("positive" in forms and value <= 0):
+            least = "more than 0" if "positive" in forms else "0 or more"
+            raise PflowError(f"cannot take {item.flag}={value}: it must be {least}", exit=USAGE)
+    elif "pairs" in forms and isinstance(value, list):
+        read_pairs(item.flag, [each for each in value if isinstance(each, str)])
     elif not isinstance(value, str):
         return  # of another type than a form has
     elif item.type.name == "url":
-        if "id" not in forms and not all(value.partition("://")):
-            hint = f"https://{shorten(value or 'HOST/PATH')}"
-            raise PflowError(f"cannot take {item.flag}='{shorten(value)}': it is not a URL", hint=hint, exit=BAD_DATA)
+        scheme, _, rest = value.partition("://")
+        kind = "an http or https URL" if "web" in forms else "a URL"
+        if "id" not in forms and not (scheme and rest and ("web" not in forms or scheme.lower() in ("http", "https"))):
+            hint = f"https://{shorten(rest or value or 'HOST/PATH')}"
+            raise PflowError(f"cannot take {item.flag}='{shorten(value)}': it is not {kind}", hint=hint, exit=BAD_DATA)
     elif item.name == "encoding" and is_shared(item):
         if value != BYTES:
             split_encoding(value)
@@ -191,7 +198,11 @@ def check_form(item: Item, value: Any, *, opens_files: bool) -> None:
         from pflow.tables.query import check_query
 
         check_query(value)
-    elif forms:
+    elif "delimiter" in forms:
+        from pflow.tables.csv_text import delimiter_of
+
+        delimiter_of(value)
+    elif "regex" in forms or "place" in forms:
         import re
 
         try:

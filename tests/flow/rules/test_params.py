@@ -125,16 +125,28 @@ FORMS = [
     ("analyze", "sql", "SELECT authorized, incomplete, r.prohibited FROM rows r", ""),
     ("analyze", "sql", "SELECT zz, b FROM rows UNION SELECT * FROM rows ORDER BY 2", ""),
     ("analyze", "sql", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT x FROM c", ""),
-    ("http", "url", "nourl", "it is not a URL; https://nourl"),
-    ("http", "url", "http://", "it is not a URL"),
+    ("http", "url", "nourl", "it is not an http or https URL; https://nourl"),
+    ("http", "url", "http://", "it is not an http or https URL"),
+    ("fetch-page", "url", "ftp://oak.example/a", "it is not an http or https URL; https://oak.example/a"),
+    ("matching", "address", "ftp://oak.example/a", ""),
+    ("matching", "address", "oak", "it is not a URL; https://oak"),
     ("fetch-page", "url", "http://[::1]/a", ""),
     ("yt-transcript", "url", "dQw4w9WgXcQ", ""),
     ("read-file a", "encoding", "nope", "no such encoding; utf-8"),
     ("read-file a", "encoding", "latin-1:replace", ""),
     ("read-file a", "encoding", "bytes", ""),
-    ("llm ask", "max-tokens", "-5", "it must be at least 1"),
-    ("llm ask", "max-tokens", "0", "it must be at least 1"),
+    ("llm ask", "max-tokens", "-5", "it must be more than 0"),
+    ("llm ask", "max-tokens", "0", "it must be more than 0"),
     ("llm ask", "max-tokens", "5", ""),
+    ("claude-code x", "max-budget", "0", "it must be more than 0"),
+    ("claude-code x", "max-budget", "0.5", ""),
+    ("split-text", "size", "-5", "it must be 0 or more"),
+    ("split-text", "size", "0", ""),
+    ("load-csv a", "delimiter", "ab", "--delimiter takes one character, or tab"),
+    ("load-csv a", "delimiter", "tab", ""),
+    ("llm ask", "option", "foo", "it is written --option=NAME=VALUE"),
+    ("llm ask", "option", "top_p=1", ""),
+    ("http http://oak.example", "query", "foo", "it is written --query=NAME=VALUE"),
     ("select", "place", "a[x]", "a path is like items[0].name"),
     ("select", "place", "a[-1].b", ""),
     ("matching", "expression", "(", "a regular expression of Python"),
@@ -149,6 +161,7 @@ def test_a_constant_that_has_not_its_form_is_found_before_anything_runs(
     tmp_path, monkeypatch, flow, name, value, told, is_flag
 ):
     interface = 'Interface:\n# - Reads: shared["expression"]: any = "." [own] [regex]  # which\n'
+    interface += '# - Reads: shared["address"]: url = null [own]  # where\n'
     (tmp_path / "pflow-matching").write_text(f"#!/bin/sh\n# Match.\n#\n# {interface}")
     (tmp_path / "pflow-matching").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
