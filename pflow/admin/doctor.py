@@ -119,7 +119,8 @@ def _model(installation: Installation) -> Iterator[Line]:
     if isinstance(model, LocalModel) and (todo := engine_command()):
         yield Line("model", BROKEN, f"'{model.model_id}' is the default, but its engine is missing", todo)
     else:
-        yield Line("model", WELL, f"'{model.model_id}' is the default, and has the key it needs")
+        key = "has the key it needs" if model.needs_key else "needs no key"
+        yield Line("model", WELL, f"'{model.model_id}' is the default, and {key}")
     if is_small(model):
         yield Line("model", ADVICE, f"'{model.model_id}' is for trying out and for short texts", better_models())
     try:

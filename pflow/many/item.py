@@ -81,7 +81,8 @@ class ItemFlow:
                 found[name] = NameSource((ITEM,), part).find({ITEM: item})
         missing = [each.name for each in missing_inputs(self.wired, {**self.inputs.values, **found})]
         if missing:
-            known = f"its members are {', '.join(members)}" if members else "it is not an object"
+            how = f"jq -c{'R' * isinstance(item, str)} '{{\"{missing[0]}\": .}}' makes one of it"
+            known = f"its members are {', '.join(members)}" if members else f"it is not an object: {how}"
             raise PflowError(f"cannot run the item: it gives no '{missing[0]}'", hint=known, exit=MISSING)
         return found
 

@@ -47,7 +47,7 @@ says() { [[ $'\n'$output == *$'\n'$1* ]] || expect 0 "$1"; }
     expect 0 - ''
     [ -z "$stderr" ]
     for about in python pflow llm model nodes state; do says "$about "; done
-    says 'model   ok      '"'echo' is the default"
+    says 'model   ok      '"'echo' is the default, and needs no key"
     [[ $output != *broken* ]]
     in_shells 'pflow doctor --json | jq -c "[.ok, (.findings | map(.about) | unique | length > 5)], .findings[0].state"'
     expect 0 $'[true,true]\n"ok"'

@@ -42,6 +42,8 @@ def test_a_flag_goes_over_an_items_member_and_a_missing_input_is_named():
     result = flow.run("ID", {"nane": "Bo"})
     assert (result["status"], result["exit"]) == ("failed", 66)
     assert "it gives no 'name' (its members are nane)" in result["error"]
+    how = """it gives no 'name' (it is not an object: jq -cR '{"name": .}' makes one of it)"""
+    assert how in flow_of("template 'Hi $name'").run("1", "Bo")["error"]
 
 
 def test_each_item_has_a_store_of_its_own():
