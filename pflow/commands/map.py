@@ -128,7 +128,7 @@ def command(
         if flags.dry_run:
             pretend(each.inputs, Document())
         elif estimate:
-            write_pieces(1, [f"{each.estimate().account()}\n".encode()])
+            write_pieces(1, [f"{each.foresee().account()}\n".encode()])
         else:
             return each.run()
         return OK

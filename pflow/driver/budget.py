@@ -138,16 +138,20 @@ class Budget:
         what = f"{self.whose} has {'spent' if name == 'cost' else 'used'} {_words(name, used, limit)}"
         hint = f"{self.again} {flag}=… goes on" if self.again else f"{flag} allows more"
         if name != "calls" and left > 0:
-            what = f"a call may take {_words(name, most)}, and {self.whose} has {_words(name, left, limit)} left"
+            digits = 2
+            while digits < 12 and _words(name, most, digits=digits) == _words(name, left, digits=digits):
+                digits += 1
+            room = f"{self.whose} has {_words(name, left, limit, digits=digits)} left"
+            what = f"a call may take {_words(name, most, digits=digits)}, and {room}"
             hint += "; a smaller --max-tokens of its step takes less"
         error = PflowError(f"cannot ask '{model}': {what}", hint=hint, exit=OVER_BUDGET, is_permanent=True)
         error.ends_run = True
         return error
 
 
-def _words(name: str, amount: float, limit: float | None = None) -> str:
-    """Return `2 of 3 calls`, `4,106 tokens` or `$0.41`."""
-    each = [dollars(value) if name == "cost" else f"{value:,.0f}" for value in (amount, limit) if value is not None]
+def _words(name: str, *amounts: float, digits: int = 2) -> str:
+    """Return `2 of 3 calls`, `4,106 tokens` or `$0.41`; more digits for amounts that look alike with these."""
+    each = [dollars(value, digits) if name == "cost" else f"{value:,.{digits - 2}f}" for value in amounts]
     return " of ".join(each) + (f" {name}" if name != "cost" else "")
 
 

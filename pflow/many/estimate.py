@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pflow.binding.resolve import environment
 from pflow.errors import BAD_CONFIG, PflowError
-from pflow.many.executor import DONE
+from pflow.many.executor import DONE, TODO
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.ledger import Ledger
+from pflow.many.loop import Choices
 from pflow.terminal.columns import rough_time
 from pflow.values.jsontext import text_of
 from pflow.values.templates import TEMPLATE
@@ -33,13 +34,15 @@ ANSWER = 200
 
 @dataclass
 class Estimate:
-    """How many items are done and how many are left; `cost` and `seconds` are None if they are not known.
+    """How many items are done, have failed for good, and are left; `cost` and `seconds` are None if not known.
 
-    `assumptions` says what it rests on.
+    `assumptions` says what it rests on; `is_most` if there may be fewer items, of which nobody knows what is done.
     """
 
     done: int
     to_do: int
+    failed: int = 0
+    is_most: bool = False
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float | None = None
@@ -49,7 +52,9 @@ class Estimate:
     def words(self) -> str:
         """Return `9,812 done, 188 to do, about $1.90`."""
         cost = "" if self.cost is None else f", about {dollars(float(f'{self.cost:.2g}'))}"
-        return f"{self.done:,} done, {self.to_do:,} to do{cost}"
+        failed = f"{self.failed:,} failed, " if self.failed else ""
+        done = "at most " if self.is_most else f"{self.done:,} done, {failed}"
+        return f"{done}{self.to_do:,} to do{cost}"
 
     def account(self) -> str:
         """Return the words with tokens, time and assumptions."""
@@ -59,20 +64,30 @@ class Estimate:
 
 
 def estimate(
-    flow: ItemFlow, items: Iterable[Any], total: int | None, ledger: Ledger | None = None, *, jobs: int = 1,
-    rpm: float | None = None,
+    flow: ItemFlow, items: Iterable[tuple[int, Any]], total: int | None, choices: Choices,
+    ledger: Ledger | None = None, *, is_most: bool = False, jobs: int = 1, rpm: float | None = None,
 ) -> Estimate:  # fmt: skip
-    """Estimate a map; without a `total` all items are read. Raises PflowError for a model that is not there."""
-    sizes, count = [], 0
-    for item in items:
-        count += 1
-        if count <= SAMPLE:
-            sizes.append(_size(flow, item))
-        elif total is not None:
-            break
-    total = count if total is None else total
-    done = min(ledger.counts().get(DONE, 0), total) if ledger is not None else 0
-    found = Estimate(done, total - done)
+    """Estimate a map of these items; all are read if there is no `total`, or some may be done.
+
+    Raises PflowError for a model that is not there.
+    """
+    sizes: list[int] = []
+
+    def read() -> Iterator[tuple[str, str]]:
+        for index, item in items:
+            if (key := choices.key(index, item)) is not None:
+                if len(sizes) < SAMPLE:
+                    sizes.append(_size(flow, item))
+                yield key
+
+    if ledger is not None and not is_most and ledger.counts():
+        states = ledger.states(read())
+    else:
+        count = sum(1 for _ in islice(read(), total and SAMPLE))
+        states = [(TODO, 0, False, count if total is None or not count else total)]
+    done = sum(count for status, *_, count in states if status == DONE)
+    to_do = sum(count for status, tries, begun, count in states if not choices.settles(status, tries, begun))
+    found = Estimate(done, to_do, sum(count for *_, count in states) - done - to_do, is_most)
     questions = questions_of(flow)
     entries = [] if ledger is None else [*islice(ledger.entries(DONE), SAMPLE)]
     if questions:

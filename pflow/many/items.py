@@ -23,6 +23,7 @@ from pflow.process.streams import is_readable
 from pflow.stage.document import Document, read_document
 from pflow.stage.intake import empty_pipe
 from pflow.tables.csv_text import stream_csv
+from pflow.values.digest import digest_of, file_digest
 from pflow.values.encoding import ELSE, split_encoding
 from pflow.values.fast_json import decode
 from pflow.values.jsontext import path_value, text_or_bytes
@@ -73,16 +74,27 @@ class Items:
     def __iter__(self) -> Iterator[Any]:
         return self._read(decode)
 
-    def _read(self, read: Callable[[bytes], Any]) -> Iterator[Any]:
+    def digest(self) -> str:
+        """Return what tells these items from others; those of streams all look alike."""
+        paths = [] if self.is_stdin else self._paths(is_told=False)
+        try:
+            return digest_of([path if form == "files" else file_digest(path) for path, form in paths])
+        except OSError:  # the same when it is read
+            return ""
+
+    def _paths(self, *, is_told: bool) -> Iterator[tuple[str, str]]:
         for word, form in self._sources:
             paths = [word]
             if _is_pattern(word):
-                paths = list_paths(word, "/" if word.startswith("/") else ".", is_told=read is decode)
+                paths = list_paths(word, "/" if word.startswith("/") else ".", is_told=is_told)
             if not paths:
                 raise PflowError(f"cannot read '{word}': no file matches", exit=MISSING)
-            for path in paths:
-                parts = _recoded(self._parts(path), path, self._encoding) if self._encoding else self._parts(path)
-                yield from [path_value(path)] if form == "files" else _items_in(parts, path, form, read)
+            yield from ((path, form) for path in paths)
+
+    def _read(self, read: Callable[[bytes], Any]) -> Iterator[Any]:
+        for path, form in self._paths(is_told=read is decode):
+            parts = _recoded(self._parts(path), path, self._encoding) if self._encoding else self._parts(path)
+            yield from [path_value(path)] if form == "files" else _items_in(parts, path, form, read)
 
     def _parts(self, path: str) -> Iterator[bytes]:
         try:
@@ -254,14 +266,45 @@ def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
     raise _fault(name, f"it ends in the middle of item {count + 1}")
 
 
-def chosen(items: Iterable[Any], limit: int | None, sample: int | None) -> Iterator[tuple[int, Any]]:
-    """Yield items, each after its number: all, the first `limit` ones, or of these a `sample` at random."""
-    numbered = islice(enumerate(items), limit)
-    if sample is None:
-        return numbered
+class Chosen:
+    """The items that a map takes, each after its number: all, the first `limit` ones, or of these a `sample` at random.
+
+    A sample is drawn once. If the items `are_read_once`, nobody can count them before they run.
+    """
+
+    def __init__(self, items: Items, limit: int | None, sample: int | None) -> None:
+        self.items = items
+        self.limit = limit
+        self.sample = sample
+        self.are_read_once = items.is_stdin and sample is None
+        self._begun: Iterable[tuple[int, Any]] | None = None
+
+    def count(self) -> int | None:
+        """Return their number; None if they come through a stream."""
+        count = self.items.count()
+        return None if count is None else min(each for each in (count, self.limit, self.sample) if each is not None)
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        if self._begun is not None:
+            return iter(self._begun)
+        items: Iterable[tuple[int, Any]] = islice(enumerate(self.items), self.limit)
+        if self.sample is not None:
+            items = _sample(items, self.sample)
+        self._begun = items if self.items.is_stdin or self.sample is not None else None
+        return iter(items)
+
+    def first(self) -> list[tuple[int, Any]]:
+        """Return the first item of a stream, which is still to come."""
+        items = iter(self)
+        first = [*islice(items, 1)]
+        self._begun = chain(first, items)
+        return first
+
+
+def _sample(numbered: Iterable[tuple[int, Any]], size: int) -> list[tuple[int, Any]]:
     found: list[tuple[int, Any]] = []
     for number, item in numbered:
-        place = number if number < sample else random.randrange(number + 1)
-        if place < sample:
+        place = number if number < size else random.randrange(number + 1)
+        if place < size:
             found[place : place + 1] = [(number, item)]
-    return iter(sorted(found, key=lambda each: each[0]))
+    return sorted(found, key=lambda each: each[0])

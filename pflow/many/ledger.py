@@ -1,7 +1,7 @@
 """The ledger of a map: an SQLite file with a row for each item, which survives kill -9; a later map goes on with it."""
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,14 @@ _KINDS = {
     "ms": "real, integer, null",
     "time": "real, integer, null",
 }
+_STATES = """
+WITH named AS (
+  SELECT digest, iif(id = '', digest || '.' || (row_number() OVER (PARTITION BY digest, id) - 1), id) AS id FROM keys)
+SELECT ifnull(status, 'todo'), ifnull(tries, 0), ifnull(has_begun, 0), count(*)
+FROM named LEFT JOIN items USING (id, digest) GROUP BY 1, 2, 3
+"""
+"""The states of the items of a list, whose keys are those that `claim` gives them."""
+
 _ANEW = "another --ledger begins anew"
 _OBJECT = "CASE WHEN json_valid({0}) THEN json_type({0}) END = 'object'"
 _SOUND = {
@@ -103,8 +111,7 @@ class Ledger(LedgerFile):
         Raises PflowError (78) if an earlier one was `about` something else.
         """
         if not accepts_changes:
-            hint = f"--accept-changes goes on anyway, {_ANEW}"
-            self.expect(about, f"cannot go on with the ledger '{self.path}'", hint)
+            self.expect(about)
         self.passes += 1
         values = (encode(about).decode(), self.passes, round(time.time(), 3))
         self.one("UPDATE map SET about = ?, pass = ?, began = ? WHERE rowid = 1", values)
@@ -117,8 +124,10 @@ class Ledger(LedgerFile):
         about, id = self.one("SELECT about, id FROM map WHERE rowid = 1")
         return dict(self._json(about, id, "map"))
 
-    def expect(self, about: dict[str, Any], act: str, hint: str) -> None:
+    def expect(self, about: dict[str, Any], act: str = "", hint: str = "") -> None:
         """Raise PflowError (78), which begins with `act`, if an earlier map was about something else."""
+        act = act or f"cannot go on with the ledger '{self.path}'"
+        hint = hint or f"--accept-changes goes on anyway, {_ANEW}"
         if others := [name for name, before in self.about().items() if before != about.get(name)]:
             raise PflowError(f"{act}: its map had other {joined(others)}", hint=hint, exit=BAD_CONFIG)
 
@@ -198,6 +207,15 @@ class Ledger(LedgerFile):
     def counts(self) -> dict[str, int]:
         """Count the items of each status."""
         return dict(self.rows("SELECT status, count(*) FROM items GROUP BY status"))
+
+    def states(self, keys: Iterable[tuple[str, str]]) -> list[tuple[str, int, bool, int]]:
+        """Return the states (status, tries, has_begun) of items of these digests and ids, and how many have each."""
+        self.one("CREATE TEMP TABLE keys (digest TEXT, id TEXT)")  # in a file: there may be many
+        for key in keys:
+            self.one("INSERT INTO keys VALUES (?, ?)", key)
+        found = list(self.rows(_STATES))
+        self.one("DROP TABLE keys")
+        return found
 
     def missed(self) -> int:
         """Count the items of earlier passes that this one has not had, and that are not done."""

@@ -65,6 +65,25 @@ class Choices:
     """True if equal items wait for the first of them, whose answer the cache then gives."""
     secret_members: frozenset[str] = frozenset()
 
+    def key(self, index: int, item: Any) -> tuple[str, str] | None:
+        """Return the digest of an item, and the id that its own field gives it, else ""; None if another shard has it.
+
+        Raises PflowError (65) if the field is missing.
+        """
+        digest, id = item_digest(item, self.secret_members), ""
+        if self.id_field and not isinstance(item, BadItem):
+            value = item.get(self.id_field) if isinstance(item, dict) else None
+            if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+                what = f"cannot name item {index + 1}: it has no text or number '{self.id_field}'"
+                raise PflowError(what, hint="--id=FIELD is for items that all have it", exit=BAD_DATA)
+            id = str(value)
+        return (digest, id) if share_of(id or digest, self.shard[1]) == self.shard[0] else None
+
+    def settles(self, status: str, tries: int, has_begun: bool) -> bool:
+        """Return True if an item does not run again: it is done, or failed, or began a step that does not repeat."""
+        is_tried = status != TODO and tries >= TRIES and not self.retries_failed
+        return status == DONE or is_tried or (has_begun and not self.redoes)
+
 
 @dataclass
 class Task:
@@ -187,14 +206,12 @@ class MapLoop:
 
     def _claimed(self, index: int, item: Any) -> Task | None:
         """Return an item as a task; None if it is another shard's, or settled."""
-        digest = item_digest(item, self.choices.secret_members)
-        id = self._id(index, item)
-        if share_of(id or digest, self.choices.shard[1]) != self.choices.shard[0]:
+        key = self.choices.key(index, item)
+        if key is None:
             return None
-        entry = self.ledger.claim(index, digest, id)
-        is_left = entry.has_begun and not self.choices.redoes
-        is_tried = entry.status != TODO and entry.tries >= TRIES and not self.choices.retries_failed
-        if entry.status == DONE or is_left or is_tried:
+        entry = self.ledger.claim(index, *key)
+        if self.choices.settles(entry.status, entry.tries, entry.has_begun):
+            is_left = entry.has_begun and not self.choices.redoes
             entry.status = BEGUN if entry.status != DONE and is_left else entry.status
             self._put(index, item, entry, is_new=False)
             return None
@@ -203,17 +220,6 @@ class MapLoop:
             self._settle(Task(index, item, entry), unfinished(FAILED, item.exit, item.message))
             return None
         return Task(index, item, entry)
-
-    def _id(self, index: int, item: Any) -> str:
-        """Return what the item's own field names it. Raises PflowError (65) if it has none."""
-        name = self.choices.id_field
-        if not name or isinstance(item, BadItem):
-            return ""
-        value = item.get(name) if isinstance(item, dict) else None
-        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-            what = f"cannot name item {index + 1}: it has no text or number '{name}'"
-            raise PflowError(what, hint="--id=FIELD is for items that all have it", exit=BAD_DATA)
-        return str(value)
 
     def _settle(self, task: Task, result: Result | PflowError) -> None:
         if isinstance(result, PflowError):

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import asdict
-from functools import partial
-from itertools import islice, takewhile
+from functools import cached_property, partial
+from itertools import starmap, takewhile
 from typing import Any
 
 from pflow.driver.arguments import RunFlags, own_flags
@@ -30,7 +30,7 @@ from pflow.kit.mcp.place import begin_run
 from pflow.many.estimate import Estimate, estimate, most_of_item, questions_of
 from pflow.many.executor import DONE, Executor, Result
 from pflow.many.item import ITEM, ItemFlow
-from pflow.many.items import Items, chosen
+from pflow.many.items import Chosen, Items
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter
 from pflow.many.loop import Choices, MapLoop
@@ -81,9 +81,15 @@ class Map:
         if (flags.jobs or 0) > MOST_JOBS and not self.wired.waits:
             what = f"cannot take --jobs={flags.jobs}: each item of this flow has a process of its own"
             raise PflowError(what, hint=f"at most {MOST_JOBS}, but for flows that only wait", exit=USAGE)
-        self.halt = parse_halt(options.halt)
-        self.share, self.shards = parse_shard(options.shard) if options.shard else (0, 1)
-        self.total = self._total()
+        self.shard = parse_shard(options.shard) if options.shard else (0, 1)
+        self.chosen = Chosen(self.items, options.limit, options.sample)
+        self.total = self.chosen.count() if self.shard[1] == 1 else None
+        self.choices = Choices(
+            id_field=options.id_field, timeout=flags.timeout if options.executor == "local" else None,
+            halt=parse_halt(options.halt), shard=self.shard, retries_failed=options.failed, redoes=options.redo,
+            shares_equals=bool(flags.cache),
+            secret_members=frozenset(name for name, each in self.wired.inputs.items() if each.secret),
+        )  # fmt: skip
         if options.errors:
             uses = {**dict.fromkeys(options.words, "the items come from it"), self.wired.flow.file: "it is the flow"}
             check_errors(options.errors, {options.ledger: "it is the ledger", **uses})
@@ -121,11 +127,20 @@ class Map:
         each.accepts_changes, each.is_resumed = chosen.accepts_changes, True
         return each.run(reopened)
 
-    def estimate(self, ledger: Ledger | None = None) -> Estimate:
-        """Estimate the map; items that can be read only once are read for it."""
-        total = None if self.shards > 1 else self.total
-        jobs, rpm = self.flags.jobs or 1, self.options.rpm
-        return estimate(self.flow, islice(self.items, total), total, ledger, jobs=jobs, rpm=rpm)
+    def foresee(self) -> Estimate:
+        """Estimate the map before it begins; items that can be read only once are read for it."""
+        path = self.options.ledger or next((run.ledger for run in self._unfinished_runs() if self.resumes), "")
+        if not path or not os.path.exists(path) or not os.path.getsize(path):
+            return self._estimate()
+        with closing(Ledger(path, is_read=True)) as ledger:
+            if not self.accepts_changes:
+                ledger.expect(self._facts())
+            return self._estimate(ledger)
+
+    def _estimate(self, ledger: Ledger | None = None, *, is_most: bool = False) -> Estimate:
+        items, total = (self.chosen.first(), self.options.limit) if is_most else (self.chosen, self.total)
+        jobs, rpm = self.flags.jobs or 1, self.options.rpm and self.options.rpm / self.shard[1]
+        return estimate(self.flow, items, total, self.choices, ledger, is_most=is_most, jobs=jobs, rpm=rpm)
 
     def run(self, reopened: Reopened | None = None) -> int:
         """Run the items that are not done yet; return the exit code. Raises PflowError if the map is stopped."""
@@ -156,11 +171,11 @@ class Map:
 
     def _begun(self, ledger: Ledger) -> int | None:
         """Say what is to do, and ask a person before it costs much; return the number of items, if it is known."""
-        if self.items.is_stdin or self.shards > 1:
+        if self.chosen.are_read_once and self.options.limit is None:
             if done := ledger.counts().get(DONE, 0):
-                self._say(f"{done:,} done before")
+                self._say(f"{done:,} done before in this ledger")
             return None
-        found = self.estimate(ledger)
+        found = self._estimate(ledger, is_most=self.chosen.are_read_once)
         self._say(found.words())
         if (
             (found.cost or 0) > MOST_UNASKED
@@ -168,7 +183,7 @@ class Map:
             and confirm(f"{found.account()}. Begin?") is False
         ):
             raise PflowError("the map was not begun", exit=FAILED)
-        return found.done + found.to_do
+        return None if found.is_most else found.done + found.failed + found.to_do
 
     def _say(self, text: str) -> None:
         if not self.flags.quiet:
@@ -184,28 +199,44 @@ class Map:
             reopened.commit()
             return reopened.log
         limits = {name: getattr(self.flags, name) for name in budget.BUDGET.values()}
-        about = {"map": {"ledger": self.ledger_path, "digest": self._digest()}}
+        about = {"map": {"ledger": self.ledger_path, "digest": self.digest}}
         more = {"map": asdict(self.options), "limits": limits}
         log = open_log(self.beginning, self.run_id, self.flags, about, more)
         assert log is not None
         return log
 
-    def _digest(self) -> str:
-        """Return what this map has in common with a later one of the same flow, flags and items, in the same place."""
+    @cached_property
+    def digest(self) -> str:
+        """Return what this map has in common with a later one of the same flow, flags and items, in the same place.
+
+        In a ledger that is named, the items of several lists may be: there the lists themselves are compared.
+        """
         items = [getattr(self.options, name) for name in ("words", "form", "limit", "sample", "shard", "ledger")]
+        items += [self.items.digest()] if self.options.ledger else []
         return digest_of([self._facts(), self.beginning.place, items])
 
-    def _unfinished(self) -> Reopened | None:
-        """Reopen the last map that was the same, if it is unfinished, and --resume or a person wants it to go on."""
-        if self.options.ledger:
-            return None
-        wanted, digest = self.beginning.flow_text(), self._digest()
+    def _unfinished_runs(self) -> Iterator[Run]:
+        """Yield the last runs of the same map, newest first, if they are unfinished; of a ledger, if it is the last."""
+        wanted, digest, ledger = self.beginning.flow_text(), self.digest, self.options.ledger
+        path = os.path.abspath(ledger) if ledger else None
         runs = map(Run, (each for each in run_directories() if read_kept(each, FLOW) == wanted))
-        same = (run for run in runs if run.map_digest == digest)
-        for run in takewhile(lambda run: run.status not in (DONE, FINISHED), same):
-            done = _count_done(run)
-            if self.resumes or (done and run.status != RUNNING and self._goes_on(run, done)):
-                reopened, self.is_resumed = Reopened(run, Resumption(), self.secrets), True
+        same = (run for run in runs if run.map_digest == digest or run.ledger == path)
+        open = takewhile(lambda run: run.map_digest == digest and run.status not in (DONE, FINISHED), same)
+        return (run for run in open if run.status == RUNNING or run.is_resumable)
+
+    def _unfinished(self) -> Reopened | None:
+        """Reopen the last map that was the same, if it is unfinished and is to go on.
+
+        That says its ledger if the items are known to be the same; else --resume, or a person.
+        """
+        if self.options.ledger and self.accepts_changes:
+            return None
+        goes_on = self.resumes or (self.options.ledger and not self.items.is_stdin)
+        for run in self._unfinished_runs():
+            done = 0 if goes_on else self._count_done(run)
+            if goes_on or (done and run.status != RUNNING and self._goes_on(run, done)):
+                reopened, self.is_resumed = Reopened(run, Resumption(), self.secrets), not self.options.ledger
+                reopened.flags(self.flags)  # its limits are now these
                 self._say(reopened.told())
                 return reopened
             if done:
@@ -220,7 +251,8 @@ class Map:
         told = f"{done:,}{f' of {self.total:,}' if self.total else ''} are done in the run {run.id}"
         terminal = None if self.items.is_stdin or self.asks_nothing else open_terminal()
         if terminal is None:
-            say(PROGRAM, f"{told}: {self._again(run.id)}; this map begins anew, --resume goes on")
+            new = "has a budget of its own" if self.options.ledger else "begins anew"
+            say(PROGRAM, f"{told}: {self._again(run.id)}; this map {new}, --resume goes on")
             return False
         with terminal:
             answer = "?"
@@ -229,6 +261,17 @@ class Map:
         if answer == "n":
             raise PflowError("the map was not begun", hint=f"{self._again(run.id)} goes on", exit=FAILED)
         return answer == "g"
+
+    def _count_done(self, run: Run) -> int:
+        """Count the items that a map has done, of these if they are known; 0 without a ledger that can be read."""
+        try:
+            with closing(Ledger(run.ledger, is_read=True)) as ledger:
+                if self.items.is_stdin:
+                    return ledger.counts().get(DONE, 0)
+                states = ledger.states(filter(None, starmap(self.choices.key, self.chosen)))
+                return sum(count for status, *_, count in states if status == DONE)
+        except PflowError:
+            return 0
 
     def _again(self, run: str) -> str:
         return f"{'… | ' if self.items.is_stdin else ''}pflow resume {run}"
@@ -248,26 +291,19 @@ class Map:
         given = {name: getattr(self.inputs, name) for name in ("values", "params", "data")}
         return {**self.beginning.facts(), "inputs": digest_of(kept(given)), "id": self.options.id_field}
 
-    def _total(self) -> int | None:
-        """Return how many items the map takes, if that is known before they are read."""
-        most = [each for each in (self.options.limit, self.options.sample) if each is not None]
-        count = self.items.count() if self.shards == 1 else None
-        return None if count is None else min([count, *most])
-
-    def _told(self, items: Iterable[Any]) -> Iterator[Any]:
+    def _told(self, items: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
         """Pass items on; warn if a command names a member of the first one, which nothing fills there."""
-        for number, item in enumerate(items):
+        for number, (index, item) in enumerate(items):
             for doubt in check_unfilled(self.wired, item) if not number and isinstance(item, dict) else ():
                 say(PROGRAM, str(doubt))
-            yield item
+            yield index, item
 
     def _run_items(self, ledger: Ledger, progress: MapProgress, fd: int) -> int:
         options, flags = self.options, self.flags
         here = None if self.wired.waits else os.cpu_count() or 1
         jobs = flags.jobs or (here if options.executor == "local" else sys.maxsize)
-        paces = [each and each / self.shards for each in (options.rpm, options.tpm)]
+        paces = [each and each / self.shard[1] for each in (options.rpm, options.tpm)]
         limiter = Limiter(self._budget(ledger), rpm=paces[0], tpm=paces[1], most=MOST_WAITING, jobs=jobs)
-        secret = frozenset(name for name, each in self.wired.inputs.items() if each.secret)
 
         def write(data: bytes) -> None:
             if not flags.quiet:
@@ -277,15 +313,9 @@ class Map:
 
         rows = Rows(
             options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
-            write=write, secret=secret,
+            write=write, secret=self.choices.secret_members,
         )  # fmt: skip
-        choices = Choices(
-            id_field=options.id_field, timeout=flags.timeout if options.executor == "local" else None, halt=self.halt,
-            shard=(self.share, self.shards), retries_failed=options.failed, redoes=options.redo,
-            shares_equals=bool(flags.cache), secret_members=secret,
-        )  # fmt: skip
-        items = chosen(self._told(self.items), options.limit, options.sample)
-        loop = MapLoop(items, ledger, rows, choices, limiter, progress)
+        loop = MapLoop(self._told(self.chosen), ledger, rows, self.choices, limiter, progress)
         self.items.while_idle = loop.while_idle
         try:
             loop.run(self._executor(loop, limiter, jobs))
@@ -296,8 +326,9 @@ class Map:
 
     def _budget(self, ledger: Ledger) -> Budget:
         """Return the budget of this map and its resumes; a shard has its share."""
+        share, shards = self.shard
         limits = {
-            name: limit / self.shards if name == "cost" else limit // self.shards
+            name: limit / shards if name == "cost" else limit // shards + (share < limit % shards)
             for name, limit in self.flags.limits.items()
         }
 
@@ -306,7 +337,7 @@ class Map:
             if limits:
                 ledger.commit()
 
-        whose = f"shard {self.options.shard} of the map" if self.shards > 1 else "the map"
+        whose = f"shard {self.options.shard} of the map" if shards > 1 else "the map"
         return Budget(limits, ledger.used(), ledger.seen(), whose=whose, again=self._again(self.run_id), note=note)
 
     def _executor(self, loop: MapLoop, limiter: Limiter, jobs: int | None) -> Executor:
@@ -357,15 +388,6 @@ class Map:
         what = f"{loop.failed:,} of {loop.ended:,} items failed: pflow trace {self.run_id} lists them"
         say(PROGRAM, f"{what}; {again} --failed tries them again{begun}")
         return FAILED
-
-
-def _count_done(run: Run) -> int:
-    """Count the items that a map has done; 0 without a ledger that can be read."""
-    try:
-        with closing(Ledger(run.ledger, is_read=True)) as ledger:
-            return ledger.counts().get(DONE, 0)
-    except PflowError:
-        return 0
 
 
 def _without_items(run: str) -> PflowError:

@@ -68,11 +68,11 @@ class Usage:
         return [*said, self.price()] if self.calls else []
 
 
-def dollars(cost: float) -> str:
-    """Format a price with cents, a small one with its first two digits: `$1.25`, `$0.0012`."""
+def dollars(cost: float, digits: int = 2) -> str:
+    """Format a price with cents or more digits, a small one with its first two: `$1.25`, `$0.0012`."""
     if not cost:
         return "$0"
-    digits = max(2, 1 - int(f"{cost:.1e}".partition("e")[2]))
+    digits = max(digits, 1 - int(f"{cost:.1e}".partition("e")[2]))
     whole, _, rest = f"{cost:,.{digits}f}".partition(".")
     return f"${whole}.{rest.rstrip('0'):0<2}"
 

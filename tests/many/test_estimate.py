@@ -8,6 +8,7 @@ from pflow.flow.wiring import wire
 from pflow.many.estimate import estimate
 from pflow.many.item import ItemFlow
 from pflow.many.ledger import Entry
+from pflow.many.loop import Choices
 from pflow.values.masks import Secrets
 
 
@@ -18,7 +19,10 @@ class Answers:
         self.billed = billed
 
     def counts(self):
-        return {"done": 40, "failed": 1}
+        return {"done": 90, "failed": 1}
+
+    def states(self, keys):
+        return [("done", 1, 0, 40), ("failed", 3, 0, 1), ("todo", 0, 0, len([*keys]) - 41)]
 
     def entries(self, status):
         for tokens, ms in ((30, 2000), (50, 4000)):
@@ -56,13 +60,13 @@ ASK = "llm 'Who answers?' -m reply"
             ASK,
             ["x" * 28] * 50,
             {"ledger": Answers(), "jobs": 3},
-            "40 done, 10 to do, about $0.41, about 100 tokens in and 400 out, about 10s; 4 bytes are a token",
+            "40 done, 1 failed, 9 to do, about $0.37, about 90 tokens in and 360 out, about 9s; 4 bytes are a token",
         ),
         (
             f"{ASK} --max-tokens=7",
             ["x" * 28] * 50,
             {"ledger": Answers(cost=2.2)},
-            "40 done, 10 to do, about $22.00, about 100 tokens in and 400 out, about 30s; 4 bytes are a token",
+            "40 done, 1 failed, 9 to do, about $20.00, about 90 tokens in and 360 out, about 27s; 4 bytes are a token",
         ),
         (
             "read-file => llm 'Who answers?' -m echo --max-tokens=1",
@@ -93,17 +97,18 @@ def test_an_estimate_counts_what_is_sent_and_says_what_it_assumes(
     (tmp_path / "a.txt").write_text("é" * 506)
     flow = flow_of(text)
     for total in (None, len(items)):
-        assert estimate(flow, iter(items), total, **more).account() == account
+        assert estimate(flow, enumerate(items), total, Choices(), **more).account() == account
     assert server.requests("reply") == server.requests("echo") == []
 
 
 def test_many_items_are_like_the_first_thousand_and_a_faulty_one_brings_nothing(flow_of):
     flow, bad = flow_of("template '$text' => " + ASK, "--max-tokens=1"), PflowError("no JSON")
-    few = estimate(flow, [{"text": "x" * 100}, {"other": 1}] * 500, None)
-    many = estimate(flow, ({"text": "x" * 100} if n % 2 else bad for n in range(1 << 60)), 1_000_000)
+    few = estimate(flow, enumerate([{"text": "x" * 100}, {"other": 1}] * 500), None, Choices())
+    many = ((n, {"text": "x" * 100} if n % 2 else bad) for n in range(1 << 60))
+    many = estimate(flow, many, 1_000_000, Choices())
     assert (few.to_do, many.to_do, many.tokens_in) == (1000, 1_000_000, 1000 * few.tokens_in)
 
 
 def test_a_model_that_is_not_there_is_refused_before_the_first_item(flow_of):
     with pytest.raises(PflowError, match="no-such"):
-        estimate(flow_of("llm Hello -m no-such"), ["x"], 1)
+        estimate(flow_of("llm Hello -m no-such"), [(0, "x")], 1, Choices())

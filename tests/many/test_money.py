@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pflow.driver.budget import Budget
+from pflow.errors import PflowError
 from tests.many.server import Server
 
 TREES = [f"tree {number}" for number in range(9)]
@@ -136,8 +139,18 @@ def test_equal_items_of_a_batch_with_the_cache_are_asked_once(shop):
     assert shop.run("run", BATCH.replace("9", "2; seq 2") + " MODEL", "-n", "--cache")[:2] == (0, 2)
 
 
-@pytest.mark.parametrize("words", [("map", ASK, "--jobs=2"), ("run", "./batch.json", "-n")])
-def test_calls_that_kill_9_ended_count_as_they_were_held(shop, words):
+LEDGER = ("map", ASK, "--jobs=2", "--ledger=l.db", "--max-cost=9", "--resume")
+
+
+@pytest.mark.parametrize(
+    ("words", "again"),
+    [
+        (("map", ASK, "--jobs=2"), ("resume", "last")),
+        (("run", "./batch.json", "-n"), ("resume", "last")),
+        (LEDGER, LEDGER),
+    ],
+)
+def test_calls_that_kill_9_ended_count_as_they_were_held(shop, words, again):
     command, none = shop.words((*words, "--max-cost=9")), subprocess.DEVNULL
     killed = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=none, stderr=none, **shop.given)
     killed.stdin.write(ITEMS)
@@ -149,7 +162,7 @@ def test_calls_that_kill_9_ended_count_as_they_were_held(shop, words):
     killed.wait()
     while (counts := shop.server.counts())["requests"] != counts["answers"] + counts["refused"]:
         time.sleep(0.005)
-    code, paid, _ = shop.run("resume", "last")
+    code, paid, _ = shop.run(*again)
     assert (code, paid <= 4) == (79, True)
 
 
@@ -165,3 +178,69 @@ def test_a_map_of_a_ledger_begins_with_nothing_used_and_shows_what_it_took_itsel
     assert "no model has answered" in shop.run("trace", runs[2]["run"], "--html")[2]
     assert "in an earlier map" in shop.run("why", runs[2]["run"], "1")[2]
     assert "$2.00" in shop.run("why", runs[0]["run"], "1")[2]
+
+
+def test_a_map_typed_again_goes_on_with_its_budget_if_it_is_unfinished_and_its_items_are_the_same(shop, tmp_path):
+    def typed(count, *words):
+        (tmp_path / "t.txt").write_text("\n".join(TREES[:count]))
+        code, paid, said = shop.run("map", ASK, "t.txt", "--ledger=l.db", "--jobs=1", *words, items="")
+        return code, paid, "resuming the run" in said
+
+    assert typed(9, "--max-cost=5") == (79, 2, False)
+    assert typed(9, "--max-cost=5", "--resume") == (79, 0, True)
+    assert typed(9, "--max-calls=3", "--max-cost=99") == (79, 1, True)
+    assert "used 3 of 3 calls" in shop.run("resume", "last")[2]
+    assert typed(8, "--max-cost=3") == (79, 1, False)  # other items
+    assert typed(9, "--max-cost=3") == (79, 1, False)  # not the last of this ledger any more
+    assert typed(5, "--max-cost=3") == (0, 0, False)
+    assert typed(6, "--max-cost=3") == (0, 1, False)
+    assert typed(6, "--max-cost=3") == (0, 0, False)  # it was finished
+    runs = [run["usage"].get("cost") for run in json.loads(shop.run("runs", "--json")[2])]
+    assert runs == [None, 2, None, 2, 2, 6]
+
+
+def test_of_items_from_stdin_only_resume_says_that_they_are_the_same(shop):
+    words = ("map", ASK, "--ledger=l.db", "--max-cost=3")
+    assert [shop.run(*words, *more)[:2] for more in ([], ["--resume"], [])] == [(79, 1), (79, 0), (79, 1)]
+    assert "this map has a budget of its own, --resume goes on" in shop.run(*words)[2]
+
+
+def test_shares_of_a_budget_are_the_whole(shop):
+    paid = [shop.run("map", ASK, "--max-calls=2", "--max-tokens-total=500", f"--shard={i}/3")[1] for i in (1, 2, 3)]
+    assert paid == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("o.txt",), "0 done, 3 to do, about $6.00"),
+        (("o.txt", "--ledger=l.db"), "1 done, 2 to do, about $4.00"),
+        (("o.txt", "--ledger=l.db", "--limit=1"), "0 done, 1 to do, about $2.00"),
+        (("t.txt", "--ledger=l.db"), "9 done, 0 to do, about $0"),
+        (("t.txt", "--ledger=l.db", "--sample=4"), "4 done, 0 to do, about $0"),
+        (("t.txt", "--shard=1/2"), "0 done, 3 to do, about $6.00"),
+        (("t.txt", "--shard=2/2", "--ledger=l.db"), "6 done, 0 to do, about $0"),
+        (("-", "--sample=2"), "0 done, 2 to do, about $4.00"),
+        (("-", "--limit=2"), "at most 2 to do, about $4.00"),
+    ],
+)
+def test_a_map_says_what_is_done_of_its_items_and_asks_and_so_does_estimate(shop, tmp_path, words, told):
+    (tmp_path / "t.txt").write_text(ITEMS)
+    (tmp_path / "o.txt").write_text("ash\ntree 3\nash")
+    assert shop.run("map", ASK, "t.txt", "--ledger=l.db", items="")[1] == 9
+    assert told.replace("at most", "0 done,") in shop.run("map", ASK, *words, "--estimate")[2]
+    asked = ["script", "-qec", f"printf '{ITEMS}' | {shlex.join(shop.words(('map', ASK, *words)))}", "/dev/null"]
+    done = subprocess.run(asked, input="n\n", capture_output=True, check=False, **shop.given)
+    assert told in done.stdout
+    assert ("Begin? [y/N]" in done.stdout, shop.run("runs")[1]) == ("about $0" not in told, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "left", "words"),
+    [("cost", 4.1041, 4.1012, "$4.104, and the run has $4.101 of $4.5"), ("tokens", 20.5, 20, "20.5 tokens, and")],
+)
+def test_what_a_call_may_take_and_what_is_left_never_look_alike(name, most, left, words):
+    budget = Budget({name: 4.5 if name == "cost" else 30}, {name: (4.5 if name == "cost" else 30) - left})
+    with pytest.raises(PflowError) as refused:
+        budget.begin({"model": "m", "most": {name: most}})
+    assert words in refused.value.message
