@@ -38,7 +38,7 @@ def test_a_page_is_what_there_is_to_read_on_it(web):
         (["pflow-fetch-page"], ["/text"], 0, "Äpfel"),
         (["pflow", "fetch-page --each"], ["/text", "/text"], 0, r'Äpfel\n","Öl'),
         (["pflow-fetch-page"], ["/text", "/text"], 65, "it has several lines; --each"),
-        (["pflow-http"], ["/text"], 66, "'$stdin' takes that of the pipe, --each --as=url each"),
+        (["pflow-http"], ["/text"], 66, "'$stdin' takes the pipe's, --each --as=url each"),
         (["pflow", "http --each --as=url"], ["/text", "/text"], 0, r'Äpfel\n","Öl'),
     ],
 )
