@@ -54,6 +54,24 @@ class _Task(NamedTuple):
     call: Future[None]
 
 
+def _connect(scheduler: str) -> Any:
+    """Return a client of a scheduler. Raises PflowError: 2 if none is named, 75 if it does not answer."""
+    if not scheduler:
+        hint = "--scheduler=tcp://HOST:8786; 'dask scheduler' starts one"
+        raise PflowError("cannot use a cluster: no scheduler is named", hint=hint, exit=USAGE)
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise no_extra("cannot use a cluster", "distributed", "dask") from error
+    silence("distributed", "distributed.client", "asyncio")
+    try:
+        return Client(scheduler, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        what = f"cannot reach the scheduler '{scheduler}': {reason_of(error)}"
+        exit = {ValueError: USAGE, TypeError: BAD_CONFIG}.get(type(error), TRY_AGAIN)  # TypeError: no TLS settings
+        raise PflowError(what, hint="'dask scheduler' starts one, and says its address", exit=exit) from None
+
+
 class DaskExecutor:
     """Works on the items of a map on a cluster; each thread of a worker has one task at a time.
 
@@ -72,13 +90,6 @@ class DaskExecutor:
         Raises PflowError: 2 without a scheduler, 75 if it does not answer or has no workers, 78 if the flow cannot run
         on one of them.
         """
-        if not scheduler:
-            hint = "--scheduler=tcp://HOST:8786; 'dask scheduler' starts one"
-            raise PflowError("cannot use a cluster: no scheduler is named", hint=hint, exit=USAGE)
-        try:
-            from distributed import Client
-        except ImportError as error:
-            raise no_extra("cannot use a cluster", "distributed", "dask") from error
         self.scheduler = scheduler
         self.flow = flow
         self.order = str(encode(order_of(flow, record)), "utf-8")
@@ -104,13 +115,7 @@ class DaskExecutor:
         self._results: list[tuple[int, Result | PflowError]] = []
         self._events: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._worked = time.monotonic()
-        silence("distributed", "distributed.client", "asyncio")
-        try:
-            self.client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
-            what = f"cannot reach the scheduler '{scheduler}': {reason_of(error)}"
-            exit = {ValueError: USAGE, TypeError: BAD_CONFIG}.get(type(error), TRY_AGAIN)  # TypeError: no TLS settings
-            raise PflowError(what, hint="'dask scheduler' starts one, and says its address", exit=exit) from None
+        self.client = _connect(scheduler)
         self._watcher = self._start(self._watch())
         try:
             while not self.free or any(not task.items for task in self.tasks.values()):
