@@ -13,7 +13,7 @@ from pflow.errors import BAD_CONFIG, PflowError
 from pflow.many.executor import DONE, TODO
 from pflow.many.item import ITEM, ItemFlow
 from pflow.many.ledger import Ledger
-from pflow.many.loop import Choices
+from pflow.many.loop import ItemPolicy
 from pflow.terminal.columns import rough_time
 from pflow.values.jsontext import text_of
 from pflow.values.templates import TEMPLATE
@@ -64,7 +64,7 @@ class Estimate:
 
 
 def estimate(
-    flow: ItemFlow, items: Iterable[tuple[int, Any]], total: int | None, choices: Choices,
+    flow: ItemFlow, items: Iterable[tuple[int, Any]], total: int | None, policy: ItemPolicy,
     ledger: Ledger | None = None, *, is_most: bool = False, jobs: int = 1, rpm: float | None = None,
 ) -> Estimate:  # fmt: skip
     """Estimate a map of these items; all are read if there is no `total`, or some may be done.
@@ -75,7 +75,7 @@ def estimate(
 
     def read() -> Iterator[tuple[str, str]]:
         for index, item in items:
-            if (key := choices.key(index, item)) is not None:
+            if (key := policy.key(index, item)) is not None:
                 if len(sizes) < SAMPLE:
                     sizes.append(_size(flow, item))
                 yield key
@@ -86,7 +86,7 @@ def estimate(
         count = sum(1 for _ in islice(read(), total and SAMPLE))
         states = [(TODO, 0, False, count if total is None or not count else total)]
     done = sum(count for status, *_, count in states if status == DONE)
-    to_do = sum(count for status, tries, begun, count in states if not choices.settles(status, tries, begun))
+    to_do = sum(count for status, tries, begun, count in states if not policy.settles(status, tries, begun))
     found = Estimate(done, to_do, sum(count for *_, count in states) - done - to_do, is_most)
     questions = questions_of(flow)
     entries = [] if ledger is None else [*islice(ledger.entries(DONE), SAMPLE)]

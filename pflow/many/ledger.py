@@ -16,7 +16,7 @@ from pflow.words.usage import Usage
 _COLUMNS = (
     "id, digest, position, status, exit, outputs, carried, error, tries, usage, ms, has_begun, pass, equals, time"
 )
-"""The columns of an item, in the order of an Entry."""
+"""The columns of an item, in the order of a LedgerEntry."""
 
 _SELECT = f"SELECT {_COLUMNS} FROM items"
 _KINDS = {
@@ -59,7 +59,7 @@ _SAVE = (
 
 
 @dataclass
-class Entry:
+class LedgerEntry:
     """An item in a ledger; `index` is its position from 0 in the last map that had it, `tries` is over all maps."""
 
     id: str
@@ -131,12 +131,12 @@ class Ledger(LedgerFile):
         if others := [name for name, before in self.about().items() if before != about.get(name)]:
             raise PflowError(f"{act}: its map had other {joined(others)}", hint=hint, exit=BAD_CONFIG)
 
-    def claim(self, index: int, digest: str, id: str = "") -> Entry:
+    def claim(self, index: int, digest: str, id: str = "") -> LedgerEntry:
         """Return the entry of an item of this pass, which is to be done again if its input has changed.
 
         Without an id it is called DIGEST.N, the N-th of its equals. Raises PflowError (65) for an id that came before.
         """
-        entry = self.get(id or f"{digest}.0") or Entry(id or f"{digest}.0", digest, index)
+        entry = self.get(id or f"{digest}.0") or LedgerEntry(id or f"{digest}.0", digest, index)
         if entry.pass_number == self.passes:
             if id:
                 what = f"cannot map item {index + 1}: item {entry.index + 1} has the id '{id}' too"
@@ -144,10 +144,10 @@ class Ledger(LedgerFile):
             entry.equals += 1
             self.save(entry)
             name = f"{digest}.{entry.equals - 1}"
-            entry = self.get(name) or Entry(name, digest, index)
+            entry = self.get(name) or LedgerEntry(name, digest, index)
         if entry.digest != digest:
             self.changed += entry.status != TODO
-            entry = Entry(entry.id, digest, index)
+            entry = LedgerEntry(entry.id, digest, index)
         entry.index, entry.pass_number, entry.equals = index, self.passes, 1
         self.save(entry)
         return entry
@@ -221,7 +221,7 @@ class Ledger(LedgerFile):
         """Count the items of earlier passes that this one has not had, and that are not done."""
         return int(self.one("SELECT count(*) FROM items WHERE pass < ? AND status <> 'done'", (self.passes,))[0])
 
-    def find(self, word: str) -> Entry:
+    def find(self, word: str) -> LedgerEntry:
         """Return the item with this id, number from 1 (`17`, `#17`), or beginning of its id. Raises PflowError (66)."""
         number = word.removeprefix("#")
         index = int(number) - 1 if number.isdecimal() and len(number) < 19 else -1
@@ -232,16 +232,16 @@ class Ledger(LedgerFile):
         why = "several ids begin so" if found else "the ledger has no such item"
         raise PflowError(f"cannot find the item '{word}': {why}", hint="an id, its beginning, or #NUMBER", exit=MISSING)
 
-    def entries(self, status: str = "") -> Iterator[Entry]:
+    def entries(self, status: str = "") -> Iterator[LedgerEntry]:
         """Yield the items in their order, all or those of one status."""
         yield from map(self._entry, self.rows(f"{_SELECT} WHERE ? IN ('', status) ORDER BY position", (status,)))
 
-    def get(self, id: str) -> Entry | None:
+    def get(self, id: str) -> LedgerEntry | None:
         row = self.one(f"{_SELECT} WHERE id = ?", (id,))
         return row and self._entry(row)
 
-    def _entry(self, row: tuple[Any, ...]) -> Entry:
-        entry = Entry(*row)
+    def _entry(self, row: tuple[Any, ...]) -> LedgerEntry:
+        entry = LedgerEntry(*row)
         entry.outputs, entry.usage = self._json(row[5], entry.id), self._json(row[9], entry.id)
         known = {"": None, **entry.outputs} if isinstance(entry.outputs, dict) else {}
         if (entry.outputs is not None or entry.status == DONE) and entry.carried not in known:
@@ -259,7 +259,7 @@ class Ledger(LedgerFile):
         hint = f"sqlite3 {self.path} can delete the row; then its item runs again" if table == "items" else _ANEW
         return PflowError(what, hint=hint, exit=BAD_DATA)
 
-    def save(self, entry: Entry) -> None:
+    def save(self, entry: LedgerEntry) -> None:
         outputs = None if entry.outputs is None else encode(entry.outputs).decode()
         self.one(_SAVE, (vars(entry) | {"outputs": outputs, "usage": encode(entry.usage).decode()}).values())
 

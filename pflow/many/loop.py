@@ -15,7 +15,7 @@ from pflow.errors import BAD_DATA, TIMED_OUT, PflowError, shorten
 from pflow.errors import FAILED as EXIT_FAILED
 from pflow.many.executor import BEGUN, DONE, FAILED, POISON, TODO, Executor, Result, unfinished
 from pflow.many.items import BadItem
-from pflow.many.ledger import Entry, Ledger, item_digest, share_of
+from pflow.many.ledger import Ledger, LedgerEntry, item_digest, share_of
 from pflow.many.limiter import Limiter
 from pflow.many.progress import MapProgress
 from pflow.many.rows import Rows
@@ -52,8 +52,8 @@ class Halt:
 
 
 @dataclass
-class Choices:
-    """What a person chose about the items of a map."""
+class ItemPolicy:
+    """Which items of a map run, when they are tried again, and when their failures end the map."""
 
     id_field: str = ""
     timeout: float | None = None
@@ -91,7 +91,7 @@ class Task:
 
     index: int
     item: Any
-    entry: Entry
+    entry: LedgerEntry
     lost: int = 0
     is_alone: bool = False
     limit: float = float("inf")
@@ -101,19 +101,18 @@ class MapLoop:
     """One pass over the items. `stopped` is why it ended before the last."""
 
     def __init__(
-        self, items: Iterator[tuple[int, Any]], ledger: Ledger, rows: Rows, choices: Choices, limiter: Limiter,
+        self, items: Iterator[tuple[int, Any]], ledger: Ledger, rows: Rows, policy: ItemPolicy, limiter: Limiter,
         progress: MapProgress,
     ) -> None:  # fmt: skip
         self._reading = self._read(items)
         self.ledger = ledger
         self.rows = rows
         self.executor: Executor
-        self.choices = choices
+        self.policy = policy
         self.limiter = limiter
         self.progress = progress
         self._looked = time.monotonic()
         self.stopped: PflowError | None = None
-        self.failed = self.ended = self.begun = 0
         self._causes: dict[str, tuple[int, str]] = {}
         self.running: dict[int, Task] = {}
         self._again: deque[Task] = deque()
@@ -178,7 +177,7 @@ class MapLoop:
 
     def _begin(self, task: Task) -> None:
         self._numbers += 1
-        task.limit = time.monotonic() + (self.choices.timeout or float("inf")) + GRACE
+        task.limit = time.monotonic() + (self.policy.timeout or float("inf")) + GRACE
         self.running[self._numbers] = task
         self.executor.submit(self._numbers, task.entry.id, task.item, alone=task.is_alone)
 
@@ -192,9 +191,9 @@ class MapLoop:
             task = self._claimed(index, item)
             if task is None:
                 continue
-            waiting = self._equals.get(task.entry.digest) if self.choices.shares_equals else None
+            waiting = self._equals.get(task.entry.digest) if self.policy.shares_equals else None
             if waiting is None:
-                if self.choices.shares_equals:
+                if self.policy.shares_equals:
                     self._equals[task.entry.digest] = []
                 return task
             waiting.append(task)
@@ -206,12 +205,12 @@ class MapLoop:
 
     def _claimed(self, index: int, item: Any) -> Task | None:
         """Return an item as a task; None if it is another shard's, or settled."""
-        key = self.choices.key(index, item)
+        key = self.policy.key(index, item)
         if key is None:
             return None
         entry = self.ledger.claim(index, *key)
-        if self.choices.settles(entry.status, entry.tries, entry.has_begun):
-            is_left = entry.has_begun and not self.choices.redoes
+        if self.policy.settles(entry.status, entry.tries, entry.has_begun):
+            is_left = entry.has_begun and not self.policy.redoes
             entry.status = BEGUN if entry.status != DONE and is_left else entry.status
             self._put(index, item, entry, is_new=False)
             return None
@@ -243,16 +242,13 @@ class MapLoop:
         task.entry.tries += 1
         self._put(task.index, task.item, task.entry, is_new=True)
         self._again.extend(self._equals.pop(task.entry.digest, ()))
-        if self.choices.halt.is_reached(self.failed, self.ended):
-            what = f"{self.failed:,} of {self.ended:,} items failed, which --halt takes as the end"
+        if self.policy.halt.is_reached(self.progress.failed, self.progress.done):
+            what = f"{self.progress.failed:,} of {self.progress.done:,} items failed, which --halt takes as the end"
             self.stopped = self.stopped or PflowError(what, exit=EXIT_FAILED)
-            if self.choices.halt.is_now:
+            if self.policy.halt.is_now:
                 self.running.clear()
 
-    def _put(self, index: int, item: Any, entry: Entry, *, is_new: bool) -> None:
-        self.ended += 1
-        self.failed += entry.status != DONE
-        self.begun += entry.status != DONE and entry.has_begun
+    def _put(self, index: int, item: Any, entry: LedgerEntry, *, is_new: bool) -> None:
         if entry.status != DONE:
             kind = _VARIES.sub("", entry.error)
             count, message = self._causes.get(kind, (0, entry.error))
@@ -270,7 +266,7 @@ class MapLoop:
     def _seconds(self) -> float:
         """Return how long to wait for a result at most."""
         due = [each for each in (self.limiter.turn(),) if each is not None]
-        if self.choices.timeout:
+        if self.policy.timeout:
             due += [task.limit - time.monotonic() for task in self.running.values()]
         return max(min([1.0, *due]), 0.0)  # the progress goes by the clock
 
@@ -278,12 +274,12 @@ class MapLoop:
         """Give up the items whose time is over and whose process has not noticed."""
         now, looked = time.monotonic(), self._looked
         self._looked = now
-        if not self.choices.timeout:
+        if not self.policy.timeout:
             return
         for task in self.running.values() if self.limiter.holds() else ():
             task.limit += now - looked  # a call that waits for its turn takes no time of its item
         for number in [number for number, task in self.running.items() if task.limit < now]:
             task = self.running.pop(number)
             self.executor.abandon(number)
-            words = f"cannot finish: it took longer than the {self.choices.timeout:g} s of its timeout"
+            words = f"cannot finish: it took longer than the {self.policy.timeout:g} s of its timeout"
             self._settle(task, unfinished(FAILED, TIMED_OUT, words))

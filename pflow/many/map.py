@@ -1,4 +1,4 @@
-"""A map as a run: from its choices to its exit code."""
+"""A map as a run: from its flags to its exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pflow.driver.budget import Budget
 from pflow.driver.driver import checked, parse, refuse_errors
 from pflow.driver.inputs import RunInputs
 from pflow.driver.listeners import end_of, open_log
-from pflow.driver.resume.choices import Choices as Resumption
+from pflow.driver.resume.choices import Choices
 from pflow.driver.resume.reopen import Reopened, alone
 from pflow.engine.commits import gate_of
 from pflow.errors import BAD_CONFIG, BAD_STDIN, FAILED, OK, USAGE, PflowError
@@ -33,7 +33,7 @@ from pflow.many.item import ITEM, ItemFlow
 from pflow.many.items import Chosen, Items
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter
-from pflow.many.loop import Choices, MapLoop
+from pflow.many.loop import ItemPolicy, MapLoop
 from pflow.many.merge import parse_shard
 from pflow.many.options import Options, parse_halt
 from pflow.many.progress import MapProgress
@@ -84,7 +84,7 @@ class Map:
         self.shard = parse_shard(options.shard) if options.shard else (0, 1)
         self.chosen = Chosen(self.items, options.limit, options.sample)
         self.total = self.chosen.count() if self.shard[1] == 1 else None
-        self.choices = Choices(
+        self.policy = ItemPolicy(
             id_field=options.id_field, timeout=flags.timeout if options.executor == "local" else None,
             halt=parse_halt(options.halt), shard=self.shard, retries_failed=options.failed, redoes=options.redo,
             shares_equals=bool(flags.cache),
@@ -108,10 +108,10 @@ class Map:
         return cls(flags, options, parse(checked(spec, "map"), flow_flags)[1], secrets)
 
     @classmethod
-    def resume(cls, run: Run, chosen: Resumption, flags: RunFlags, secrets: Secrets, *, redo: bool) -> int:
+    def resume(cls, run: Run, choices: Choices, flags: RunFlags, secrets: Secrets, *, redo: bool) -> int:
         """Go on with a map, its flags as they were but for new limits. Raises PflowError as `Reopened` does."""
-        failed, chosen.failed = chosen.failed, True  # a map that is finished, with failures, goes on too
-        reopened = Reopened(run, chosen, secrets)
+        failed, choices.failed = choices.failed, True  # a map that is finished, with failures, goes on too
+        reopened = Reopened(run, choices, secrets)
         with reopened.reading():
             wired = reopened.load()
             refuse_errors(check(wired), "resume")
@@ -119,12 +119,12 @@ class Map:
             options = Options(**reopened.begin["map"])
             options.failed, options.redo, options.raw = failed, redo, options.raw or flags.raw
             options.allow_empty = True  # _ended says what it then has to
-            chosen.failed = False  # of items of batches inside an item nothing is kept
+            choices.failed = False  # of items of batches inside an item nothing is kept
             inputs = reopened.restore(wired)[0]
             if not options.words and not is_readable("items"):
                 raise _without_items(run.id)
             each = cls(flags, options, inputs, secrets)
-        each.accepts_changes, each.is_resumed = chosen.accepts_changes, True
+        each.accepts_changes, each.is_resumed = choices.accepts_changes, True
         return each.run(reopened)
 
     def foresee(self) -> Estimate:
@@ -140,7 +140,7 @@ class Map:
     def _estimate(self, ledger: Ledger | None = None, *, is_most: bool = False) -> Estimate:
         items, total = (self.chosen.first(), self.options.limit) if is_most else (self.chosen, self.total)
         jobs, rpm = self.flags.jobs or 1, self.options.rpm and self.options.rpm / self.shard[1]
-        return estimate(self.flow, items, total, self.choices, ledger, is_most=is_most, jobs=jobs, rpm=rpm)
+        return estimate(self.flow, items, total, self.policy, ledger, is_most=is_most, jobs=jobs, rpm=rpm)
 
     def run(self, reopened: Reopened | None = None) -> int:
         """Run the items that are not done yet; return the exit code. Raises PflowError if the map is stopped."""
@@ -235,7 +235,7 @@ class Map:
         for run in self._unfinished_runs():
             done = 0 if goes_on else self._count_done(run)
             if goes_on or (done and run.status != RUNNING and self._goes_on(run, done)):
-                reopened, self.is_resumed = Reopened(run, Resumption(), self.secrets), not self.options.ledger
+                reopened, self.is_resumed = Reopened(run, Choices(), self.secrets), not self.options.ledger
                 reopened.flags(self.flags)  # its limits are now these
                 self._say(reopened.told())
                 return reopened
@@ -268,7 +268,7 @@ class Map:
             with closing(Ledger(run.ledger, is_read=True)) as ledger:
                 if self.items.is_stdin:
                     return ledger.counts().get(DONE, 0)
-                states = ledger.states(filter(None, starmap(self.choices.key, self.chosen)))
+                states = ledger.states(filter(None, starmap(self.policy.key, self.chosen)))
                 return sum(count for status, *_, count in states if status == DONE)
         except PflowError:
             return 0
@@ -313,16 +313,16 @@ class Map:
 
         rows = Rows(
             options.format, raw=options.raw, nul=options.nul, in_order=options.order == ITEM, errors=options.errors,
-            write=write, secret=self.choices.secret_members,
+            write=write, secret=self.policy.secret_members,
         )  # fmt: skip
-        loop = MapLoop(self._told(self.chosen), ledger, rows, self.choices, limiter, progress)
+        loop = MapLoop(self._told(self.chosen), ledger, rows, self.policy, limiter, progress)
         self.items.while_idle = loop.while_idle
         try:
             loop.run(self._executor(loop, limiter, jobs))
             rows.close()
         finally:
             progress.finish()
-        return self._ended(loop)
+        return self._ended(loop, progress)
 
     def _budget(self, ledger: Ledger) -> Budget:
         """Return the budget of this map and its resumes; a shard has its share."""
@@ -366,12 +366,12 @@ class Map:
             work, jobs=jobs or MOST_WAITING, threads=self.wired.waits, ask=answer, memory=memory, on_lost=limiter.lost
         )  # fmt: skip
 
-    def _ended(self, loop: MapLoop) -> int:
+    def _ended(self, loop: MapLoop, progress: MapProgress) -> int:
         """Say how the map ended; return the exit code. Raises PflowError for why it was stopped."""
         again = self._again(self.run_id)
-        if self.is_resumed and self.items.is_stdin and not loop.ended:
+        if self.is_resumed and self.items.is_stdin and not progress.done:
             raise _without_items(self.run_id)
-        if loop.failed:
+        if progress.failed:
             say(PROGRAM, loop.cause())
         if loop.stopped is not None:
             stopped = loop.stopped
@@ -382,11 +382,13 @@ class Map:
             say(PROGRAM, f"{changed:,} items had another input than before, and were run again")
         if missed := self.is_resumed and loop.ledger.missed():
             say(PROGRAM, f"{missed:,} items that were not done have not come again; {again} takes them")
-        if not loop.failed:
+        if not progress.failed:
             return FAILED if missed else OK
-        begun = f"; {loop.begun:,} of them have begun a step that does not repeat: --redo" if loop.begun else ""
-        what = f"{loop.failed:,} of {loop.ended:,} items failed: pflow trace {self.run_id} lists them"
-        say(PROGRAM, f"{what}; {again} --failed tries them again{begun}")
+        what = f"{progress.failed:,} of {progress.done:,} items failed: pflow trace {self.run_id} lists them"
+        what += f"; {again} --failed tries them again"
+        if begun := progress.begun_items:
+            what += f"; {begun:,} of them have begun a step that does not repeat: --redo"
+        say(PROGRAM, what)
         return FAILED
 
 

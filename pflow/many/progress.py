@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from pflow.driver.progress import PERIOD, BatchProgress, LastLine
 from pflow.many.executor import DONE
-from pflow.many.ledger import Entry
+from pflow.many.ledger import LedgerEntry
 from pflow.record.status import write_status
 from pflow.terminal import messages
 from pflow.terminal.columns import rough_time
@@ -41,7 +41,7 @@ class MapProgress(BatchProgress):
         self.marks = deque([(self.begun, 0)])
         """The times of the last minute, and how many items had been run then."""
 
-    def note(self, entry: Entry, is_new: bool) -> None:
+    def note(self, entry: LedgerEntry, is_new: bool) -> None:
         """Count an item that is settled; `is_new` if it was run just now."""
         self.done += 1
         self.before += not is_new

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from pflow.errors import CANNOT_WRITE, USAGE, PflowError, not_written
 from pflow.many.executor import DONE
-from pflow.many.ledger import Entry
+from pflow.many.ledger import LedgerEntry
 from pflow.tables.csv_text import write_csv
 from pflow.tables.rows import Row, columns_of, flatten, is_missing
 from pflow.terminal.messages import say_once
@@ -55,7 +55,7 @@ class Rows:
         if self.turns is not None:
             self.turns.expected[index] = None
 
-    def put(self, index: int, item: Any, entry: Entry) -> None:
+    def put(self, index: int, item: Any, entry: LedgerEntry) -> None:
         """Print the end of an item when it is its turn."""
         if self.secret and isinstance(item, dict):
             item = {name: value for name, value in item.items() if name not in self.secret}
@@ -68,7 +68,7 @@ class Rows:
         for each in (data,) if self.turns is None else self.turns.take(index, data):
             self._print(each)
 
-    def _raw(self, index: int, item: Any, entry: Entry) -> bytes:
+    def _raw(self, index: int, item: Any, entry: LedgerEntry) -> bytes:
         """Return what the flow carries, or all its outputs: text as it is, anything else as JSON."""
         if entry.status != DONE or entry.outputs is None:
             return b""
@@ -160,13 +160,13 @@ class Table:
         return fitted
 
 
-def _row(index: int, item: Any, entry: Entry) -> bytes:
+def _row(index: int, item: Any, entry: LedgerEntry) -> bytes:
     """Encode the item's members and the flow's outputs, which replace members of their names."""
     row = {**(item if isinstance(item, dict) else {"item": item}), **(entry.outputs or {})}
     return encode(row if entry.status == DONE else {**row, ERROR: entry.error}) + b"\n"
 
 
-def _record(index: int, item: Any, entry: Entry) -> bytes:
+def _record(index: int, item: Any, entry: LedgerEntry) -> bytes:
     about = {"id": entry.id, "item": item, "status": entry.status, "exit": entry.exit, "outputs": entry.outputs}
     spent = {"tries": entry.tries, "usage": entry.usage, "cost": entry.cost, "ms": entry.ms}
     return encode({"index": index, **about, ERROR: entry.error or None, **spent}) + b"\n"

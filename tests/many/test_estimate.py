@@ -7,8 +7,8 @@ from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.many.estimate import estimate
 from pflow.many.item import ItemFlow
-from pflow.many.ledger import Entry
-from pflow.many.loop import Choices
+from pflow.many.ledger import LedgerEntry
+from pflow.many.loop import ItemPolicy
 from pflow.values.masks import Secrets
 
 
@@ -26,7 +26,7 @@ class Answers:
 
     def entries(self, status):
         for tokens, ms in ((30, 2000), (50, 4000)):
-            yield Entry("id", "", 0, status, 0, usage={"tokens": {"in": 5, "out": tokens}, **self.billed}, ms=ms)
+            yield LedgerEntry("id", "", 0, status, 0, usage={"tokens": {"in": 5, "out": tokens}, **self.billed}, ms=ms)
 
 
 @pytest.fixture
@@ -97,18 +97,18 @@ def test_an_estimate_counts_what_is_sent_and_says_what_it_assumes(
     (tmp_path / "a.txt").write_text("é" * 506)
     flow = flow_of(text)
     for total in (None, len(items)):
-        assert estimate(flow, enumerate(items), total, Choices(), **more).account() == account
+        assert estimate(flow, enumerate(items), total, ItemPolicy(), **more).account() == account
     assert server.requests("reply") == server.requests("echo") == []
 
 
 def test_many_items_are_like_the_first_thousand_and_a_faulty_one_brings_nothing(flow_of):
     flow, bad = flow_of("template '$text' => " + ASK, "--max-tokens=1"), PflowError("no JSON")
-    few = estimate(flow, enumerate([{"text": "x" * 100}, {"other": 1}] * 500), None, Choices())
+    few = estimate(flow, enumerate([{"text": "x" * 100}, {"other": 1}] * 500), None, ItemPolicy())
     many = ((n, {"text": "x" * 100} if n % 2 else bad) for n in range(1 << 60))
-    many = estimate(flow, many, 1_000_000, Choices())
+    many = estimate(flow, many, 1_000_000, ItemPolicy())
     assert (few.to_do, many.to_do, many.tokens_in) == (1000, 1_000_000, 1000 * few.tokens_in)
 
 
 def test_a_model_that_is_not_there_is_refused_before_the_first_item(flow_of):
     with pytest.raises(PflowError, match="no-such"):
-        estimate(flow_of("llm Hello -m no-such"), [(0, "x")], 1, Choices())
+        estimate(flow_of("llm Hello -m no-such"), [(0, "x")], 1, ItemPolicy())

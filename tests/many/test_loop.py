@@ -12,7 +12,7 @@ from pflow.driver.budget import Budget
 from pflow.errors import PflowError
 from pflow.many.ledger import Ledger
 from pflow.many.limiter import Limiter
-from pflow.many.loop import TRIES, Choices, Halt, MapLoop
+from pflow.many.loop import TRIES, Halt, ItemPolicy, MapLoop
 from pflow.many.progress import MapProgress
 from pflow.process.workers import Lost
 
@@ -78,11 +78,11 @@ class Kept:
         pass
 
 
-def mapped(path, items, engine, **choices):
+def mapped(path, items, engine, **policy):
     ledger, rows = Ledger(str(path)), Kept()
     ledger.begin({"flow": "f"})
     progress = MapProgress(str(path.parent), "", None)
-    loop = MapLoop(enumerate(items), ledger, rows, Choices(**choices), Limiter(Budget({}), jobs=99), progress)
+    loop = MapLoop(enumerate(items), ledger, rows, ItemPolicy(**policy), Limiter(Budget({}), jobs=99), progress)
     engine.begins = engine.begins and loop.start
     try:
         loop.run(engine)
@@ -97,7 +97,7 @@ def test_an_engine_that_loses_repeats_and_reorders_gives_the_same_results(tmp_pa
     engine = Engine(seed, loses=loses)
     loop, rows = mapped(path, items, engine)
     expected = {number: (item, "done", {"text": str(item)}) for number, item in enumerate(items)}
-    assert (loop.stopped, loop.failed, rows) == (None, 0, expected)
+    assert (loop.stopped, loop.progress.failed, rows) == (None, 0, expected)
     assert sorted(engine.ran) == sorted(items)
     again = Engine(seed)
     assert mapped(path, items[::-1], again)[1].keys() == rows.keys()
@@ -112,13 +112,13 @@ def test_what_has_come_is_kept_before_more_is_begun(tmp_path):
             assert done == len(self.ran)
             super().submit(number, id, item)
 
-    assert mapped(tmp_path / "l.db", range(20), Looking())[0].failed == 0
+    assert mapped(tmp_path / "l.db", range(20), Looking())[0].progress.failed == 0
 
 
 def test_an_item_whose_process_dies_is_tried_alone_and_then_given_up(tmp_path):
     engine = Engine(loses={3: 9})
     loop, rows = mapped(tmp_path / "l.db", range(5), engine)
-    assert (rows[3][1], loop.failed, engine.loses[3]) == ("poison", 1, 9 - TRIES)
+    assert (rows[3][1], loop.progress.failed, engine.loses[3]) == ("poison", 1, 9 - TRIES)
     assert engine.alone == [3] * (TRIES - 1)
 
 
@@ -126,9 +126,9 @@ def test_an_item_that_has_begun_what_does_not_repeat_is_left_until_it_is_redone(
     _, rows = mapped(tmp_path / "l.db", range(3), Engine(loses={1: 1}, begins=True))
     assert [rows[index][1] for index in range(3)] == ["done", "begun", "done"]
     again = Engine(begins=True)
-    assert mapped(tmp_path / "l.db", range(3), again)[0].failed == 1
+    assert mapped(tmp_path / "l.db", range(3), again)[0].progress.failed == 1
     assert again.ran == []
-    assert mapped(tmp_path / "l.db", range(3), again, redoes=True)[0].failed == 0
+    assert mapped(tmp_path / "l.db", range(3), again, redoes=True)[0].progress.failed == 0
     assert again.ran == [1]
 
 
@@ -138,7 +138,7 @@ def test_a_failed_item_has_three_tries_over_all_resumes_and_more_when_it_is_aske
         mapped(tmp_path / "l.db", range(3), engine)
     assert [engine.ran.count(1) for engine in engines] == [1, 1, 1, 0]
     last = Engine()
-    assert mapped(tmp_path / "l.db", range(3), last, retries_failed=True)[0].failed == 0
+    assert mapped(tmp_path / "l.db", range(3), last, retries_failed=True)[0].progress.failed == 0
 
 
 @pytest.mark.parametrize(("halt", "most"), [(Halt(1), 5), (Halt(3, is_now=True), 7), (Halt(50, is_share=True), 9)])
@@ -146,8 +146,8 @@ def test_failures_end_the_map_when_they_are_to(tmp_path, halt, most):
     engine = Engine(fails=range(100))
     loop, _ = mapped(tmp_path / "l.db", range(100), engine, halt=halt)
     assert loop.stopped is not None
-    assert loop.ended <= most
-    assert len(engine.ran) == loop.ended or halt.is_now
+    assert loop.progress.done <= most
+    assert len(engine.ran) == loop.progress.done or halt.is_now
 
 
 def test_equal_items_wait_for_the_first_of_them(tmp_path):

@@ -8,14 +8,14 @@ import sys
 import pytest
 
 from pflow.many import progress
-from pflow.many.ledger import Entry
+from pflow.many.ledger import LedgerEntry
 from pflow.many.progress import MapProgress
 from pflow.record.status import read_status
 from pflow.terminal import messages
 from tests.many.server import Server
 
-DONE = Entry("id", "", 0, "done", 0, usage={"cost": 0.01, "calls": 1, "model": "m"})
-FAILED = Entry("id", "", 0, "failed", 65)
+DONE = LedgerEntry("id", "", 0, "done", 0, usage={"cost": 0.01, "calls": 1, "model": "m"})
+FAILED = LedgerEntry("id", "", 0, "failed", 65)
 
 
 class Clock:

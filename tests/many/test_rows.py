@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import pytest
 
 from pflow.errors import PflowError
-from pflow.many.ledger import Entry
+from pflow.many.ledger import LedgerEntry
 from pflow.many.rows import Rows, check_errors
 
 
@@ -24,10 +24,10 @@ class Printed(Rows):
 
 
 def done(**outputs):
-    return Entry("id", "", 0, "done", 0, outputs, "response" if "response" in outputs else "")
+    return LedgerEntry("id", "", 0, "done", 0, outputs, "response" if "response" in outputs else "")
 
 
-FAILED = Entry("id", "", 0, "failed", 65, None, "", "it broke", 2)
+FAILED = LedgerEntry("id", "", 0, "failed", 65, None, "", "it broke", 2)
 
 
 @pytest.mark.parametrize(
